@@ -13,10 +13,10 @@ import pytest
 from conftest import Require
 from loopbacks import OPTIONS
 
-from vsperf.trafficgens.tgen.binary import TGEN
-from vsperf.trafficgens.tgen.byhand import at_hand
-from vsperf.trafficgens.tgen.command import Options
-from vsperf.trafficgens.tgen.process import Tgen
+from vsperf.drivers.generators.tgen.binary import TGEN
+from vsperf.drivers.generators.tgen.byhand import at_hand
+from vsperf.drivers.generators.tgen.command import Options
+from vsperf.drivers.generators.tgen.process import Tgen
 
 VETH = """
 ip link add veth0 type veth peer name veth1

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from vsperf.config.cache import CacheShare
 from vsperf.host.resctrl import Abilities
-from vsperf.spec.cache import CacheShare
 
 ABLE = Abilities(
     ways=11,

@@ -38,16 +38,16 @@ from running import add_options, install
 from trex_cases import TREX_VARIABLE, trex_install
 from vpp_cases import VPP_VARIABLE, vpp_install
 
+from vsperf.drivers.generators.tgen.binary import TGEN
+from vsperf.drivers.generators.trex.private import require_program
+from vsperf.drivers.loads.patterns import MEMORY_LOAD
+from vsperf.drivers.vswitches.linux_bridge.netlink import require_bridges
+from vsperf.drivers.vswitches.ovs.programs import find_programs
+from vsperf.drivers.vswitches.vpp.programs import find_programs as find_vpp
 from vsperf.errors import NotReadyError
-from vsperf.guests.image import find_image
-from vsperf.guests.surroundings import PROGRAM
 from vsperf.host.tuntap import DEVICE
-from vsperf.loadgens.patterns import MEMORY_LOAD
-from vsperf.trafficgens.tgen.binary import TGEN
-from vsperf.trafficgens.trex.private import require_program
-from vsperf.vswitches.linux_bridge.netlink import require_bridges
-from vsperf.vswitches.ovs.programs import find_programs
-from vsperf.vswitches.vpp.programs import find_programs as find_vpp
+from vsperf.qemu.image import find_image
+from vsperf.qemu.surroundings import PROGRAM
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parent

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from vsperf.store.index import CHECKSUM, _checksum
+from vsperf.records.files.index import CHECKSUM, _checksum
 
 
 def change(index: Path, statement: str) -> None:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vsperf.errors import VsperfError
-from vsperf.store.folders import LATEST
-from vsperf.store.reader import read_run
+from vsperf.records.files.folders import LATEST
+from vsperf.records.files.reader import read_run
 
 PATIENCE_S = 60.0
 POLL_S = 0.001

@@ -23,11 +23,11 @@ from typing import Any
 from dpdk_files import dpdk_files
 from simulated_cases import simulated_case
 
-from vsperf.record.run import Endpoint
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.tgen.binary import TGEN
-from vsperf.trafficgens.tgen.command import Options
-from vsperf.trafficgens.tgen.spec import TgenSpec
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.generators.tgen.binary import TGEN
+from vsperf.drivers.generators.tgen.command import Options
+from vsperf.drivers.generators.tgen.spec import TgenSpec
+from vsperf.records.run import Endpoint
 
 OPTIONS = Options(hugepages=False)
 PATIENCE_S = 20.0

@@ -13,12 +13,12 @@ from typing import Any
 from serving import answering
 from simulated_cases import simulated_case
 
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.base import TrialRequest
-from vsperf.trafficgens.otg.accounts import Counters, PortCounters
-from vsperf.trafficgens.otg.client import OtgError
-from vsperf.trafficgens.otg.clock import Clock
-from vsperf.trafficgens.otg.spec import OtgSpec
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.generators.otg.accounts import Counters, PortCounters
+from vsperf.drivers.generators.otg.client import OtgError
+from vsperf.drivers.generators.otg.clock import Clock
+from vsperf.drivers.generators.otg.spec import OtgSpec
 
 REQUEST = TrialRequest(load_fps=4000, duration_ns=50_000_000)
 FRAMES = 200

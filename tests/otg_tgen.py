@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vsperf.trafficgens.tgen.client import TgenError
+from vsperf.drivers.generators.tgen.client import TgenError
 
 PORTS = 2
 

@@ -11,11 +11,11 @@ from typing import Any
 from places import PLACEMENT
 from switch_cases import started, switch_case
 
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.vswitches.base import RunningSwitch
+from vsperf.drivers.vswitches.ovs.running import RunningOvs
 from vsperf.host.workspace import Workspace
-from vsperf.record.run import Placement
-from vsperf.spec.case import CaseSpec
-from vsperf.vswitches.base import RunningSwitch
-from vsperf.vswitches.ovs.running import RunningOvs
+from vsperf.records.run import Placement
 
 
 def ovs_case(switch: Mapping[str, Any] | None = None, **sections: Any) -> CaseSpec:

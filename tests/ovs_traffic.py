@@ -13,17 +13,17 @@ from ovs_cases import deployed, rules_in
 from places import PLACEMENT
 from switch_cases import driver_of
 
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.generators.tgen import byhand
+from vsperf.drivers.generators.tgen.byhand import Sending, Stream
+from vsperf.drivers.generators.tgen.command import Options, port_of
+from vsperf.drivers.generators.tgen.process import Tgen
+from vsperf.drivers.generators.tgen.traffic import Way
+from vsperf.drivers.vswitches.ovs.running import RunningOvs
 from vsperf.host.workspace import Workspace
-from vsperf.record.run import Endpoint
-from vsperf.record.switch import SwitchCounters
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.tgen import byhand
-from vsperf.trafficgens.tgen.byhand import Sending, Stream
-from vsperf.trafficgens.tgen.command import Options, port_of
-from vsperf.trafficgens.tgen.process import Tgen
-from vsperf.trafficgens.tgen.traffic import Way
-from vsperf.units import NANOSECONDS
-from vsperf.vswitches.ovs.running import RunningOvs
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.run import Endpoint
+from vsperf.records.switch import SwitchCounters
 
 WAYS = byhand.ways_between(2, "both")
 SLOWLY = Sending(rate_fps="20000", frames=20_000, in_flight=128)

@@ -9,11 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.host.hugepages import reserve
 from vsperf.host.workspace import Workspace, given_or_own, workspace
-from vsperf.record.run import Endpoint, Placement, Step
-from vsperf.spec.case import CaseSpec
-from vsperf.vswitches.base import SwitchPlan
+from vsperf.records.run import Endpoint, Placement, Step
 
 PLACEMENT = Placement(cpus={"pmd": (1,), "switch main": (0,), "generator": (0,)})
 

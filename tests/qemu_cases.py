@@ -9,12 +9,12 @@ from typing import Any
 from ovs_cases import ovs_case
 from wires import wires_of
 
-from vsperf.guests.image import GuestImage
-from vsperf.guests.surroundings import Surroundings
-from vsperf.record.run import Placement
-from vsperf.spec.case import CaseSpec
-from vsperf.vnfs.qemu.plan import QemuMachine, machines_of
-from vsperf.vnfs.qemu.spec import QemuSpec
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.vnfs.qemu.plan import QemuMachine, machines_of
+from vsperf.drivers.vnfs.qemu.spec import QemuSpec
+from vsperf.qemu.image import GuestImage
+from vsperf.qemu.surroundings import Surroundings
+from vsperf.records.run import Placement
 
 PVP = (("phy0", "vm1", "phy1"),)
 PVVP = (("phy0", "vm1", "vm2", "phy1"),)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vsperf.record.series import Quantity, Sample, SeriesHeader
+from vsperf.records.series import Quantity, Sample, SeriesHeader
 
 CASE = "phy2phy_tput-64B-12345678"
 

@@ -12,9 +12,9 @@ from conftest import Require
 from kept import Kept, State, keeping
 from loopbacks import OPTIONS
 
+from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, ways_between
+from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.errors import ComponentError
-from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
-from vsperf.trafficgens.tgen.process import Tgen
 
 PROBE = 7
 """Frames of the trial that shows whether anything is left of those before."""

@@ -9,12 +9,12 @@ from typing import Any
 from all_methods import method_of
 from places import PLACEMENT, started_generator, started_switch
 
-from vsperf.record.trial import TrialCounts
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.generators.sim import SimulatedGenerator, SimulatedSession
+from vsperf.drivers.vswitches.sim import SimulatedSwitch
+from vsperf.records.trial import TrialCounts
 from vsperf.simulation.switch import SwitchModel
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.base import TrialRequest
-from vsperf.trafficgens.sim import SimulatedGenerator, SimulatedSession
-from vsperf.vswitches.sim import SimulatedSwitch
 
 SECOND = 1_000_000_000
 WAYS = {

@@ -10,16 +10,16 @@ from typing import Any
 from places import PLACEMENT, room
 from simulated_cases import simulated_case
 
+from vsperf.config.case import CaseSpec
 from vsperf.deploy.deployment import Deployment, deploy, prepare
 from vsperf.deploy.planner import Drivers, make_plan
+from vsperf.drivers.generators.tgen.driver import TgenGenerator
+from vsperf.drivers.vnfs.process.driver import ProcessVnf
+from vsperf.drivers.vswitches.base import RunningSwitch, VSwitch
 from vsperf.host.cpus import Cpu, CpuTopology, Needs
 from vsperf.host.workspace import Nowhere, Workspace
 from vsperf.plugins import Plugins
-from vsperf.record.run import Placement
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.tgen.driver import TgenGenerator
-from vsperf.vnfs.process.driver import ProcessVnf
-from vsperf.vswitches.base import RunningSwitch, VSwitch
+from vsperf.records.run import Placement
 
 P2P = {"name": "p2p", "paths": [["phy0", "phy1"]]}
 PVP = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}

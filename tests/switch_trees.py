@@ -8,10 +8,10 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from vsperf.guests.surroundings import IN_A_TREE
-from vsperf.testpmd.running import find_testpmd
-from vsperf.vswitches.ovs import programs as ovs
-from vsperf.vswitches.vpp import programs as vpp
+from vsperf.dpdk.running import find_testpmd
+from vsperf.drivers.vswitches.ovs import programs as ovs
+from vsperf.drivers.vswitches.vpp import programs as vpp
+from vsperf.qemu.surroundings import IN_A_TREE
 
 PLUGINS = ("librte_mempool_ring.so", "librte_bus_vdev.so")
 """Without these, DPDK makes no buffers and knows no virtual devices."""

@@ -9,9 +9,9 @@ from typing import Any
 
 from switch_cases import real_case
 
-from vsperf.record.run import Endpoint
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.trex.spec import TrexSpec
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.generators.trex.spec import TrexSpec
+from vsperf.records.run import Endpoint
 
 TREX_VARIABLE = "VSPERF_TREX"
 FIXED = {"kind": "fixed", "loads": ["1000fps"], "duration": "500ms"}

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.generators.trex.client import Client
+from vsperf.drivers.generators.trex.session import TrexSession
 from vsperf.errors import ComponentError
-from vsperf.trafficgens.base import TrialRequest
-from vsperf.trafficgens.trex.client import Client
-from vsperf.trafficgens.trex.session import TrexSession
 
 GOLDEN = Path(__file__).parent / "golden" / "trex" / "conversation.jsonl"
 """Recorded with TRex v3.08, both of whose ports were on one cable of the kernel."""

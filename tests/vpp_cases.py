@@ -12,10 +12,10 @@ from typing import Any
 from places import PLACEMENT
 from switch_cases import started, switch_case
 
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.vswitches.vpp.running import RunningVpp
 from vsperf.host.workspace import Workspace
-from vsperf.record.run import Placement
-from vsperf.spec.case import CaseSpec
-from vsperf.vswitches.vpp.running import RunningVpp
+from vsperf.records.run import Placement
 
 VPP_VARIABLE = "VSPERF_VPP"
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from vsperf.record.run import Placeholder, Wire
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.wiring import nics
-from vsperf.vswitches.base import wire_of
+from vsperf.config.case import CaseSpec
+from vsperf.config.wiring import nics
+from vsperf.drivers.vswitches.base import wire_of
+from vsperf.records.run import Placeholder, Wire
 
 
 def wires_of(case: CaseSpec, kind: str = "vhost-user-client") -> tuple[Wire, ...]:

@@ -11,8 +11,8 @@ from importlinter.domain.contract import ContractCheck
 from importlinter.domain.imports import ModuleExpression
 
 GROUPS = (
-    *("vsperf.vswitches", "vsperf.vnfs", "vsperf.trafficgens"),
-    *("vsperf.loadgens", "vsperf.collectors"),
+    *("vsperf.drivers.vswitches", "vsperf.drivers.vnfs", "vsperf.drivers.generators"),
+    *("vsperf.drivers.loads", "vsperf.drivers.collectors"),
 )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from vsperf.record.run import CaseRecord
-from vsperf.record.trial import Purpose, Trial
-from vsperf.record.turns import Round
-from vsperf.spec.case import Case
+from vsperf.config.case import Case
+from vsperf.records.run import CaseRecord
+from vsperf.records.trial import Purpose, Trial
+from vsperf.records.turns import Round
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,22 +11,22 @@ from functools import cached_property, partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
+from vsperf.config.base import DriverSpec
 from vsperf.errors import UsageError
-from vsperf.spec.base import DriverSpec
 
 GROUPS = {
     "vswitch": "vsperf.vswitches",
-    "generator": "vsperf.trafficgens",
+    "generator": "vsperf.generators",
     "vnf": "vsperf.vnfs",
     "search": "vsperf.methods",
     "collect": "vsperf.collectors",
-    "noise": "vsperf.loadgens",
+    "noise": "vsperf.loads",
 }
 """Section of a specification → entry point group of the drivers that it can name."""
 OF_READERS = {
     "export": "vsperf.exports",
     "figure": "vsperf.figures",
-    "event": "vsperf.happenings",
+    "event": "vsperf.events",
 }
 """What packages offer beside drivers, which no section names → its entry point group."""
 

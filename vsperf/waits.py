@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any, Generic, TypeVar
 
-from vsperf.programs import NOWHERE, program_path
 from vsperf.stop import SignalWatch, raise_if_stopped
+from vsperf.trust.programs import NOWHERE, program_path
 
 CHUNK = 1 << 16
 FINE_S = 0.002

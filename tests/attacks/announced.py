@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from vsperf.store.reader import StoredRun
+from vsperf.records.files.reader import StoredRun
 
 Event = dict[str, Any]
 ENDED = r"error: {} (was|ended|is gone|has|died|no longer)"

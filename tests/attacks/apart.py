@@ -30,7 +30,7 @@ MOST_BYTES = 4 << 30
 CRASHED = 99
 TAKEN, REFUSED = 0, 1
 """What an action returns of an input that went through all checks, and of one that did not."""
-NOT_PRELOADED = ("vsperf.__main__", "vsperf.figures.svg")
+NOT_PRELOADED = ("vsperf.__main__", "vsperf.output.figures.svg")
 """The first runs what it is told; the other brings matplotlib, and is read when figures are."""
 STREAMS = {"stdout": 1, "stderr": 2}
 CONTROLS = {chr(code) for code in (*range(32), *range(0x7F, 0xA0))} - {"\n", "\t"}

@@ -16,8 +16,8 @@ from traps import lay
 from vsperf.host.claims import Ledger
 from vsperf.host.hugepages import Machine, read_pools
 from vsperf.host.procfs import start_ticks
-from vsperf.store.folders import RECORDS, run_folders
-from vsperf.store.reader import StoredRun, read_run
+from vsperf.records.files.folders import RECORDS, run_folders
+from vsperf.records.files.reader import StoredRun, read_run
 
 NAMED = (
     Path("/run"),

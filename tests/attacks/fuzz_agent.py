@@ -21,11 +21,11 @@ from attacks.damage import any_text, damaged_bytes, damaged_tree, with_wild_numb
 from attacks.worker import Fuzzer
 from vsperf.cli import machine_shell
 from vsperf.cli.machine_shell import MachineShell
+from vsperf.drivers.generators.tgen.client import Client
 from vsperf.errors import VsperfError
-from vsperf.guests.agent import Agent, last_lines
-from vsperf.guests.answers import Counted, understood
-from vsperf.guests.inside import seen_inside
-from vsperf.trafficgens.tgen.client import Client
+from vsperf.qemu.agent import Agent, last_lines
+from vsperf.qemu.answers import Counted, understood
+from vsperf.qemu.inside import seen_inside
 
 BATCH = 50
 """Conversations of one round."""

@@ -12,9 +12,9 @@ from attacks.apart import vsperf
 from attacks.damage import any_text
 from attacks.worker import Fuzzer
 from vsperf.cli.main import COMMANDS, cli
+from vsperf.config.document import settable_paths
 from vsperf.errors import ExitCode
 from vsperf.plugins import Plugins
-from vsperf.spec.document import settable_paths
 
 VALUES = (
     "phy2phy_tput", "phy2phy_*", "pvp_tput", "tag:smoke", "latest", "sim", "local", "quick", "json",

@@ -14,7 +14,7 @@ from attacks.damage import damaged_bytes
 from attacks.fuzz_records import SELECTION
 from attacks.worker import Fuzzer
 from vsperf.errors import ExitCode
-from vsperf.store.index import INDEX
+from vsperf.records.files.index import INDEX
 
 ASIDE = (INDEX, f"{INDEX}-journal", f"{INDEX}-wal", f"{INDEX}-shm")
 STATEMENTS = (

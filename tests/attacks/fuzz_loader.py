@@ -13,12 +13,12 @@ import yaml
 from attacks.apart import REFUSED, TAKEN, apart
 from attacks.damage import any_text, any_value, damaged_bytes, damaged_tree
 from attacks.worker import Fuzzer
+from vsperf.config.document import settable_paths
+from vsperf.config.loader import Request, load
+from vsperf.config.lookup import Folder, Library
 from vsperf.engine.run import plan_cases
 from vsperf.errors import SpecError, VsperfError
 from vsperf.plugins import Plugins
-from vsperf.spec.document import settable_paths
-from vsperf.spec.loader import Request, load
-from vsperf.spec.lookup import Folder, Library
 
 CHECKOUT = Path(__file__).parents[2]
 MOST_TAKEN = 4

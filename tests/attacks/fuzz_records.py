@@ -13,11 +13,11 @@ from attacks.apart import REFUSED, SET_UP_S, TAKEN, apart, vsperf
 from attacks.damage import damaged_bytes, damaged_lines
 from attacks.worker import Fuzzer
 from vsperf.errors import ExitCode, VsperfError
-from vsperf.store.folders import RECORDS
-from vsperf.store.reader import read_run
-from vsperf.store.validation import validate_file
-from vsperf.store.view import open_run
-from vsperf.store.writer import RunWriter
+from vsperf.records.files.folders import RECORDS
+from vsperf.records.files.reader import read_run
+from vsperf.records.files.validation import validate_file
+from vsperf.records.files.view import open_run
+from vsperf.records.files.writer import RunWriter
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
 DAMAGED = "2026-01-01-damaged-aaaa"
@@ -47,7 +47,7 @@ class Damage(Fuzzer):
     """A folder of results with a run that is damaged, and one that is not."""
 
     def __init__(self, folder: Path) -> None:
-        import_module("vsperf.figures.svg")  # once, and not in each child
+        import_module("vsperf.output.figures.svg")  # once, and not in each child
         self.folder = folder
         self.results = folder / "results"
         made = vsperf("run", *SELECTION, folder=folder, patience_s=SET_UP_S)

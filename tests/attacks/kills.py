@@ -22,9 +22,9 @@ from attacks.arena import Arena
 from attacks.stop import Stop
 from attacks.tally import Tally
 from vsperf.errors import ExitCode, VsperfError
-from vsperf.store.folders import RECORDS
-from vsperf.store.reader import StoredRun
-from vsperf.store.validation import validate_file
+from vsperf.records.files.folders import RECORDS
+from vsperf.records.files.reader import StoredRun
+from vsperf.records.files.validation import validate_file
 
 RUN = "vsperf run"
 CLEAN = "vsperf clean"

@@ -25,13 +25,13 @@ from places import known_too_early, marked, short_room
 from series_samples import header
 from simulated_cases import simulated_case
 
-from vsperf.collectors.base import COMPONENT, Collector, Parts, Seat
+from vsperf.config.base import DriverSpec
+from vsperf.drivers.collectors.base import COMPONENT, Collector, Parts, Seat
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import Workspace
-from vsperf.record.run import Placement
-from vsperf.record.series import Nature, SeriesHeader
-from vsperf.spec.base import DriverSpec
-from vsperf.store.series import SeriesFile, StoredSeries, series_of
+from vsperf.records.files.series import SeriesFile, StoredSeries, series_of
+from vsperf.records.run import Placement
+from vsperf.records.series import Nature, SeriesHeader
 
 CPU = min(os.sched_getaffinity(0))
 PLACED = Placement(cpus={"vsperf": (CPU,)})

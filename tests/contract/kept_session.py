@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kept import State
 
+from vsperf.drivers.generators.base import GeneratorSession, TrialRequest
 from vsperf.errors import VsperfError
-from vsperf.trafficgens.base import GeneratorSession, TrialRequest
 
 PROBE = TrialRequest(load_fps=1_000, duration_ns=20_000_000)
 """A few frames, other than any test sends: what is counted of them can be of no trial before."""

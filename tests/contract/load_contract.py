@@ -21,11 +21,11 @@ from ovs_traffic import wait_until
 from places import known_too_early, marked, short_room
 from simulated_cases import simulated_case
 
+from vsperf.config.case import CaseSpec
+from vsperf.config.noise import NOISE
+from vsperf.drivers.loads.base import LoadGenerator, RunningLoad
 from vsperf.host.workspace import Workspace
-from vsperf.loadgens.base import LoadGenerator, RunningLoad
-from vsperf.record.run import Placement
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.noise import NOISE
+from vsperf.records.run import Placement
 
 PATIENCE_S = 60.0
 CPU = max(os.sched_getaffinity(0))

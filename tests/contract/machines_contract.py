@@ -17,15 +17,15 @@ import pytest
 from switch_cases import TWO_CPUS, deployed, plugins
 from witness import witness
 
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
 from vsperf.deploy.planner import Drivers, make_plan
+from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.vnfs.base import Vnf
 from vsperf.errors import VsperfError
 from vsperf.host.workspace import Nowhere
-from vsperf.record.run import Placement, Wire
-from vsperf.record.trial import TrialCounts
-from vsperf.spec.base import DriverSpec
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.base import TrialRequest
-from vsperf.vnfs.base import Vnf
+from vsperf.records.run import Placement, Wire
+from vsperf.records.trial import TrialCounts
 
 LIGHT = TrialRequest(load_fps=1_000, duration_ns=200_000_000)
 

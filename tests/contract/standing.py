@@ -14,10 +14,10 @@ from kept import State
 from ovs_traffic import frames_in
 
 from vsperf.deploy.deployment import PORTS_S, Deployment
+from vsperf.drivers.generators.base import TrialRequest
 from vsperf.host.procfs import MARK, marked_below
 from vsperf.host.workspace import Workspace
-from vsperf.record.trial import TrialCounts
-from vsperf.trafficgens.base import TrialRequest
+from vsperf.records.trial import TrialCounts
 
 LIGHT = TrialRequest(load_fps=1_000, duration_ns=200_000_000)
 """What any switch can carry on any machine: 200 frames each way, for which every ring has room,

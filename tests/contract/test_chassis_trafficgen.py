@@ -16,18 +16,18 @@ from switch_cases import switch_case
 from trafficgen_contract import Rig, TrafficGeneratorContract
 from xena_server import xena_server
 
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.generators.base import GeneratorSession, TrafficGenerator, TrialRequest
+from vsperf.drivers.generators.chassis import session as trial
+from vsperf.drivers.generators.ixnetwork import chassis as ixnetwork
+from vsperf.drivers.generators.ixnetwork import client
+from vsperf.drivers.generators.ixnetwork.driver import IxnetworkGenerator
+from vsperf.drivers.generators.spirent.chassis import Spirent
+from vsperf.drivers.generators.spirent.driver import SpirentGenerator
+from vsperf.drivers.generators.xena.chassis import XenaChassis
+from vsperf.drivers.generators.xena.driver import XenaGenerator
 from vsperf.errors import ComponentError
-from vsperf.record.run import Endpoint
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.base import GeneratorSession, TrafficGenerator, TrialRequest
-from vsperf.trafficgens.chassis import session as trial
-from vsperf.trafficgens.ixnetwork import chassis as ixnetwork
-from vsperf.trafficgens.ixnetwork import client
-from vsperf.trafficgens.ixnetwork.driver import IxnetworkGenerator
-from vsperf.trafficgens.spirent.chassis import Spirent
-from vsperf.trafficgens.spirent.driver import SpirentGenerator
-from vsperf.trafficgens.xena.chassis import XenaChassis
-from vsperf.trafficgens.xena.driver import XenaGenerator
+from vsperf.records.run import Endpoint
 
 WAYS = (("phy0", "phy1"), ("phy1", "phy0"))
 LIGHT = TrialRequest(load_fps=10_000, duration_ns=20_000_000)

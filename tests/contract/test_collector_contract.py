@@ -17,7 +17,7 @@ from collector_contract import (
 )
 from ovs_traffic import wait_until
 
-from vsperf.collectors.base import Collector, Parts, Seat
+from vsperf.drivers.collectors.base import Collector, Parts, Seat
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import Workspace
 from vsperf.plugins import Plugins

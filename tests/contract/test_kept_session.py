@@ -11,9 +11,9 @@ from kept import Kept, keeping
 from kept_session import PROBE, state_of
 from simulated_cases import session, simulated_case
 
-from vsperf.record.trial import TrialCounts
-from vsperf.trafficgens.base import GeneratorSession, OnSample, TrialRequest
-from vsperf.trafficgens.sim import SimulatedSession
+from vsperf.drivers.generators.base import GeneratorSession, OnSample, TrialRequest
+from vsperf.drivers.generators.sim import SimulatedSession
+from vsperf.records.trial import TrialCounts
 
 
 @dataclass

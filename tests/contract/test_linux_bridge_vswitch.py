@@ -9,9 +9,9 @@ import pytest
 from standing import Standing
 from vswitch_contract import ForwardingContract, real_case, thorough
 
-from vsperf.spec.case import CaseSpec
-from vsperf.vswitches.base import VSwitch
-from vsperf.vswitches.linux_bridge.driver import LinuxBridge
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.vswitches.base import VSwitch
+from vsperf.drivers.vswitches.linux_bridge.driver import LinuxBridge
 
 pytestmark = pytest.mark.machine
 

@@ -9,9 +9,9 @@ import pytest
 from conftest import Require
 from load_contract import PLACED, Fixtures, PlannedContract, RunningContract, case_of
 
+from vsperf.drivers.loads.base import LoadGenerator
 from vsperf.errors import NotReadyError
 from vsperf.host.workspace import workspace
-from vsperf.loadgens.base import LoadGenerator
 from vsperf.plugins import Plugins
 
 pytestmark = pytest.mark.machine

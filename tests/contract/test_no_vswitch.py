@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from vswitch_contract import ForwardingContract, real_case
 
-from vsperf.spec.case import CaseSpec
-from vsperf.vswitches.base import VSwitch
-from vsperf.vswitches.none import NoSwitch
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.vswitches.base import VSwitch
+from vsperf.drivers.vswitches.none import NoSwitch
 
 pytestmark = pytest.mark.machine
 

@@ -17,15 +17,15 @@ from places import PLACEMENT, started_generator
 from simulated_cases import WAYS
 from trafficgen_contract import LIGHT, Rig, TrafficGeneratorContract
 
+from vsperf.config.case import CaseSpec
+from vsperf.config.traffic import TrialPolicy
+from vsperf.drivers.generators.base import TrafficGenerator
+from vsperf.drivers.generators.otg.driver import OtgGenerator
+from vsperf.drivers.generators.otg.spec import OtgSpec
 from vsperf.errors import UsageError
 from vsperf.otg.server import OtgServer
-from vsperf.record.run import Endpoint
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.traffic import TrialPolicy
-from vsperf.trafficgens.base import TrafficGenerator
-from vsperf.trafficgens.otg.driver import OtgGenerator
-from vsperf.trafficgens.otg.spec import OtgSpec
-from vsperf.units import NANOSECONDS
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.run import Endpoint
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_server"]

@@ -11,12 +11,12 @@ from places import hugepages
 from standing import Standing
 from vswitch_contract import ForwardingContract, real_case, thorough
 
-from vsperf.spec.case import CaseSpec
-from vsperf.vswitches.base import VSwitch
-from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
-from vsperf.vswitches.ovs.plain.driver import Ovs
-from vsperf.vswitches.ovs.running import RunningOvs
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.vswitches.base import VSwitch
+from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.drivers.vswitches.ovs.plain.driver import Ovs
+from vsperf.drivers.vswitches.ovs.running import RunningOvs
 
 pytestmark = pytest.mark.machine
 

@@ -7,9 +7,9 @@ from machines_contract import MachinesContract
 from simulated_cases import simulated_case
 from switch_cases import PVP
 
-from vsperf.spec.case import CaseSpec
-from vsperf.vnfs.base import Vnf
-from vsperf.vnfs.sim import SimulatedVnf
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.vnfs.base import Vnf
+from vsperf.drivers.vnfs.sim import SimulatedVnf
 
 
 class TestSimulatedMachines(MachinesContract):

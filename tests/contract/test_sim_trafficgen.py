@@ -9,10 +9,10 @@ from places import PLACEMENT, started_switch
 from simulated_cases import WAYS, simulated_case
 from trafficgen_contract import Rig, TrafficGeneratorContract
 
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.base import TrafficGenerator
-from vsperf.trafficgens.sim import SimulatedGenerator
-from vsperf.vswitches.sim import SimulatedSwitch
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.generators.base import TrafficGenerator
+from vsperf.drivers.generators.sim import SimulatedGenerator
+from vsperf.drivers.vswitches.sim import SimulatedSwitch
 
 
 class TestSimulatedGenerator(TrafficGeneratorContract):

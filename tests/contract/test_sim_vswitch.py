@@ -6,9 +6,9 @@ import pytest
 from simulated_cases import KINDS, simulated_case
 from vswitch_contract import ForwardingContract, VSwitchContract
 
-from vsperf.spec.case import CaseSpec
-from vsperf.vswitches.base import VSwitch
-from vsperf.vswitches.sim import SimulatedSwitch
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.vswitches.base import VSwitch
+from vsperf.drivers.vswitches.sim import SimulatedSwitch
 
 
 class TestSimulatedSwitch(VSwitchContract):

@@ -14,16 +14,16 @@ from places import room, started_generator
 from simulated_cases import WAYS
 from trafficgen_contract import LIGHT, Rig, TrafficGeneratorContract
 
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.generators.base import TrafficGenerator
+from vsperf.drivers.generators.tgen.cap import measure_cap
+from vsperf.drivers.generators.tgen.command import Options
+from vsperf.drivers.generators.tgen.driver import TgenGenerator
+from vsperf.drivers.vswitches.testpmd.spec import TestpmdSpec
 from vsperf.errors import ComponentError
-from vsperf.record.clean import CleanTrial, in_clean_time
-from vsperf.record.run import Endpoint, Placement
-from vsperf.record.trial import Purpose, Trial
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.base import TrafficGenerator
-from vsperf.trafficgens.tgen.cap import measure_cap
-from vsperf.trafficgens.tgen.command import Options
-from vsperf.trafficgens.tgen.driver import TgenGenerator
-from vsperf.vswitches.testpmd.spec import TestpmdSpec
+from vsperf.records.clean import CleanTrial, in_clean_time
+from vsperf.records.run import Endpoint, Placement
+from vsperf.records.trial import Purpose, Trial
 
 pytestmark = pytest.mark.machine
 

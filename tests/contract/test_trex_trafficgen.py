@@ -11,9 +11,9 @@ from simulated_cases import WAYS
 from trafficgen_contract import Rig, TrafficGeneratorContract
 from trex_cases import ends, trex_case
 
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.base import TrafficGenerator
-from vsperf.trafficgens.trex.driver import TrexGenerator
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.generators.base import TrafficGenerator
+from vsperf.drivers.generators.trex.driver import TrexGenerator
 
 pytestmark = [pytest.mark.machine, pytest.mark.thorough]
 

@@ -10,9 +10,9 @@ from places import PLACEMENT, hugepages
 from vpp_cases import vpp_install
 from vswitch_contract import ForwardingContract, real_case
 
-from vsperf.spec.case import CaseSpec
-from vsperf.vswitches.base import VSwitch
-from vsperf.vswitches.vpp.driver import Vpp
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.vswitches.base import VSwitch
+from vsperf.drivers.vswitches.vpp.driver import Vpp
 
 pytestmark = [pytest.mark.machine, pytest.mark.thorough]
 

@@ -33,18 +33,18 @@ from leave_no_trace import Places, left_behind, snapshot
 from places import PLACEMENT, started_generator
 from witness import witness
 
+from vsperf.config.abilities import Ability, Capabilities
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.config.demands import refusals
+from vsperf.config.flows import TTL, link_mac
+from vsperf.config.wiring import directions_of
+from vsperf.drivers.generators.base import GeneratorSession, TrafficGenerator, TrialRequest
 from vsperf.errors import ComponentError, VsperfError
-from vsperf.record.histogram import summary
-from vsperf.record.run import Endpoint
-from vsperf.record.trial import RateStep, Sample, TrialCounts, intended_frames
-from vsperf.spec.abilities import Ability, Capabilities
-from vsperf.spec.base import DriverSpec
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.demands import refusals
-from vsperf.spec.flows import TTL, link_mac
-from vsperf.spec.wiring import directions_of
-from vsperf.trafficgens.base import GeneratorSession, TrafficGenerator, TrialRequest
-from vsperf.units import NANOSECONDS
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.histogram import summary
+from vsperf.records.run import Endpoint
+from vsperf.records.trial import RateStep, Sample, TrialCounts, intended_frames
 
 LIGHT = TrialRequest(load_fps=1_000, duration_ns=250_000_000)
 LOOKED_AT = replace(LIGHT, headers=True)

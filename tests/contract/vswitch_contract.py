@@ -37,17 +37,17 @@ from places import PLACEMENT, room, started_switch
 from standing import Standing, failure_of, forwards, sent_and_arrived, stopped
 from witness import witness
 
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.config.topology import Topology
+from vsperf.config.wiring import nics
 from vsperf.deploy.deployment import PORTS_S, deploy
 from vsperf.deploy.planner import Drivers, make_plan
+from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch
 from vsperf.errors import VsperfError
 from vsperf.host.cpus import read_topology
 from vsperf.plugins import Plugins
-from vsperf.record.run import Endpoint, Step, shown
-from vsperf.spec.base import DriverSpec
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.topology import Topology
-from vsperf.spec.wiring import nics
-from vsperf.vswitches.base import SwitchPlan, VSwitch
+from vsperf.records.run import Endpoint, Step, shown
 
 POLLING_ROLE = "pmd"
 IDLE_RULES = 10_000

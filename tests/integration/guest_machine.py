@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from vsperf.guests.image import GuestImage
+from vsperf.qemu.image import GuestImage
 
 MACS = ("52:54:00:00:00:01", "52:54:00:00:00:02")
 PATIENCE_S = 60.0

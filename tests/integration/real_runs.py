@@ -22,16 +22,16 @@ from typing import Any
 import pytest
 from vpp_cases import vpp_words
 
-from vsperf import own_python
 from vsperf.engine import groundwork
 from vsperf.errors import ExitCode
 from vsperf.host.cache import read_found, write_found
 from vsperf.host.hugepages import read_pools
 from vsperf.host.procfs import MARK, marked_below, start_ticks
-from vsperf.record.run import Outcome
-from vsperf.record.trial import Purpose, Trial
-from vsperf.store.folders import LATEST
-from vsperf.store.reader import StoredRun, read_run
+from vsperf.records.files.folders import LATEST
+from vsperf.records.files.reader import StoredRun, read_run
+from vsperf.records.run import Outcome
+from vsperf.records.trial import Purpose, Trial
+from vsperf.trust import own_python
 
 PATIENCE_S = 180.0
 """With what is over in seconds, but on a machine that is busy enough."""

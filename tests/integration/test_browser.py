@@ -13,13 +13,13 @@ from browsing import CLIPPED, NARROW, OVERFLOWING, WIDE, fixture_browser, seriou
 from conftest import HERE
 from playwright.sync_api import Browser, Page, expect
 
-from vsperf.report.form import Form
-from vsperf.report.interactive import library
-from vsperf.report.target import write_report
-from vsperf.report.write import write_html
-from vsperf.results.compare_page import html_page
-from vsperf.results.comparison import compare
-from vsperf.results.sides import side
+from vsperf.analysis.comparison import compare
+from vsperf.analysis.sides import side
+from vsperf.output.compare_page import html_page
+from vsperf.output.report.form import Form
+from vsperf.output.report.interactive import library
+from vsperf.output.report.target import write_report
+from vsperf.output.report.write import write_html
 
 __all__ = ["fixture_browser"]
 

@@ -16,7 +16,7 @@ import yaml
 from junitparser import JUnitXml
 
 from vsperf.errors import ExitCode
-from vsperf.store.view import open_run
+from vsperf.records.files.view import open_run
 
 PIPELINES = Path(__file__).parents[2] / "docs" / "ci"
 GIVEN = {

@@ -16,8 +16,8 @@ import pytest
 from cli_shell import SMOKE, Shell, fixture_vsperf
 
 from vsperf.errors import ExitCode
-from vsperf.export import catalog
-from vsperf.store.folders import run_folders
+from vsperf.output.export import catalog
+from vsperf.records.files.folders import run_folders
 
 pytestmark = pytest.mark.everyday
 __all__ = ["fixture_vsperf"]

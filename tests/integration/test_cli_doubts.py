@@ -14,7 +14,7 @@ import pytest
 from cli_shell import SMOKE, Shell, fixture_vsperf
 
 from vsperf.errors import ExitCode
-from vsperf.store.folders import RECORDS, run_folders
+from vsperf.records.files.folders import RECORDS, run_folders
 
 pytestmark = pytest.mark.everyday
 

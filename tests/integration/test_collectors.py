@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from real_runs import FIXED, Place, fixture_calibrations, fixture_place
 
+from vsperf.analysis.collected import Digest, digest
 from vsperf.errors import ExitCode
-from vsperf.record.trial import Purpose
-from vsperf.stats.collected import Digest, digest
-from vsperf.store.series import StoredSeries, series_of
+from vsperf.records.files.series import StoredSeries, series_of
+from vsperf.records.trial import Purpose
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]

@@ -19,7 +19,6 @@ from attacker import NOBODY, Town, as_nobody, give, town
 from cli_shell import SMOKE, Shell, fixture_vsperf
 from forged_index import change, seal
 
-from vsperf import own_python
 from vsperf.cli.main import run_cli
 from vsperf.errors import ExitCode, NotReadyError
 from vsperf.host import places
@@ -28,9 +27,10 @@ from vsperf.host.lock import testbed_lock as hold
 from vsperf.host.procfs import boot_id
 from vsperf.host.standing import standing_deployments
 from vsperf.host.workspace import workspace
-from vsperf.store.folders import RECORDS, run_folders
-from vsperf.store.index import INDEX
-from vsperf.store.leftovers import leftovers
+from vsperf.records.files.folders import RECORDS, run_folders
+from vsperf.records.files.index import INDEX
+from vsperf.records.files.leftovers import leftovers
+from vsperf.trust import own_python
 
 pytestmark = pytest.mark.everyday
 __all__ = ["fixture_vsperf"]

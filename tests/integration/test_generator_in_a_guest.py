@@ -13,10 +13,10 @@ from collections.abc import Callable
 import pytest
 from real_runs import Place, fixture_calibrations, fixture_place
 
-from vsperf.record.flags import Flag
-from vsperf.record.run import CaseRecord, Outcome
-from vsperf.record.threads import GENERATOR, SWITCH
-from vsperf.record.trial import Purpose, Trial
+from vsperf.records.flags import Flag
+from vsperf.records.run import CaseRecord, Outcome
+from vsperf.records.threads import GENERATOR, SWITCH
+from vsperf.records.trial import Purpose, Trial
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]

@@ -13,11 +13,11 @@ import pytest
 from conftest import Require
 from guest_machine import MACS, PATIENCE_S, Guest, booted
 
-from vsperf.guests.image import GuestImage, find_image
-from vsperf.guests.qmp import Monitor
-from vsperf.guests.surroundings import PROGRAM
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import workspace
+from vsperf.qemu.image import GuestImage, find_image
+from vsperf.qemu.qmp import Monitor
+from vsperf.qemu.surroundings import PROGRAM
 
 # The guest image, really booted: what its agent says and does, and real frames through it.
 

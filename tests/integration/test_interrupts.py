@@ -17,7 +17,7 @@ from attacks.announced import assert_recorded
 from interrupted import STOPPED, Moment, listens, moments, struck
 from real_runs import FIXED, Place, fixture_calibrations, fixture_place
 
-from vsperf.store.folders import LATEST
+from vsperf.records.files.folders import LATEST
 
 pytestmark = pytest.mark.thorough
 __all__ = ["fixture_calibrations", "fixture_place"]

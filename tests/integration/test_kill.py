@@ -19,10 +19,10 @@ from cli_shell import SMOKE, Shell, fixture_vsperf
 from conftest import Require
 
 from vsperf.errors import ExitCode
-from vsperf.record.base import SCHEMA_VERSION
-from vsperf.record.flags import Flag
-from vsperf.store.folders import RECORDS, run_folders
-from vsperf.store.reader import read_run
+from vsperf.records.base import SCHEMA_VERSION
+from vsperf.records.files.folders import RECORDS, run_folders
+from vsperf.records.files.reader import read_run
+from vsperf.records.flags import Flag
 
 __all__ = ["fixture_vsperf"]
 

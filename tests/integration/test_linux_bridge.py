@@ -12,15 +12,15 @@ import pytest
 from real_runs import Place, fixture_calibrations, fixture_place, trials_at
 from switch_cases import deployed, real_case, started
 
+from vsperf.analysis.collected import digest
+from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.vswitches.linux_bridge.netlink import connected
 from vsperf.errors import ComponentError
 from vsperf.host.dead import dead_deployments
 from vsperf.host.netns import FOLDER, apart, within
 from vsperf.host.networks import private_network
 from vsperf.host.workspace import workspace
-from vsperf.stats.collected import digest
-from vsperf.store.series import series_of
-from vsperf.trafficgens.base import TrialRequest
-from vsperf.vswitches.linux_bridge.netlink import connected
+from vsperf.records.files.series import series_of
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]

@@ -11,11 +11,11 @@ from places import started_generator, started_switch
 from real_runs import Place, fixture_calibrations, fixture_place
 from switch_cases import deployed, real_case
 
-from vsperf.record.result import Limit
-from vsperf.record.run import Outcome, Placement
-from vsperf.trafficgens.base import TrialRequest
-from vsperf.trafficgens.tgen.driver import TgenGenerator
-from vsperf.vswitches.external import ExternalSwitch
+from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.generators.tgen.driver import TgenGenerator
+from vsperf.drivers.vswitches.external import ExternalSwitch
+from vsperf.records.result import Limit
+from vsperf.records.run import Outcome, Placement
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from real_runs import FIXED, Place, fixture_calibrations, fixture_place
 
-from vsperf.asked import part_of
 from vsperf.errors import ExitCode
-from vsperf.record.flags import Flag
-from vsperf.record.run import Outcome
-from vsperf.record.trial import Purpose, Trial
+from vsperf.records.asked import part_of
+from vsperf.records.flags import Flag
+from vsperf.records.run import Outcome
+from vsperf.records.trial import Purpose, Trial
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]

@@ -18,7 +18,7 @@ from real_runs import Place, fixture_calibrations, fixture_place, trials_at
 from scapy.utils import RawPcapReader
 
 from vsperf import __version__
-from vsperf.record.flags import Flag
+from vsperf.records.flags import Flag
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]

@@ -25,12 +25,12 @@ from ovs_traffic import (
 )
 from places import PLACEMENT, hugepages
 
+from vsperf.drivers.generators.tgen.byhand import Sending
+from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.drivers.vswitches.ovs.programs import planned_programs
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.workspace import workspace
-from vsperf.record.run import Placement
-from vsperf.trafficgens.tgen.byhand import Sending
-from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs.programs import planned_programs
+from vsperf.records.run import Placement
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_cables"]

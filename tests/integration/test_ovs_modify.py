@@ -19,17 +19,17 @@ from ovs_cases import deployed, ovs_case
 from ovs_traffic import WAYS, generator
 from places import PLACEMENT, hugepages
 
+from vsperf.config.case import CaseSpec
+from vsperf.config.traffic import TrafficProfile
+from vsperf.drivers.generators.tgen.process import Tgen
+from vsperf.drivers.generators.tgen.traffic import streams
+from vsperf.drivers.vswitches.ovs import layout
+from vsperf.drivers.vswitches.ovs.dpdk.design import DpdkDesign
+from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.drivers.vswitches.ovs.rules import rules
+from vsperf.drivers.vswitches.ovs.running import RunningOvs
 from vsperf.host.workspace import Workspace
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.traffic import TrafficProfile
-from vsperf.trafficgens.tgen.process import Tgen
-from vsperf.trafficgens.tgen.traffic import streams
-from vsperf.vswitches.ovs import layout
-from vsperf.vswitches.ovs.dpdk.design import DpdkDesign
-from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
-from vsperf.vswitches.ovs.rules import rules
-from vsperf.vswitches.ovs.running import RunningOvs
 
 pytestmark = pytest.mark.machine
 

@@ -16,11 +16,11 @@ from ovs_traffic import Connected, connected, generator, send
 from places import PLACEMENT
 from real_runs import FIXED, Place, fixture_calibrations, fixture_place
 
+from vsperf.drivers.generators.tgen.byhand import Sending
+from vsperf.drivers.vswitches.ovs.plain.driver import Ovs
 from vsperf.errors import NotReadyError
-from vsperf.record.flags import Flag
-from vsperf.record.trial import Purpose
-from vsperf.trafficgens.tgen.byhand import Sending
-from vsperf.vswitches.ovs.plain.driver import Ovs
+from vsperf.records.flags import Flag
+from vsperf.records.trial import Purpose
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_cables", "fixture_calibrations", "fixture_place"]

@@ -16,10 +16,10 @@ from places import PLACEMENT, hugepages
 from real_runs import FIXED, Place, fixture_calibrations, fixture_place
 from switch_trees import ovs_tree
 
+from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.drivers.vswitches.ovs.programs import planned_programs
 from vsperf.errors import NotReadyError
-from vsperf.record.trial import Purpose
-from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs.programs import planned_programs
+from vsperf.records.trial import Purpose
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]

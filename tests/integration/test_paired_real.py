@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from real_runs import Place, fixture_calibrations, fixture_place
 
-from vsperf.record.turns import Role
+from vsperf.records.turns import Role
 
 __all__ = ["fixture_calibrations", "fixture_place"]
 

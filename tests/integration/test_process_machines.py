@@ -16,21 +16,21 @@ from ovs_traffic import wait_until
 from places import hugepages, room
 from switch_cases import PVP, V2V
 
+from vsperf.config.case import CaseSpec
+from vsperf.config.wiring import nic_mac
 from vsperf.deploy.deployment import Deployment
+from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.generators.tgen import byhand
+from vsperf.drivers.generators.tgen.byhand import Sending
+from vsperf.drivers.generators.tgen.command import Options, port_of
+from vsperf.drivers.generators.tgen.driver import TgenGenerator
+from vsperf.drivers.generators.tgen.process import Tgen
+from vsperf.drivers.vnfs.process.driver import Processes, ProcessVnf
+from vsperf.drivers.vswitches.ovs.running import RunningOvs
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import Workspace
-from vsperf.record.run import Endpoint, Placeholder, Placement, Wire
-from vsperf.record.trial import TrialCounts
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.wiring import nic_mac
-from vsperf.trafficgens.base import TrialRequest
-from vsperf.trafficgens.tgen import byhand
-from vsperf.trafficgens.tgen.byhand import Sending
-from vsperf.trafficgens.tgen.command import Options, port_of
-from vsperf.trafficgens.tgen.driver import TgenGenerator
-from vsperf.trafficgens.tgen.process import Tgen
-from vsperf.vnfs.process.driver import Processes, ProcessVnf
-from vsperf.vswitches.ovs.running import RunningOvs
+from vsperf.records.run import Endpoint, Placeholder, Placement, Wire
+from vsperf.records.trial import TrialCounts
 
 pytestmark = pytest.mark.machine
 

@@ -20,19 +20,19 @@ from places import hugepages, room
 from qemu_cases import PVP, PVVP, placement_of, qemu_case, qemu_spec
 from wires import wires_of
 
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.generators.tgen.byhand import Sending
+from vsperf.drivers.generators.tgen.process import Tgen
+from vsperf.drivers.vnfs.qemu.driver import Qemu
+from vsperf.drivers.vnfs.qemu.running import QemuMachines
+from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.drivers.vswitches.ovs.running import RunningOvs
 from vsperf.errors import ComponentError
-from vsperf.guests.image import find_image
-from vsperf.guests.kvm import Probe
-from vsperf.guests.surroundings import PROGRAM
 from vsperf.host.workspace import Workspace
-from vsperf.record.run import Endpoint, Placeholder
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.tgen.byhand import Sending
-from vsperf.trafficgens.tgen.process import Tgen
-from vsperf.vnfs.qemu.driver import Qemu
-from vsperf.vnfs.qemu.running import QemuMachines
-from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs.running import RunningOvs
+from vsperf.qemu.image import find_image
+from vsperf.qemu.kvm import Probe
+from vsperf.qemu.surroundings import PROGRAM
+from vsperf.records.run import Endpoint, Placeholder
 
 pytestmark = pytest.mark.machine
 
@@ -232,7 +232,7 @@ def test_what_becomes_of_a_machine_is_noticed_and_named(
         assert (chain.failure() or "").startswith("vm1 is stopped: somebody sent it SIGSTOP")
         with monkeypatch.context() as unseen:
             unseen.setattr("vsperf.host.process.is_stopped", lambda pid: False)
-            unseen.setattr("vsperf.guests.qmp.HEARTBEAT_S", 0.5)
+            unseen.setattr("vsperf.qemu.qmp.HEARTBEAT_S", 0.5)
             assert "QEMU has not answered" in (chain.failure() or "")
     finally:
         os.kill(chain.pid, signal.SIGCONT)

@@ -15,12 +15,12 @@ from attacks.announced import assert_recorded
 from real_runs import FIXED, Place, Run, fixture_calibrations, fixture_place, wait_until
 from vpp_cases import vpp_words
 
+from vsperf.drivers.generators.tgen.process import LINKS_S
+from vsperf.drivers.vswitches.linux_bridge.netlink import connected
 from vsperf.host.netns import FOLDER as NETWORKS
-from vsperf.record.flags import Flag
-from vsperf.record.run import Outcome
-from vsperf.record.trial import Purpose
-from vsperf.trafficgens.tgen.process import LINKS_S
-from vsperf.vswitches.linux_bridge.netlink import connected
+from vsperf.records.flags import Flag
+from vsperf.records.run import Outcome
+from vsperf.records.trial import Purpose
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]

@@ -10,11 +10,11 @@ import pytest
 from real_runs import Place, fixture_calibrations, fixture_place, fixture_switch
 from vpp_cases import vpp_words
 
-from vsperf.record.flags import Flag
-from vsperf.record.run import Outcome
-from vsperf.record.threads import GENERATOR, SWITCH
-from vsperf.record.trial import Purpose, Trial
-from vsperf.store.reader import StoredCase, StoredRun
+from vsperf.records.files.reader import StoredCase, StoredRun
+from vsperf.records.flags import Flag
+from vsperf.records.run import Outcome
+from vsperf.records.threads import GENERATOR, SWITCH
+from vsperf.records.trial import Purpose, Trial
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place", "fixture_switch"]

@@ -13,14 +13,14 @@ import pytest
 from real_runs import TIMES, Place, fixture_calibrations, fixture_place, fixture_switch
 
 from vsperf.errors import ExitCode
-from vsperf.record.histogram import summary
-from vsperf.record.result import Figure, Limit
-from vsperf.record.run import Outcome
-from vsperf.record.switch import AddressCounts
-from vsperf.record.trial import Purpose, Trial
+from vsperf.records.files.reader import StoredCase
+from vsperf.records.files.view import open_run
+from vsperf.records.histogram import summary
+from vsperf.records.result import Figure, Limit
+from vsperf.records.run import Outcome
+from vsperf.records.switch import AddressCounts
+from vsperf.records.trial import Purpose, Trial
 from vsperf.search.highest import HighestPassing
-from vsperf.store.reader import StoredCase
-from vsperf.store.view import open_run
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place", "fixture_switch"]

@@ -20,18 +20,18 @@ from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 from scapy.utils import wrpcap
 
+from vsperf.config.flows import link_mac
+from vsperf.drivers.generators.tgen.headers import frames_in, read
+from vsperf.drivers.generators.tgen.traffic import streams
+from vsperf.drivers.vswitches.ovs.command import command
+from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.drivers.vswitches.ovs.parse import Matched
+from vsperf.drivers.vswitches.ovs.programs import planned_programs
 from vsperf.errors import ComponentError, ExitCode
-from vsperf.record.flags import Flag
-from vsperf.record.result import Standard
-from vsperf.record.trial import Purpose, Trial, intended_frames
-from vsperf.spec.flows import link_mac
-from vsperf.store.reader import StoredCase
-from vsperf.trafficgens.tgen.headers import frames_in, read
-from vsperf.trafficgens.tgen.traffic import streams
-from vsperf.vswitches.ovs.command import command
-from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs.parse import Matched
-from vsperf.vswitches.ovs.programs import planned_programs
+from vsperf.records.files.reader import StoredCase
+from vsperf.records.flags import Flag
+from vsperf.records.result import Standard
+from vsperf.records.trial import Purpose, Trial, intended_frames
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]

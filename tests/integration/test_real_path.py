@@ -14,23 +14,23 @@ import pytest
 from real_runs import FIXED, Ended, Place, fixture_calibrations, fixture_place
 from vpp_cases import vpp_install
 
+from vsperf.config.flows import host_ip, link_mac
+from vsperf.config.loader import Request, load
+from vsperf.config.lookup import Library
+from vsperf.drivers.vswitches.linux_bridge.netlink import connected as netlink_of
+from vsperf.drivers.vswitches.vpp.api import DEFINITIONS, Messages, connected
+from vsperf.drivers.vswitches.vpp.bringup import ANSWER_S
+from vsperf.drivers.vswitches.vpp.programs import definition_files, find_programs
 from vsperf.engine.run import Manner, plan_cases
 from vsperf.engine.session import begin
 from vsperf.errors import ExitCode
 from vsperf.events import Event, PhaseEntered
 from vsperf.plugins import Plugins
-from vsperf.record.flags import Flag
-from vsperf.record.run import Outcome
-from vsperf.record.threads import GENERATOR, SWITCH, ThreadActivity
-from vsperf.record.trial import Purpose, Trial
-from vsperf.spec.flows import host_ip, link_mac
-from vsperf.spec.loader import Request, load
-from vsperf.spec.lookup import Library
-from vsperf.store.reader import StoredCase
-from vsperf.vswitches.linux_bridge.netlink import connected as netlink_of
-from vsperf.vswitches.vpp.api import DEFINITIONS, Messages, connected
-from vsperf.vswitches.vpp.bringup import ANSWER_S
-from vsperf.vswitches.vpp.programs import definition_files, find_programs
+from vsperf.records.files.reader import StoredCase
+from vsperf.records.flags import Flag
+from vsperf.records.run import Outcome
+from vsperf.records.threads import GENERATOR, SWITCH, ThreadActivity
+from vsperf.records.trial import Purpose, Trial
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]

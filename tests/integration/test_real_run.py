@@ -15,12 +15,12 @@ from real_runs import FIXED, Ended, Place, fixture_calibrations, fixture_place, 
 
 from vsperf.engine.surroundings import moved
 from vsperf.host.hugepages import read_pools
-from vsperf.record.host import Calibration
-from vsperf.record.result import Limit
-from vsperf.record.run import Outcome, Plan
-from vsperf.record.trial import Purpose
-from vsperf.store.reader import StoredCase, StoredRun
-from vsperf.store.validation import validate_file
+from vsperf.records.files.reader import StoredCase, StoredRun
+from vsperf.records.files.validation import validate_file
+from vsperf.records.host import Calibration
+from vsperf.records.result import Limit
+from vsperf.records.run import Outcome, Plan
+from vsperf.records.trial import Purpose
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]

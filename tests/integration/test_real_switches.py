@@ -9,7 +9,7 @@ import pytest
 from conftest import Require
 from real_runs import FIXED, Place, fixture_calibrations, fixture_place
 
-from vsperf.record.run import Outcome
+from vsperf.records.run import Outcome
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]

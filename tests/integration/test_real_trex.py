@@ -16,9 +16,9 @@ from simulated_cases import WAYS
 from trex_cases import ends, trex_case
 from trex_conversation import GOLDEN, TRAFFIC, listening, recorded, talk
 
-from vsperf.trafficgens.base import TrialRequest
-from vsperf.trafficgens.streams import UDP_NUMBER
-from vsperf.trafficgens.trex.driver import TrexGenerator
+from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.generators.streams import UDP_NUMBER
+from vsperf.drivers.generators.trex.driver import TrexGenerator
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_cables"]

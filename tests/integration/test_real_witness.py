@@ -14,12 +14,12 @@ from loopbacks import OPTIONS
 from real_runs import Place, fixture_calibrations, fixture_place
 from switch_cases import deployed, real_case
 
-from vsperf.collectors.witness import View, pace
+from vsperf.drivers.collectors.witness import View, pace
+from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, ways_between
 from vsperf.host.frame_stamps import Stamps, stamping
-from vsperf.record.trial import TrialCounts
-from vsperf.store.series import series_of
-from vsperf.trafficgens.base import TrialRequest
-from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
+from vsperf.records.files.series import series_of
+from vsperf.records.trial import TrialCounts
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_cables", "fixture_calibrations", "fixture_place"]

@@ -12,9 +12,9 @@ from typing import get_args
 import pytest
 
 from vsperf.cli.main import run_cli
-from vsperf.record.flags import Flag
-from vsperf.record.result import Limit
-from vsperf.record.run import Outcome
+from vsperf.records.flags import Flag
+from vsperf.records.result import Limit
+from vsperf.records.run import Outcome
 from vsperf.simulation.generator import Fault
 from vsperf.simulation.models import AnyBehaviour
 

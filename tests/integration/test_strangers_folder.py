@@ -20,9 +20,9 @@ from cli_shell import SMOKE
 from real_runs import Place, fixture_calibrations, fixture_place, wait_until
 from traps import lay
 
-from vsperf import own_python
 from vsperf.cli.main import COMMANDS
 from vsperf.errors import ExitCode
+from vsperf.trust import own_python
 
 __all__ = ["fixture_calibrations", "fixture_place"]
 

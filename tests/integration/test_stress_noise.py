@@ -13,13 +13,13 @@ import pytest
 from real_runs import wait_until
 from simulated_cases import simulated_case
 
+from vsperf.config.case import CaseSpec
+from vsperf.config.noise import NOISE
+from vsperf.drivers.loads.stress import StressLoad, StressSpec
 from vsperf.host.process import log_of
 from vsperf.host.procfs import start_ticks
 from vsperf.host.workspace import Workspace, workspace
-from vsperf.loadgens.stress import StressLoad, StressSpec
-from vsperf.record.run import Placement
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.noise import NOISE
+from vsperf.records.run import Placement
 
 pytestmark = pytest.mark.machine
 

@@ -15,16 +15,16 @@ from ovs_cases import ovs_case
 from places import PLACEMENT
 from real_runs import Place, fixture_calibrations, fixture_place, trials_at
 
+from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.drivers.vswitches.ovs.running import SWITCH
 from vsperf.errors import NotReadyError
 from vsperf.host.dead import dead_deployments
 from vsperf.host.taps import tap
 from vsperf.host.tuntap import is_there, make_tap, remove_tap
 from vsperf.host.undo import BRIDGE_DEVICES
 from vsperf.host.workspace import Workspace, workspace
-from vsperf.record.flags import Flag
-from vsperf.record.run import Placeholder
-from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs.running import SWITCH
+from vsperf.records.flags import Flag
+from vsperf.records.run import Placeholder
 
 __all__ = ["fixture_calibrations", "fixture_place"]
 LINKS = Path("/sys/class/net")
@@ -32,7 +32,7 @@ KILLED = """
 import os, pathlib, signal, sys
 from vsperf.host.taps import tap
 from vsperf.host.workspace import workspace
-from vsperf.record.run import Placeholder
+from vsperf.records.run import Placeholder
 with workspace("a run", pathlib.Path(sys.argv[1])) as place:
     name = place.fill(f"{Placeholder.TAP}-1-0")
     with tap(name, place, mtu=1500, several_queues=sys.argv[2] == "several"):

@@ -10,14 +10,14 @@ from conftest import Require
 from places import PLACEMENT, room
 from switch_cases import deployed, real_case
 
+from vsperf.config.case import CaseSpec
 from vsperf.deploy.deployment import Deployment
+from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.generators.testpmd.driver import TestpmdGenerator
+from vsperf.drivers.generators.testpmd.session import TestpmdSession
+from vsperf.drivers.generators.testpmd.spec import TestpmdGeneratorSpec
 from vsperf.errors import ComponentError
-from vsperf.record.run import Placement
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.base import TrialRequest
-from vsperf.trafficgens.testpmd.driver import TestpmdGenerator
-from vsperf.trafficgens.testpmd.session import TestpmdSession
-from vsperf.trafficgens.testpmd.spec import TestpmdGeneratorSpec
+from vsperf.records.run import Placement
 
 pytestmark = pytest.mark.machine
 

@@ -12,12 +12,12 @@ from kept import Kept, State, keeping
 from switch_cases import PVP, deployed, real_case, started
 
 from vsperf.deploy.deployment import Deployment
+from vsperf.drivers.generators.base import TrialRequest
 from vsperf.engine.checks import check_headers
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import Workspace
-from vsperf.record.switch import SwitchCounters
-from vsperf.record.trial import Purpose, Trial, TrialCounts
-from vsperf.trafficgens.base import TrialRequest
+from vsperf.records.switch import SwitchCounters
+from vsperf.records.trial import Purpose, Trial, TrialCounts
 
 pytestmark = pytest.mark.machine
 

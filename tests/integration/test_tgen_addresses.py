@@ -22,9 +22,9 @@ from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
 from scapy.packet import Packet
 from scapy.utils import wrpcap
 
-from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
-from vsperf.trafficgens.tgen.client import TgenError
-from vsperf.trafficgens.tgen.process import Tgen
+from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, ways_between
+from vsperf.drivers.generators.tgen.client import TgenError
+from vsperf.drivers.generators.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
 

@@ -17,7 +17,7 @@ from captures import dissected
 from conftest import Require
 from loopbacks import OPTIONS
 
-from vsperf.trafficgens.tgen.byhand import Bursts, Stream, at_hand, ways_between
+from vsperf.drivers.generators.tgen.byhand import Bursts, Stream, at_hand, ways_between
 
 pytestmark = pytest.mark.machine
 

@@ -20,9 +20,9 @@ from dpdk_files import dpdk_files
 from loopbacks import OPTIONS
 from real_runs import hugepages
 
+from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.host.hugepages import read_pools
-from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
-from vsperf.trafficgens.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
 

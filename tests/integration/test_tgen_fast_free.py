@@ -18,7 +18,7 @@ from preloads import preload
 from scapy.layers.l2 import ARP, Ether
 from scapy.utils import wrpcap
 
-from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
+from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, ways_between
 
 pytestmark = pytest.mark.machine
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from conftest import Require, not_here
 
+from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.drivers.generators.tgen.command import Options
 from vsperf.errors import ComponentError
-from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
-from vsperf.trafficgens.tgen.command import Options
 
 pytestmark = pytest.mark.machine
 

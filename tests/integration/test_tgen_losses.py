@@ -17,13 +17,13 @@ from scapy.layers.l2 import Ether
 from scapy.utils import wrpcap
 from shared_tgen import fixture_kept_tgen, fixture_ring
 
+from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, ways_between
+from vsperf.drivers.generators.tgen.byhand import trial as trial_of_faults
+from vsperf.drivers.generators.tgen.byhand import trial as trial_of_truth
+from vsperf.drivers.generators.tgen.client import TgenError
+from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.errors import ComponentError
-from vsperf.record.histogram import percentiles_ns
-from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, ways_between
-from vsperf.trafficgens.tgen.byhand import trial as trial_of_faults
-from vsperf.trafficgens.tgen.byhand import trial as trial_of_truth
-from vsperf.trafficgens.tgen.client import TgenError
-from vsperf.trafficgens.tgen.process import Tgen
+from vsperf.records.histogram import percentiles_ns
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_kept_tgen", "fixture_ring"]

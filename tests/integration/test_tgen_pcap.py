@@ -17,10 +17,10 @@ from conftest import Require
 from loopbacks import OPTIONS, PATIENTLY, witness_dut
 from shared_tgen import fixture_kept_tgen, fixture_ring
 
+from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, capture, ways_between
+from vsperf.drivers.generators.tgen.client import TgenError
+from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.errors import ComponentError
-from vsperf.trafficgens.tgen.byhand import Stream, at_hand, capture, ways_between
-from vsperf.trafficgens.tgen.client import TgenError
-from vsperf.trafficgens.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_kept_tgen", "fixture_ring"]

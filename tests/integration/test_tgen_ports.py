@@ -17,11 +17,11 @@ from cable import PACKET_SOCKETS, VETH, tgen_apart
 from conftest import Require, not_here
 from loopbacks import OPTIONS, through_testpmd
 
+from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.drivers.generators.tgen.command import port_of
+from vsperf.drivers.generators.tgen.process import Tgen, running
+from vsperf.drivers.generators.tgen.traffic import Way
 from vsperf.errors import ComponentError
-from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
-from vsperf.trafficgens.tgen.command import port_of
-from vsperf.trafficgens.tgen.process import Tgen, running
-from vsperf.trafficgens.tgen.traffic import Way
 
 pytestmark = pytest.mark.machine
 

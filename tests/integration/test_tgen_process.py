@@ -21,13 +21,13 @@ from dpdk_files import dpdk_files
 from loopbacks import OPTIONS
 from shared_tgen import fixture_kept_tgen, fixture_ring
 
+from vsperf.drivers.generators.tgen import command
+from vsperf.drivers.generators.tgen.binary import TGEN
+from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.drivers.generators.tgen.command import Options
+from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.dead import dead_deployments
-from vsperf.trafficgens.tgen import command
-from vsperf.trafficgens.tgen.binary import TGEN
-from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
-from vsperf.trafficgens.tgen.command import Options
-from vsperf.trafficgens.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_kept_tgen", "fixture_ring"]
@@ -206,8 +206,8 @@ WAYS = ways_between(1, "both")
 LONG_S = 60
 LONG = Sending(rate_fps="1000", duration_ns=LONG_S * 1_000_000_000)
 CONTROLLER = """
-from vsperf.trafficgens.tgen.byhand import *
-from vsperf.trafficgens.tgen.command import Options
+from vsperf.drivers.generators.tgen.byhand import *
+from vsperf.drivers.generators.tgen.command import Options
 with at_hand(["net_ring0"], Options(hugepages=False)) as tgen:
     print(tgen.process.pid, tgen.control, flush=True)
     sending = Sending("1000", 60_000_000_000)

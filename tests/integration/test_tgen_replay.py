@@ -21,9 +21,9 @@ from scapy.utils import RawPcapReader, wrpcap
 from shared_tgen import fixture_kept_tgen, fixture_ring
 from test_tgen_pcap import FIELDS, bad_checksums, complaints
 
-from vsperf.trafficgens.tgen.byhand import at_hand
-from vsperf.trafficgens.tgen.client import TgenError
-from vsperf.trafficgens.tgen.process import Tgen
+from vsperf.drivers.generators.tgen.byhand import at_hand
+from vsperf.drivers.generators.tgen.client import TgenError
+from vsperf.drivers.generators.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_kept_tgen", "fixture_ring"]

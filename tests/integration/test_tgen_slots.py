@@ -15,9 +15,9 @@ from preloads import preload
 from shared_tgen import fixture_kept_tgen, fixture_ring
 from test_tgen_replay import ROOM, written
 
-from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
-from vsperf.trafficgens.tgen.command import Options
-from vsperf.trafficgens.tgen.process import Tgen
+from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, ways_between
+from vsperf.drivers.generators.tgen.command import Options
+from vsperf.drivers.generators.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_kept_tgen", "fixture_ring"]

@@ -23,14 +23,14 @@ from freezing import frozen_soon
 from loopbacks import OPTIONS, through_testpmd, witness_dut
 from shared_tgen import fixture_kept_tgen, fixture_ring
 
-from vsperf.record.trial import Headers
-from vsperf.spec.flows import host_ip, link_mac
-from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
-from vsperf.trafficgens.tgen.client import TgenError
-from vsperf.trafficgens.tgen.command import Options
-from vsperf.trafficgens.tgen.headers import frames_in, read
-from vsperf.trafficgens.tgen.process import Tgen
-from vsperf.trafficgens.tgen.traffic import Way
+from vsperf.config.flows import host_ip, link_mac
+from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.drivers.generators.tgen.client import TgenError
+from vsperf.drivers.generators.tgen.command import Options
+from vsperf.drivers.generators.tgen.headers import frames_in, read
+from vsperf.drivers.generators.tgen.process import Tgen
+from vsperf.drivers.generators.tgen.traffic import Way
+from vsperf.records.trial import Headers
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_kept_tgen", "fixture_ring"]

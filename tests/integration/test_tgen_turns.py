@@ -25,19 +25,19 @@ from conftest import Require
 from loopbacks import OPTIONS, PATIENCE_S, witness_dut
 from preloads import preload
 
-from vsperf.record.turns import Turns
-from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
-from vsperf.trafficgens.tgen.client import TgenError
-from vsperf.trafficgens.tgen.loop import loop
-from vsperf.trafficgens.tgen.process import Tgen
-from vsperf.trafficgens.tgen.traffic import Way
-from vsperf.trafficgens.tgen.turns import (
+from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, ways_between
+from vsperf.drivers.generators.tgen.client import TgenError
+from vsperf.drivers.generators.tgen.loop import loop
+from vsperf.drivers.generators.tgen.process import Tgen
+from vsperf.drivers.generators.tgen.traffic import Way
+from vsperf.drivers.generators.tgen.turns import (
     StreamSide,
     StreamTurns,
     take_turns,
     turns_message,
     turns_of,
 )
+from vsperf.records.turns import Turns
 
 pytestmark = pytest.mark.machine
 

@@ -14,15 +14,15 @@ from ovs_traffic import SLOWLY, accounts_close_at_overload, generator, send, wai
 from places import PLACEMENT, hugepages
 from vpp_cases import deployed, vpp_case
 
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.generators.tgen.byhand import Sending
+from vsperf.drivers.generators.tgen.process import Tgen
+from vsperf.drivers.vswitches.vpp.api import ApiError
+from vsperf.drivers.vswitches.vpp.driver import Vpp
+from vsperf.drivers.vswitches.vpp.running import RunningVpp
 from vsperf.errors import ComponentError, VsperfError
 from vsperf.host.hugepages import read_pools
 from vsperf.host.workspace import Workspace
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.tgen.byhand import Sending
-from vsperf.trafficgens.tgen.process import Tgen
-from vsperf.vswitches.vpp.api import ApiError
-from vsperf.vswitches.vpp.driver import Vpp
-from vsperf.vswitches.vpp.running import RunningVpp
 
 pytestmark = [pytest.mark.machine, pytest.mark.thorough]
 

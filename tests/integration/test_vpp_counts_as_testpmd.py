@@ -15,10 +15,10 @@ from ovs_traffic import wait_until
 from places import PLACEMENT, hugepages
 from vpp_cases import deployed, vpp_case
 
+from vsperf.dpdk.command import PROGRAM
+from vsperf.dpdk.telemetry import Telemetry
+from vsperf.drivers.vswitches.vpp.driver import Vpp
 from vsperf.host.workspace import Workspace
-from vsperf.testpmd.command import PROGRAM
-from vsperf.testpmd.telemetry import Telemetry
-from vsperf.vswitches.vpp.driver import Vpp
 
 pytestmark = [pytest.mark.machine, pytest.mark.thorough]
 

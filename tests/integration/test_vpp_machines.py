@@ -9,11 +9,11 @@ import pytest
 from switch_cases import PVP, PVPV, PVVP, V2V, deployed, real_case
 from vpp_cases import vpp_install
 
+from vsperf.config.case import CaseSpec
 from vsperf.deploy.deployment import PORTS_S
+from vsperf.drivers.generators.base import TrialRequest
 from vsperf.engine.checks import check_headers
-from vsperf.record.trial import Purpose, Trial, TrialCounts
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.base import TrialRequest
+from vsperf.records.trial import Purpose, Trial, TrialCounts
 
 pytestmark = [pytest.mark.machine, pytest.mark.thorough]
 

@@ -10,9 +10,10 @@ from all_methods import METHODS
 from search_models import LINE_RATE
 
 from vsperf.methods.base import PLAIN, Manner, Method
-from vsperf.record.histogram import encode
-from vsperf.record.result import SearchResult
-from vsperf.record.trial import (
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.histogram import encode
+from vsperf.records.result import SearchResult
+from vsperf.records.trial import (
     Direction,
     Event,
     Purpose,
@@ -22,7 +23,6 @@ from vsperf.record.trial import (
     intended_frames,
 )
 from vsperf.search.base import Budget, Loads
-from vsperf.units import NANOSECONDS
 
 LOADS = Loads(9001, LINE_RATE, LINE_RATE)
 

@@ -11,15 +11,15 @@ from typing import Any, ClassVar
 
 from simulated_cases import simulated_case
 
-from vsperf.collectors.base import Seat
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import Case
+from vsperf.drivers.collectors.base import Seat
 from vsperf.engine.collecting import Collecting, collected
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import Nowhere
-from vsperf.record.run import Placement
-from vsperf.record.series import Note, Quantity
-from vsperf.spec.base import DriverSpec
-from vsperf.spec.case import Case
-from vsperf.store.series import series_of
+from vsperf.records.files.series import series_of
+from vsperf.records.run import Placement
+from vsperf.records.series import Note, Quantity
 
 PLAIN = DriverSpec(kind="own")
 

@@ -12,12 +12,12 @@ from zlib import crc32
 from record_samples import case_record, case_start, header, planned, run_end, trial_line
 from stored_runs import store
 
-from vsperf.record.host import Surroundings
-from vsperf.record.result import Figure, GoalResult, Limit, LoadResult, SearchResult
-from vsperf.record.run import CaseRecord, Line, RunHeader
-from vsperf.results.comparison import Comparison, compare
-from vsperf.results.sides import side
-from vsperf.unit import Unit
+from vsperf.analysis.comparison import Comparison, compare
+from vsperf.analysis.sides import side
+from vsperf.quantities.unit import Unit
+from vsperf.records.host import Surroundings
+from vsperf.records.result import Figure, GoalResult, Limit, LoadResult, SearchResult
+from vsperf.records.run import CaseRecord, Line, RunHeader
 
 MACHINE = {"machine": {"cpu_model": "Xeon", "cpus": 2}, "system": {"kernel": "6.1"}}
 

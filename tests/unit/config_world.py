@@ -8,20 +8,20 @@ from typing import Annotated, Literal
 from all_methods import METHODS
 from pydantic import Field
 
-from vsperf.collectors.ovs import OvsCollectorSpec
-from vsperf.collectors.proc import ProcSpec
-from vsperf.collectors.witness import WitnessSpec
+from vsperf.config.base import DriverSpec, Spec
+from vsperf.config.document import Drivers
+from vsperf.config.loader import Loaded, Request, load
+from vsperf.config.lookup import Folder, Library
+from vsperf.config.modify import Modify
+from vsperf.drivers.collectors.ovs import OvsCollectorSpec
+from vsperf.drivers.collectors.proc import ProcSpec
+from vsperf.drivers.collectors.witness import WitnessSpec
+from vsperf.drivers.loads.memory import MemorySpec
+from vsperf.drivers.loads.memory_vm import GuestMemorySpec
+from vsperf.drivers.loads.stress import StressSpec
+from vsperf.drivers.vswitches.base import Filters, Rules
 from vsperf.errors import Problem, SpecError
-from vsperf.loadgens.memory import MemorySpec
-from vsperf.loadgens.memory_vm import GuestMemorySpec
-from vsperf.loadgens.stress import StressSpec
-from vsperf.spec.base import DriverSpec, Spec
-from vsperf.spec.document import Drivers
-from vsperf.spec.loader import Loaded, Request, load
-from vsperf.spec.lookup import Folder, Library
-from vsperf.spec.modify import Modify
-from vsperf.units import CpuSet, Rate
-from vsperf.vswitches.base import Filters, Rules
+from vsperf.quantities.units import CpuSet, Rate
 
 CHECKOUT = Path(__file__).parents[2]
 

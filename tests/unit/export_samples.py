@@ -10,9 +10,9 @@ from typing import Any
 from record_samples import case_lines, case_record, case_start, header, planned, trial
 from stored_runs import store
 
-from vsperf.export.catalog import load_format
-from vsperf.record.run import Line, Outcome, TrialLine
-from vsperf.store.view import CaseView, RunView, open_run
+from vsperf.output.export.catalog import load_format
+from vsperf.records.files.view import CaseView, RunView, open_run
+from vsperf.records.run import Line, Outcome, TrialLine
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden" / "records").glob("2026-*"))
 HOSTILE = '=HYPERLINK("http://x"),\'"<b>&\n\x1b[31m\x07\x9b5n|\\ \u202e'

@@ -7,10 +7,10 @@ from typing import Any
 
 from record_samples import case_record, header, planned
 
-from vsperf.record.result import GoalResult, Limit, SearchResult
-from vsperf.record.run import Outcome
-from vsperf.record.trial import Trial
-from vsperf.store.view import CaseView
+from vsperf.records.files.view import CaseView
+from vsperf.records.result import GoalResult, Limit, SearchResult
+from vsperf.records.run import Outcome
+from vsperf.records.trial import Trial
 
 RUN = "2026-11-20-phy2phy_tput-k7f3"
 CABLE = {"speed": "10Gbit/s"}

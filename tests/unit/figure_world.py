@@ -10,12 +10,12 @@ from typing import Any
 from figure_cases import case, goal
 from record_samples import trial
 
-from vsperf.record.histogram import encode
-from vsperf.record.result import Figure, SearchResult
-from vsperf.record.switch import PmdCounters, SwitchCounters
-from vsperf.record.trial import Direction, Purpose, Trial
-from vsperf.store.view import CaseView, views
-from vsperf.unit import Unit
+from vsperf.quantities.unit import Unit
+from vsperf.records.files.view import CaseView, views
+from vsperf.records.histogram import encode
+from vsperf.records.result import Figure, SearchResult
+from vsperf.records.switch import PmdCounters, SwitchCounters
+from vsperf.records.trial import Direction, Purpose, Trial
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
 COLLECTED = GOLDEN.parent / "series"

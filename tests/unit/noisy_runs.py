@@ -8,7 +8,7 @@ from compared_runs import MACHINE, found
 from record_samples import case_record, case_start, header, planned, run_end, trial_line
 from stored_runs import store
 
-from vsperf.record.run import Line, Outcome
+from vsperf.records.run import Line, Outcome
 
 RUN = "2026-11-20-phy2phy_tput-aaaa"
 

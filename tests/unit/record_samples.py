@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from vsperf.record.flags import Flag
-from vsperf.record.result import Compliance, GoalResult, Level, Limit, SearchResult, Standard
-from vsperf.record.run import (
+from vsperf.records.flags import Flag
+from vsperf.records.result import Compliance, GoalResult, Level, Limit, SearchResult, Standard
+from vsperf.records.run import (
     CaseRecord,
     CaseStart,
     Check,
@@ -21,7 +21,7 @@ from vsperf.record.run import (
     Step,
     TrialLine,
 )
-from vsperf.record.trial import Direction, Purpose, Trial
+from vsperf.records.trial import Direction, Purpose, Trial
 
 TIME = "2026-11-20T10:00:00Z"
 SECOND_NS = 1_000_000_000

@@ -10,9 +10,9 @@ from typing import Any
 
 from record_samples import planned
 
-from vsperf.record.run import PlannedCase
-from vsperf.report.page import Overview
-from vsperf.report.write import write_html, write_markdown
+from vsperf.output.report.page import Overview
+from vsperf.output.report.write import write_html, write_markdown
+from vsperf.records.run import PlannedCase
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 

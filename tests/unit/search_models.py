@@ -8,16 +8,16 @@ from typing import Any
 
 from all_methods import method_of
 
+from vsperf.config.case import CaseSpec
+from vsperf.config.traffic import TrialPolicy
+from vsperf.drivers.generators.sim import SimulatedGeneratorSpec
+from vsperf.drivers.vswitches.sim import SimulatedSwitchSpec
 from vsperf.methods.throughput import Throughput
-from vsperf.record.flags import Flag
-from vsperf.record.result import GoalResult, SearchResult
-from vsperf.record.trial import Direction, Purpose, Trial, intended_frames
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.flags import Flag
+from vsperf.records.result import GoalResult, SearchResult
+from vsperf.records.trial import Direction, Purpose, Trial, intended_frames
 from vsperf.search.base import Budget, Loads, Probe
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.traffic import TrialPolicy
-from vsperf.trafficgens.sim import SimulatedGeneratorSpec
-from vsperf.units import NANOSECONDS
-from vsperf.vswitches.sim import SimulatedSwitchSpec
 
 LINE_RATE = 14_880_952
 LOADS = Loads(9001, LINE_RATE, LINE_RATE, step=10_000)

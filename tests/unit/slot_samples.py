@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vsperf.record.slots import Slot, Slots, even_share
-from vsperf.record.threads import SWITCH, ThreadActivity
-from vsperf.record.trial import Direction, Purpose, Trial, intended_frames
-from vsperf.units import NANOSECONDS
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.slots import Slot, Slots, even_share
+from vsperf.records.threads import SWITCH, ThreadActivity
+from vsperf.records.trial import Direction, Purpose, Trial, intended_frames
 
 WIDTH_NS = 10_000_000
 RATE = 10_000

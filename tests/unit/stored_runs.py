@@ -15,9 +15,9 @@ from record_samples import (
     run_lines,
 )
 
-from vsperf.record.run import LINE, Line, Outcome, RunHeader
-from vsperf.store.folders import RECORDS
-from vsperf.store.index import Index
+from vsperf.records.files.folders import RECORDS
+from vsperf.records.files.index import Index
+from vsperf.records.run import LINE, Line, Outcome, RunHeader
 
 ALL_TABLES = ("runs", "cases")
 RUN = "2026-11-20-phy2phy_tput-k7f3"

@@ -18,19 +18,19 @@ from record_samples import trial
 from series_samples import CASE, header
 from switch_cases import TWO_CPUS, switch_case
 
-from vsperf.collectors.base import Parts, Seat
-from vsperf.collectors.witness import View, Witness, Witnessing, WitnessSpec, pace
+from vsperf.config.case import CaseSpec
 from vsperf.deploy.planner import Drivers, make_plan
+from vsperf.drivers.collectors.base import Parts, Seat
+from vsperf.drivers.collectors.witness import View, Witness, Witnessing, WitnessSpec, pace
+from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.errors import UsageError
 from vsperf.host.frame_stamps import Stamps
 from vsperf.host.netlink import messages
 from vsperf.host.packet_sockets import PacketSocket, drops_of, packet_sockets, read_socket
 from vsperf.plugins import Plugins
-from vsperf.record.run import Endpoint, Placement
-from vsperf.record.trial import Direction
-from vsperf.spec.case import CaseSpec
-from vsperf.store.series import SeriesFile, StoredSeries, series_of
-from vsperf.trafficgens.tgen.spec import TgenSpec
+from vsperf.records.files.series import SeriesFile, StoredSeries, series_of
+from vsperf.records.run import Endpoint, Placement
+from vsperf.records.trial import Direction
 
 # A witness of known arrivals says what is known of them, and nothing of what it did not see.
 

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from series_samples import CASE, header
 
-from vsperf.collectors.base import Parts, Seat
-from vsperf.collectors.guest import Guest, GuestSpec
-from vsperf.collectors.ovs import OvsCollectorSpec, OvsInsides
-from vsperf.collectors.vpp import VppCollectorSpec, VppInsides
+from vsperf.drivers.collectors.base import Parts, Seat
+from vsperf.drivers.collectors.guest import Guest, GuestSpec
+from vsperf.drivers.collectors.ovs import OvsCollectorSpec, OvsInsides
+from vsperf.drivers.collectors.vpp import VppCollectorSpec, VppInsides
+from vsperf.drivers.vswitches.ovs import parse
+from vsperf.drivers.vswitches.ovs.insides import insides
+from vsperf.drivers.vswitches.vpp.insides import insides as insides_of_vpp
+from vsperf.drivers.vswitches.vpp.reading import Reading
 from vsperf.errors import ComponentError, UsageError
 from vsperf.plugins import Plugins
-from vsperf.record.run import Placement
-from vsperf.store.series import SeriesFile, series_of
-from vsperf.vswitches.ovs import parse
-from vsperf.vswitches.ovs.insides import insides
-from vsperf.vswitches.vpp.insides import insides as insides_of_vpp
-from vsperf.vswitches.vpp.reading import Reading
+from vsperf.records.files.series import SeriesFile, series_of
+from vsperf.records.run import Placement
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "ovs"
 OVS = OvsCollectorSpec(kind="ovs")

@@ -21,9 +21,9 @@ from attacks.tally import Tally
 from record_samples import header, run_lines
 from test_repository import load_tool
 
-from vsperf.record.run import LINE
-from vsperf.store.folders import RECORDS
-from vsperf.store.reader import read_run
+from vsperf.records.files.folders import RECORDS
+from vsperf.records.files.reader import read_run
+from vsperf.records.run import LINE
 
 pytestmark = pytest.mark.scaffolding("tools/soak", "tests/attacks", "tests/unit/test_attacks.py")
 

@@ -9,14 +9,14 @@ import pytest
 from stored_runs import store_finished
 
 from vsperf.errors import StoreError, UsageError
-from vsperf.store.baselines import (
+from vsperf.records.files.baselines import (
     FOLDER,
     baselines,
     read_baseline,
     remove_baseline,
     set_baseline,
 )
-from vsperf.store.folders import run_folders
+from vsperf.records.files.folders import run_folders
 
 
 @pytest.fixture(name="folder")

@@ -15,7 +15,9 @@ from report_pages import html_of, markdown_of, whole_case
 from simulated_cases import simulated_case
 from stored_runs import store
 
+from vsperf.analysis.collected import HELD, LOCAL, MOVED, TITLE, cached
 from vsperf.cli.main import run_cli
+from vsperf.config.cache import CacheShare
 from vsperf.deploy.cache import cache_cpus, cache_steps
 from vsperf.errors import ExitCode, NotReadyError, SpecError
 from vsperf.host.files import Roots
@@ -23,12 +25,10 @@ from vsperf.host.resctrl import MOUNT, Abilities, abilities, masks_of, partition
 from vsperf.host.undo import RemoveCacheGroup, ReturnCacheWays
 from vsperf.host.undo_base import Reach
 from vsperf.host.workspace import workspace
-from vsperf.quantity import UnitError
-from vsperf.record.run import Placement, TrialLine
-from vsperf.record.switch import CacheActivity
-from vsperf.record.trial import Purpose, Trial
-from vsperf.spec.cache import CacheShare
-from vsperf.stats.collected import HELD, LOCAL, MOVED, TITLE, cached
+from vsperf.quantities.quantity import UnitError
+from vsperf.records.run import Placement, TrialLine
+from vsperf.records.switch import CacheActivity
+from vsperf.records.trial import Purpose, Trial
 
 # Parts of the last-level cache as they are asked for, and the ways that come of it. Pure.
 

@@ -17,7 +17,25 @@ from search_models import case_of
 from simulated_cases import SECOND, simulated_case, trials
 
 from vsperf.cli import selection
+from vsperf.config.abilities import EVERYTHING, Ability, Capabilities
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import Case, CaseSpec
+from vsperf.config.demands import demands, refusals
+from vsperf.config.loader import Request, load
+from vsperf.config.lookup import Library
+from vsperf.config.traffic import Bursts, TrafficProfile
+from vsperf.config.wiring import load_shares
 from vsperf.deploy.planner import Drivers, make_plan
+from vsperf.drivers.generators.base import OnSample, TrialRequest
+from vsperf.drivers.generators.exactness import LESS_EXACT, reservations
+from vsperf.drivers.generators.sim import SimulatedGenerator
+from vsperf.drivers.generators.tgen.checks import check_hosts
+from vsperf.drivers.generators.tgen.messages import counts, trial_message
+from vsperf.drivers.generators.tgen.spec import TgenSpec
+from vsperf.drivers.generators.tgen.traffic import Way
+from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.ports import places_of, vhost_endpoint
+from vsperf.drivers.vswitches.sim import SimulatedSwitch
 from vsperf.engine import readiness
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.run import plan_cases
@@ -30,31 +48,13 @@ from vsperf.host.doctor.wants import Want
 from vsperf.methods.base import Bench, Manner, loads_of
 from vsperf.methods.range import WithinRange
 from vsperf.plugins import Plugin, Plugins
-from vsperf.record.flags import Flag, Severity
-from vsperf.record.histogram import encode
-from vsperf.record.result import Compliance, SearchResult
-from vsperf.record.run import Placeholder, Placement, Step
-from vsperf.record.trial import Direction, Purpose, RateStep, TrialCounts
+from vsperf.quantities.units import Rate
+from vsperf.records.flags import Flag, Severity
+from vsperf.records.histogram import encode
+from vsperf.records.result import Compliance, SearchResult
+from vsperf.records.run import Placeholder, Placement, Step
+from vsperf.records.trial import Direction, Purpose, RateStep, TrialCounts
 from vsperf.search.base import Budget
-from vsperf.spec.abilities import EVERYTHING, Ability, Capabilities
-from vsperf.spec.base import DriverSpec
-from vsperf.spec.case import Case, CaseSpec
-from vsperf.spec.demands import demands, refusals
-from vsperf.spec.loader import Request, load
-from vsperf.spec.lookup import Library
-from vsperf.spec.traffic import Bursts, TrafficProfile
-from vsperf.spec.wiring import load_shares
-from vsperf.trafficgens.base import OnSample, TrialRequest
-from vsperf.trafficgens.exactness import LESS_EXACT, reservations
-from vsperf.trafficgens.sim import SimulatedGenerator
-from vsperf.trafficgens.tgen.checks import check_hosts
-from vsperf.trafficgens.tgen.messages import counts, trial_message
-from vsperf.trafficgens.tgen.spec import TgenSpec
-from vsperf.trafficgens.tgen.traffic import Way
-from vsperf.units import Rate
-from vsperf.vswitches.base import SwitchPlan
-from vsperf.vswitches.ports import places_of, vhost_endpoint
-from vsperf.vswitches.sim import SimulatedSwitch
 
 # What a generator cannot do is refused in the plan; what is told less exactly, trials say.
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
+from vsperf.analysis.ways import ways_of
 from vsperf.cli.chain_view import chain_tables
-from vsperf.record.chain import gauges_of, joints_of, stages_of
-from vsperf.record.switch import MachineCounters, NicCounters, PortCounters, SwitchCounters
-from vsperf.record.trial import Direction, Purpose, Trial
-from vsperf.spec.topology import Topology
-from vsperf.stats.ways import ways_of
+from vsperf.config.topology import Topology
+from vsperf.records.chain import gauges_of, joints_of, stages_of
+from vsperf.records.switch import MachineCounters, NicCounters, PortCounters, SwitchCounters
+from vsperf.records.trial import Direction, Purpose, Trial
 
 
 def topology(*paths: str, cards: int = 2) -> Topology:

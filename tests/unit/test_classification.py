@@ -17,11 +17,11 @@ from MLRsearch.target_stat import TargetStat
 from MLRsearch.trial_measurement import MeasurementResult
 from search_models import lossy, trial, way
 
-from vsperf.record.flags import Flag
-from vsperf.record.trial import Trial
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.flags import Flag
+from vsperf.records.trial import Trial
 from vsperf.search.classify import Bound, DurationRule, bounds_of, failed, failed_in_switch
 from vsperf.search.tst009 import VerificationRule
-from vsperf.units import NANOSECONDS
 
 GOLDEN = json.loads(
     (Path(__file__).parent.parent / "golden" / "load_classification.json").read_text()

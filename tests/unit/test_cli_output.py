@@ -18,6 +18,8 @@ from rich.table import Table
 from rich.text import Text
 from search_models import case_of
 
+from vsperf.analysis.answers import reasons
+from vsperf.analysis.summary import CaseRow
 from vsperf.cli.foreign_words import HARMLESS, PLAIN, Words
 from vsperf.cli.main import run_cli
 from vsperf.cli.notes import MOST_WARNINGS, notes
@@ -25,11 +27,9 @@ from vsperf.cli.output import say
 from vsperf.cli.tables import print_summary
 from vsperf.cli.terminal import PlainConsole, between_words
 from vsperf.errors import ExitCode
-from vsperf.printable import printable
-from vsperf.record.flags import Flag
-from vsperf.record.result import CleanResult, Compliance, Level, Limit, SearchResult, Standard
-from vsperf.stats.answers import reasons
-from vsperf.stats.summary import CaseRow
+from vsperf.records.flags import Flag
+from vsperf.records.result import CleanResult, Compliance, Level, Limit, SearchResult, Standard
+from vsperf.trust.printable import printable
 
 # Words of others are shown, and never steer the terminal.
 

@@ -11,7 +11,7 @@ import pytest
 
 from vsperf.cli.main import run_cli
 from vsperf.errors import ExitCode
-from vsperf.figures.plot import all_plots
+from vsperf.output.figures.plot import all_plots
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
 TPUT = GOLDEN / "2026-11-20-phy2phy_tput-gxq9"

@@ -11,7 +11,7 @@ from stored_runs import finished, store
 
 from vsperf.cli.main import run_cli
 from vsperf.errors import ExitCode
-from vsperf.store.folders import FILE
+from vsperf.records.files.folders import FILE
 
 SIMULATED = ["--testbed", "sim", "--progress", "quiet", "--set", "traffic.frame_size=64B"]
 COMMANDS = {

@@ -16,25 +16,31 @@ from search_models import POLICY
 from series_samples import CASE, header
 from simulated_cases import session, simulated_case
 
-from vsperf.collectors.base import OwnTrialsSpec, Parts, Seat, own_trials_ns, own_trials_text
-from vsperf.collectors.perf import PerfSpec
+from vsperf.analysis.collected import MOST_ROWS, NOTHING
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import Case
+from vsperf.config.loader import Request
+from vsperf.drivers.collectors.base import (
+    OwnTrialsSpec,
+    Parts,
+    Seat,
+    own_trials_ns,
+    own_trials_text,
+)
+from vsperf.drivers.collectors.perf import PerfSpec
+from vsperf.drivers.vswitches.sim import RunningModel
 from vsperf.engine.collecting import Collecting, apart_ns, load_of
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError
-from vsperf.record.result import Limit, LoadResult, SearchResult
-from vsperf.record.run import Placement
-from vsperf.record.series import Nature, Note, OwnTrial, Quantity, Sample
-from vsperf.record.trial import Purpose, Trial
-from vsperf.report.case_part import collected_parts, sights
+from vsperf.output.report.case_part import collected_parts, sights
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.files.series import SeriesFile, series_of
+from vsperf.records.result import Limit, LoadResult, SearchResult
+from vsperf.records.run import Placement
+from vsperf.records.series import Nature, Note, OwnTrial, Quantity, Sample
+from vsperf.records.trial import Purpose, Trial
 from vsperf.search.base import Budget
-from vsperf.spec.base import DriverSpec
-from vsperf.spec.case import Case
-from vsperf.spec.loader import Request
-from vsperf.stats.collected import MOST_ROWS, NOTHING
-from vsperf.store.series import SeriesFile, series_of
-from vsperf.units import NANOSECONDS
-from vsperf.vswitches.sim import RunningModel
 
 # What a case collects is a word, settings, or alternatives; without it nothing changes.
 

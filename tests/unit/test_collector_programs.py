@@ -14,16 +14,16 @@ import pytest
 from pydantic import ValidationError
 from series_samples import CASE, header
 
-from vsperf.collectors.base import Parts, Seat
-from vsperf.collectors.command import STAMP, Command, CommandSpec, Lines
-from vsperf.collectors.flames import flame_graph, folded, folded_text
-from vsperf.collectors.perf import Counting, counted
-from vsperf.collectors.perf_program import require_perf
+from vsperf.drivers.collectors.base import Parts, Seat
+from vsperf.drivers.collectors.command import STAMP, Command, CommandSpec, Lines
+from vsperf.drivers.collectors.flames import flame_graph, folded, folded_text
+from vsperf.drivers.collectors.perf import Counting, counted
+from vsperf.drivers.collectors.perf_program import require_perf
 from vsperf.errors import NotReadyError
 from vsperf.host.files import Roots
-from vsperf.record.run import Placement
-from vsperf.record.series import Nature
-from vsperf.store.series import SeriesFile, series_of
+from vsperf.records.files.series import SeriesFile, series_of
+from vsperf.records.run import Placement
+from vsperf.records.series import Nature
 
 # A program of the user: its lines become values with times; its end is not that of a case.
 

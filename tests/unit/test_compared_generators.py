@@ -13,19 +13,19 @@ from record_samples import TIME, case_record, case_start, header, planned, run_e
 from series_samples import header as series_header
 from stored_runs import store
 
+from vsperf.analysis.comparison import compare
+from vsperf.analysis.generators import GeneratorRow
+from vsperf.analysis.sides import apart, side
 from vsperf.cli.main import cli
-from vsperf.record.flags import Flag
-from vsperf.record.histogram import encode
-from vsperf.record.host import Calibration, Surroundings
-from vsperf.record.result import Limit, LoadResult, SearchResult
-from vsperf.record.run import Line, TrialLine
-from vsperf.record.series import Note, OwnTrial, Quantity, Sample
-from vsperf.record.trial import Purpose, Trial
-from vsperf.results.compare_text import notes
-from vsperf.results.comparison import compare
-from vsperf.results.generators import GeneratorRow
-from vsperf.results.sides import apart, side
-from vsperf.store.series import SeriesFile
+from vsperf.output.compare_text import notes
+from vsperf.records.files.series import SeriesFile
+from vsperf.records.flags import Flag
+from vsperf.records.histogram import encode
+from vsperf.records.host import Calibration, Surroundings
+from vsperf.records.result import Limit, LoadResult, SearchResult
+from vsperf.records.run import Line, TrialLine
+from vsperf.records.series import Note, OwnTrial, Quantity, Sample
+from vsperf.records.trial import Purpose, Trial
 
 RUN = "2026-11-20-generators_compare-aaaa"
 REPEATS = 4

@@ -12,16 +12,16 @@ from compared_runs import MACHINE, found, run
 from record_samples import case_record, case_start, header, planned, run_end, trial_line
 from stored_runs import store
 
+from vsperf.analysis.comparison import compare
+from vsperf.analysis.difference import Change, Means
+from vsperf.analysis.sides import apart, side
 from vsperf.cli.main import cli
 from vsperf.errors import UsageError
-from vsperf.figures.groups import Traits, groups_of, traits_of
-from vsperf.figures.plot import drawings
-from vsperf.record.run import Line
-from vsperf.results.comparison import compare
-from vsperf.results.sides import apart, side
-from vsperf.stats.difference import Change, Means
-from vsperf.store.chosen import find_runs
-from vsperf.store.view import views
+from vsperf.output.figures.groups import Traits, groups_of, traits_of
+from vsperf.output.figures.plot import drawings
+from vsperf.records.files.chosen import find_runs
+from vsperf.records.files.view import views
+from vsperf.records.run import Line
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,12 @@ from compared_runs import MACHINE, curve, of, run
 from record_samples import case_record, case_start, header, planned
 from stored_runs import store
 
+from vsperf.analysis.comparison import Comparison, compare
+from vsperf.analysis.difference import Change, Difference, Means
+from vsperf.analysis.sides import Side, baseline_side, side
 from vsperf.errors import UsageError
-from vsperf.record.host import Surroundings
-from vsperf.record.run import Outcome
-from vsperf.results.compare_page import html_page, markdown
-from vsperf.results.compare_text import (
+from vsperf.output.compare_page import html_page, markdown
+from vsperf.output.compare_text import (
     MEANING,
     change_grids,
     change_text,
@@ -26,11 +27,10 @@ from vsperf.results.compare_text import (
     notes,
     reservations,
 )
-from vsperf.results.comparison import Comparison, compare
-from vsperf.results.sides import Side, baseline_side, side
-from vsperf.stats.difference import Change, Difference, Means
-from vsperf.store.baselines import set_baseline
-from vsperf.unit import Unit
+from vsperf.quantities.unit import Unit
+from vsperf.records.files.baselines import set_baseline
+from vsperf.records.host import Surroundings
+from vsperf.records.run import Outcome
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
 

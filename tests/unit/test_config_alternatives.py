@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from config_world import CHECKOUT, DRIVERS, library, loaded, problems, write
 
-from vsperf.spec.alternatives import named_items
-from vsperf.spec.case import Case
-from vsperf.spec.loader import Request, Shorthand, load
-from vsperf.spec.tree import Listing, Source
-from vsperf.spec.yaml import parse
+from vsperf.config.alternatives import named_items
+from vsperf.config.case import Case
+from vsperf.config.loader import Request, Shorthand, load
+from vsperf.config.tree import Listing, Source
+from vsperf.config.yaml import parse
 
 # A list of switches makes a case for each, and what is said of a kind holds for that kind.
 

@@ -19,10 +19,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from vsperf.config.case import Case
+from vsperf.config.document import document_schema, settable_paths
+from vsperf.config.loader import Request, load, load_cases
 from vsperf.errors import SpecError
-from vsperf.spec.case import Case
-from vsperf.spec.document import document_schema, settable_paths
-from vsperf.spec.loader import Request, load, load_cases
 
 # Every broken input is told what is wrong, where, and how to mend it; nothing ends in a traceback.
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from config_world import DRIVERS, MINIMAL, library, loaded, problems, shown, write
 
+from vsperf.config.case import Case
+from vsperf.config.loader import Loaded, Request, load
+from vsperf.config.suggest import listed
 from vsperf.methods.fixed import FixedLoad
 from vsperf.methods.mlr import MlrSearch
-from vsperf.spec.case import Case
-from vsperf.spec.loader import Loaded, Request, load
-from vsperf.spec.suggest import listed
-from vsperf.units import Duration, Rate
+from vsperf.quantities.units import Duration, Rate
 
 # A testcase can extend another: it lies over it as over a preset, and is another one.
 

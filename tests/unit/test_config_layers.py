@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from config_world import CHECKOUT, DRIVERS, MINIMAL, library, loaded, write
 
+from vsperf.config.loader import Request, load, load_cases
+from vsperf.config.lookup import Library
+from vsperf.config.select import select
+from vsperf.config.tree import BUILT_IN
 from vsperf.errors import SpecError
 from vsperf.methods.fixed import FixedLoad
 from vsperf.methods.mlr import MlrSearch
 from vsperf.methods.rfc2544 import Rfc2544Search
 from vsperf.methods.tst009 import Tst009Search
-from vsperf.spec.loader import Request, load, load_cases
-from vsperf.spec.lookup import Library
-from vsperf.spec.select import select
-from vsperf.spec.tree import BUILT_IN
-from vsperf.units import Count, Duration, Rate, Ratio
+from vsperf.quantities.units import Count, Duration, Rate, Ratio
 
 # Layers merge by one rule, in one order, and every value remembers where it was written.
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from config_world import CHECKOUT, DRIVERS, MINIMAL, library, problems, shown, write
 
+from vsperf.config.case import Case
+from vsperf.config.loader import Request, load
+from vsperf.config.lookup import Folder, Library
+from vsperf.config.select import select
 from vsperf.methods.fixed import FixedLoad
-from vsperf.spec.case import Case
-from vsperf.spec.loader import Request, load
-from vsperf.spec.lookup import Folder, Library
-from vsperf.spec.select import select
-from vsperf.units import Duration, Rate
+from vsperf.quantities.units import Duration, Rate
 
 SUITE = """\
 title: Small and large

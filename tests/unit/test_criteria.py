@@ -9,14 +9,17 @@ import pytest
 from search_models import LINE_RATE, METHODS, POLICY, case_of, search, spec_of, switch, trial, way
 from simulated_cases import simulated_case
 
+from vsperf.config.case import CaseSpec
 from vsperf.engine.criteria import check_all, flags_of, outcome_of
 from vsperf.methods.base import method_of
 from vsperf.methods.compliance import ETHERNET_SIZES, qualified
 from vsperf.methods.fixed import FixedLoad
 from vsperf.methods.throughput import Throughput
-from vsperf.record.flags import Flag
-from vsperf.record.meaning import STANDARDS
-from vsperf.record.result import (
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import Duration, Rate
+from vsperf.records.flags import Flag
+from vsperf.records.meaning import STANDARDS
+from vsperf.records.result import (
     Compliance,
     GoalResult,
     Level,
@@ -25,10 +28,7 @@ from vsperf.record.result import (
     SearchResult,
     Standard,
 )
-from vsperf.record.run import Outcome
-from vsperf.spec.case import CaseSpec
-from vsperf.unit import Unit
-from vsperf.units import Duration, Rate
+from vsperf.records.run import Outcome
 
 # Criteria are judged on the certain side of the interval; where there is none, they say so.
 

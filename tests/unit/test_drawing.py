@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vsperf.cli.drawing import draw
-from vsperf.spec.topology import Topology
+from vsperf.config.topology import Topology
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from all_wrong import hold_each, relative
 from export_samples import GOLDEN, HOSTILE, every_outcome, exported, hostile
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from vsperf.printable import printable
-from vsperf.record.run import Outcome
-from vsperf.store.view import RunView, open_run
+from vsperf.records.files.view import RunView, open_run
+from vsperf.records.run import Outcome
+from vsperf.trust.printable import printable
 
 CHILDREN = {
     "testsuites": {"testsuite"},

@@ -12,8 +12,8 @@ from export_samples import GOLDEN, HOSTILE, every_outcome, exported, hostile
 from prometheus_client import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from vsperf.printable import printable
-from vsperf.store.view import RunView, open_run
+from vsperf.records.files.view import RunView, open_run
+from vsperf.trust.printable import printable
 
 LINE = re.compile(
     r"(?P<series>vsperf_(?:case|trial)(?:,[A-Za-z][\w]*=(?:[^, =\n]|(?<=\\)[, =])+)+)"

@@ -25,10 +25,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from record_samples import case_start, trial
 
-from vsperf.export.csv_tables import FORMULA, defused, field
-from vsperf.record.run import Outcome, TrialLine
-from vsperf.record.switch import PmdCounters, SwitchCounters
-from vsperf.store.view import RunView, open_run
+from vsperf.output.export.csv_tables import FORMULA, defused, field
+from vsperf.records.files.view import RunView, open_run
+from vsperf.records.run import Outcome, TrialLine
+from vsperf.records.switch import PmdCounters, SwitchCounters
 
 UNITS = ("_fps", "_ns", "_bytes", "_bps", "_percent", "_ratio", "_frames", "_ppm", "_share")
 COUNTS = {"repeat", "attempt", "flows", "directions", "criteria_met", "criteria_missed", "trials"}

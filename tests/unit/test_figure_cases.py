@@ -9,7 +9,7 @@ import pytest
 from figure_cases import case, goal
 from figure_world import SOAK, buffer_case, throughput_case, tried
 
-from vsperf.figures.drawing import (
+from vsperf.output.figures.drawing import (
     Axis,
     Bars,
     Drawing,
@@ -21,12 +21,12 @@ from vsperf.figures.drawing import (
     Scale,
     Spans,
 )
-from vsperf.figures.plot import Options, drawings
-from vsperf.figures.scales import placing
-from vsperf.record.result import SearchResult
-from vsperf.record.run import Outcome
-from vsperf.record.slots import Slot, Slots
-from vsperf.store.view import CaseView, views
+from vsperf.output.figures.plot import Options, drawings
+from vsperf.output.figures.scales import placing
+from vsperf.records.files.view import CaseView, views
+from vsperf.records.result import SearchResult
+from vsperf.records.run import Outcome
+from vsperf.records.slots import Slot, Slots
 
 
 def drawn(plot: str, *cases: CaseView, beside: tuple[str, ...] = ()) -> Drawing:

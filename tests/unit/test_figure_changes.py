@@ -10,11 +10,11 @@ import pytest
 from figure_cases import goal
 from record_samples import case_record, header, planned
 
-from vsperf.figures import ratios, trend
-from vsperf.figures.drawing import Drawing, Line, Look, Points
-from vsperf.figures.plot import Options, Plot
-from vsperf.record.result import SearchResult
-from vsperf.store.view import CaseView
+from vsperf.output.figures import ratios, trend
+from vsperf.output.figures.drawing import Drawing, Line, Look, Points
+from vsperf.output.figures.plot import Options, Plot
+from vsperf.records.files.view import CaseView
+from vsperf.records.result import SearchResult
 
 
 def case(run: str, rate: int, *, repeat: int = 1, **changes: Any) -> CaseView:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from figure_cases import case, goal
 
-from vsperf.figures.drawing import Drawing, Line, Point
-from vsperf.figures.plot import Options, drawings
-from vsperf.record.flags import Flag
-from vsperf.record.result import SearchResult
-from vsperf.store.view import CaseView
+from vsperf.output.figures.drawing import Drawing, Line, Point
+from vsperf.output.figures.plot import Options, drawings
+from vsperf.records.files.view import CaseView
+from vsperf.records.flags import Flag
+from vsperf.records.result import SearchResult
 
 
 def tput(

@@ -15,11 +15,11 @@ from all_wrong import hold_each, relative
 from figure_world import GOLDEN, HOSTILE, all_cases, throughput_case
 
 from vsperf.errors import UsageError
-from vsperf.figures import render, text, theme
-from vsperf.figures.drawing import Drawing
-from vsperf.figures.layout import compose
-from vsperf.figures.plot import Options, all_plots, drawings
-from vsperf.store.view import views
+from vsperf.output.figures import render, text, theme
+from vsperf.output.figures.drawing import Drawing
+from vsperf.output.figures.layout import compose
+from vsperf.output.figures.plot import Options, all_plots, drawings
+from vsperf.records.files.view import views
 
 BESIDE = Options(beside=("plugfest_2017", "pod3_2016", "dpvs_1_9_2"))
 SVG = "{http://www.w3.org/2000/svg}"

@@ -9,13 +9,13 @@ import pytest
 from figure_world import COLLECTED, throughput_case
 from series_samples import header
 
-from vsperf.figures.drawing import Drawing, Line, Spans
-from vsperf.figures.plot import Options
-from vsperf.figures.series import MOST_POINTS, Trace, draw, gather
-from vsperf.record.series import Nature, Quantity, Sample
-from vsperf.record.trial import Event
-from vsperf.store.series import SeriesFile
-from vsperf.store.view import CaseView
+from vsperf.output.figures.drawing import Drawing, Line, Spans
+from vsperf.output.figures.plot import Options
+from vsperf.output.figures.series import MOST_POINTS, Trace, draw, gather
+from vsperf.records.files.series import SeriesFile
+from vsperf.records.files.view import CaseView
+from vsperf.records.series import Nature, Quantity, Sample
+from vsperf.records.trial import Event
 
 SECOND_NS = 1_000_000_000
 QUANTITIES = (

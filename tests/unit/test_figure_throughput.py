@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from figure_cases import RING, case, goal
 
-from vsperf.figures.drawing import Drawing, Line, Look, Point, Points
-from vsperf.figures.plot import Options, drawings
-from vsperf.record.flags import Flag
-from vsperf.record.host import Calibration, Surroundings
-from vsperf.record.result import SearchResult
-from vsperf.record.run import Outcome
-from vsperf.store.view import CaseView
+from vsperf.output.figures.drawing import Drawing, Line, Look, Point, Points
+from vsperf.output.figures.plot import Options, drawings
+from vsperf.records.files.view import CaseView
+from vsperf.records.flags import Flag
+from vsperf.records.host import Calibration, Surroundings
+from vsperf.records.result import SearchResult
+from vsperf.records.run import Outcome
 
 
 def tput(size: str, lower: int | None, upper: int | None, **changes: object) -> CaseView:

@@ -11,14 +11,14 @@ from record_samples import case_record, planned
 from rich.console import Console
 from simulated_cases import simulated_case
 
+from vsperf.analysis.answers import headlines
+from vsperf.analysis.summary import CaseRow
 from vsperf.cli.tables import print_summary
 from vsperf.engine.criteria import check_all, flags_of, outcome_of
-from vsperf.record.flags import Flag
-from vsperf.record.result import Axis, Curve, Figure, Limit, SearchResult, Spread, amount
-from vsperf.record.run import Outcome
-from vsperf.stats.answers import headlines
-from vsperf.stats.summary import CaseRow
-from vsperf.unit import Unit
+from vsperf.quantities.unit import Unit
+from vsperf.records.flags import Flag
+from vsperf.records.result import Axis, Curve, Figure, Limit, SearchResult, Spread, amount
+from vsperf.records.run import Outcome
 
 BACK2BACK = {
     "kind": "back2back",

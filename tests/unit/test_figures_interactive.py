@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from vsperf.figures.drawing import (
+from vsperf.output.figures.drawing import (
     Axis,
     Bars,
     Boxes,
@@ -27,9 +27,9 @@ from vsperf.figures.drawing import (
     Spans,
     Tick,
 )
-from vsperf.figures.interactive import plots
-from vsperf.figures.paint import paint
-from vsperf.figures.theme import PAPER, SERIES
+from vsperf.output.figures.interactive import plots
+from vsperf.output.figures.paint import paint
+from vsperf.output.figures.theme import PAPER, SERIES
 
 SIZES = Axis("frame size", "B", Scale.NAMES, ticks=(Tick(64, "64"), Tick(1518, "1518")))
 RATE = Axis("throughput", "fps", from_zero=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from vsperf.figures.drawing import Axis, Drawing, Line, Panel, Point
-from vsperf.figures.render import svg
-from vsperf.figures.text import width
+from vsperf.output.figures.drawing import Axis, Drawing, Line, Panel, Point
+from vsperf.output.figures.render import svg
+from vsperf.output.figures.text import width
 
 
 @pytest.mark.parametrize("letter", ["一", "\u0526", "\uffff"])

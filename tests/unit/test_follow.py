@@ -18,10 +18,10 @@ from reread import answers
 from vsperf.engine.case import followed
 from vsperf.errors import InvalidTrialError
 from vsperf.methods.base import PLAIN, Bench, Manner
-from vsperf.record.result import GoalResult, Limit, SearchResult, latency_trials
-from vsperf.record.trial import Purpose, Trial
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.result import GoalResult, Limit, SearchResult, latency_trials
+from vsperf.records.trial import Purpose, Trial
 from vsperf.search.base import Budget, Loads
-from vsperf.units import NANOSECONDS
 
 QUICK: dict[str, Any] = {
     "goals": {"ndr": {"loss_ratio": "0"}},

@@ -15,7 +15,15 @@ from simulated_cases import simulated_case
 from slot_samples import LOAD_FPS, RATE, WIDTH_NS, trial_of
 
 from vsperf.cli.tgen_view import print_calibrations
+from vsperf.config.case import CaseSpec
+from vsperf.config.topology import Topology
+from vsperf.config.traffic import Replay
 from vsperf.deploy.planner import CasePlan, Drivers, make_plan
+from vsperf.drivers.generators.base import Noise
+from vsperf.drivers.generators.sim import SimulatedGenerator
+from vsperf.drivers.generators.tgen.calibrate import Calibration as FoundByHand
+from vsperf.drivers.generators.tgen.spec import TgenSpec
+from vsperf.drivers.vswitches.sim import SimulatedSwitch, SimulatedSwitchSpec
 from vsperf.engine.checks import PATIENT, check_path, diagnosis
 from vsperf.engine.groundwork import ATTEMPTS, Groundwork, cap_key
 from vsperf.engine.measurer import Measurer
@@ -23,23 +31,15 @@ from vsperf.engine.surroundings import outdated, warming
 from vsperf.errors import InvalidTrialError, PathError
 from vsperf.host.cpus import Cpu, CpuTopology
 from vsperf.host.workspace import Nowhere, Workspace
-from vsperf.record.host import Calibration, Surroundings
-from vsperf.record.result import GoalResult, Limit, SearchResult
-from vsperf.record.run import Placement
-from vsperf.record.slots import Slot, Slots
-from vsperf.record.switch import PortCounters, SwitchCounters
-from vsperf.record.threads import ThreadActivity
-from vsperf.record.trial import Direction, Trial
-from vsperf.report.environment import found_of
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.topology import Topology
-from vsperf.spec.traffic import Replay
-from vsperf.store.view import views
-from vsperf.trafficgens.base import Noise
-from vsperf.trafficgens.sim import SimulatedGenerator
-from vsperf.trafficgens.tgen.calibrate import Calibration as FoundByHand
-from vsperf.trafficgens.tgen.spec import TgenSpec
-from vsperf.vswitches.sim import SimulatedSwitch, SimulatedSwitchSpec
+from vsperf.output.report.environment import found_of
+from vsperf.records.files.view import views
+from vsperf.records.host import Calibration, Surroundings
+from vsperf.records.result import GoalResult, Limit, SearchResult
+from vsperf.records.run import Placement
+from vsperf.records.slots import Slot, Slots
+from vsperf.records.switch import PortCounters, SwitchCounters
+from vsperf.records.threads import ThreadActivity
+from vsperf.records.trial import Direction, Trial
 
 # The cap of the generator is measured once, kept, and measured anew when there is reason to.
 

@@ -18,7 +18,6 @@ from claims_world import PAGE, World, fixture_world
 from conftest import Require
 from hugepage_tree import add_pool, tree
 
-from vsperf import own_python
 from vsperf.errors import ExitCode, NotReadyError
 from vsperf.host.claims import Ledger, release
 from vsperf.host.dead import dead_deployments
@@ -26,6 +25,7 @@ from vsperf.host.files import Roots
 from vsperf.host.hugepages import Machine, read_pools, remainders, require_memory, reserve
 from vsperf.host.undo import ReturnHugepages
 from vsperf.host.workspace import LeftBehindError, Workspace, workspace
+from vsperf.trust import own_python
 
 __all__ = ["fixture_world"]
 
@@ -324,7 +324,7 @@ def test_a_number_that_a_user_set_after_the_last_run_is_kept(world: World) -> No
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from vsperf import trusted
+from vsperf.trust import trusted
 from vsperf.host.files import Roots
 from vsperf.host.hugepages import Machine, reserve
 from vsperf.host.pages import Pool

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from vsperf import own_python
+from vsperf.drivers.generators.dpdk_ports import device_port
+from vsperf.drivers.generators.tgen.command import Options
 from vsperf.errors import ComponentError, DiedError, NotReadyError
-from vsperf.guests.image import image_folder
 from vsperf.host.files import Roots
 from vsperf.host.lock import stale_locks
 from vsperf.host.lock import testbed_lock as hold
@@ -30,10 +30,10 @@ from vsperf.host.threads import Polling
 from vsperf.host.undo import KillProcess
 from vsperf.host.workspace import PATIENCE_S, Workspace, workspace
 from vsperf.otg.serve import Location
-from vsperf.programs import program_path, whole
-from vsperf.record.run import Placeholder
-from vsperf.trafficgens.dpdk_ports import device_port
-from vsperf.trafficgens.tgen.command import Options
+from vsperf.qemu.image import image_folder
+from vsperf.records.run import Placeholder
+from vsperf.trust import own_python
+from vsperf.trust.programs import program_path, whole
 from vsperf.waits import run
 
 # Programs of a deployment: there when ready, gone when left, and their end explained.

@@ -28,7 +28,7 @@ from vsperf.host.workspace import (
     remove_folder,
     workspace,
 )
-from vsperf.record.run import Endpoint, Placeholder, Step, fill_in, shown
+from vsperf.records.run import Endpoint, Placeholder, Step, fill_in, shown
 
 # The place of a deployment: private, known by its owner, and gone when it is left.
 

@@ -26,15 +26,15 @@ from vsperf.cli.commands.show import MOST_TRIALS as SHOWN
 from vsperf.cli.commands.show import command as show
 from vsperf.cli.commands.show import print_run
 from vsperf.errors import StoreError
-from vsperf.export import case_columns
-from vsperf.record.histogram import summary
-from vsperf.record.result import SearchResult
-from vsperf.record.run import Line
-from vsperf.report.account import MOST_TRIALS, trials_table
-from vsperf.report.write import write_markdown
-from vsperf.store import view
-from vsperf.store.reader import check_run, parse_lines
-from vsperf.store.view import RunView, open_run
+from vsperf.output.export import case_columns
+from vsperf.output.report.account import MOST_TRIALS, trials_table
+from vsperf.output.report.write import write_markdown
+from vsperf.records.files import view
+from vsperf.records.files.reader import check_run, parse_lines
+from vsperf.records.files.view import RunView, open_run
+from vsperf.records.histogram import summary
+from vsperf.records.result import SearchResult
+from vsperf.records.run import Line
 
 FEW, TIMES = 20, 4
 """So many of something are in the small record, and how many times more in the large one."""

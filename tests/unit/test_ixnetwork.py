@@ -19,19 +19,19 @@ from ixnetwork_server import FAULTS, KEY, IxnetworkServer, ixnetwork_server
 from places import PLACEMENT, started_generator
 from switch_cases import switch_case
 
-from vsperf import own_python
+from vsperf.config.abilities import Ability
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.generators.chassis import session as trial
+from vsperf.drivers.generators.ixnetwork import chassis, client
+from vsperf.drivers.generators.ixnetwork.chassis import Ixnetwork
+from vsperf.drivers.generators.ixnetwork.driver import IxnetworkGenerator, IxnetworkSpec
 from vsperf.engine.judge import Asked, judge
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.undo import RELEASE
-from vsperf.record.flags import Flag
-from vsperf.record.run import Endpoint
-from vsperf.spec.abilities import Ability
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.base import TrialRequest
-from vsperf.trafficgens.chassis import session as trial
-from vsperf.trafficgens.ixnetwork import chassis, client
-from vsperf.trafficgens.ixnetwork.chassis import Ixnetwork
-from vsperf.trafficgens.ixnetwork.driver import IxnetworkGenerator, IxnetworkSpec
+from vsperf.records.flags import Flag
+from vsperf.records.run import Endpoint
+from vsperf.trust import own_python
 
 PLACES = ("192.0.2.8/1/1", "192.0.2.8/1/2")
 ENDPOINTS = tuple(

@@ -22,8 +22,10 @@ from search_models import trial
 from search_models import way as lane
 from slot_samples import AWAY, CALM, GAP_NS, LOSSY, Story, in_slots, told, trial_of
 
+from vsperf.analysis.summary import TOO_BUSY, too_busy
 from vsperf.cli.commands.show import print_run
 from vsperf.cli.threads_view import threads_table
+from vsperf.config.traffic import TrialPolicy
 from vsperf.engine.judge import Asked, judge, judge_with_context
 from vsperf.engine.run import code_of_machine
 from vsperf.engine.surroundings import distances, flags_around
@@ -31,21 +33,19 @@ from vsperf.errors import ExitCode
 from vsperf.host.files import Roots
 from vsperf.host.threads import LCORES, Look, Polling, Thread, threads_of
 from vsperf.host.workspace import Nowhere
-from vsperf.record.flags import Flag, Severity
-from vsperf.record.host import Surroundings
-from vsperf.record.run import CaseRecord
-from vsperf.record.switch import (
+from vsperf.records.files.view import open_run
+from vsperf.records.flags import Flag, Severity
+from vsperf.records.host import Surroundings
+from vsperf.records.run import CaseRecord
+from vsperf.records.switch import (
     MachineCounters,
     NicCounters,
     PmdCounters,
     PortCounters,
     SwitchCounters,
 )
-from vsperf.record.threads import ThreadActivity
-from vsperf.record.trial import Direction, GeneratorActivity, Trial, TrialCounts
-from vsperf.spec.traffic import TrialPolicy
-from vsperf.stats.summary import TOO_BUSY, too_busy
-from vsperf.store.view import open_run
+from vsperf.records.threads import ThreadActivity
+from vsperf.records.trial import Direction, GeneratorActivity, Trial, TrialCounts
 
 # A trial is judged by its counters alone, and every doubt has its own flag.
 
@@ -592,7 +592,7 @@ def test_it_is_the_first_line_of_a_report(tmp_path: Path) -> None:
 
 def test_junit_has_a_test_of_the_machine_that_did_not_succeed(tmp_path: Path) -> None:
     folder = stored(tmp_path, BUSY)
-    from vsperf.store.view import open_run
+    from vsperf.records.files.view import open_run
 
     text = exported("junit", open_run(folder))["report"].decode()
     assert 'type="TOO-BUSY"' in text

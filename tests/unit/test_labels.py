@@ -17,22 +17,22 @@ from stored_runs import finished, store
 from vsperf.cli import selection
 from vsperf.cli.main import cli
 from vsperf.cli.seconds_view import write_seconds
+from vsperf.config.case import Case
+from vsperf.config.document import ALTERNATIVES
+from vsperf.config.loader import Request, Shorthand
+from vsperf.config.topology import Topology
 from vsperf.errors import SpecError, StoreError, UsageError
 from vsperf.plugins import Plugins
-from vsperf.record.run import LINE, MOST_CHARACTERS, Line, RunHeader, SecondLine, parse_labels
-from vsperf.record.switch import PmdCounters, SwitchCounters
-from vsperf.record.threads import ThreadActivity
-from vsperf.record.trial import DirectionSample, LatencySample, Sample, Second
-from vsperf.spec.case import Case
-from vsperf.spec.document import ALTERNATIVES
-from vsperf.spec.loader import Request, Shorthand
-from vsperf.spec.topology import Topology
-from vsperf.store.folders import RECORDS
-from vsperf.store.index import Filter, Index
-from vsperf.store.reader import read_run
-from vsperf.store.validation import validate_file
-from vsperf.store.view import open_run, views
-from vsperf.store.writer import RunWriter
+from vsperf.records.files.folders import RECORDS
+from vsperf.records.files.index import Filter, Index
+from vsperf.records.files.reader import read_run
+from vsperf.records.files.validation import validate_file
+from vsperf.records.files.view import open_run, views
+from vsperf.records.files.writer import RunWriter
+from vsperf.records.run import LINE, MOST_CHARACTERS, Line, RunHeader, SecondLine, parse_labels
+from vsperf.records.switch import PmdCounters, SwitchCounters
+from vsperf.records.threads import ThreadActivity
+from vsperf.records.trial import DirectionSample, LatencySample, Sample, Second
 
 # Labels are what a user calls a run: checked when given, stored, found again, and shown.
 

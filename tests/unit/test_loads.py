@@ -18,24 +18,24 @@ import pytest
 from conftest import Require
 from simulated_cases import simulated_case
 
+from vsperf.config.case import CaseSpec
+from vsperf.config.noise import NoiseSpec
+from vsperf.drivers.loads import memory_vm
+from vsperf.drivers.loads.base import LoadGenerator, settings_of
+from vsperf.drivers.loads.carried import carried, libraries_of
+from vsperf.drivers.loads.command import CommandLoad, CommandSpec
+from vsperf.drivers.loads.cpu_time import session_ticks
+from vsperf.drivers.loads.initrd import initrd_of, joined
+from vsperf.drivers.loads.memory import MemorySpec
+from vsperf.drivers.loads.memory_vm import GuestMemoryLoad, GuestMemorySpec
+from vsperf.drivers.loads.patterns import MEMORY_LOAD, last_report, words_of
+from vsperf.drivers.loads.stress import StressLoad, StressSpec
+from vsperf.drivers.loads.stress_vm import GuestStress, GuestStressLoad, GuestStressSpec
 from vsperf.errors import ComponentError, DiedError, NotReadyError
-from vsperf.guests.kvm import Probe
-from vsperf.guests.surroundings import probe
-from vsperf.loadgens import memory_vm
-from vsperf.loadgens.base import LoadGenerator, settings_of
-from vsperf.loadgens.carried import carried, libraries_of
-from vsperf.loadgens.command import CommandLoad, CommandSpec
-from vsperf.loadgens.cpu_time import session_ticks
-from vsperf.loadgens.initrd import initrd_of, joined
-from vsperf.loadgens.memory import MemorySpec
-from vsperf.loadgens.memory_vm import GuestMemoryLoad, GuestMemorySpec
-from vsperf.loadgens.patterns import MEMORY_LOAD, last_report, words_of
-from vsperf.loadgens.stress import StressLoad, StressSpec
-from vsperf.loadgens.stress_vm import GuestStress, GuestStressLoad, GuestStressSpec
-from vsperf.record.run import Placement
-from vsperf.record.switch import NoiseActivity
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.noise import NoiseSpec
+from vsperf.qemu.kvm import Probe
+from vsperf.qemu.surroundings import probe
+from vsperf.records.run import Placement
+from vsperf.records.switch import NoiseActivity
 
 # Loads by stress-ng, in guests and by programs of the user: what a plan shows, what is refused.
 

@@ -29,27 +29,27 @@ from simulated_cases import simulated_case
 from switch_cases import PVP, PVVP
 from wires import wires_of
 
-from vsperf import heard, own_python
 from vsperf.cli import machine_shell
 from vsperf.cli.machine_shell import LEAVE, connected
+from vsperf.config.case import CaseSpec
+from vsperf.config.topology import Topology
+from vsperf.config.wiring import nics, outer_nics, passes
+from vsperf.dpdk.telemetry import Telemetry
+from vsperf.drivers.vnfs.process.command import machines_of
+from vsperf.drivers.vnfs.process.driver import ProcessVnf
+from vsperf.drivers.vnfs.process.machine import RunningMachine as RunningProcess
+from vsperf.drivers.vnfs.process.spec import ProcessSpec
+from vsperf.drivers.vnfs.settings import by_machine
+from vsperf.drivers.vnfs.templates import LONGEST as LONGEST_of_templates
+from vsperf.drivers.vnfs.templates import render
 from vsperf.errors import ComponentError, DiedError, UsageError
-from vsperf.guests.machine import RunningMachine
-from vsperf.heard import LONGEST, split_before
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import Workspace, workspace
 from vsperf.plugins import Plugins
-from vsperf.record.run import Placement
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.topology import Topology
-from vsperf.spec.wiring import nics, outer_nics, passes
-from vsperf.testpmd.telemetry import Telemetry
-from vsperf.vnfs.process.command import machines_of
-from vsperf.vnfs.process.driver import ProcessVnf
-from vsperf.vnfs.process.machine import RunningMachine as RunningProcess
-from vsperf.vnfs.process.spec import ProcessSpec
-from vsperf.vnfs.settings import by_machine
-from vsperf.vnfs.templates import LONGEST as LONGEST_of_templates
-from vsperf.vnfs.templates import render
+from vsperf.qemu.machine import RunningMachine
+from vsperf.records.run import Placement
+from vsperf.trust import heard, own_python
+from vsperf.trust.heard import LONGEST, split_before
 
 # The shell of a machine, played by a real `sh` on a terminal behind a socket, as QEMU has it.
 
@@ -355,7 +355,7 @@ def test_much_output_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.Monke
 
 # Machines that are processes: their settings, command lines and needs, and how they wait.
 
-WAITING = "vsperf.vnfs.process.waiting"
+WAITING = "vsperf.drivers.vnfs.process.waiting"
 PLACEMENT = Placement(cpus={"vm1": (2,), "vm2": (3, 4)})
 
 

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from search_models import POLICY, case_of
 from simulated_cases import simulated_case
 
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.vswitches.sim import SimulatedSwitchSpec
 from vsperf.errors import SpecError
 from vsperf.methods.base import PLAIN, Manner, loads_of
-from vsperf.record.result import Level, Limit
-from vsperf.record.switch import AddressCounts, SwitchCounters
-from vsperf.record.trial import Purpose, Trial
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.result import Level, Limit
+from vsperf.records.switch import AddressCounts, SwitchCounters
+from vsperf.records.trial import Purpose, Trial
 from vsperf.search.base import Budget
-from vsperf.spec.case import CaseSpec
-from vsperf.units import NANOSECONDS
-from vsperf.vswitches.sim import SimulatedSwitchSpec
 
 # Addresses that a bridge learns: how many it can know, and how fast they may come.
 

@@ -13,15 +13,15 @@ from bench_models import LOADS, FluidBench, figures, method
 from search_models import LINE_RATE, case_of
 from simulated_cases import CAPACITY_FPS, behaving, session, simulated_case
 
+from vsperf.drivers.generators.base import TrialRequest
 from vsperf.errors import SpecError
 from vsperf.methods.back2back import BufferTime
 from vsperf.methods.base import PLAIN, Manner, loads_of
-from vsperf.record.result import Level, Limit, Standard
-from vsperf.record.trial import Trial
+from vsperf.quantities.units import NANOSECONDS, Ratio
+from vsperf.records.result import Level, Limit, Standard
+from vsperf.records.trial import Trial
 from vsperf.search.base import Budget
 from vsperf.search.highest import HighestPassing
-from vsperf.trafficgens.base import TrialRequest
-from vsperf.units import NANOSECONDS, Ratio
 
 
 def test_the_table_of_2017_is_reproduced() -> None:

@@ -13,11 +13,11 @@ from search_models import case_of
 from vsperf.errors import SpecError
 from vsperf.methods.base import PLAIN, Manner, loads_of
 from vsperf.methods.rates import Rates
-from vsperf.record.result import Limit
-from vsperf.record.switch import PmdCounters, SwitchCounters
-from vsperf.record.trial import Trial
+from vsperf.quantities.units import NANOSECONDS, Ratio
+from vsperf.records.result import Limit
+from vsperf.records.switch import PmdCounters, SwitchCounters
+from vsperf.records.trial import Trial
 from vsperf.search.base import Budget
-from vsperf.units import NANOSECONDS, Ratio
 
 
 @dataclass

@@ -15,13 +15,13 @@ from search_models import LINE_RATE, case_of
 from vsperf.engine.criteria import outcome_of
 from vsperf.errors import SpecError
 from vsperf.methods.base import PLAIN, Manner, Method, loads_of
-from vsperf.record.flags import Flag
-from vsperf.record.histogram import encode
-from vsperf.record.result import Compliance, Level, Limit, SearchResult, Standard
-from vsperf.record.run import Outcome
-from vsperf.record.trial import Direction, Purpose, Trial
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.flags import Flag
+from vsperf.records.histogram import encode
+from vsperf.records.result import Compliance, Level, Limit, SearchResult, Standard
+from vsperf.records.run import Outcome
+from vsperf.records.trial import Direction, Purpose, Trial
 from vsperf.search.base import Budget
-from vsperf.units import NANOSECONDS
 
 # Latency by tagged frames: RFC 2544 section 26.2 and RFC 8219.
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from search_models import LINE_RATE, POLICY, case_of
 
+from vsperf.drivers.generators.base import OnSample, TrialRequest
 from vsperf.engine.criteria import outcome_of
 from vsperf.engine.disturb import run_trial
 from vsperf.engine.happenings import Parts, happening_of
@@ -24,14 +25,13 @@ from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError
 from vsperf.methods.base import PLAIN, Manner
 from vsperf.methods.happening import known_events
-from vsperf.record.flags import Flag
-from vsperf.record.result import Level, Limit, Standard
-from vsperf.record.run import Outcome
-from vsperf.record.switch import AddressCounts, SwitchCounters
-from vsperf.record.trial import Direction, Trial, TrialCounts, to_machines
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.flags import Flag
+from vsperf.records.result import Level, Limit, Standard
+from vsperf.records.run import Outcome
+from vsperf.records.switch import AddressCounts, SwitchCounters
+from vsperf.records.trial import Direction, Trial, TrialCounts, to_machines
 from vsperf.search.base import Budget
-from vsperf.trafficgens.base import OnSample, TrialRequest
-from vsperf.units import NANOSECONDS
 
 # RFC 6201: both ways to tell how long a switch was away.
 
@@ -512,7 +512,7 @@ def fixture_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     info = tmp_path / "frozen-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: frozen\nVersion: 1\n")
-    points = "[vsperf.happenings]\nfreeze-switch = frozen_by_us:Freeze\n"
+    points = "[vsperf.events]\nfreeze-switch = frozen_by_us:Freeze\n"
     (info / "entry_points.txt").write_text(points)
     monkeypatch.syspath_prepend(str(tmp_path))
     known_events.cache_clear()

@@ -19,10 +19,11 @@ from paired import hold
 from paired_models import MODELS, ModelTurns, PairedModel, method, session
 
 from vsperf.methods.turns import TurnsAsked, balanced
-from vsperf.record.flags import Flag
-from vsperf.record.result import Figure, Limit, SearchResult
-from vsperf.record.signed_ranks import LEAST, middle_of, outermost
-from vsperf.record.turns import (
+from vsperf.quantities.units import Duration
+from vsperf.records.flags import Flag
+from vsperf.records.result import Figure, Limit, SearchResult
+from vsperf.records.signed_ranks import LEAST, middle_of, outermost
+from vsperf.records.turns import (
     CONTROL,
     Role,
     Round,
@@ -35,7 +36,6 @@ from vsperf.record.turns import (
     looks_of,
 )
 from vsperf.search.base import Budget
-from vsperf.units import Duration
 
 QUIET = PairedModel("quiet")
 BY_NAME = {model.name: model for model in MODELS}

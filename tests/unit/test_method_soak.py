@@ -13,14 +13,14 @@ from search_models import case_of
 from vsperf.engine.criteria import outcome_of
 from vsperf.methods.base import PLAIN, Manner
 from vsperf.methods.seconds import PARTS, Hours
-from vsperf.record.flags import Flag
-from vsperf.record.result import Compliance, Level, Limit, Standard
-from vsperf.record.run import Outcome
-from vsperf.record.switch import PmdCounters, SwitchCounters
-from vsperf.record.threads import ThreadActivity
-from vsperf.record.trial import DirectionSample, LatencySample, Sample, Second, Trial
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.flags import Flag
+from vsperf.records.result import Compliance, Level, Limit, Standard
+from vsperf.records.run import Outcome
+from vsperf.records.switch import PmdCounters, SwitchCounters
+from vsperf.records.threads import ThreadActivity
+from vsperf.records.trial import DirectionSample, LatencySample, Sample, Second, Trial
 from vsperf.search.base import Budget
-from vsperf.units import NANOSECONDS
 
 GIVEN = replace(LOADS, reference=2_000_000)
 HOUR = 3600

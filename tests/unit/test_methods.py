@@ -24,23 +24,23 @@ from test_method_control_plane import ChurningBench, UpcallBench
 from test_method_delays import SleepyBench
 from test_method_soak import added_up
 
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.generators.sim import SimulatedSession
+from vsperf.drivers.vswitches.sim import RunningModel, SimulatedSwitchSpec
 from vsperf.engine.criteria import flags_of, outcome_of
 from vsperf.engine.disturb import run_trial
 from vsperf.engine.happenings import Parts
 from vsperf.errors import InvalidTrialError
 from vsperf.methods.base import PLAIN, SHARE_BEFORE, Manner, Method, repeated
 from vsperf.methods.seconds import Hours
-from vsperf.record.flags import Flag
-from vsperf.record.result import SearchResult
-from vsperf.record.run import Outcome
-from vsperf.record.trial import Trial
+from vsperf.quantities.units import NANOSECONDS, FrameSize
+from vsperf.records.flags import Flag
+from vsperf.records.result import SearchResult
+from vsperf.records.run import Outcome
+from vsperf.records.trial import Trial
 from vsperf.search.base import Budget, BudgetExhausted
 from vsperf.simulation.switch import Offer
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.base import TrialRequest
-from vsperf.trafficgens.sim import SimulatedSession
-from vsperf.units import NANOSECONDS, FrameSize
-from vsperf.vswitches.sim import RunningModel, SimulatedSwitchSpec
 
 # Whatever a method answers with can be a criterion, and in the unit that it has there.
 

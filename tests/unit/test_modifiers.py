@@ -17,29 +17,29 @@ from search_models import case_of, spec_of
 from simulated_cases import simulated_case, switch_of, trials
 from switch_cases import PVP
 
+from vsperf.config.case import Case, CaseSpec
+from vsperf.config.document import Drivers
+from vsperf.config.flows import flows_between
+from vsperf.config.imix import LETTERS, Imix
+from vsperf.config.loader import Request, load
+from vsperf.config.traffic import TrafficProfile, size_of
+from vsperf.drivers.generators.tgen.driver import TgenGenerator
+from vsperf.drivers.generators.tgen.spec import TgenSpec
+from vsperf.drivers.vswitches.external import ExternalSpec
+from vsperf.drivers.vswitches.ovs.dpdk.design import DpdkDesign
+from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.drivers.vswitches.ovs.dpdk.ports import ports_of
+from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.drivers.vswitches.ovs.parse import Matched, matched
+from vsperf.drivers.vswitches.ovs.rules import rule_count, rules
+from vsperf.drivers.vswitches.ovs.running import RunningOvs
+from vsperf.drivers.vswitches.sim import SimulatedSwitchSpec
 from vsperf.errors import ComponentError, SpecError, UsageError
 from vsperf.methods.base import method_of
 from vsperf.methods.compliance import ETHERNET_SIZES
-from vsperf.quantity import UnitError
-from vsperf.record.result import Compliance, Level, SearchResult, Standard
-from vsperf.spec.case import Case, CaseSpec
-from vsperf.spec.document import Drivers
-from vsperf.spec.flows import flows_between
-from vsperf.spec.imix import LETTERS, Imix
-from vsperf.spec.loader import Request, load
-from vsperf.spec.traffic import TrafficProfile, size_of
-from vsperf.trafficgens.tgen.driver import TgenGenerator
-from vsperf.trafficgens.tgen.spec import TgenSpec
-from vsperf.units import FrameSize, LinkSpeed, Rate
-from vsperf.vswitches.external import ExternalSpec
-from vsperf.vswitches.ovs.dpdk.design import DpdkDesign
-from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs.dpdk.ports import ports_of
-from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
-from vsperf.vswitches.ovs.parse import Matched, matched
-from vsperf.vswitches.ovs.rules import rule_count, rules
-from vsperf.vswitches.ovs.running import RunningOvs
-from vsperf.vswitches.sim import SimulatedSwitchSpec
+from vsperf.quantities.quantity import UnitError
+from vsperf.quantities.units import FrameSize, LinkSpeed, Rate
+from vsperf.records.result import Compliance, Level, SearchResult, Standard
 
 # The modifiers of RFC 2544, section 11: broadcast frames among others, and filters before rules.
 

@@ -16,21 +16,21 @@ from pydantic import ValidationError
 from simulated_cases import session, simulated_case, trials
 from switch_cases import PVP
 
+from vsperf.config.case import Case, CaseSpec
+from vsperf.config.document import Drivers
+from vsperf.config.loader import Request, load
+from vsperf.config.modify import Modify
+from vsperf.config.traffic import TrafficProfile
+from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.vswitches.ovs.dpdk.design import DpdkDesign
+from vsperf.drivers.vswitches.ovs.dpdk.ports import ports_of
+from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.drivers.vswitches.ovs.rules import rules
+from vsperf.drivers.vswitches.sim import SimulatedSwitch, SimulatedSwitchSpec
 from vsperf.engine.checks import check_headers
 from vsperf.engine.headers import expected, worth_a_look
 from vsperf.errors import PathError, SpecError
-from vsperf.record.trial import Purpose, Trial
-from vsperf.spec.case import Case, CaseSpec
-from vsperf.spec.document import Drivers
-from vsperf.spec.loader import Request, load
-from vsperf.spec.modify import Modify
-from vsperf.spec.traffic import TrafficProfile
-from vsperf.trafficgens.base import TrialRequest
-from vsperf.vswitches.ovs.dpdk.design import DpdkDesign
-from vsperf.vswitches.ovs.dpdk.ports import ports_of
-from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
-from vsperf.vswitches.ovs.rules import rules
-from vsperf.vswitches.sim import SimulatedSwitch, SimulatedSwitchSpec
+from vsperf.records.trial import Purpose, Trial
 
 MAC = "02:00:00:00:07:07"
 TAGGED = {"frame_size": "128B", "vlans": [100]}

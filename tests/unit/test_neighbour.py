@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 from simulated_cases import simulated_case
 
+from vsperf.config.case import Case
+from vsperf.config.noise import NOISE
 from vsperf.deploy.planner import CasePlan, Drivers
+from vsperf.drivers.loads.memory import MemorySpec
+from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.engine import neighbour as module
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.neighbour import Neighbour, neighbour, with_noise
@@ -18,14 +22,10 @@ from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError
 from vsperf.events import Event, PhaseEntered
 from vsperf.host.workspace import Nowhere
-from vsperf.loadgens.memory import MemorySpec
-from vsperf.record.flags import Flag
-from vsperf.record.host import Surroundings
-from vsperf.record.run import Placement, Plan
-from vsperf.record.switch import NoiseActivity
-from vsperf.spec.case import Case
-from vsperf.spec.noise import NOISE
-from vsperf.vswitches.base import SwitchPlan
+from vsperf.records.flags import Flag
+from vsperf.records.host import Surroundings
+from vsperf.records.run import Placement, Plan
+from vsperf.records.switch import NoiseActivity
 
 SECOND = 1_000_000_000
 

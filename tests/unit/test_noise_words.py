@@ -12,25 +12,25 @@ from noisy_runs import RUN, levels
 from record_samples import case_record, trial
 from report_pages import Reader, quietly
 
-from vsperf.byte_units import ByteRate, ByteSize
+from vsperf.analysis.noise import noise_lines
 from vsperf.cli.main import run_cli
 from vsperf.cli.noise_view import cost_data
+from vsperf.config.case import Case
+from vsperf.config.loader import Request
 from vsperf.deploy.placement import place, sharing
 from vsperf.errors import ExitCode, SpecError
 from vsperf.host.cpus import Beside, Cpu, CpuNeed, CpuTopology, read_topology
 from vsperf.host.files import Roots
-from vsperf.quantity import UnitError
-from vsperf.record.flags import Flag
-from vsperf.record.host import Surroundings
-from vsperf.record.switch import NoiseActivity
-from vsperf.record.trial import Trial
-from vsperf.report.case_part import noise_table
-from vsperf.report.write import write_html, write_markdown
-from vsperf.results.quiet import MOST_LINES, against_quiet, costs_of
-from vsperf.spec.case import Case
-from vsperf.spec.loader import Request
-from vsperf.stats.noise import noise_lines
-from vsperf.store.view import open_run
+from vsperf.output.quiet import MOST_LINES, against_quiet, costs_of
+from vsperf.output.report.case_part import noise_table
+from vsperf.output.report.write import write_html, write_markdown
+from vsperf.quantities.byte_units import ByteRate, ByteSize
+from vsperf.quantities.quantity import UnitError
+from vsperf.records.files.view import open_run
+from vsperf.records.flags import Flag
+from vsperf.records.host import Surroundings
+from vsperf.records.switch import NoiseActivity
+from vsperf.records.trial import Trial
 
 # The word `noise`: levels of conf/noise, lists that make cases, and cases that it leaves alone.
 

@@ -9,9 +9,9 @@ import pytest
 from record_samples import case_record, case_start, header, planned, run_end
 from stored_runs import RUN, store, store_finished
 
-import vsperf.results as r
+import vsperf.notebook as r
 from vsperf.errors import UsageError
-from vsperf.record.run import Outcome
+from vsperf.records.run import Outcome
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
 HOSTILE = "<script>alert(1)</script>"

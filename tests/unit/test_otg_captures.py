@@ -36,6 +36,10 @@ from otg_tgen import Echo
 from serving import answering
 from simulated_cases import simulated_case
 
+from vsperf.drivers.generators.otg.client import Client
+from vsperf.drivers.generators.otg.session import OtgSession
+from vsperf.drivers.generators.otg.spec import OtgSpec
+from vsperf.drivers.generators.otg.traffic import Way
 from vsperf.engine.judge import Asked, judge
 from vsperf.errors import ComponentError, DiedError
 from vsperf.otg.captures import MOST_BYTES, MOST_FRAMES, Capture
@@ -44,12 +48,8 @@ from vsperf.otg.document import RefusedError
 from vsperf.otg.generator import Generator
 from vsperf.otg.reading import CHUNK
 from vsperf.otg.server import OtgServer
-from vsperf.record.flags import Flag, Severity
-from vsperf.record.trial import TrialCounts
-from vsperf.trafficgens.otg.client import Client
-from vsperf.trafficgens.otg.session import OtgSession
-from vsperf.trafficgens.otg.spec import OtgSpec
-from vsperf.trafficgens.otg.traffic import Way
+from vsperf.records.flags import Flag, Severity
+from vsperf.records.trial import TrialCounts
 
 # Captures of the OTG model: what may be asked for, when they go on, and what they leave.
 

@@ -27,17 +27,17 @@ from serving import answering
 from simulated_cases import WAYS
 
 from vsperf.cli.commands.otg import listening_at
+from vsperf.drivers.generators.otg.client import fitting
+from vsperf.drivers.generators.otg.driver import OtgGenerator
+from vsperf.drivers.generators.otg.session import OtgSession
+from vsperf.drivers.generators.otg.taken import differences
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.otg import generator, reading
 from vsperf.otg.config import Config, Place, read_config
 from vsperf.otg.generator import Generator
 from vsperf.otg.password import password_in
 from vsperf.otg.server import MOST_BYTES, MOST_CONNECTIONS, SMALL_BYTES, OtgServer
-from vsperf.record.run import Endpoint
-from vsperf.trafficgens.otg.client import fitting
-from vsperf.trafficgens.otg.driver import OtgGenerator
-from vsperf.trafficgens.otg.session import OtgSession
-from vsperf.trafficgens.otg.taken import differences
+from vsperf.records.run import Endpoint
 
 # The HTTP side of `vsperf otg serve`: whom it answers, and what it makes of requests.
 

@@ -12,22 +12,22 @@ from places import PLACEMENT
 from pydantic import ValidationError
 from qemu_cases import PVP, qemu_spec
 
+from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.ovs.checks import check
+from vsperf.drivers.vswitches.ovs.counters import Unseen, switch_counters
+from vsperf.drivers.vswitches.ovs.dpdk.design import DpdkDesign
+from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.drivers.vswitches.ovs.parse import PortStatistics
+from vsperf.drivers.vswitches.ovs.plain.driver import Ovs
+from vsperf.drivers.vswitches.ovs.plain.kernel import require_datapath
+from vsperf.drivers.vswitches.ovs.plain.ports import ports_of
+from vsperf.drivers.vswitches.ovs.plain.spec import OvsSpec
+from vsperf.drivers.vswitches.ovs.programs import find_programs, planned_programs
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.files import Roots
 from vsperf.host.tree import Tree
-from vsperf.record.run import Endpoint, Placement, Step, shown
-from vsperf.vswitches.base import SwitchPlan
-from vsperf.vswitches.ovs.checks import check
-from vsperf.vswitches.ovs.counters import Unseen, switch_counters
-from vsperf.vswitches.ovs.dpdk.design import DpdkDesign
-from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
-from vsperf.vswitches.ovs.parse import PortStatistics
-from vsperf.vswitches.ovs.plain.driver import Ovs
-from vsperf.vswitches.ovs.plain.kernel import require_datapath
-from vsperf.vswitches.ovs.plain.ports import ports_of
-from vsperf.vswitches.ovs.plain.spec import OvsSpec
-from vsperf.vswitches.ovs.programs import find_programs, planned_programs
+from vsperf.records.run import Endpoint, Placement, Step, shown
 
 # The plan of an OVS says everything that will be done, and touches nothing.
 

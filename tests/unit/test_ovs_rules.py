@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from ovs_cases import ovs_case
 
+from vsperf.config.case import CaseSpec
+from vsperf.config.flows import flows_between, hosts, link_ip, link_mac
+from vsperf.drivers.vswitches.ovs.dpdk.ports import ports_of
+from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.drivers.vswitches.ovs.rules import rule_count, rules, shown_rules
 from vsperf.errors import UsageError
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.flows import flows_between, hosts, link_ip, link_mac
-from vsperf.vswitches.ovs.dpdk.ports import ports_of
-from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
-from vsperf.vswitches.ovs.rules import rule_count, rules, shown_rules
 
 PVP: dict[str, Any] = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}
 PVPV: dict[str, Any] = {

@@ -13,22 +13,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsperf.errors import ComponentError, NotReadyError
-from vsperf.host.process import Managed, managed
-from vsperf.host.workspace import Workspace, workspace
-from vsperf.vswitches.ovs import parse
-from vsperf.vswitches.ovs.calls import PATH, Calls
-from vsperf.vswitches.ovs.counters import switch_counters
-from vsperf.vswitches.ovs.database import Interface
-from vsperf.vswitches.ovs.diagnosis import (
+from vsperf.drivers.vswitches.ovs import parse
+from vsperf.drivers.vswitches.ovs.calls import PATH, Calls
+from vsperf.drivers.vswitches.ovs.counters import switch_counters
+from vsperf.drivers.vswitches.ovs.database import Interface
+from vsperf.drivers.vswitches.ovs.diagnosis import (
     complaints,
     late_problem,
     not_started,
     port_problems,
 )
-from vsperf.vswitches.ovs.layout import SwitchPort
-from vsperf.vswitches.ovs.programs import planned_programs
-from vsperf.vswitches.ovs.running import RunningOvs
+from vsperf.drivers.vswitches.ovs.layout import SwitchPort
+from vsperf.drivers.vswitches.ovs.programs import planned_programs
+from vsperf.drivers.vswitches.ovs.running import RunningOvs
+from vsperf.errors import ComponentError, NotReadyError
+from vsperf.host.process import Managed, managed
+from vsperf.host.workspace import Workspace, workspace
 
 # What OVS prints becomes typed values; the files in golden/ovs are what OVS 3.1.0 really said.
 

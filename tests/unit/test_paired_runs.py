@@ -19,12 +19,12 @@ from reread import of_runs
 
 from vsperf.cli.main import run_cli
 from vsperf.errors import ComponentError
-from vsperf.record.run import LINE, RoundLine
-from vsperf.record.turns import Role, answering
+from vsperf.records.files.folders import resolve
+from vsperf.records.files.reader import StoredCase, read_run
+from vsperf.records.files.view import open_run
+from vsperf.records.run import LINE, RoundLine
+from vsperf.records.turns import Role, answering
 from vsperf.simulation.turns import SimulatedTurns
-from vsperf.store.folders import resolve
-from vsperf.store.reader import StoredCase, read_run
-from vsperf.store.view import open_run
 
 SHORT = ("--set", "search.rounds=6", "--set", "search.pairs=20")
 OLD = "{kind: sim, name: old, capacity: 5Mpps}"

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from vsperf.config.testbed import Testbed
 from vsperf.deploy.placement import place
 from vsperf.errors import NotReadyError, SpecError
 from vsperf.host.binding import pci_addresses
 from vsperf.host.cpus import Cpu, CpuNeed, CpuTopology, read_topology
 from vsperf.host.files import Roots
 from vsperf.host.workspace import require_short
-from vsperf.spec.testbed import Testbed
 
 TWO_CPUS = CpuTopology((Cpu(0, core=0), Cpu(1, core=1)))
 

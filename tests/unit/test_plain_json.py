@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from vsperf.plain_json import loads, refuse_wild_numbers
+from vsperf.trust.plain_json import loads, refuse_wild_numbers
 
 
 @pytest.mark.parametrize(

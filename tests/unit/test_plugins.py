@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import pytest
 
+from vsperf.config.base import DriverSpec
 from vsperf.errors import UsageError
 from vsperf.plugins import Plugin, Plugins
-from vsperf.spec.base import DriverSpec
 
 PLAN = """
 import sys
@@ -53,10 +53,12 @@ def test_a_plan_loads_no_driver_that_it_does_not_name() -> None:
         [sys.executable, "-c", PLAN], check=False, capture_output=True, text=True, timeout=60
     )
     loaded = set(done.stderr.split())
-    assert {"vsperf.vswitches.sim", "vsperf.trafficgens.sim"} <= loaded
+    assert {"vsperf.drivers.vswitches.sim", "vsperf.drivers.generators.sim"} <= loaded
     others = {"vpp.driver", "ovs.dpdk.driver", "linux_bridge.driver", "testpmd.driver"}
-    assert loaded.isdisjoint(f"vsperf.vswitches.{one}" for one in others)
-    assert loaded.isdisjoint({"vsperf.trafficgens.tgen.driver", "vsperf.vnfs.qemu.driver"})
+    assert loaded.isdisjoint(f"vsperf.drivers.vswitches.{one}" for one in others)
+    assert loaded.isdisjoint(
+        {"vsperf.drivers.generators.tgen.driver", "vsperf.drivers.vnfs.qemu.driver"}
+    )
 
 
 def test_a_driver_is_loaded_when_it_is_asked_for_and_once(

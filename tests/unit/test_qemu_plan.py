@@ -26,21 +26,10 @@ from qemu_cases import (
 )
 from wires import wires_of
 
-from vsperf.errors import NotReadyError, UsageError
-from vsperf.guests.command import FIRST_USER, command_line, image_format
-from vsperf.guests.emulator import require_within_reach
-from vsperf.guests.machine import OFF_S, RunningMachine
-from vsperf.guests.surroundings import Surroundings, program_of
-from vsperf.host.cpus import CpuNeed
-from vsperf.host.files import Roots
-from vsperf.host.tuntap import refused_frames
-from vsperf.host.undo import UNDO, RemoveTap
-from vsperf.programs import whole
-from vsperf.record.run import Placement, shown
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.wiring import Nic
-from vsperf.vnfs.qemu.driver import Qemu
-from vsperf.vnfs.qemu.plan import (
+from vsperf.config.case import CaseSpec
+from vsperf.config.wiring import Nic
+from vsperf.drivers.vnfs.qemu.driver import Qemu
+from vsperf.drivers.vnfs.qemu.plan import (
     QemuMachine,
     machines_of,
     needs_of,
@@ -48,16 +37,27 @@ from vsperf.vnfs.qemu.plan import (
     start_message,
     steps_of,
 )
-from vsperf.vnfs.qemu.spec import QemuSpec
-from vsperf.vswitches.base import SwitchPlan
-from vsperf.vswitches.ovs.counters import Unseen, switch_counters
-from vsperf.vswitches.ovs.diagnosis import port_problems
-from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs.dpdk.ports import ports_of
-from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
-from vsperf.vswitches.ovs.layout import SwitchPort
-from vsperf.vswitches.ovs.parse import PortStatistics
-from vsperf.vswitches.ports import tap_name
+from vsperf.drivers.vnfs.qemu.spec import QemuSpec
+from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.ovs.counters import Unseen, switch_counters
+from vsperf.drivers.vswitches.ovs.diagnosis import port_problems
+from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.drivers.vswitches.ovs.dpdk.ports import ports_of
+from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.drivers.vswitches.ovs.layout import SwitchPort
+from vsperf.drivers.vswitches.ovs.parse import PortStatistics
+from vsperf.drivers.vswitches.ports import tap_name
+from vsperf.errors import NotReadyError, UsageError
+from vsperf.host.cpus import CpuNeed
+from vsperf.host.files import Roots
+from vsperf.host.tuntap import refused_frames
+from vsperf.host.undo import UNDO, RemoveTap
+from vsperf.qemu.command import FIRST_USER, command_line, image_format
+from vsperf.qemu.emulator import require_within_reach
+from vsperf.qemu.machine import OFF_S, RunningMachine
+from vsperf.qemu.surroundings import Surroundings, program_of
+from vsperf.records.run import Placement, shown
+from vsperf.trust.programs import whole
 
 # What QEMU's machines ask of the host, and what a plan says about them.
 

@@ -18,17 +18,17 @@ from conftest import Require
 from machine_tree import MachineTree
 from qemu_cases import machines, qemu_case, qemu_spec
 
+from vsperf.drivers.vnfs.qemu.checks import check, check_image, check_kernel, check_ram_disk
+from vsperf.drivers.vnfs.qemu.driver import Qemu
 from vsperf.errors import ComponentError, NotReadyError, UsageError
-from vsperf.guests import console as module
-from vsperf.guests.agent import Agent, AgentRefused, AgentSilent, last_lines
-from vsperf.guests.console import Console
-from vsperf.guests.image import GuestImage, find_image, planned_image
-from vsperf.guests.kvm import Outcome, Probe, remember
-from vsperf.guests.machine import RunningMachine
-from vsperf.guests.surroundings import IN_A_TREE
 from vsperf.host.tree import Tree
-from vsperf.vnfs.qemu.checks import check, check_image, check_kernel, check_ram_disk
-from vsperf.vnfs.qemu.driver import Qemu
+from vsperf.qemu import console as module
+from vsperf.qemu.agent import Agent, AgentRefused, AgentSilent, last_lines
+from vsperf.qemu.console import Console
+from vsperf.qemu.image import GuestImage, find_image, planned_image
+from vsperf.qemu.kvm import Outcome, Probe, remember
+from vsperf.qemu.machine import RunningMachine
+from vsperf.qemu.surroundings import IN_A_TREE
 
 # What is refused before any machine is started: images, kernels, devices, KVM.
 

@@ -15,8 +15,8 @@ from vsperf.engine.run import Planned
 from vsperf.errors import NotReadyError
 from vsperf.host.activity import Share
 from vsperf.host.files import Roots
-from vsperf.record.run import Placement, Plan
-from vsperf.units import NANOSECONDS
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.run import Placement, Plan
 
 
 class Case:

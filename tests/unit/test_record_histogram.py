@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vsperf.errors import StoreError
-from vsperf.record.histogram import HIGHEST_NS, encode, merge, percentiles_ns, summary
+from vsperf.records.histogram import HIGHEST_NS, encode, merge, percentiles_ns, summary
 
 LATENCIES = st.lists(st.integers(1, HIGHEST_NS), min_size=1, max_size=50)
 

@@ -14,12 +14,12 @@ from jsonschema import Draft202012Validator
 from record_samples import case_lines, header, run_lines, trial_line
 
 from vsperf.errors import Location, StoreError
-from vsperf.record.base import SCHEMA_VERSION
-from vsperf.record.run import LINE, Line, RunResume
-from vsperf.record.schema import line_schemas, record_schema, schema_text
-from vsperf.store.folders import RECORDS
-from vsperf.store.reader import read_run, refuse_other_versions
-from vsperf.store.validation import validate_file
+from vsperf.records.base import SCHEMA_VERSION
+from vsperf.records.files.folders import RECORDS
+from vsperf.records.files.reader import read_run, refuse_other_versions
+from vsperf.records.files.validation import validate_file
+from vsperf.records.run import LINE, Line, RunResume
+from vsperf.records.schema import line_schemas, record_schema, schema_text
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "docs" / "reference" / "schema" / f"records-{SCHEMA_VERSION}.json"
@@ -41,7 +41,7 @@ def plain(line: Line) -> dict[str, Any]:
 
 def test_the_published_schema_is_that_of_the_models() -> None:
     publish = (
-        "python -c 'from vsperf.record.schema import schema_text; print(schema_text(), end=\"\")'"
+        "python -c 'from vsperf.records.schema import schema_text; print(schema_text(), end=\"\")'"
     )
     assert PUBLISHED.read_text() == schema_text(), (
         f"the records changed; run: {publish} > {PUBLISHED.relative_to(ROOT)} "
@@ -136,7 +136,7 @@ def test_lines_in_an_order_that_no_run_writes_are_not_valid(tmp_path: Path) -> N
 
 
 def test_validating_does_not_slow_down_commands_that_do_not_validate() -> None:
-    program = "import sys, vsperf.store.validation; sys.exit('jsonschema' in sys.modules)"
+    program = "import sys, vsperf.records.files.validation; sys.exit('jsonschema' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 

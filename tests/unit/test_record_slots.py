@@ -23,7 +23,7 @@ from slot_samples import (
     trial_of,
 )
 
-from vsperf.record.clean import (
+from vsperf.records.clean import (
     BURST_FRAMES,
     CleanTrial,
     clean_share,
@@ -31,8 +31,8 @@ from vsperf.record.clean import (
     in_clean_time,
     kept_silent,
 )
-from vsperf.record.slots import SlotColumns
-from vsperf.record.trial import GeneratorActivity, Trial
+from vsperf.records.slots import SlotColumns
+from vsperf.records.trial import GeneratorActivity, Trial
 
 
 def indices(story: Story, guard: int = 1, *, silent: bool = True) -> tuple[int, ...]:

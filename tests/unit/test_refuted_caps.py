@@ -14,7 +14,10 @@ from record_samples import case_record, case_start, header, run_end, trial_line
 from simulated_cases import behaving, simulated_case
 
 from vsperf.cli.main import run_cli
+from vsperf.config.case import Case, CaseSpec
 from vsperf.deploy.planner import Drivers, make_plan
+from vsperf.drivers.generators.sim import SimulatedGenerator
+from vsperf.drivers.vswitches.sim import SimulatedSwitch
 from vsperf.engine.run import Before, Manner, Planned, run_cases
 from vsperf.engine.session import take_up
 from vsperf.errors import ExitCode
@@ -22,17 +25,14 @@ from vsperf.events import CaseFinished, CaseStarted, DeploymentKept, Event, Phas
 from vsperf.host.cpus import Cpu, CpuTopology
 from vsperf.host.workspace import Nowhere, Workspace
 from vsperf.methods.estimate import Estimate
+from vsperf.output.report.write import write_html
 from vsperf.plugins import Plugins
-from vsperf.record.host import Calibration, Surroundings
-from vsperf.record.run import CaseRecord, Outcome, Placement, PlannedCase, RunHeader
-from vsperf.report.write import write_html
-from vsperf.spec.case import Case, CaseSpec
-from vsperf.store.index import Filter, Index
-from vsperf.store.reader import StoredCase, read_run
-from vsperf.store.view import open_run
-from vsperf.store.writer import RunWriter
-from vsperf.trafficgens.sim import SimulatedGenerator
-from vsperf.vswitches.sim import SimulatedSwitch
+from vsperf.records.files.index import Filter, Index
+from vsperf.records.files.reader import StoredCase, read_run
+from vsperf.records.files.view import open_run
+from vsperf.records.files.writer import RunWriter
+from vsperf.records.host import Calibration, Surroundings
+from vsperf.records.run import CaseRecord, Outcome, Placement, PlannedCase, RunHeader
 
 FALLEN, CAP = 118_600, 2_868_000
 SIZES = ("64B", "128B", "256B")

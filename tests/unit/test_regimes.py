@@ -18,12 +18,12 @@ sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
 from reread_trials import by_distance
 
-from vsperf.record.regime import Boundary, Regime, boundary_of, regime_of, shares_of
-from vsperf.record.result import GoalResult, Limit, RegimeResult, SearchResult
-from vsperf.record.trial import Held, Trial
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.regime import Boundary, Regime, boundary_of, regime_of, shares_of
+from vsperf.records.result import GoalResult, Limit, RegimeResult, SearchResult
+from vsperf.records.trial import Held, Trial
 from vsperf.search.base import Budget, BudgetExhausted, Probe
 from vsperf.search.confirm import Confirmed
-from vsperf.units import NANOSECONDS
 
 NDR = {"ndr": {"loss_ratio": "0"}}
 NEAR_FPS, FAR_FPS = 4_000_000, 3_000_000

@@ -16,21 +16,21 @@ from simulated_cases import CAPACITY_FPS, SECOND, behaving, session, simulated_c
 from test_cli_output import as_written
 from test_criteria import AT_LEAST_5M, ndr, spec
 
+from vsperf.analysis.answers import reasons
+from vsperf.analysis.summary import CaseRow
 from vsperf.cli.tables import print_summary
 from vsperf.cli.terminal import PlainConsole
+from vsperf.drivers.generators.base import TrialRequest
 from vsperf.engine.bench import MeasuredBench
 from vsperf.engine.criteria import check_all
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.watch import Watch
 from vsperf.methods.base import loads_of, method_of
-from vsperf.record.regime import Regime
-from vsperf.record.result import GoalResult, Limit, RegimeResult, SearchResult, Standard
-from vsperf.report.numbers import numbers_of
-from vsperf.results.compare_text import reservations
+from vsperf.output.compare_text import reservations
+from vsperf.output.report.numbers import numbers_of
+from vsperf.records.regime import Regime
+from vsperf.records.result import GoalResult, Limit, RegimeResult, SearchResult, Standard
 from vsperf.search.base import Budget
-from vsperf.stats.answers import reasons
-from vsperf.stats.summary import CaseRow
-from vsperf.trafficgens.base import TrialRequest
 
 FAR_SHARE = Fraction(3, 4)
 MOVING = {"machine": {"far": "75%", "near_lasts": "10s", "far_lasts": "10s"}, "seed": 3}

@@ -23,13 +23,13 @@ from report_pages import html_of, markdown_of, overview_of, read, whole_case
 from stored_runs import RUN, finished, store
 
 from vsperf.errors import NotReadyError, RecordingError, UsageError
-from vsperf.record.flags import Flag
-from vsperf.record.result import Limit, SearchResult
-from vsperf.record.run import Check, Line, Outcome, RunHeader, TrialLine
-from vsperf.report import target
-from vsperf.report.form import Form, form_of
-from vsperf.report.target import write_report
-from vsperf.report.write import MANY
+from vsperf.output.report import target
+from vsperf.output.report.form import Form, form_of
+from vsperf.output.report.target import write_report
+from vsperf.output.report.write import MANY
+from vsperf.records.flags import Flag
+from vsperf.records.result import Limit, SearchResult
+from vsperf.records.run import Check, Line, Outcome, RunHeader, TrialLine
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "records"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from record_samples import goal_result, trial
 
-from vsperf.record.result import SearchResult
-from vsperf.record.switch import MachineCounters, NicCounters, PortCounters, SwitchCounters
-from vsperf.record.trial import Direction
-from vsperf.report.account import account_of, account_table
+from vsperf.output.report.account import account_of, account_table
+from vsperf.records.result import SearchResult
+from vsperf.records.switch import MachineCounters, NicCounters, PortCounters, SwitchCounters
+from vsperf.records.trial import Direction
 
 NOTHING = SearchResult()
 

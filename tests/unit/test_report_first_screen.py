@@ -9,11 +9,14 @@ from record_samples import case_record, case_start, goal_result, header, run_end
 from report_pages import html_of, overview_of, whole_case
 from stored_runs import RUN, finished, store
 
+from vsperf.analysis.columns import gigabits
 from vsperf.cli.main import run_cli
 from vsperf.errors import ExitCode
-from vsperf.record.flags import Flag
-from vsperf.record.histogram import encode
-from vsperf.record.result import (
+from vsperf.output.report.account import telling
+from vsperf.output.report.write import FEW
+from vsperf.records.flags import Flag
+from vsperf.records.histogram import encode
+from vsperf.records.result import (
     CleanResult,
     Compliance,
     Level,
@@ -22,11 +25,8 @@ from vsperf.record.result import (
     SearchResult,
     Standard,
 )
-from vsperf.record.run import Line, RunHeader, TrialLine
-from vsperf.record.trial import Purpose
-from vsperf.report.account import telling
-from vsperf.report.write import FEW
-from vsperf.stats.columns import gigabits
+from vsperf.records.run import Line, RunHeader, TrialLine
+from vsperf.records.trial import Purpose
 
 
 def whole(cases: int = 1, **changes: object) -> RunHeader:

@@ -12,10 +12,10 @@ from record_samples import case_record, case_start, header, plan, run_end, trial
 from report_pages import Reader, markdown_of, read, whole_case
 from stored_runs import RUN, store
 
-from vsperf.record.result import GoalResult, Limit, SearchResult
-from vsperf.record.run import Check, Line, Placement, Step, TrialLine
-from vsperf.record.switch import PortCounters, SwitchCounters
-from vsperf.report.templates import escape_markdown
+from vsperf.output.report.templates import escape_markdown
+from vsperf.records.result import GoalResult, Limit, SearchResult
+from vsperf.records.run import Check, Line, Placement, Step, TrialLine
+from vsperf.records.switch import PortCounters, SwitchCounters
 
 NASTY = (
     "<script>alert(1)</script>",

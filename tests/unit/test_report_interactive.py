@@ -21,9 +21,9 @@ from test_report_hostile import FEW, WORDS, hostile
 
 from vsperf.cli.main import run_cli
 from vsperf.errors import ExitCode
-from vsperf.figures.drawing import Axis, Drawing, Line, Panel, Point
-from vsperf.report.interactive import Library, library, plots_of
-from vsperf.report.write import write_html
+from vsperf.output.figures.drawing import Axis, Drawing, Line, Panel, Point
+from vsperf.output.report.interactive import Library, library, plots_of
+from vsperf.output.report.write import write_html
 
 PLOTS = re.compile(r'<script type="application/json" class="plots">(.*?)</script>', re.DOTALL)
 

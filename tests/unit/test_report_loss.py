@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from vsperf.analysis.summary import CaseRow
 from vsperf.cli.main import run_cli
-from vsperf.record.meaning import LIMITED_BY
-from vsperf.record.result import Limit
-from vsperf.report.overview import trust_of
-from vsperf.report.page import Row
-from vsperf.report.write import write_html, write_markdown
-from vsperf.stats.summary import CaseRow
-from vsperf.store.view import RunView, open_run
+from vsperf.output.report.overview import trust_of
+from vsperf.output.report.page import Row
+from vsperf.output.report.write import write_html, write_markdown
+from vsperf.records.files.view import RunView, open_run
+from vsperf.records.meaning import LIMITED_BY
+from vsperf.records.result import Limit
 
 
 @pytest.fixture(name="folder", scope="module")

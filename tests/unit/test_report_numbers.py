@@ -6,10 +6,10 @@ import pytest
 from record_samples import case_record, planned
 from search_models import trial, way
 
-from vsperf.record.result import Figure, Limit, SearchResult
-from vsperf.report.numbers import numbers_of
-from vsperf.stats.summary import CaseRow
-from vsperf.unit import Unit
+from vsperf.analysis.summary import CaseRow
+from vsperf.output.report.numbers import numbers_of
+from vsperf.quantities.unit import Unit
+from vsperf.records.result import Figure, Limit, SearchResult
 
 
 def test_a_count_of_both_directions_stands_beside_its_own_share() -> None:

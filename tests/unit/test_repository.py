@@ -18,9 +18,9 @@ from packaging.requirements import Requirement
 from tiers import GIT
 
 from vsperf.errors import ExitCode
-from vsperf.record.flags import Flag
-from vsperf.record.result import Limit
-from vsperf.record.run import Outcome
+from vsperf.records.flags import Flag
+from vsperf.records.result import Limit
+from vsperf.records.run import Outcome
 
 REFERENCE = REPOSITORY / "docs" / "reference"
 LONGEST_MODULE = 600

@@ -23,12 +23,12 @@ from coverage import SEARCHES
 from coverage_models import MODELS
 from reread import Is, Weighed, answers, as_it_is, counted, of_runs, searched, unread
 
-from vsperf.record.flags import Flag
-from vsperf.record.result import Figure, GoalResult, Limit, LoadResult, SearchResult
-from vsperf.record.trial import Event, Purpose, Trial
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.flags import Flag
+from vsperf.records.result import Figure, GoalResult, Limit, LoadResult, SearchResult
+from vsperf.records.trial import Event, Purpose, Trial
 from vsperf.search.base import Budget
-from vsperf.unit import Unit
-from vsperf.units import NANOSECONDS
 
 GOLDEN = json.loads((REPOSITORY / "tests" / "golden" / "load_classification.json").read_text())
 SEEDS = range(1)

@@ -27,10 +27,10 @@ from reread_trials import Measured, since_check
 from vsperf.cli.main import run_cli
 from vsperf.methods.base import PLAIN, Manner
 from vsperf.methods.seconds import Hours
-from vsperf.record.result import Limit, LoadResult, SearchResult
-from vsperf.record.trial import Purpose, Trial
-from vsperf.store.view import CaseView, views
-from vsperf.units import NANOSECONDS
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.files.view import CaseView, views
+from vsperf.records.result import Limit, LoadResult, SearchResult
+from vsperf.records.trial import Purpose, Trial
 
 SIMULATED = ["--testbed", "sim", "--preset", "quick", "--anyway", "--progress", "quiet"]
 FRAMES = "traffic.frame_size=64B"

@@ -17,7 +17,7 @@ from paired_models import MODELS, ModelTurns, PairedModel, method, session
 from reread_rounds import answers_of_rounds
 
 from vsperf.methods.paired import PairedTurns
-from vsperf.record.result import SearchResult
+from vsperf.records.result import SearchResult
 
 SHORT: dict[str, Any] = {"rounds": 6, "pairs": 20}
 

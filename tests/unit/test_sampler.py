@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from vsperf.collectors.beside import SAMPLER
-from vsperf.collectors.sampler import Kernel, devices, processes
-from vsperf.record.series import SERIES_LINE, Sample
+from vsperf.drivers.collectors.beside import SAMPLER
+from vsperf.drivers.collectors.sampler import Kernel, devices, processes
+from vsperf.records.series import SERIES_LINE, Sample
 
 ME = {"trial": 1, "roles": {"switch": [[os.getpid(), "pytest|python"]]}, "cpus": [0]}
 SOFTIRQS = Path("/proc/softirqs")

@@ -23,7 +23,12 @@ from search_models import (
 )
 from simulated_cases import session, simulated_case
 
+from vsperf.config.case import CaseSpec
+from vsperf.config.testbed import Testbed
+from vsperf.config.traffic import LatencyTrials
 from vsperf.deploy.planner import CasePlan
+from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.sim import RunningModel
 from vsperf.engine.expectation import MODELLED_TRIAL_S, expected, overheads, presumption
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.watch import Watch
@@ -41,17 +46,12 @@ from vsperf.methods.estimate import (
 )
 from vsperf.methods.fixed import FixedLoad
 from vsperf.methods.follow import LatencyAtShares
-from vsperf.record.result import Limit, SearchResult
-from vsperf.record.run import Placement, Plan
-from vsperf.record.switch import PortCounters, SwitchCounters
-from vsperf.record.trial import Event, Trial
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.result import Limit, SearchResult
+from vsperf.records.run import Placement, Plan
+from vsperf.records.switch import PortCounters, SwitchCounters
+from vsperf.records.trial import Event, Trial
 from vsperf.search.base import Budget, Loads, Probe
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.testbed import Testbed
-from vsperf.spec.traffic import LatencyTrials
-from vsperf.units import NANOSECONDS
-from vsperf.vswitches.base import SwitchPlan
-from vsperf.vswitches.sim import RunningModel
 
 # From a specification to loads in whole frames, to a search, and to an estimate of its time.
 

@@ -12,15 +12,15 @@ from search_models import LINE_RATE, LOADS, Measure, lossy, probe_of, spec_of, s
 from slot_samples import in_slots
 
 from vsperf.errors import InvalidTrialError
-from vsperf.human import human_fps
-from vsperf.record.clean import counted_ns, in_clean_time
-from vsperf.record.flags import Flag
-from vsperf.record.result import CleanResult, GoalResult, Limit, SearchResult
-from vsperf.record.trial import Trial
+from vsperf.quantities.human import human_fps
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.clean import counted_ns, in_clean_time
+from vsperf.records.flags import Flag
+from vsperf.records.result import CleanResult, GoalResult, Limit, SearchResult
+from vsperf.records.trial import Trial
 from vsperf.search.base import Probe
 from vsperf.search.classify import failed
 from vsperf.search.settle import least_trials
-from vsperf.units import NANOSECONDS
 
 # In clean time a search answers once more: for what the switch does while all of it runs.
 

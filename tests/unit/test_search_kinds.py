@@ -22,13 +22,13 @@ from search_models import (
 )
 
 from vsperf.methods.tst009 import array_of
-from vsperf.record.flags import Flag
-from vsperf.record.result import Limit
-from vsperf.record.trial import Trial, intended_frames
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.flags import Flag
+from vsperf.records.result import Limit
+from vsperf.records.trial import Trial, intended_frames
 from vsperf.search.base import Loads, Probe
 from vsperf.search.classify import DurationRule
 from vsperf.search.verify import verify_upper
-from vsperf.units import NANOSECONDS
 
 # Plain bisection: to the letter of RFC 2544, and honest about what a single trial can mean.
 

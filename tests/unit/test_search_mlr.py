@@ -32,14 +32,14 @@ from search_models import (
 )
 
 from vsperf.errors import ComponentError, InvalidTrialError
-from vsperf.record.flags import Flag
-from vsperf.record.result import Limit
-from vsperf.record.trial import Trial, intended_frames
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.flags import Flag
+from vsperf.records.result import Limit
+from vsperf.records.trial import Trial, intended_frames
 from vsperf.search.base import Loads
 from vsperf.search.classify import Bound
 from vsperf.search.mlr import MultipleLossRatio
 from vsperf.search.mlr_library import Measurer
-from vsperf.units import NANOSECONDS
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "mlrsearch_runs.json").read_text())
 

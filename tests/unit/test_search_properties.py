@@ -11,21 +11,21 @@ from hypothesis import strategies as st
 from places import PLACEMENT, started_generator, started_switch
 from search_models import LINE_RATE, LOADS, METHODS, POLICY, case_of, goal_of, spec_of
 
+from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.generators.sim import SimulatedGenerator, SimulatedGeneratorSpec
+from vsperf.drivers.vswitches.sim import SimulatedSwitch, SimulatedSwitchSpec
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError, InvalidTrialError
 from vsperf.methods.base import Manner
-from vsperf.record.flags import Flag
-from vsperf.record.result import GoalResult, Limit, SearchResult
-from vsperf.record.trial import Purpose, Trial
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.flags import Flag
+from vsperf.records.result import GoalResult, Limit, SearchResult
+from vsperf.records.trial import Purpose, Trial
 from vsperf.search.base import Budget, Probe
 from vsperf.simulation.generator import Fault
 from vsperf.simulation.switch import Offer, SwitchModel
 from vsperf.simulation.truth import Truth
-from vsperf.trafficgens.base import TrialRequest
-from vsperf.trafficgens.sim import SimulatedGenerator, SimulatedGeneratorSpec
-from vsperf.units import NANOSECONDS
-from vsperf.vswitches.sim import SimulatedSwitch, SimulatedSwitchSpec
 
 EXAMPLES = settings(max_examples=8)
 CAPACITIES = st.integers(20_000, LINE_RATE - 1)

@@ -9,14 +9,14 @@ from fractions import Fraction
 import pytest
 from search_models import LINE_RATE, LOADS, lossy, trial, way
 
-from vsperf.record.flags import Flag
-from vsperf.record.result import GoalResult, Limit
-from vsperf.record.switch import MachineCounters, NicCounters, PortCounters, SwitchCounters
-from vsperf.record.trial import Direction, GeneratorActivity, Trial
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.flags import Flag
+from vsperf.records.result import GoalResult, Limit
+from vsperf.records.switch import MachineCounters, NicCounters, PortCounters, SwitchCounters
+from vsperf.records.trial import Direction, GeneratorActivity, Trial
 from vsperf.search.classify import Bounds, DurationRule
 from vsperf.search.doubts import constant_loss
 from vsperf.search.verdict import Question, answer, known_of
-from vsperf.units import NANOSECONDS
 
 ONE = NANOSECONDS
 NDR = DurationRule(Fraction(0), Fraction(0), ONE, ONE)

@@ -9,15 +9,15 @@ from places import PLACEMENT
 from pydantic import ValidationError
 from simulated_cases import SECOND, behaving, session, simulated_case, trials
 
+from vsperf.config.abilities import Ability
+from vsperf.config.base import DriverSpec
+from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.generators.sim import SimulatedGenerator
+from vsperf.drivers.vswitches.sim import SimulatedSwitch
 from vsperf.errors import ComponentError, UsageError
-from vsperf.record.histogram import percentiles_ns, summary
-from vsperf.record.run import Endpoint
-from vsperf.record.trial import Sample, intended_frames
-from vsperf.spec.abilities import Ability
-from vsperf.spec.base import DriverSpec
-from vsperf.trafficgens.base import TrialRequest
-from vsperf.trafficgens.sim import SimulatedGenerator
-from vsperf.vswitches.sim import SimulatedSwitch
+from vsperf.records.histogram import percentiles_ns, summary
+from vsperf.records.run import Endpoint
+from vsperf.records.trial import Sample, intended_frames
 
 # The simulated generator: its limits, its faults, its clock and its latencies.
 

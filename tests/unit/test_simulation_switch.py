@@ -24,22 +24,22 @@ from simulated_cases import (
     trials,
 )
 
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.vnfs.sim import SimulatedMachines, SimulatedVnfSpec
+from vsperf.drivers.vswitches.sim import RunningModel, SimulatedSwitchSpec
 from vsperf.engine.disturb import prepare, run_trial
 from vsperf.engine.happenings import Parts
 from vsperf.engine.judge import Asked, judge
 from vsperf.methods.base import Manner, burst_ns
-from vsperf.record.histogram import summary
-from vsperf.record.switch import AddressCounts, SwitchCounters
-from vsperf.record.trial import Direction, Event, RateStep, Sample, TrialCounts
+from vsperf.quantities.units import Duration, FrameSize
+from vsperf.records.histogram import summary
+from vsperf.records.switch import AddressCounts, SwitchCounters
+from vsperf.records.trial import Direction, Event, RateStep, Sample, TrialCounts
 from vsperf.simulation.buffer import Buffered
 from vsperf.simulation.chance import Chance
 from vsperf.simulation.switch import Offer
 from vsperf.simulation.truth import Crossing, Truth
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.base import TrialRequest
-from vsperf.units import Duration, FrameSize
-from vsperf.vnfs.sim import SimulatedMachines, SimulatedVnfSpec
-from vsperf.vswitches.sim import RunningModel, SimulatedSwitchSpec
 
 # Each simulated switch does what its description says, frame by frame.
 

@@ -17,17 +17,17 @@ from places import PLACEMENT, started_generator
 from spirent_server import FAULTS, SpirentServer, spirent_server
 from switch_cases import switch_case
 
-from vsperf import own_python
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.generators.chassis import session as trial
+from vsperf.drivers.generators.spirent.chassis import Spirent
+from vsperf.drivers.generators.spirent.driver import SpirentGenerator, SpirentSpec
 from vsperf.engine.judge import Asked, judge
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.undo import RELEASE
-from vsperf.record.flags import Flag
-from vsperf.record.run import Endpoint
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.base import TrialRequest
-from vsperf.trafficgens.chassis import session as trial
-from vsperf.trafficgens.spirent.chassis import Spirent
-from vsperf.trafficgens.spirent.driver import SpirentGenerator, SpirentSpec
+from vsperf.records.flags import Flag
+from vsperf.records.run import Endpoint
+from vsperf.trust import own_python
 
 PLACES = ("//192.0.2.8/1/1", "//192.0.2.8/1/2")
 ENDPOINTS = tuple(

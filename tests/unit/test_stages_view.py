@@ -8,8 +8,8 @@ from record_samples import trial
 from rich.console import Console
 
 from vsperf.cli.stages_view import MOST, stages_table
-from vsperf.record.switch import PmdCounters, StageCounters, SwitchCounters
-from vsperf.record.trial import Trial
+from vsperf.records.switch import PmdCounters, StageCounters, SwitchCounters
+from vsperf.records.trial import Trial
 
 
 def stage(name: str, calls: int, frames: int, cycles: int) -> StageCounters:

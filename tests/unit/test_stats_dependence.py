@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from vsperf.stats.repeats import SURE, Series, averages, batches, order_p, taken_together
-from vsperf.unit import Unit
+from vsperf.analysis.repeats import SURE, Series, averages, batches, order_p, taken_together
+from vsperf.quantities.unit import Unit
 
 
 def states(chance: random.Random, count: int, stays: float) -> list[float]:

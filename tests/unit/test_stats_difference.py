@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsperf.stats.answers import Basis, Finding
-from vsperf.stats.difference import (
+from vsperf.analysis.answers import Basis, Finding
+from vsperf.analysis.difference import (
     LEVEL,
     Change,
     Means,
@@ -23,7 +23,7 @@ from vsperf.stats.difference import (
     ratio_interval,
     scatter_of,
 )
-from vsperf.unit import Unit
+from vsperf.quantities.unit import Unit
 
 RATES = st.integers(1, 10**9)
 INTERVALS = st.tuples(RATES, st.one_of(st.just(math.inf), st.integers(0, 10**8)))

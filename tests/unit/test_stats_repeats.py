@@ -9,15 +9,15 @@ from compared_runs import curve
 from record_samples import case_record, planned
 from search_models import trial, way
 
-from vsperf.record.flags import Flag
-from vsperf.record.result import Figure, GoalResult, Limit, SearchResult, unlikely_above
-from vsperf.record.trial import Event, Purpose
-from vsperf.report.numbers import numbers_of
-from vsperf.stats.columns import legend
-from vsperf.stats.repeated import repeat_rows
-from vsperf.stats.repeats import Series, series_of, student_95
-from vsperf.stats.summary import CaseRow, lossless_frames
-from vsperf.unit import Unit
+from vsperf.analysis.columns import legend
+from vsperf.analysis.repeated import repeat_rows
+from vsperf.analysis.repeats import Series, series_of, student_95
+from vsperf.analysis.summary import CaseRow, lossless_frames
+from vsperf.output.report.numbers import numbers_of
+from vsperf.quantities.unit import Unit
+from vsperf.records.flags import Flag
+from vsperf.records.result import Figure, GoalResult, Limit, SearchResult, unlikely_above
+from vsperf.records.trial import Event, Purpose
 
 
 def goal(lower_fps: int | None, *flags: Flag) -> GoalResult:

@@ -14,8 +14,8 @@ from record_samples import (
 from written_runs import TESTCASES, interrupted_run, write_run
 
 from vsperf.errors import UsageError
-from vsperf.store.folders import RECORDS, make_folder, point_latest, resolve, run_folders
-from vsperf.store.writer import RunWriter
+from vsperf.records.files.folders import RECORDS, make_folder, point_latest, resolve, run_folders
+from vsperf.records.files.writer import RunWriter
 
 
 def test_a_run_id_is_date_testcase_and_four_letters_that_cannot_be_misread(tmp_path: Path) -> None:

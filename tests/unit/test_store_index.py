@@ -26,11 +26,11 @@ from stored_runs import (
 )
 
 from vsperf.errors import UsageError
-from vsperf.record.run import LINE, Line, Outcome, RunHeader, RunResume
-from vsperf.store.folders import RECORDS
-from vsperf.store.index import Filter, Index
-from vsperf.store.reader import RunState
-from vsperf.store.writer import RunWriter
+from vsperf.records.files.folders import RECORDS
+from vsperf.records.files.index import Filter, Index
+from vsperf.records.files.reader import RunState
+from vsperf.records.files.writer import RunWriter
+from vsperf.records.run import LINE, Line, Outcome, RunHeader, RunResume
 
 __all__ = ["fixture_mixed"]
 

@@ -23,8 +23,8 @@ from stored_runs import (
     store_finished,
 )
 
-from vsperf.store.index import INDEX, SCRATCH, SEED, Index
-from vsperf.store.leftovers import leftovers
+from vsperf.records.files.index import INDEX, SCRATCH, SEED, Index
+from vsperf.records.files.leftovers import leftovers
 
 __all__ = ["fixture_mixed"]
 
@@ -165,7 +165,7 @@ def test_an_index_of_another_layout_is_made_anew(
 ) -> None:
     before = everything(mixed)
     with monkeypatch.context() as another:
-        another.setattr("vsperf.store.index.SEED", SEED + 1)
+        another.setattr("vsperf.records.files.index.SEED", SEED + 1)
         unbelievable("cases SET label = 'believed'", sealed=True)(mixed / INDEX)
     assert everything(mixed) == before
 
@@ -227,8 +227,8 @@ def test_a_directory_that_cannot_be_written_is_read_all_the_same(fresh: bool) ->
 HAMMER = """
 import sys
 from pathlib import Path
-from vsperf.store.index import INDEX, SCRATCH, SEED, Index
-from vsperf.store.leftovers import leftovers
+from vsperf.records.files.index import INDEX, SCRATCH, SEED, Index
+from vsperf.records.files.leftovers import leftovers
 for _ in range(15):
     with Index.open(Path(sys.argv[1])) as index:
         broken = index.refresh()

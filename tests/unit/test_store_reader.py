@@ -24,11 +24,11 @@ from record_samples import (
 )
 
 from vsperf.errors import Location, StoreError, VsperfError
-from vsperf.record.run import LINE, Line, Outcome, RunResume
-from vsperf.store.folders import RECORDS
-from vsperf.store.reader import RunState, StoredRun, read_run
-from vsperf.store.validation import validate_file
-from vsperf.store.writer import RunWriter
+from vsperf.records.files.folders import RECORDS
+from vsperf.records.files.reader import RunState, StoredRun, read_run
+from vsperf.records.files.validation import validate_file
+from vsperf.records.files.writer import RunWriter
+from vsperf.records.run import LINE, Line, Outcome, RunResume
 
 FIRST, SECOND = (case.key for case in header().cases)
 RESUME = RunResume(resumed_at="2026-11-20T11:00:00Z", argv=("vsperf", "run", "--resume", "k7f3"))
@@ -285,7 +285,7 @@ READER = """
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from vsperf.store.reader import read_run
+from vsperf.records.files.reader import read_run
 seen = 0
 while seen < int(sys.argv[2]):
     trials = len(read_run(Path(sys.argv[1])).cases[0].trials)

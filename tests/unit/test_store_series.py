@@ -9,8 +9,8 @@ from record_samples import trial
 from series_samples import CASE, header, sample
 
 from vsperf.errors import RecordingError, StoreError
-from vsperf.record.series import Note, OwnTrial
-from vsperf.store.series import SeriesFile, series_of
+from vsperf.records.files.series import SeriesFile, series_of
+from vsperf.records.series import Note, OwnTrial
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:

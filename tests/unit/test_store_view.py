@@ -19,13 +19,13 @@ from record_samples import (
 from stored_runs import finished, store
 
 from vsperf.errors import Location, StoreError, UsageError
-from vsperf.record.run import LINE, Line, Outcome, RunResume, SecondLine
-from vsperf.record.trial import Sample, Second, Trial
-from vsperf.store import view
-from vsperf.store.chosen import find_runs
-from vsperf.store.folders import RECORDS
-from vsperf.store.reader import RunState, read_run
-from vsperf.store.view import CaseView, open_run, views
+from vsperf.records.files import view
+from vsperf.records.files.chosen import find_runs
+from vsperf.records.files.folders import RECORDS
+from vsperf.records.files.reader import RunState, read_run
+from vsperf.records.files.view import CaseView, open_run, views
+from vsperf.records.run import LINE, Line, Outcome, RunResume, SecondLine
+from vsperf.records.trial import Sample, Second, Trial
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
 RUN = "2026-11-20-phy2phy_tput-k7f3"

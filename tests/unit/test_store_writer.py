@@ -26,11 +26,11 @@ from record_samples import (
 from written_runs import TESTCASES, interrupted_run, write_run
 
 from vsperf.errors import NotReadyError, RecordingError, StoreError, UsageError
-from vsperf.record.base import SCHEMA_VERSION
-from vsperf.record.run import LINE, RunHeader
-from vsperf.store.folders import RECORDS
-from vsperf.store.reader import RunState, read_run
-from vsperf.store.writer import TORN, RunWriter
+from vsperf.records.base import SCHEMA_VERSION
+from vsperf.records.files.folders import RECORDS
+from vsperf.records.files.reader import RunState, read_run
+from vsperf.records.files.writer import TORN, RunWriter
+from vsperf.records.run import LINE, RunHeader
 
 
 def test_what_is_written_is_read_back_equal(tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from record_samples import case_start, header, making, trial_line
-from vsperf.store.writer import RunWriter
+from vsperf.records.files.writer import RunWriter
 
 with RunWriter.create(Path(sys.argv[1]), ("phy2phy_tput",), making()) as writer:
     key = header().cases[0].key

@@ -15,25 +15,25 @@ from search_models import LOADS, lossy, trial, way
 from simulated_cases import simulated_case
 from switch_cases import PVP, PVPV, PVVP, driver_of, ran_nothing, switch_case
 
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.generators.tgen.command import Options, command_line, port_of
+from vsperf.drivers.vswitches.external import ExternalSwitch
+from vsperf.drivers.vswitches.linux_bridge.driver import LinuxBridge
+from vsperf.drivers.vswitches.linux_bridge.layout import Design
+from vsperf.drivers.vswitches.linux_bridge.spec import LinuxBridgeSpec
+from vsperf.drivers.vswitches.none import NoSwitch
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.files import Roots
 from vsperf.host.steering import steer
 from vsperf.methods.base import Method, loads_of
 from vsperf.methods.fixed import FixedLoad
 from vsperf.plugins import Plugins
-from vsperf.record.result import Limit
-from vsperf.record.run import Endpoint, Placement, shown
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.result import Limit
+from vsperf.records.run import Endpoint, Placement, shown
 from vsperf.search.classify import DurationRule
 from vsperf.search.fixed import load_result
 from vsperf.search.verdict import Question, answer
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.tgen.command import Options, command_line, port_of
-from vsperf.units import NANOSECONDS
-from vsperf.vswitches.external import ExternalSwitch
-from vsperf.vswitches.linux_bridge.driver import LinuxBridge
-from vsperf.vswitches.linux_bridge.layout import Design
-from vsperf.vswitches.linux_bridge.spec import LinuxBridgeSpec
-from vsperf.vswitches.none import NoSwitch
 
 # The kernel's bridge: which bridges a topology makes, what they are told, and what is refused.
 

@@ -12,16 +12,16 @@ from figure_cases import goal
 from record_samples import case_record, planned, trial
 from rich.console import Console
 
+from vsperf.analysis.columns import hit_columns, switch_columns
+from vsperf.analysis.summary import CaseRow
 from vsperf.cli.account import account_table
 from vsperf.cli.tables import print_summary
-from vsperf.figures.plot import drawings
 from vsperf.methods.base import PLAIN, Manner
-from vsperf.record.result import SearchResult
-from vsperf.record.switch import PmdCounters, PortCounters, SwitchCounters
-from vsperf.record.trial import Trial
-from vsperf.report.account import account_table as account_of_report
-from vsperf.stats.columns import hit_columns, switch_columns
-from vsperf.stats.summary import CaseRow
+from vsperf.output.figures.plot import drawings
+from vsperf.output.report.account import account_table as account_of_report
+from vsperf.records.result import SearchResult
+from vsperf.records.switch import PmdCounters, PortCounters, SwitchCounters
+from vsperf.records.trial import Trial
 
 PORT = PortCounters(name="p1", link="phy1", received_frames=10, sent_frames=10)
 BRIDGE = SwitchCounters(ports=(PORT,))

@@ -15,28 +15,28 @@ from pydantic import ValidationError
 from switch_cases import PVP, PVPV, PVVP, V2V, driver_of, switch_case
 from telemetry_socket import answering
 
+from vsperf.config.abilities import Ability
+from vsperf.config.case import CaseSpec
+from vsperf.config.demands import refusals
+from vsperf.dpdk.command import Rings
+from vsperf.dpdk.console import Console, Forwarded, forwarded
+from vsperf.dpdk.running import RunningTestpmd
+from vsperf.drivers.generators.testpmd.driver import TestpmdGenerator
+from vsperf.drivers.generators.testpmd.spec import TestpmdGeneratorSpec
+from vsperf.drivers.vnfs.process.driver import ProcessVnf
+from vsperf.drivers.vswitches.ports import Place
+from vsperf.drivers.vswitches.testpmd.driver import TestpmdSwitch
+from vsperf.drivers.vswitches.testpmd.running import RunningSwitch
+from vsperf.drivers.vswitches.testpmd.spec import TestpmdSpec
 from vsperf.engine.headers import expected, worth_a_look
 from vsperf.errors import ComponentError, UsageError, VsperfError
 from vsperf.host.process import Managed
 from vsperf.methods.base import Method
 from vsperf.methods.sweep import LoadSweep
 from vsperf.plugins import Plugins
-from vsperf.record.result import Compliance, Figure, LoadResult, SearchResult
-from vsperf.record.run import Endpoint, Placement, shown
+from vsperf.records.result import Compliance, Figure, LoadResult, SearchResult
+from vsperf.records.run import Endpoint, Placement, shown
 from vsperf.search.base import Loads
-from vsperf.spec.abilities import Ability
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.demands import refusals
-from vsperf.testpmd.command import Rings
-from vsperf.testpmd.console import Console, Forwarded, forwarded
-from vsperf.testpmd.running import RunningTestpmd
-from vsperf.trafficgens.testpmd.driver import TestpmdGenerator
-from vsperf.trafficgens.testpmd.spec import TestpmdGeneratorSpec
-from vsperf.vnfs.process.driver import ProcessVnf
-from vsperf.vswitches.ports import Place
-from vsperf.vswitches.testpmd.driver import TestpmdSwitch
-from vsperf.vswitches.testpmd.running import RunningSwitch
-from vsperf.vswitches.testpmd.spec import TestpmdSpec
 
 # testpmd as a switch: which ports it joins, its command line, what it writes, what it refuses.
 

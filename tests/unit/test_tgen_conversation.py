@@ -14,18 +14,14 @@ from typing import Any
 import pytest
 from simulated_cases import simulated_case
 
+from vsperf.config.case import CaseSpec
+from vsperf.config.traffic import Replay
 from vsperf.deploy.placement import place
-from vsperf.errors import ComponentError, NotReadyError, SpecError, UsageError
-from vsperf.host.cpus import Cpu, CpuNeed, CpuTopology
-from vsperf.host.doctor.finding import Answer, Status, Surroundings
-from vsperf.record.run import Endpoint, Placement
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.traffic import Replay
-from vsperf.testpmd.command import lcores
-from vsperf.trafficgens.dpdk_ports import Port
-from vsperf.trafficgens.tgen.binary import TGEN
-from vsperf.trafficgens.tgen.client import Client, Gone, Silent, TgenError
-from vsperf.trafficgens.tgen.command import (
+from vsperf.dpdk.command import lcores
+from vsperf.drivers.generators.dpdk_ports import Port
+from vsperf.drivers.generators.tgen.binary import TGEN
+from vsperf.drivers.generators.tgen.client import Client, Gone, Silent, TgenError
+from vsperf.drivers.generators.tgen.command import (
     MEMORY_BYTES,
     Options,
     command_line,
@@ -33,12 +29,16 @@ from vsperf.trafficgens.tgen.command import (
     more_memory,
     port_of,
 )
-from vsperf.trafficgens.tgen.doctor import CHECKS
-from vsperf.trafficgens.tgen.driver import TgenGenerator, senders
-from vsperf.trafficgens.tgen.guest import GuestTgen
-from vsperf.trafficgens.tgen.spec import TgenSpec
-from vsperf.trafficgens.tgen.traffic import senders_each, workers_of
-from vsperf.vnfs.process.spec import ProcessSpec
+from vsperf.drivers.generators.tgen.doctor import CHECKS
+from vsperf.drivers.generators.tgen.driver import TgenGenerator, senders
+from vsperf.drivers.generators.tgen.guest import GuestTgen
+from vsperf.drivers.generators.tgen.spec import TgenSpec
+from vsperf.drivers.generators.tgen.traffic import senders_each, workers_of
+from vsperf.drivers.vnfs.process.spec import ProcessSpec
+from vsperf.errors import ComponentError, NotReadyError, SpecError, UsageError
+from vsperf.host.cpus import Cpu, CpuNeed, CpuTopology
+from vsperf.host.doctor.finding import Answer, Status, Surroundings
+from vsperf.records.run import Endpoint, Placement
 
 # The conversation with tgen: answers, events, refusals, and every way in which it can break.
 

@@ -18,12 +18,12 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vsperf.drivers.generators.tgen.headers import frames_in, read
+from vsperf.drivers.generators.tgen.look import KEPT, Look
+from vsperf.drivers.generators.tgen.traffic import Way
 from vsperf.errors import ComponentError
-from vsperf.record.histogram import percentiles_ns, summary
-from vsperf.record.trial import Direction, Headers, TrialCounts
-from vsperf.trafficgens.tgen.headers import frames_in, read
-from vsperf.trafficgens.tgen.look import KEPT, Look
-from vsperf.trafficgens.tgen.traffic import Way
+from vsperf.records.histogram import percentiles_ns, summary
+from vsperf.records.trial import Direction, Headers, TrialCounts
 
 # tgen's frames against scapy's, byte by byte: headers, lengths, checksums, flows, payloads.
 

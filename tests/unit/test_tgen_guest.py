@@ -15,26 +15,26 @@ from typing import Any
 import pytest
 from ovs_cases import ovs_case
 
+from vsperf.config.abilities import Ability
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.generators.tgen import guest
+from vsperf.drivers.generators.tgen.client import Gone
+from vsperf.drivers.generators.tgen.command import Options
+from vsperf.drivers.generators.tgen.driver import TgenGenerator
+from vsperf.drivers.generators.tgen.guest import GuestClient, GuestTgen
+from vsperf.drivers.generators.tgen.guest_clock import Drift, Reading, read_clock
+from vsperf.drivers.generators.tgen.guest_plan import GuestPlan, guest_of, steps_of
+from vsperf.drivers.generators.tgen.process import PROTOCOL
+from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.engine.surroundings import flags_around
 from vsperf.errors import ComponentError, NotReadyError, UsageError
-from vsperf.guests.agent import Agent
-from vsperf.guests.command import command_line
-from vsperf.guests.image import GuestImage
-from vsperf.guests.surroundings import Surroundings
-from vsperf.record.flags import Flag
-from vsperf.record.host import Surroundings as Around
-from vsperf.record.run import Endpoint, Placement
-from vsperf.spec.abilities import Ability
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.tgen import guest
-from vsperf.trafficgens.tgen.client import Gone
-from vsperf.trafficgens.tgen.command import Options
-from vsperf.trafficgens.tgen.driver import TgenGenerator
-from vsperf.trafficgens.tgen.guest import GuestClient, GuestTgen
-from vsperf.trafficgens.tgen.guest_clock import Drift, Reading, read_clock
-from vsperf.trafficgens.tgen.guest_plan import GuestPlan, guest_of, steps_of
-from vsperf.trafficgens.tgen.process import PROTOCOL
-from vsperf.trafficgens.tgen.spec import TgenSpec
+from vsperf.qemu.agent import Agent
+from vsperf.qemu.command import command_line
+from vsperf.qemu.image import GuestImage
+from vsperf.qemu.surroundings import Surroundings
+from vsperf.records.flags import Flag
+from vsperf.records.host import Surroundings as Around
+from vsperf.records.run import Endpoint, Placement
 
 # tgen in a guest is planned as a machine whose cards are where tgen's own ports would be.
 

@@ -10,27 +10,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from vsperf.engine.instruments import looked_back
-from vsperf.errors import ComponentError, UsageError
-from vsperf.record.host import Surroundings
-from vsperf.record.trial import GeneratorActivity
-from vsperf.record.turns import TurnColumns
-from vsperf.spec.flows import HOSTS
-from vsperf.spec.topology import Dispatch
-from vsperf.spec.traffic import Replay, TrafficProfile
-from vsperf.stats.environment import case_facts
-from vsperf.trafficgens.tgen.messages import counts
-from vsperf.trafficgens.tgen.replay import Replayed
-from vsperf.trafficgens.tgen.slots import LONGEST_NS, MOST, WIDTH_NS, asked_ns, slots_of
-from vsperf.trafficgens.tgen.traffic import Way, direction, flows_of, streams
-from vsperf.trafficgens.tgen.tsc import Tsc
-from vsperf.trafficgens.tgen.turns import (
+from vsperf.analysis.environment import case_facts
+from vsperf.config.flows import HOSTS
+from vsperf.config.topology import Dispatch
+from vsperf.config.traffic import Replay, TrafficProfile
+from vsperf.drivers.generators.tgen.messages import counts
+from vsperf.drivers.generators.tgen.replay import Replayed
+from vsperf.drivers.generators.tgen.slots import LONGEST_NS, MOST, WIDTH_NS, asked_ns, slots_of
+from vsperf.drivers.generators.tgen.traffic import Way, direction, flows_of, streams
+from vsperf.drivers.generators.tgen.tsc import Tsc
+from vsperf.drivers.generators.tgen.turns import (
     StreamSide,
     StreamTurns,
     patience_s,
     turns_message,
     turns_of,
 )
+from vsperf.engine.instruments import looked_back
+from vsperf.errors import ComponentError, UsageError
+from vsperf.records.host import Surroundings
+from vsperf.records.trial import GeneratorActivity
+from vsperf.records.turns import TurnColumns
 
 # vsperf's traffic becomes tgen's streams, and tgen's counters become a direction.
 

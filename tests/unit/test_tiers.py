@@ -158,7 +158,7 @@ def test_each_kind_of_part_that_packages_bring_is_at_work_in_an_everyday_test() 
     ]
     missed = [
         f"{group}: {kind.name}"
-        for group in ("vsperf.vswitches", "vsperf.trafficgens", "vsperf.vnfs", "vsperf.loadgens")
+        for group in ("vsperf.vswitches", "vsperf.generators", "vsperf.vnfs", "vsperf.loads")
         for kind in entry_points(group=group)
         if kind.name not in NOT_AT_WORK
         and not any(f'"{kind.name}"' in text or f"={kind.name}" in text for text in everyday)

@@ -12,10 +12,10 @@ from attacker import NOBODY, town
 from pydantic import ValidationError
 from trees import program_for
 
+from vsperf.config.rooted import RootedSpec
 from vsperf.errors import NotReadyError
 from vsperf.host.elf import read_elf
 from vsperf.host.tree import Tree
-from vsperf.spec.rooted import RootedSpec
 
 Require = Callable[[str], None]
 X86, ARM = 62, 183

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from record_samples import case_record, case_start, header, planned, run_end, trial_line
 from stored_runs import store
 
+from vsperf.analysis.segments import segments_of
+from vsperf.analysis.trend import Trend, trends
 from vsperf.errors import UsageError
-from vsperf.record.result import GoalResult, Limit, SearchResult
-from vsperf.record.run import Line
-from vsperf.results.trend import Trend, trends
-from vsperf.results.trend_text import changes, trend_data, trend_grid
-from vsperf.stats.segments import segments_of
-from vsperf.store.query import Filter
+from vsperf.output.trend_text import changes, trend_data, trend_grid
+from vsperf.records.files.query import Filter
+from vsperf.records.result import GoalResult, Limit, SearchResult
+from vsperf.records.run import Line
 
 POSITIVE = st.lists(st.floats(1, 1e9), min_size=1, max_size=20)
 MACHINE = {"machine": {"cpu_model": "Xeon"}, "packages": {"openvswitch": "3.1"}}

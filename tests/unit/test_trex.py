@@ -17,20 +17,20 @@ from trex_cases import trex_case
 from trex_conversation import TRAFFIC, listening, recorded, talk
 from trex_server import FAULTS, TrexServer, trex_server
 
+from vsperf.config.case import CaseSpec
+from vsperf.config.traffic import LatencyTrials
+from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.generators.trex import client
+from vsperf.drivers.generators.trex import session as trial
+from vsperf.drivers.generators.trex.driver import TrexGenerator, connected
+from vsperf.drivers.generators.trex.session import TrexSession
+from vsperf.drivers.generators.trex.streams import bursts_of, stream_of, ways_of
 from vsperf.engine.judge import Asked, judge
 from vsperf.errors import ComponentError, NotReadyError, UsageError
-from vsperf.record.flags import Flag
-from vsperf.record.histogram import summary
-from vsperf.record.run import Endpoint
-from vsperf.record.trial import RateStep, TrialCounts
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.traffic import LatencyTrials
-from vsperf.trafficgens.base import TrialRequest
-from vsperf.trafficgens.trex import client
-from vsperf.trafficgens.trex import session as trial
-from vsperf.trafficgens.trex.driver import TrexGenerator, connected
-from vsperf.trafficgens.trex.session import TrexSession
-from vsperf.trafficgens.trex.streams import bursts_of, stream_of, ways_of
+from vsperf.records.flags import Flag
+from vsperf.records.histogram import summary
+from vsperf.records.run import Endpoint
+from vsperf.records.trial import RateStep, TrialCounts
 
 ENDPOINTS = tuple(
     Endpoint(link=f"phy{number}", kind="chassis", address=str(number)) for number in range(2)

@@ -12,14 +12,14 @@ import pytest
 from places import PLACEMENT
 from trex_cases import trex_case
 
+from vsperf.config.case import CaseSpec
+from vsperf.config.flows import Flow, flows_between
+from vsperf.drivers.generators.tgen.headers import read
+from vsperf.drivers.generators.trex.driver import TrexGenerator
+from vsperf.drivers.generators.trex.streams import Way, bursts_of, stream_of
 from vsperf.errors import UsageError
-from vsperf.record.run import Endpoint
-from vsperf.record.trial import Headers, RateStep
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.flows import Flow, flows_between
-from vsperf.trafficgens.tgen.headers import read
-from vsperf.trafficgens.trex.driver import TrexGenerator
-from vsperf.trafficgens.trex.streams import Way, bursts_of, stream_of
+from vsperf.records.run import Endpoint
+from vsperf.records.trial import Headers, RateStep
 
 FORTH = Way("phy0", "phy1", 0, 1, Fraction(1))
 IPV6 = {"layer3": "ipv6", "frame_size": "84B"}

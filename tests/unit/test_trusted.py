@@ -19,9 +19,9 @@ import pytest
 from all_wrong import none_wrong
 from attacker import NOBODY, Town, as_nobody, town
 
-from vsperf import own_python, trusted
-from vsperf.named_files import written, written_together
-from vsperf.trusted import DistrustedError
+from vsperf.trust import own_python, trusted
+from vsperf.trust.named_files import written, written_together
+from vsperf.trust.trusted import DistrustedError
 
 # What can be trusted: nobody else made it, and nobody else can change it or what leads to it.
 
@@ -283,7 +283,7 @@ def test_a_folder_of_anybody_is_reached_but_through_no_link_of_others(here: Town
 
 TO_STDOUT = """
 from pathlib import Path
-from vsperf.named_files import written
+from vsperf.trust.named_files import written
 with written(Path("/dev/stdout")) as file:
     file.write(b"said")
 """
@@ -377,7 +377,7 @@ def test_the_standard_output_is_written_to_where_it_is(tmp_path: Path, into: str
 
 TRAP = "import os\nos.write(2, b'a trap was run\\n')\nos._exit(99)\n"
 ALLOWED = {
-    "vsperf/own_python.py": "the one way",
+    "vsperf/trust/own_python.py": "the one way",
     "vsperf/host/doctor/installation.py": "a check of that name",
     "tools/repeat-tests": "pytest, in the checkout whose tests these are",
 }
@@ -480,7 +480,7 @@ def test_nothing_starts_python_but_by_the_one_way(repository: Path) -> None:
     assert {"vsperf/host/tree.py", "tools/soak", "docs/notebooks/first-look.ipynb"} < {*looked_at}
     found = {name: list(starts(text)) for name, text in looked_at.items()}
     none_wrong(
-        f"{name}:{line} starts Python itself, and vsperf.own_python says how"
+        f"{name}:{line} starts Python itself, and vsperf.trust.own_python says how"
         for name, lines in found.items()
         for line in lines
         if name not in ALLOWED

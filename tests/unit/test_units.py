@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from vsperf.human import human_expected, human_fps, human_ns, human_seconds
-from vsperf.quantity import Quantity, UnitError
-from vsperf.units import Count, CpuSet, Duration, FrameSize, LinkSpeed, Rate, Ratio
+from vsperf.quantities.human import human_expected, human_fps, human_ns, human_seconds
+from vsperf.quantities.quantity import Quantity, UnitError
+from vsperf.quantities.units import Count, CpuSet, Duration, FrameSize, LinkSpeed, Rate, Ratio
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 QUANTITIES: tuple[type[Quantity], ...] = (

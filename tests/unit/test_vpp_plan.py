@@ -13,14 +13,14 @@ from pydantic import ValidationError
 from switch_cases import P2P, PVP, PVPV, PVVP, V2V, switch_case
 from vpp_cases import vpp_case
 
+from vsperf.drivers.generators.tgen.cap import method_of
+from vsperf.drivers.vswitches.vpp.driver import Vpp, check
+from vsperf.drivers.vswitches.vpp.forwarding import MANY, forgetting, learning
+from vsperf.drivers.vswitches.vpp.plan import Design
+from vsperf.drivers.vswitches.vpp.programs import find_programs
+from vsperf.drivers.vswitches.vpp.spec import VppSpec
 from vsperf.errors import NotReadyError, UsageError
-from vsperf.record.run import Endpoint, Placement, Step, shown
-from vsperf.trafficgens.tgen.cap import method_of
-from vsperf.vswitches.vpp.driver import Vpp, check
-from vsperf.vswitches.vpp.forwarding import MANY, forgetting, learning
-from vsperf.vswitches.vpp.plan import Design
-from vsperf.vswitches.vpp.programs import find_programs
-from vsperf.vswitches.vpp.spec import VppSpec
+from vsperf.records.run import Endpoint, Placement, Step, shown
 
 # The plan of a VPP says everything that will be done, and touches nothing.
 

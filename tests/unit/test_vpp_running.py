@@ -16,11 +16,8 @@ from switch_cases import PVP
 from vpp_cases import vpp_case
 from vpp_segment import WrittenSegment
 
-from vsperf.errors import NotReadyError
-from vsperf.host.doctor.finding import Status, Surroundings
-from vsperf.record.switch import SwitchCounters
-from vsperf.vswitches.vpp import programs
-from vsperf.vswitches.vpp.api import (
+from vsperf.drivers.vswitches.vpp import programs
+from vsperf.drivers.vswitches.vpp.api import (
     FEW,
     ON_THE_WAY,
     Api,
@@ -30,16 +27,19 @@ from vsperf.vswitches.vpp.api import (
     call_over,
     connect,
 )
-from vsperf.vswitches.vpp.calls import Call, InterfaceOf
-from vsperf.vswitches.vpp.copies import Read, at_rest, settled, whole
-from vsperf.vswitches.vpp.counters import address_counts, switch_counters
-from vsperf.vswitches.vpp.diagnosis import not_started
-from vsperf.vswitches.vpp.doctor import CHECKS
-from vsperf.vswitches.vpp.layout import SwitchPort, ports_of
-from vsperf.vswitches.vpp.reading import Reading, buffer_pools, reading
-from vsperf.vswitches.vpp.segment import Segment, SegmentError, mapped
-from vsperf.vswitches.vpp.spec import VppSpec
-from vsperf.vswitches.vpp.work import Meter
+from vsperf.drivers.vswitches.vpp.calls import Call, InterfaceOf
+from vsperf.drivers.vswitches.vpp.copies import Read, at_rest, settled, whole
+from vsperf.drivers.vswitches.vpp.counters import address_counts, switch_counters
+from vsperf.drivers.vswitches.vpp.diagnosis import not_started
+from vsperf.drivers.vswitches.vpp.doctor import CHECKS
+from vsperf.drivers.vswitches.vpp.layout import SwitchPort, ports_of
+from vsperf.drivers.vswitches.vpp.reading import Reading, buffer_pools, reading
+from vsperf.drivers.vswitches.vpp.segment import Segment, SegmentError, mapped
+from vsperf.drivers.vswitches.vpp.spec import VppSpec
+from vsperf.drivers.vswitches.vpp.work import Meter
+from vsperf.errors import NotReadyError
+from vsperf.host.doctor.finding import Status, Surroundings
+from vsperf.records.switch import SwitchCounters
 
 # A VPP that does not answer is noticed in time, whatever it does instead.
 

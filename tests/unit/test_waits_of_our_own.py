@@ -27,9 +27,9 @@ METHODS = {
 """Methods that wait, whatever they are called on."""
 OF_THREADS = ("thread", "process", "pool")
 OWN_PROGRAMS = {
-    "collectors/sampler.py": "in a session of its own; ends when its connection is closed",
-    "collectors/stamp.py": "in a session of its own; ended by vsperf",
-    "vnfs/process/waiting.py": "in a session of its own; ended by vsperf",
+    "drivers/collectors/sampler.py": "in a session of its own; ends when its connection is closed",
+    "drivers/collectors/stamp.py": "in a session of its own; ended by vsperf",
+    "drivers/vnfs/process/waiting.py": "in a session of its own; ended by vsperf",
 }
 """Programs that vsperf starts: Ctrl-C is not for them."""
 ALLOWED = {
@@ -39,12 +39,12 @@ ALLOWED = {
         "time.sleep": "less than two milliseconds",
         "connection.recv": "something is there",
     },
-    "guests/console.py": {
+    "qemu/console.py": {
         "self.connection.recv": "in a thread, which never sees a signal",
         "time.sleep": "in that thread",
         "self.thread.join": "half a second at most, at the end of a guest",
     },
-    "guests/qmp.py": {
+    "qemu/qmp.py": {
         "concurrent.futures.wait": "a tenth of a second, then it looks",
         "future.result": "it is done",
         "asked.result": "it is done",
@@ -60,16 +60,18 @@ ALLOWED = {
         "self.connections.acquire": "it does not block",
         "self.generator.turn.acquire": "it does not block",
     },
-    "trafficgens/trex/client.py": {"self.socket.recv": "its message is there"},
-    "trafficgens/trex/driver.py": {"server.acquire": "a method of ours: it asks TRex"},
-    "trafficgens/trex/private.py": {"socket.create_connection": "on this machine: yes or no"},
-    "trafficgens/ixnetwork/client.py": {"connection.getresponse": "in a thread, by `aside`"},
-    "trafficgens/xena/client.py": {"socket.create_connection": "in a thread, by `aside`"},
-    "vswitches/ovs/control.py": {
+    "drivers/generators/trex/client.py": {"self.socket.recv": "its message is there"},
+    "drivers/generators/trex/driver.py": {"server.acquire": "a method of ours: it asks TRex"},
+    "drivers/generators/trex/private.py": {
+        "socket.create_connection": "on this machine: yes or no"
+    },
+    "drivers/generators/ixnetwork/client.py": {"connection.getresponse": "in a thread, by `aside`"},
+    "drivers/generators/xena/client.py": {"socket.create_connection": "in a thread, by `aside`"},
+    "drivers/vswitches/ovs/control.py": {
         "connection.recv": "the library's, which does not block",
         "connection.wait": "the library's: it names its socket to a poller",
     },
-    "vswitches/ovs/database.py": {
+    "drivers/vswitches/ovs/database.py": {
         "self._idl.wait": "the library's: it names its socket to a poller",
         "transaction.wait": "likewise",
     },

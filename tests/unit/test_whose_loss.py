@@ -15,8 +15,8 @@ sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 from coverage_models import MODELS
 from reread import searched
 
-from vsperf.record.result import Limit
-from vsperf.record.trial import Trial
+from vsperf.records.result import Limit
+from vsperf.records.trial import Trial
 
 SEEDS = range(8)
 CAPACITY = 4_000_000

@@ -6,19 +6,19 @@ import pytest
 from series_samples import header
 from why_samples import SECOND_NS, cap, case, lossy, passing, said, switch
 
-from vsperf.record.result import Limit
-from vsperf.record.series import Quantity, Sample
-from vsperf.record.switch import (
+from vsperf.analysis.collected import digest
+from vsperf.analysis.why import Measured, Verdict, explain, headline
+from vsperf.records.result import Limit
+from vsperf.records.series import Quantity, Sample
+from vsperf.records.switch import (
     MachineCounters,
     NicCounters,
     PmdCounters,
     PortCounters,
     SwitchCounters,
 )
-from vsperf.record.threads import ThreadActivity
-from vsperf.record.trial import Direction, Trial
-from vsperf.stats.collected import digest
-from vsperf.stats.why import Measured, Verdict, explain, headline
+from vsperf.records.threads import ThreadActivity
+from vsperf.records.trial import Direction, Trial
 
 
 class TestGenerator:

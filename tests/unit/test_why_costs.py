@@ -10,10 +10,10 @@ from record_samples import case_record, trial
 from series_samples import header
 from why_samples import BOUND, bound_at, case, passing, said, switch
 
-from vsperf.record.flags import Flag
-from vsperf.record.series import Nature, Quantity, Sample
-from vsperf.stats.collected import Digest, digest
-from vsperf.stats.why import Measured, Verdict, explain
+from vsperf.analysis.collected import Digest, digest
+from vsperf.analysis.why import Measured, Verdict, explain
+from vsperf.records.flags import Flag
+from vsperf.records.series import Nature, Quantity, Sample
 
 
 def costing(*cycles: int, bound: int = BOUND) -> Measured:

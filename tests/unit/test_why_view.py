@@ -13,12 +13,12 @@ from series_samples import header as series_header
 from stored_runs import RUN, store
 from why_samples import BOUND, bound_at, passing
 
+from vsperf.analysis.why import Sentence, Verdict
 from vsperf.cli.why_view import show_why, sister_of, why
-from vsperf.record.run import Line, PlannedCase, TrialLine
-from vsperf.record.series import Nature, OwnTrial, Quantity, Sample
-from vsperf.stats.why import Sentence, Verdict
-from vsperf.store.series import SeriesFile
-from vsperf.store.view import CaseView, RunView, open_run
+from vsperf.records.files.series import SeriesFile
+from vsperf.records.files.view import CaseView, RunView, open_run
+from vsperf.records.run import Line, PlannedCase, TrialLine
+from vsperf.records.series import Nature, OwnTrial, Quantity, Sample
 
 CYCLES = {"none": 200, "level_1": 300, "level_2": 400}
 """What a frame costs beside each noise."""

@@ -9,10 +9,10 @@ from pathlib import Path
 from all_wrong import none_wrong
 from click.testing import CliRunner
 
+from vsperf.analysis.columns import effort_columns, latency_columns, limit_column, rate_columns
 from vsperf.cli.account import ALWAYS, WHERE_COUNTED
 from vsperf.cli.main import cli
-from vsperf.record.words import SUBJECTS, meaning
-from vsperf.stats.columns import effort_columns, latency_columns, limit_column, rate_columns
+from vsperf.records.words import SUBJECTS, meaning
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 BOLD_IN_A_LIST = re.compile(r"^- (?=\*\*)(.*?)(?:$|[:,.] )", re.MULTILINE)

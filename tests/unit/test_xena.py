@@ -19,24 +19,24 @@ from places import PLACEMENT, room, started_generator
 from switch_cases import switch_case
 from xena_server import FAULTS, XenaServer, xena_server
 
-from vsperf import own_python
+from vsperf.config.abilities import Ability
+from vsperf.config.case import CaseSpec
+from vsperf.config.demands import refusals
+from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.generators.chassis import session as trial
+from vsperf.drivers.generators.xena import client
+from vsperf.drivers.generators.xena.chassis import XenaChassis
+from vsperf.drivers.generators.xena.driver import XenaGenerator, XenaSpec
 from vsperf.engine.judge import Asked, judge
 from vsperf.errors import ComponentError, NotReadyError, UsageError, VsperfError
 from vsperf.host.dead import DeadDeployment
 from vsperf.host.undo import RELEASE, ReleaseChassis, owner_name
 from vsperf.host.undo_base import Reach
 from vsperf.host.workspace import LeftBehindError
-from vsperf.record.flags import Flag
-from vsperf.record.run import Endpoint
-from vsperf.record.trial import TrialCounts
-from vsperf.spec.abilities import Ability
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.demands import refusals
-from vsperf.trafficgens.base import TrialRequest
-from vsperf.trafficgens.chassis import session as trial
-from vsperf.trafficgens.xena import client
-from vsperf.trafficgens.xena.chassis import XenaChassis
-from vsperf.trafficgens.xena.driver import XenaGenerator, XenaSpec
+from vsperf.records.flags import Flag
+from vsperf.records.run import Endpoint
+from vsperf.records.trial import TrialCounts
+from vsperf.trust import own_python
 
 LOOKED_FOR = {"throughput_duration": "1s", "throughput_sum": "1s"}
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from record_samples import case_record, goal_result, trial
 
-from vsperf.record.host import Calibration, Surroundings
-from vsperf.record.result import Limit, SearchResult
-from vsperf.record.switch import PmdCounters, PortCounters, SwitchCounters
-from vsperf.record.trial import Trial
-from vsperf.stats.why import Measured, Sentence
+from vsperf.analysis.why import Measured, Sentence
+from vsperf.records.host import Calibration, Surroundings
+from vsperf.records.result import Limit, SearchResult
+from vsperf.records.switch import PmdCounters, PortCounters, SwitchCounters
+from vsperf.records.trial import Trial
 
 BOUND, ABOVE = 1_000_000, 1_100_000
 SECOND_NS = 1_000_000_000

@@ -13,7 +13,7 @@ from record_samples import (
     trial_line,
 )
 
-from vsperf.store.writer import RunWriter
+from vsperf.records.files.writer import RunWriter
 
 TESTCASES = ("phy2phy_tput",)
 

@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from vsperf import own_python
 from vsperf.cli.problems import print_problems
 from vsperf.errors import ComponentError, ExitCode, VsperfError
 from vsperf.host.cpus import read_topology
 from vsperf.host.hugepages import reserve
 from vsperf.host.workspace import Workspace, workspace
 from vsperf.stop import SignalWatch, Terminated
+from vsperf.trust import own_python
 from vsperf.waits import ended, lines, sleep
 
 LOOK_S = 0.05

@@ -21,6 +21,8 @@ from common import Option, Ratio, carry_out, options, say, wanted
 from coverage_models import LINE_RATE, MODELS, WAYS, Course, Model, far, now, shares
 from coverage_world import World, carried, met, threads
 
+from vsperf.config.traffic import TrialPolicy
+from vsperf.drivers.generators.base import OnSample, TrialRequest
 from vsperf.engine.bench import MeasuredBench
 from vsperf.engine.criteria import believed, flags_of
 from vsperf.engine.measurer import Measurer
@@ -31,9 +33,9 @@ from vsperf.methods.mlr import MlrSearch
 from vsperf.methods.rfc2544 import Rfc2544Search
 from vsperf.methods.throughput import Throughput
 from vsperf.methods.tst009 import Tst009Search
-from vsperf.record.flags import Flag, Severity
-from vsperf.record.regime import Regime
-from vsperf.record.result import (
+from vsperf.records.flags import Flag, Severity
+from vsperf.records.regime import Regime
+from vsperf.records.result import (
     Assumption,
     GoalResult,
     Limit,
@@ -42,16 +44,14 @@ from vsperf.record.result import (
     assumed,
     at_bounds,
 )
-from vsperf.record.switch import SwitchCounters
-from vsperf.record.trial import Trial, TrialCounts
+from vsperf.records.switch import SwitchCounters
+from vsperf.records.trial import Trial, TrialCounts
 from vsperf.search.base import Budget, Loads, Probe
 from vsperf.search.classify import DurationRule
 from vsperf.search.clean import PARTIAL
 from vsperf.search.confirm import Confirmed
 from vsperf.search.tst009 import VerificationRule
 from vsperf.search.verdict import Question
-from vsperf.spec.traffic import TrialPolicy
-from vsperf.trafficgens.base import OnSample, TrialRequest
 
 EXAMPLE = "tools/bench/coverage.py --seeds 20 --search mlr --model ideal"
 GOALS = {"ndr": {"loss_ratio": "0"}, "pdr": {"loss_ratio": "0.5%"}}

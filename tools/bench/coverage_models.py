@@ -14,10 +14,10 @@ from random import Random
 
 from coverage_world import EITHER, MOMENT_NS, NOBODY, Lane, World, activity, slots_of
 
-from vsperf.record.switch import PortCounters, SwitchCounters
-from vsperf.record.threads import GENERATOR, SWITCH
-from vsperf.record.trial import Direction, TrialCounts, intended_frames
-from vsperf.units import NANOSECONDS
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.switch import PortCounters, SwitchCounters
+from vsperf.records.threads import GENERATOR, SWITCH
+from vsperf.records.trial import Direction, TrialCounts, intended_frames
 
 BATCH = 32
 WAYS = ("phy0 to phy1", "phy1 to phy0")

@@ -16,10 +16,10 @@ from fractions import Fraction
 from pathlib import Path
 from random import Random
 
-from vsperf.record.slots import Column, SlotColumns, Slots, even_share
-from vsperf.record.threads import GENERATOR, SWITCH, ThreadActivity
-from vsperf.record.trial import GeneratorActivity
-from vsperf.units import NANOSECONDS
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.slots import Column, SlotColumns, Slots, even_share
+from vsperf.records.threads import GENERATOR, SWITCH, ThreadActivity
+from vsperf.records.trial import GeneratorActivity
 
 RING = 1024
 """Frames of the generator's receive ring."""

@@ -15,13 +15,13 @@ from pathlib import Path
 
 from common import Option, Ratio, carry_out, options, say, vsperf_run, wanted
 
+from vsperf.config.case import CaseSpec
+from vsperf.config.document import document_model
 from vsperf.engine.expectation import expected
 from vsperf.methods.estimate import RESTLESS, STEADY, Estimate, Rehearsals, together
 from vsperf.plugins import Plugins
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.document import document_model
-from vsperf.store.folders import run_folders
-from vsperf.store.reader import StoredCase, read_run
+from vsperf.records.files.folders import run_folders
+from vsperf.records.files.reader import StoredCase, read_run
 
 EXAMPLE = "tools/bench/estimate.py results/2026-*"
 

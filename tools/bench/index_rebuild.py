@@ -18,8 +18,13 @@ from pathlib import Path
 
 from common import Option, Ratio, carry_out, options, say, wanted
 
-from vsperf.record.result import GoalResult, Limit, SearchResult
-from vsperf.record.run import (
+from vsperf.records.files.folders import RECORDS
+from vsperf.records.files.index import INDEX, Filter, Index
+from vsperf.records.files.reader import read_run
+from vsperf.records.files.validation import validate_file
+from vsperf.records.files.writer import RunWriter
+from vsperf.records.result import GoalResult, Limit, SearchResult
+from vsperf.records.run import (
     CaseRecord,
     CaseStart,
     Endpoint,
@@ -32,12 +37,7 @@ from vsperf.record.run import (
     Step,
     TrialLine,
 )
-from vsperf.record.trial import Direction, Purpose, Trial
-from vsperf.store.folders import RECORDS
-from vsperf.store.index import INDEX, Filter, Index
-from vsperf.store.reader import read_run
-from vsperf.store.validation import validate_file
-from vsperf.store.writer import RunWriter
+from vsperf.records.trial import Direction, Purpose, Trial
 
 EXAMPLE = "tools/bench/index_rebuild.py --runs 200 --rounds 1"
 SIZES = (64, 128, 256, 512, 1024, 1280, 1518, 9000)

@@ -16,9 +16,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from loopbacks import tgen_dut
 
 from vsperf.cli.problems import print_problems
+from vsperf.drivers.generators.tgen.binary import TGEN
+from vsperf.drivers.vswitches.ovs.programs import find_programs
 from vsperf.errors import NotReadyError, Problem
-from vsperf.trafficgens.tgen.binary import TGEN
-from vsperf.vswitches.ovs.programs import find_programs
 
 VETH = ("unshare", "ip", "tcpdump", "tcpreplay", "taskset")
 MEND = "tools/bootstrap --bench"

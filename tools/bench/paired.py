@@ -16,7 +16,7 @@ from common import Option, Ratio, carry_out, options, say, wanted
 from paired_models import MODELS, PairedModel, method, session
 
 from vsperf.methods.paired import PairedTurns
-from vsperf.record.turns import CONTROL, DECIDED, compared
+from vsperf.records.turns import CONTROL, DECIDED, compared
 
 EXAMPLE = "tools/bench/paired.py --sessions 40 --model draws"
 CHANGE = 0.97

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from vsperf.config.traffic import TrafficProfile
 from vsperf.methods.paired import PairedTurns
 from vsperf.methods.turns import TurnsAsked
-from vsperf.record.turns import Named, Round, TurnColumns
+from vsperf.records.turns import Named, Round, TurnColumns
 from vsperf.search.base import Budget, Loads
 from vsperf.simulation.restless import Machine, Restless
 from vsperf.simulation.switch import SwitchModel
 from vsperf.simulation.turns import RING_FRAMES, SimulatedTurns
-from vsperf.spec.traffic import TrafficProfile
 
 LINE_FPS = 14_880_952
 FASTEST_FPS = 4_000_000

@@ -21,9 +21,9 @@ from typing import Any
 
 from common import Option, Ratio, carry_out, options, say, vsperf_run, wanted
 
-from vsperf import own_python
 from vsperf.errors import ComponentError
-from vsperf.store.folders import RECORDS
+from vsperf.records.files.folders import RECORDS
+from vsperf.trust import own_python
 
 EXAMPLE = "tools/bench/report_page.py --cases 200 --trials 20"
 TESTCASE = "phy2phy_tput"

@@ -42,13 +42,13 @@ from reread_trials import (
 )
 
 from vsperf.errors import ComponentError, InvalidTrialError
-from vsperf.record.flags import Flag
-from vsperf.record.result import GoalResult, Limit, LoadResult, PartialResult, SearchResult
-from vsperf.record.trial import Direction, Purpose, Second, Trial
+from vsperf.quantities.units import Duration, FrameSize, LinkSpeed, Rate
+from vsperf.quantities.units import Ratio as Share
+from vsperf.records.files.view import views
+from vsperf.records.flags import Flag
+from vsperf.records.result import GoalResult, Limit, LoadResult, PartialResult, SearchResult
+from vsperf.records.trial import Direction, Purpose, Second, Trial
 from vsperf.search.base import Budget
-from vsperf.store.view import views
-from vsperf.units import Duration, FrameSize, LinkSpeed, Rate
-from vsperf.units import Ratio as Share
 
 EXAMPLE = "tools/bench/reread.py results/2026-*"
 SLOT_NEIGHBOUR = 1

@@ -29,9 +29,9 @@ from reread_trials import (
     worst_of,
 )
 
-from vsperf.record.result import Curve, Figure
-from vsperf.record.trial import Direction, Purpose, Trial
-from vsperf.units import Ratio as Share
+from vsperf.quantities.units import Ratio as Share
+from vsperf.records.result import Curve, Figure
+from vsperf.records.trial import Direction, Purpose, Trial
 
 SLOW = "_slow_bursts"
 LEAST_FRAMES = 500

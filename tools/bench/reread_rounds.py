@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vsperf.record.result import SearchResult
-from vsperf.record.turns import Round
+from vsperf.records.result import SearchResult
+from vsperf.records.turns import Round
 
 NEAR = 1e-9
 AWAY, AWAY_BRIDGED = 0.05, 0.2

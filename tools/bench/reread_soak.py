@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from reread_trials import SECOND, Measured, Own, missing_of, refers, share_lost, worst_of
 
-from vsperf.record.trial import Purpose, Second, Trial
+from vsperf.records.trial import Purpose, Second, Trial
 
 PARTS = 12
 HELD_UP_NS = 1_000_000

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from vsperf.record.flags import Severity
-from vsperf.record.trial import Direction, Purpose, Second, Trial
-from vsperf.units import Count, Duration
+from vsperf.quantities.units import Count, Duration
+from vsperf.records.flags import Severity
+from vsperf.records.trial import Direction, Purpose, Second, Trial
 
 SECOND = 10**9
 

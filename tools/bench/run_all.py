@@ -21,9 +21,9 @@ from typing import Any, NoReturn
 from common import Ratio, ending_orderly, options, say
 from needs import tell_lacking
 
-from vsperf import own_python
 from vsperf.errors import ExitCode
 from vsperf.host.facts import environment
+from vsperf.trust import own_python
 from vsperf.waits import lines
 
 HERE = Path(__file__).resolve().parent

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 from common import until
 
+from vsperf.dpdk.command import lcores
 from vsperf.errors import ComponentError
 from vsperf.host.process import Managed, managed, written
 from vsperf.host.workspace import Workspace
-from vsperf.testpmd.command import lcores
 
 NAME = "testpmd"
 RATE = re.compile(r"Tx-pps:\s+(\d+)")

@@ -14,9 +14,9 @@ import statistics
 from common import Option, Ratio, carry_out, hugepages, options, say, two_cpus, wanted
 from testpmd import flowgen, next_rates
 
+from vsperf.drivers.generators.tgen.byhand import at_hand
+from vsperf.drivers.generators.tgen.command import Options
 from vsperf.host.workspace import Workspace
-from vsperf.trafficgens.tgen.byhand import at_hand
-from vsperf.trafficgens.tgen.command import Options
 
 EXAMPLE = "tools/bench/tgen_cycles.py --ports net_null0 --rounds 5"
 MEMORY_MB = 640

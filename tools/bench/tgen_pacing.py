@@ -13,9 +13,9 @@ from typing import Any
 
 from common import Option, Ratio, carry_out, hugepages, options, say, two_cpus, wanted
 
-from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
-from vsperf.trafficgens.tgen.command import Options
-from vsperf.trafficgens.tgen.process import Tgen
+from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.drivers.generators.tgen.command import Options
+from vsperf.drivers.generators.tgen.process import Tgen
 
 EXAMPLE = "tools/bench/tgen_pacing.py --rates 1000,1000000 --seconds 5"
 MEMORY_MB = 256

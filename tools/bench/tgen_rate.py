@@ -22,17 +22,17 @@ from common import Option, Ratio, carry_out, options, say, until, wanted
 from testpmd import flowgen
 
 from vsperf.cli.selection import load
+from vsperf.config.loader import Request
 from vsperf.deploy.deployment import PORTS_S, prepare
 from vsperf.deploy.planner import Drivers, make_plan
+from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.drivers.generators.tgen.command import Options, port_of
+from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.host.cpus import read_topology
 from vsperf.host.workspace import Workspace, workspace
 from vsperf.plugins import Plugins
-from vsperf.record.run import Endpoint
-from vsperf.record.switch import SwitchCounters
-from vsperf.spec.loader import Request
-from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
-from vsperf.trafficgens.tgen.command import Options, port_of
-from vsperf.vswitches.base import RunningSwitch
+from vsperf.records.run import Endpoint
+from vsperf.records.switch import SwitchCounters
 from vsperf.waits import sleep
 
 EXAMPLE = "tools/bench/tgen_rate.py --cases 64x1,1518x1 --rounds 5"

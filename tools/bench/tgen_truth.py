@@ -25,9 +25,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 from loopbacks import OPTIONS, witness_dut
 
+from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
 from vsperf.errors import ExitCode, VsperfError
-from vsperf.record.histogram import percentiles_ns
-from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.records.histogram import percentiles_ns
 
 EXAMPLE = "tools/bench/tgen_truth.py --frames 1e7"
 STREAMS = {

@@ -24,11 +24,12 @@ from pathlib import Path
 from common import Option, Ratio, carry_out, options, say, two_cpus, wanted
 from needs import VETH, require_programs
 
-from vsperf import own_python, waits
+from vsperf import waits
+from vsperf.drivers.generators.tgen.binary import TGEN
+from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.drivers.generators.tgen.command import Options
 from vsperf.errors import ComponentError
-from vsperf.trafficgens.tgen.binary import TGEN
-from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
-from vsperf.trafficgens.tgen.command import Options
+from vsperf.trust import own_python
 
 EXAMPLE = "tools/bench/tgen_veth.py --rates 100000 --seconds 10"
 INSIDE = "TGEN_BENCH_INSIDE"

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from vsperf.human import human_fps, human_ns
-from vsperf.record.switch import PmdCounters, SwitchCounters
-from vsperf.record.trial import Trial
+from vsperf.quantities.human import human_fps, human_ns
+from vsperf.records.switch import PmdCounters, SwitchCounters
+from vsperf.records.trial import Trial
 
 NOTHING = "–"
 ALWAYS = (

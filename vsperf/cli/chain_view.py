@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from vsperf.record.chain import Stage, gauges_of, joints_of, stages_of
-from vsperf.record.trial import Trial
-from vsperf.spec.topology import Topology
-from vsperf.stats.ways import ways_of
+from vsperf.analysis.ways import ways_of
+from vsperf.config.topology import Topology
+from vsperf.records.chain import Stage, gauges_of, joints_of, stages_of
+from vsperf.records.trial import Trial
 
 MEANING = (
     "frames that ended on the way: `a → b` in the switch between these ports, `ring of b` for want "

@@ -6,13 +6,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from vsperf.stats.collected import NAMES, Saw
-from vsperf.store.view import CaseView
+from vsperf.analysis.collected import NAMES, Saw
+from vsperf.records.files.view import CaseView
 
 
 def print_collected(out: Console, case: CaseView) -> None:
     """Print a table of each, and what it has to say."""
-    from vsperf.report.case_part import sights  # what a report needs is loaded for it alone
+    from vsperf.output.report.case_part import sights  # what a report needs is loaded for it alone
 
     for one in sights(case.folder, case.key, case.attempt, case.trials):
         out.print(Text(one.title, style="bold"))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from vsperf.record.chain import Way
-from vsperf.spec.topology import Topology
-from vsperf.stats.ways import ways_of
+from vsperf.analysis.ways import ways_of
+from vsperf.config.topology import Topology
+from vsperf.records.chain import Way
 
 GENERATOR = "generator"
 

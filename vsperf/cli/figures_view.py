@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from vsperf.record.result import Axis, Curve, amount, heading
-from vsperf.stats.summary import CaseRow
+from vsperf.analysis.summary import CaseRow
+from vsperf.records.result import Axis, Curve, amount, heading
 
 
 def figure_tables(

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from vsperf.printable import printable
+from vsperf.trust.printable import printable
 
 HARMLESS = re.compile(r"\x1b\[[0-9;]{0,16}[ABCDGHJKm]|[\r\b\a]")
 """Moving the cursor, clearing and colours; nothing that a terminal answers, keeps or plays back."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from vsperf.printable import printable
-from vsperf.results.grid import Grid
+from vsperf.output.grid import Grid
+from vsperf.trust.printable import printable
 
 STYLES = {"worse": "red", "better": "green"}
 

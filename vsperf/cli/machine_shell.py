@@ -3,7 +3,8 @@
 The socket takes one client at a time, and lets others wait without a word; and a shell may be busy
 with something that was left running in it. So the first thing is to see that it answers. Whatever
 is in the machine may speak in the shell's place, and is not believed: how much it says before and
-after the output of a command is bounded (`vsperf/heard.py`), and so is what a terminal gets of it.
+after the output of a command is bounded (`vsperf/trust/heard.py`), and so is what a terminal gets
+of it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from vsperf.errors import ComponentError, UsageError
-from vsperf.heard import Heard
+from vsperf.trust.heard import Heard
 from vsperf.waits import aside, received, sent, wait_for
 
 ANSWER_S = 5.0

@@ -7,15 +7,15 @@ from typing import Any
 
 from rich.console import Console
 
-from vsperf.spec.noise import NOISE
-from vsperf.store.view import RunView
+from vsperf.config.noise import NOISE
+from vsperf.records.files.view import RunView
 
 
 def cost_data(run: RunView) -> list[dict[str, Any]]:
     """Return what each level of noise cost as plain data; nothing of a run without levels."""
     if not _has_levels(run):
         return []
-    from vsperf.results.quiet import costs_of
+    from vsperf.output.quiet import costs_of
 
     return [asdict(row) for found in costs_of([run.folder]) for row in found.rows]
 
@@ -28,7 +28,7 @@ def print_cost(out: Console, run: RunView) -> None:
     """Say of a run with levels of noise what each cost, and whether that is more than chance."""
     if not _has_levels(run):
         return
-    from vsperf.results.quiet import against_quiet
+    from vsperf.output.quiet import against_quiet
 
     if lines := against_quiet(run.folder):
         out.print("what the noise cost, against the quiet case", style="bold")

@@ -10,11 +10,11 @@ from itertools import islice
 
 from rich.text import Text
 
-from vsperf.record.flags import Flag, Severity
-from vsperf.record.result import Level, Standard
-from vsperf.record.run import Outcome
-from vsperf.stats.columns import column_case, compliances, legend, unclean
-from vsperf.stats.summary import CaseRow
+from vsperf.analysis.columns import column_case, compliances, legend, unclean
+from vsperf.analysis.summary import CaseRow
+from vsperf.records.flags import Flag, Severity
+from vsperf.records.result import Level, Standard
+from vsperf.records.run import Outcome
 
 MOST_WARNINGS = 100
 """Different ones that people are shown of a run; somebody's record may hold any number."""

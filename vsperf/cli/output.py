@@ -15,7 +15,7 @@ from typing import TextIO
 
 import click
 
-from vsperf.printable import printable
+from vsperf.trust.printable import printable
 from vsperf.waits import Outlet
 
 

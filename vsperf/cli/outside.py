@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from vsperf.config.case import Case
+from vsperf.config.loader import Loaded
+from vsperf.config.topology import Topology
 from vsperf.errors import UsageError
-from vsperf.spec.case import Case
-from vsperf.spec.loader import Loaded
-from vsperf.spec.topology import Topology
 
 MODE = "trafficgen"
 OPTION = f"--mode {MODE}"

@@ -9,12 +9,12 @@ from typing import Any
 from rich.console import Console
 
 from vsperf.cli.grids import grid_table
-from vsperf.human import human_fps, human_share
-from vsperf.record.flags import Flag
-from vsperf.record.run import CaseRecord
-from vsperf.record.turns import CONTROL, FIRST, Compared, Named, Round, Terms, compared, rates_of
-from vsperf.results.grid import Grid
-from vsperf.store.view import CaseView, RunView
+from vsperf.output.grid import Grid
+from vsperf.quantities.human import human_fps, human_share
+from vsperf.records.files.view import CaseView, RunView
+from vsperf.records.flags import Flag
+from vsperf.records.run import CaseRecord
+from vsperf.records.turns import CONTROL, FIRST, Compared, Named, Round, Terms, compared, rates_of
 
 COLUMNS = ("", "switch", "forwards", "to A", "95 %", "so it is", "draw", "one round", "rounds")
 NUMBERS = frozenset({2, 3, 4, 6, 7, 8})

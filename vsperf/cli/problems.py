@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import click
 
 from vsperf.errors import Location, Problem
-from vsperf.printable import printable
+from vsperf.trust.printable import printable
 
 WIDEST_LINE = 120
 

@@ -14,6 +14,8 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from vsperf.analysis.answers import headlines, loss_text
+from vsperf.config.case import Case
 from vsperf.events import (
     CaseFinished,
     CaseStarted,
@@ -27,14 +29,12 @@ from vsperf.events import (
     TrialHeld,
     TrialStarted,
 )
-from vsperf.human import human_expected, human_fps, human_ns, human_seconds
-from vsperf.record.flags import Flag
-from vsperf.record.trial import Purpose, Trial
-from vsperf.record.turns import Role, Round, in_round
+from vsperf.quantities.human import human_expected, human_fps, human_ns, human_seconds
+from vsperf.records.flags import Flag
+from vsperf.records.trial import Purpose, Trial
+from vsperf.records.turns import Role, Round, in_round
 from vsperf.search.regimes import HELD
 from vsperf.search.words import percent
-from vsperf.spec.case import Case
-from vsperf.stats.answers import headlines, loss_text
 
 Mode = Literal["auto", "live", "plain", "json", "quiet"]
 LAST_TRIALS = 6

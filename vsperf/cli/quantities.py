@@ -6,13 +6,13 @@ from typing import Any, TypeVar
 
 import click
 
-from vsperf.quantity import Quantity, UnitError
+from vsperf.quantities.quantity import Quantity, UnitError
 
 Q = TypeVar("Q", bound=Quantity)
 
 
 class QuantityType(click.ParamType[Q]):
-    """A quantity of `vsperf.units`, such as 64B, 1Mpps or 10s."""
+    """A quantity of `vsperf.quantities.units`, such as 64B, 1Mpps or 10s."""
 
     def __init__(self, kind: type[Q]) -> None:
         self.kind = kind

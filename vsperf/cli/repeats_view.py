@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from vsperf.stats.repeated import NAMES, repeat_rows
-from vsperf.stats.summary import CaseRow
+from vsperf.analysis.repeated import NAMES, repeat_rows
+from vsperf.analysis.summary import CaseRow
 
 
 def repeats_table(rows: Sequence[CaseRow]) -> Table | None:

@@ -12,10 +12,10 @@ import click
 from vsperf.cli.output import say
 from vsperf.cli.problems import print_problems
 from vsperf.errors import ExitCode, VsperfError
-from vsperf.report.form import Form, form_of
+from vsperf.output.report.form import Form, form_of
 
 if TYPE_CHECKING:
-    from vsperf.report.page import Costs, Overview
+    from vsperf.output.report.page import Costs, Overview
 
 BESIDE_THE_RECORDS = "report.html"
 """The report of a run that names no other."""
@@ -30,7 +30,7 @@ def wanted_form(report: str | None) -> Form | None:
 
 def write_after(folder: Path, report: str, form: Form) -> int:
     """Write the report of a run that is over; whatever comes of it, the records stand."""
-    from vsperf.report.target import write_report
+    from vsperf.output.report.target import write_report
 
     target = folder / report if report == BESIDE_THE_RECORDS else Path(report)
     try:
@@ -44,7 +44,7 @@ def write_after(folder: Path, report: str, form: Form) -> int:
 
 def noise_costs(folders: Sequence[Path]) -> tuple[Costs, ...]:
     """Return what noise cost in these runs, for their report."""
-    from vsperf.results.quiet import costs_of
+    from vsperf.output.quiet import costs_of
 
     return costs_of(folders)
 

@@ -6,7 +6,7 @@ import csv
 import sys
 from collections.abc import Iterable, Iterator
 
-from vsperf.record.trial import DirectionSample, Second
+from vsperf.records.trial import DirectionSample, Second
 
 COMMON = ("elapsed_s", "switch_frames", "switch_busy_cycles", "kept_from_running_ns")
 EACH_WAY = ("sent", "received", "refused", "lost", "latency_p50_ns", "latency_p99_ns")

@@ -13,16 +13,16 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from vsperf import trusted
 from vsperf.cli import outside
+from vsperf.config import loader
+from vsperf.config.document import ALTERNATIVES, settable_paths
+from vsperf.config.loader import Loaded, Request, Shorthand
+from vsperf.config.lookup import ALLOW, Library
+from vsperf.config.noise import NOISE, QUIET
+from vsperf.config.suggest import quoted
 from vsperf.errors import UsageError
 from vsperf.plugins import Plugins
-from vsperf.spec import loader
-from vsperf.spec.document import ALTERNATIVES, settable_paths
-from vsperf.spec.loader import Loaded, Request, Shorthand
-from vsperf.spec.lookup import ALLOW, Library
-from vsperf.spec.noise import NOISE, QUIET
-from vsperf.spec.suggest import quoted
+from vsperf.trust import trusted
 
 F = TypeVar("F", bound=Callable[..., Any])
 KIND = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")

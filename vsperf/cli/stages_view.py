@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from rich.table import Table
 
-from vsperf.record.switch import SwitchCounters
-from vsperf.record.trial import Trial
+from vsperf.records.switch import SwitchCounters
+from vsperf.records.trial import Trial
 
 MOST = 6
 """Stages that are shown: those that took most cycles over all trials."""

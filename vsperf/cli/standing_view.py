@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from vsperf.config.case import CaseSpec
 from vsperf.deploy.planner import OWN_ROLE
 from vsperf.engine.standing import Standing
-from vsperf.record.run import Endpoint, Placement, Wire
-from vsperf.spec.case import CaseSpec
+from vsperf.records.run import Endpoint, Placement, Wire
 
 
 @dataclass(frozen=True, slots=True)

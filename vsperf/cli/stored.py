@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import click
 
 from vsperf.cli.output import say
-from vsperf.record.run import RunHeader
-from vsperf.store.folders import run_folders
+from vsperf.records.files.folders import run_folders
+from vsperf.records.run import RunHeader
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -11,12 +11,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from vsperf.cli.figures_view import figure_tables
-from vsperf.cli.notes import OUTCOME_STYLES, criteria, notes
-from vsperf.cli.repeats_view import repeats_table
-from vsperf.cli.terminal import PlainConsole
-from vsperf.stats.answers import answers, loss_text
-from vsperf.stats.columns import (
+from vsperf.analysis.answers import answers, loss_text
+from vsperf.analysis.columns import (
     MOST_GOALS,
     column_case,
     effort_columns,
@@ -31,8 +27,12 @@ from vsperf.stats.columns import (
     rate_columns,
     switch_columns,
 )
-from vsperf.stats.repeated import MEANING as REPEATS
-from vsperf.stats.summary import CaseRow
+from vsperf.analysis.repeated import MEANING as REPEATS
+from vsperf.analysis.summary import CaseRow
+from vsperf.cli.figures_view import figure_tables
+from vsperf.cli.notes import OUTCOME_STYLES, criteria, notes
+from vsperf.cli.repeats_view import repeats_table
+from vsperf.cli.terminal import PlainConsole
 
 WIDE = 170
 """Columns from which everything fits into one table; below, latency gets a table of its own."""

@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from vsperf.printable import printable
+from vsperf.trust.printable import printable
 
 WORD = re.compile(r"\s*\S+\s?")
 INDENT = "  "

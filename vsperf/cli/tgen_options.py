@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 import click
 
 from vsperf.cli.quantities import QuantityType
+from vsperf.drivers.generators.tgen.command import Options
 from vsperf.errors import UsageError
-from vsperf.trafficgens.tgen.command import Options
-from vsperf.units import Count, CpuSet, Duration, FrameSize
+from vsperf.quantities.units import Count, CpuSet, Duration, FrameSize
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -85,7 +85,7 @@ def stream_options(function: F) -> F:
         replay: Path | None,
         **values: Any,
     ) -> Any:
-        from vsperf.trafficgens.tgen import byhand
+        from vsperf.drivers.generators.tgen import byhand
 
         more = _headers(headers) | (_replayed(replay) if replay else {})
         stream = byhand.Stream(size.bytes, int(flows), more)

@@ -10,10 +10,9 @@ from rich.live import Live
 from rich.table import Table
 
 from vsperf.cli.tables import console
-from vsperf.human import human_fps, human_ns
-from vsperf.trafficgens.tgen.calibrate import Calibration
-from vsperf.trafficgens.tgen.client import Event
-from vsperf.trafficgens.tgen.summary import (
+from vsperf.drivers.generators.tgen.calibrate import Calibration
+from vsperf.drivers.generators.tgen.client import Event
+from vsperf.drivers.generators.tgen.summary import (
     Row,
     gap_rows,
     live_rows,
@@ -23,7 +22,8 @@ from vsperf.trafficgens.tgen.summary import (
     worker_names,
     worker_rows,
 )
-from vsperf.trafficgens.tgen.traffic import Way
+from vsperf.drivers.generators.tgen.traffic import Way
+from vsperf.quantities.human import human_fps, human_ns
 
 NANOSECONDS = 1_000_000_000
 Json = Mapping[str, Any]

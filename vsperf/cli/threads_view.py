@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from vsperf.human import human_ns
-from vsperf.record.threads import ThreadActivity
-from vsperf.record.trial import Trial
+from vsperf.quantities.human import human_ns
+from vsperf.records.threads import ThreadActivity
+from vsperf.records.trial import Trial
 
 MEANING = (
     "waited: ready to run while its CPU ran something else, and how often that CPU was taken from "

@@ -9,13 +9,13 @@ from operator import itemgetter
 import click
 from rich.text import Text
 
-from vsperf.asked import Asked
+from vsperf.analysis.collected import digest
+from vsperf.analysis.why import Measured, Sentence, Verdict, explain, headline
 from vsperf.cli.tables import console, simulated_banner
 from vsperf.errors import UsageError
-from vsperf.stats.collected import digest
-from vsperf.stats.why import Measured, Sentence, Verdict, explain, headline
-from vsperf.store.series import series_of
-from vsperf.store.view import CaseView, RunView
+from vsperf.records.asked import Asked
+from vsperf.records.files.series import series_of
+from vsperf.records.files.view import CaseView, RunView
 
 BESIDE = ("noise", "collect")
 """Words of a testcase in one of which a sister may differ: what is beside the switch, not what is

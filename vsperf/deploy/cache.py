@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from vsperf.config.case import CaseSpec
 from vsperf.errors import Problem, SpecError
 from vsperf.host.files import Roots
 from vsperf.host.resctrl import shared_with_devices
-from vsperf.record.run import Placement, Step
-from vsperf.spec.case import CaseSpec
+from vsperf.records.run import Placement, Step
 
 ROLES = {"switch": "pmd", "generator": "generator", "noise": "noise"}
 """Words of a case → the role of their CPUs; guests have several."""

@@ -7,20 +7,20 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
+from vsperf.config.case import CaseSpec
+from vsperf.config.wiring import nics
 from vsperf.deploy.cache import cache_cpus
 from vsperf.deploy.planner import CasePlan, Drivers, entries_of
+from vsperf.drivers.generators.base import GeneratorSession
+from vsperf.drivers.vnfs.base import RunningMachines
+from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.binding import bound, pci_addresses
 from vsperf.host.hugepages import reserve
 from vsperf.host.resctrl import Groups, partitioned
 from vsperf.host.workspace import Workspace
-from vsperf.record.run import Endpoint
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.wiring import nics
-from vsperf.trafficgens.base import GeneratorSession
-from vsperf.units import Duration
-from vsperf.vnfs.base import RunningMachines
-from vsperf.vswitches.base import RunningSwitch
+from vsperf.quantities.units import Duration
+from vsperf.records.run import Endpoint
 
 PORTS_S = 10.0
 """Patience with ports whose other ends are there; a switch may call again only once a second."""

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from vsperf.deploy.beside import beside, beside_notes
 from vsperf.errors import Problem, SpecError
 from vsperf.host.cpus import Cpu, CpuNeed, CpuTopology
-from vsperf.record.run import Placement
+from vsperf.records.run import Placement
 
 GENERATOR = "generator"
 

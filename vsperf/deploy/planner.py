@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from vsperf.collectors.base import AtPorts, Collector
+from vsperf.config.abilities import EVERYTHING, Capabilities
+from vsperf.config.case import CaseSpec
+from vsperf.config.demands import refusals
+from vsperf.config.wiring import directions_of, outer_nics
 from vsperf.deploy.cache import cache_cpus, cache_steps
 from vsperf.deploy.placement import place, shares_cpu, sharing
 from vsperf.deploy.sides import (
@@ -16,20 +19,17 @@ from vsperf.deploy.sides import (
     require_one_generator,
     together_notes,
 )
+from vsperf.drivers.collectors.base import AtPorts, Collector
+from vsperf.drivers.generators.base import TakesTurns, TrafficGenerator
+from vsperf.drivers.generators.exactness import less_exact
+from vsperf.drivers.loads.base import LoadGenerator
+from vsperf.drivers.vnfs.base import Vnf
+from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch, wire_of
 from vsperf.errors import Problem, SpecError, UsageError
 from vsperf.host.binding import pci_addresses
 from vsperf.host.cpus import CpuNeed, CpuTopology, Needs
-from vsperf.loadgens.base import LoadGenerator
 from vsperf.plugins import Plugins
-from vsperf.record.run import Endpoint, Placeholder, Placement, Plan, Step, Wire
-from vsperf.spec.abilities import EVERYTHING, Capabilities
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.demands import refusals
-from vsperf.spec.wiring import directions_of, outer_nics
-from vsperf.trafficgens.base import TakesTurns, TrafficGenerator
-from vsperf.trafficgens.exactness import less_exact
-from vsperf.vnfs.base import Vnf
-from vsperf.vswitches.base import SwitchPlan, VSwitch, wire_of
+from vsperf.records.run import Endpoint, Placeholder, Placement, Plan, Step, Wire
 
 OWN_ROLE = "vsperf"
 """The role of this program itself."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from vsperf.config.case import CaseSpec, Side
+from vsperf.config.demands import ONE_AT_A_TIME
+from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch
+from vsperf.drivers.vswitches.turns import KERNEL_DEVICES
 from vsperf.errors import Problem, SpecError
-from vsperf.record.run import Endpoint, Placeholder, Placement, Step
-from vsperf.record.turns import Terms
-from vsperf.spec.case import CaseSpec, Side
-from vsperf.spec.demands import ONE_AT_A_TIME
-from vsperf.vswitches.base import SwitchPlan, VSwitch
-from vsperf.vswitches.turns import KERNEL_DEVICES
+from vsperf.records.run import Endpoint, Placeholder, Placement, Step
+from vsperf.records.turns import Terms
 
 OF_THE_KERNEL = ("tap", "vdev")
 """Kinds of ports by which a generator reaches devices of the kernel."""

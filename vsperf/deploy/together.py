@@ -13,16 +13,16 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import partial
 
+from vsperf.config.case import CaseSpec
 from vsperf.deploy.deployment import awaited, blaming, patience_s
 from vsperf.deploy.planner import CasePlan, Drivers
 from vsperf.deploy.sides import SidePlan
+from vsperf.drivers.generators.base import TakesTurns, TurnSide, TurnsSession
+from vsperf.drivers.vswitches.base import HeldStill, RunningSwitch
 from vsperf.errors import UsageError
 from vsperf.host.procfs import start_ticks
 from vsperf.host.undo import ContinueProcess
 from vsperf.host.workspace import Workspace
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.base import TakesTurns, TurnSide, TurnsSession
-from vsperf.vswitches.base import HeldStill, RunningSwitch
 
 
 @dataclass(frozen=True, slots=True)

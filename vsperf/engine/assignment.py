@@ -6,16 +6,16 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
+from vsperf.config.case import Case
 from vsperf.deploy.planner import CasePlan, Drivers
 from vsperf.engine.groundwork import Groundwork
 from vsperf.events import Emit, PhaseEntered, RoundFinished, TrialFinished, TrialHeld, TrialStarted
 from vsperf.host.workspace import Nowhere, Workspace, workspace
-from vsperf.record.run import RoundLine, SecondLine, TrialLine
-from vsperf.record.trial import Purpose, Second, Trial
-from vsperf.record.turns import Round
+from vsperf.records.files.writer import RunWriter
+from vsperf.records.run import RoundLine, SecondLine, TrialLine
+from vsperf.records.trial import Purpose, Second, Trial
+from vsperf.records.turns import Round
 from vsperf.search.base import Budget
-from vsperf.spec.case import Case
-from vsperf.store.writer import RunWriter
 
 
 def never() -> bool:

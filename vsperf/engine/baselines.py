@@ -14,19 +14,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from vsperf.analysis.answers import findings_of
+from vsperf.analysis.environment import PROSE, contrasts, flat, obstacle, settings
+from vsperf.analysis.sides import Side, baseline_side
+from vsperf.config.case import Case
+from vsperf.config.expect import Bound, Expectation
 from vsperf.engine.criteria import latencies_ns
 from vsperf.errors import Location, Problem, SpecError, VsperfError
 from vsperf.host.facts import environment
-from vsperf.quantity import decimal_text
-from vsperf.record.result import amount, latency_trials
-from vsperf.results.sides import Side, baseline_side
-from vsperf.spec.case import Case
-from vsperf.spec.expect import Bound, Expectation
-from vsperf.stats.answers import findings_of
-from vsperf.stats.environment import PROSE, contrasts, flat, obstacle, settings
-from vsperf.store.view import CaseView
-from vsperf.unit import Unit
-from vsperf.units import Ratio
+from vsperf.quantities.quantity import decimal_text
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import Ratio
+from vsperf.records.files.view import CaseView
+from vsperf.records.result import amount, latency_trials
 
 Facts = Callable[[], Mapping[str, Any]]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from vsperf.engine.measurer import Measurer
 from vsperf.methods.base import PLAIN, Manner
-from vsperf.record.trial import Trial
+from vsperf.records.trial import Trial
 from vsperf.search.base import Budget, Loads
 
 

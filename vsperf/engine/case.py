@@ -26,8 +26,8 @@ from vsperf.events import DeploymentKept
 from vsperf.host.affinity import running_on
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.follow import Follower, followers, time_ns
-from vsperf.record.result import SearchResult
-from vsperf.record.run import CaseRecord
+from vsperf.records.result import SearchResult
+from vsperf.records.run import CaseRecord
 
 FOLLOWED = 2
 """Times that shares of an answer are measured at most: the first may move it."""

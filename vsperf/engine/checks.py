@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vsperf.config.abilities import Ability
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.generators.base import TrialRequest
 from vsperf.engine.headers import misfits, unseen, worth_a_look
 from vsperf.engine.measurer import Measurer
 from vsperf.errors import ComponentError, PathError
-from vsperf.human import human_ns
 from vsperf.methods.base import Manner
-from vsperf.record.switch import SwitchCounters
-from vsperf.record.trial import Direction, Purpose, Trial
-from vsperf.spec.abilities import Ability
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.base import TrialRequest
+from vsperf.quantities.human import human_ns
+from vsperf.records.switch import SwitchCounters
+from vsperf.records.trial import Direction, Purpose, Trial
 
 PATH_CHECK = Manner(Purpose.PATH_CHECK)
 FRAMES_FPS = 1_000

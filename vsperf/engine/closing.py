@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
+from vsperf.config.case import Case
 from vsperf.deploy.planner import CasePlan
 from vsperf.engine.criteria import believed, check_all, contradicted, flags_of, outcome_of
 from vsperf.engine.surroundings import distances, flags_around, sorted_flags
 from vsperf.errors import ExitCode, VsperfError
 from vsperf.methods.base import method_of
 from vsperf.methods.compliance import qualified
-from vsperf.record.host import Surroundings
-from vsperf.record.result import SearchResult
-from vsperf.record.run import CaseRecord, Outcome
-from vsperf.record.trial import Trial
-from vsperf.spec.case import Case
+from vsperf.records.host import Surroundings
+from vsperf.records.result import SearchResult
+from vsperf.records.run import CaseRecord, Outcome
+from vsperf.records.trial import Trial
 
 
 def close_case(

@@ -11,7 +11,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from vsperf.collectors.base import (
+from vsperf.config.case import Case, CaseSpec
+from vsperf.deploy.deployment import Deployment
+from vsperf.drivers.collectors.base import (
     Collector,
     Hearing,
     Parts,
@@ -19,19 +21,17 @@ from vsperf.collectors.base import (
     Seat,
     own_trials_ns,
 )
-from vsperf.deploy.deployment import Deployment
+from vsperf.drivers.generators.base import TrialRequest
 from vsperf.engine.measurer import Measurer
 from vsperf.errors import RecordingError, VsperfError
 from vsperf.host.workspace import Workspace
 from vsperf.methods.base import Manner
-from vsperf.record.result import SearchResult
-from vsperf.record.run import Placement
-from vsperf.record.series import Note, OwnTrial, SeriesHeader
-from vsperf.record.trial import Purpose, Trial
-from vsperf.spec.case import Case, CaseSpec
-from vsperf.store.series import SeriesFile
-from vsperf.store.writer import RunWriter
-from vsperf.trafficgens.base import TrialRequest
+from vsperf.records.files.series import SeriesFile
+from vsperf.records.files.writer import RunWriter
+from vsperf.records.result import SearchResult
+from vsperf.records.run import Placement
+from vsperf.records.series import Note, OwnTrial, SeriesHeader
+from vsperf.records.trial import Purpose, Trial
 
 NO_TRIAL = 0
 """Of a note on what was before all trials, or after them: they count from 1."""

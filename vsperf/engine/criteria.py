@@ -6,12 +6,16 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from vsperf.factor import Factor
-from vsperf.human import human_fps, human_ns
+from vsperf.config.case import CaseSpec
+from vsperf.config.expect import Bound, Expectation
 from vsperf.methods.base import method_of
-from vsperf.record.flags import Flag, Severity, worst
-from vsperf.record.histogram import percentiles_ns
-from vsperf.record.result import (
+from vsperf.quantities.factor import Factor
+from vsperf.quantities.human import human_fps, human_ns
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import Count, Duration, Rate, Ratio
+from vsperf.records.flags import Flag, Severity, worst
+from vsperf.records.histogram import percentiles_ns
+from vsperf.records.result import (
     Figure,
     GoalResult,
     Limit,
@@ -20,12 +24,8 @@ from vsperf.record.result import (
     amount,
     latency_trials,
 )
-from vsperf.record.run import Check, Outcome
-from vsperf.record.trial import Purpose, Trial
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.expect import Bound, Expectation
-from vsperf.unit import Unit
-from vsperf.units import Count, Duration, Rate, Ratio
+from vsperf.records.run import Check, Outcome
+from vsperf.records.trial import Purpose, Trial
 
 NOT_THE_SWITCH = (Limit.GENERATOR, Limit.GUEST, Limit.HOST, Limit.UNCOUNTED)
 """Where these end a result, the switch may do better: that it is too slow does not follow."""

@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.vswitches.base import ModelledSwitch, RunningSwitch
 from vsperf.engine.happenings import Parts, happening_of
 from vsperf.errors import ComponentError, DiedError
 from vsperf.methods.base import SHARE_BEFORE, Manner
-from vsperf.record.trial import Event, TrialCounts, to_machines
-from vsperf.trafficgens.base import TrialRequest
-from vsperf.vswitches.base import ModelledSwitch, RunningSwitch
+from vsperf.records.trial import Event, TrialCounts, to_machines
 from vsperf.waits import Aside
 
 CHANGES_A_SECOND = 10

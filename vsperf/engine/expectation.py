@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from vsperf.config.case import CaseSpec
 from vsperf.deploy.planner import CasePlan
 from vsperf.engine.checks import DURATION_NS
 from vsperf.host.cpus import CpuTopology
@@ -25,7 +26,6 @@ from vsperf.methods.estimate import (
 from vsperf.methods.follow import followers
 from vsperf.methods.throughput import Throughput
 from vsperf.simulation.generator import GeneratorSettings
-from vsperf.spec.case import CaseSpec
 
 DEPLOYMENT_NS = 2_100_000_000
 """Start and end of switch and generator."""

@@ -18,17 +18,17 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from vsperf.config.case import CaseSpec
+from vsperf.config.noise import NOISE
+from vsperf.config.traffic import FRAME_SETTINGS
 from vsperf.deploy.planner import CasePlan, Drivers
+from vsperf.drivers.generators.base import Noise
 from vsperf.engine.surroundings import moved
 from vsperf.errors import InvalidTrialError
 from vsperf.host.cache import cache_folder, read_found, write_found
 from vsperf.host.procfs import boot_id
 from vsperf.host.workspace import Workspace
-from vsperf.record.host import Calibration, fallen
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.noise import NOISE
-from vsperf.spec.traffic import FRAME_SETTINGS
-from vsperf.trafficgens.base import Noise
+from vsperf.records.host import Calibration, fallen
 
 KEPT_S = 24 * 3600
 FORMAT = 2

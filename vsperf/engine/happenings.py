@@ -1,6 +1,6 @@
 """How things are done to a switch or to machines in the midst of a trial: each one a class.
 
-Another one is one more class like these, in any package, and an entry point `vsperf.happenings`.
+Another one is one more class like these, in any package, and an entry point `vsperf.events`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Protocol
 
+from vsperf.drivers.vnfs.base import ModelledMachines, RunningMachines
+from vsperf.drivers.vswitches.base import ModelledSwitch, RunningSwitch
 from vsperf.methods.happening import GROUP
-from vsperf.vnfs.base import ModelledMachines, RunningMachines
-from vsperf.vswitches.base import ModelledSwitch, RunningSwitch
 
 
 @dataclass(frozen=True, slots=True)

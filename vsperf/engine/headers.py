@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from vsperf.record.trial import Direction, Headers, Trial
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.flows import TTL
+from vsperf.config.case import CaseSpec
+from vsperf.config.flows import TTL
+from vsperf.records.trial import Direction, Headers, Trial
 
 
 def worth_a_look(spec: CaseSpec) -> bool:

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from vsperf.config.wiring import load_shares
 from vsperf.deploy.deployment import Deployment
+from vsperf.drivers.generators.base import GeneratorSession, KnowsMoreLater, Noise
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.collecting import Collecting, collected
 from vsperf.engine.measurer import Measurer
@@ -14,9 +16,7 @@ from vsperf.engine.neighbour import neighbour, with_noise
 from vsperf.engine.watch import Watch
 from vsperf.host.resctrl import Groups
 from vsperf.host.workspace import Workspace
-from vsperf.record.host import Calibration, Surroundings
-from vsperf.spec.wiring import load_shares
-from vsperf.trafficgens.base import GeneratorSession, KnowsMoreLater, Noise
+from vsperf.records.host import Calibration, Surroundings
 
 OF_A_MODEL = (0, 1)
 """CPUs of a model, which have no numbers; it says itself whether there is a way between them."""

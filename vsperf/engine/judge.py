@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from vsperf.record.clean import CleanTrial, in_clean_time
-from vsperf.record.flags import Flag
-from vsperf.record.trial import Direction, RateStep, Trial, TrialCounts
-from vsperf.spec.traffic import LATE_NS, TrialPolicy
-from vsperf.units import NANOSECONDS
+from vsperf.config.traffic import LATE_NS, TrialPolicy
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.clean import CleanTrial, in_clean_time
+from vsperf.records.flags import Flag
+from vsperf.records.trial import Direction, RateStep, Trial, TrialCounts
 
 MOST_PAUSES = Fraction(1, 10)
 """Share of the time of sending in which a generator may have stood still."""

@@ -14,22 +14,22 @@ from fractions import Fraction
 from functools import partial
 from typing import Protocol
 
+from vsperf.config.abilities import EVERYTHING, Capabilities
+from vsperf.config.traffic import TrialPolicy
+from vsperf.drivers.generators.base import GeneratorSession, HasOwnTime, OnSample, TrialRequest
+from vsperf.drivers.generators.exactness import reservations
 from vsperf.engine.disturb import NOTHING, prepare, run_trial
 from vsperf.engine.happenings import Parts
 from vsperf.engine.judge import Asked, in_order, judge, judge_with_context
 from vsperf.engine.seconds import Seconds
 from vsperf.engine.watch import Seen, Watch
 from vsperf.errors import ComponentError, DiedError, InvalidTrialError
-from vsperf.human import human_fps
 from vsperf.methods.base import PLAIN, Manner, OnSecond
-from vsperf.record.flags import Flag, Severity
-from vsperf.record.trial import Held, Purpose, Trial, TrialCounts, to_machines
+from vsperf.quantities.human import human_fps
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.flags import Flag, Severity
+from vsperf.records.trial import Held, Purpose, Trial, TrialCounts, to_machines
 from vsperf.search.base import Budget
-from vsperf.spec.abilities import EVERYTHING, Capabilities
-from vsperf.spec.traffic import TrialPolicy
-from vsperf.trafficgens.base import GeneratorSession, HasOwnTime, OnSample, TrialRequest
-from vsperf.trafficgens.exactness import reservations
-from vsperf.units import NANOSECONDS
 from vsperf.waits import sleep
 
 FAILED = {Flag.MACHINE_ERROR: "a machine", Flag.NOISE_ERROR: "the noise beside the case"}

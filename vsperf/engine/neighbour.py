@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from vsperf.config.noise import NOISE, NoiseSpec
+from vsperf.drivers.loads.base import RunningLoad
 from vsperf.engine.assignment import CaseRun
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import Workspace
-from vsperf.loadgens.base import RunningLoad
-from vsperf.record.host import Surroundings
-from vsperf.record.switch import NoiseActivity
-from vsperf.spec.noise import NOISE, NoiseSpec
+from vsperf.records.host import Surroundings
+from vsperf.records.switch import NoiseActivity
 from vsperf.waits import sleep
 
 LOOK_S = 0.1

@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from vsperf.config.case import CaseSpec
 from vsperf.deploy.deployment import prepare
 from vsperf.deploy.planner import OWN_ROLE
 from vsperf.deploy.together import Together, deploy_together
+from vsperf.drivers.generators.base import TurnsRequest
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.closing import close_case
 from vsperf.engine.surroundings import clipped, uneven
@@ -24,12 +26,10 @@ from vsperf.host.affinity import running_on
 from vsperf.host.workspace import Workspace
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.turns import Compares, TurnsAsked
-from vsperf.record.host import Surroundings
-from vsperf.record.run import CaseRecord
-from vsperf.record.turns import Named, Role, Round
+from vsperf.records.host import Surroundings
+from vsperf.records.run import CaseRecord
+from vsperf.records.turns import Named, Role, Round
 from vsperf.search.base import Budget, Loads
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.base import TurnsRequest
 
 CHECK_FPS = 1_000
 CHECK_TURN_NS = 50_000_000

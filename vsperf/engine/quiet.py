@@ -22,8 +22,8 @@ from vsperf.host.activity import (
     ticks_per_second,
 )
 from vsperf.host.files import Roots
-from vsperf.human import human_seconds
-from vsperf.units import NANOSECONDS
+from vsperf.quantities.human import human_seconds
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.waits import sleep
 
 LOOK_S = 1.0

@@ -19,7 +19,7 @@ from vsperf.host.lock import testbed_lock
 from vsperf.host.resctrl import abilities, masks_of
 from vsperf.host.workspace import require_short
 from vsperf.plugins import Plugins
-from vsperf.record.run import Placeholder
+from vsperf.records.run import Placeholder
 
 
 def require_ready(

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from pydantic import ValidationError
 
+from vsperf.config.case import Case, CaseSpec
+from vsperf.config.document import Drivers, document_model
 from vsperf.errors import StoreError
-from vsperf.record.run import PlannedCase
-from vsperf.spec.case import Case, CaseSpec
-from vsperf.spec.document import Drivers, document_model
-from vsperf.units import FrameSize
+from vsperf.quantities.units import FrameSize
+from vsperf.records.run import PlannedCase
 
 
 def restore_cases(

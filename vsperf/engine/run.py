@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from vsperf.analysis.summary import too_busy
+from vsperf.config.case import Case
 from vsperf.deploy.planner import CasePlan, Drivers, make_plan
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.case import run_case
@@ -18,13 +20,11 @@ from vsperf.events import CaseFinished, CaseStarted, Emit
 from vsperf.host.cpus import CpuTopology, read_topology
 from vsperf.methods.estimate import Estimate, Rehearsals
 from vsperf.plugins import Plugins
-from vsperf.record.host import Calibration
-from vsperf.record.run import CaseRecord, CaseStart, Outcome
+from vsperf.records.files.writer import RunWriter
+from vsperf.records.host import Calibration
+from vsperf.records.run import CaseRecord, CaseStart, Outcome
 from vsperf.search.base import Budget
-from vsperf.spec.case import Case
-from vsperf.stats.summary import too_busy
 from vsperf.stop import raise_if_stopped
-from vsperf.store.writer import RunWriter
 
 EXIT_CODES = {
     Outcome.PASS: ExitCode.OK,

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.errors import ComponentError
 from vsperf.host.files import Roots
 from vsperf.host.threads import Look, Thread
 from vsperf.methods.base import OnSecond
-from vsperf.record.switch import SwitchCounters
-from vsperf.record.trial import Sample, Second
-from vsperf.vswitches.base import RunningSwitch
+from vsperf.records.switch import SwitchCounters
+from vsperf.records.trial import Sample, Second
 
 
 @dataclass

@@ -10,6 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from vsperf import __version__
+from vsperf.config.case import Case
+from vsperf.config.loader import Loaded
 from vsperf.engine.readiness import require_ready
 from vsperf.engine.resume import restore_cases
 from vsperf.engine.run import Before, Manner, Planned, cap_of, plan_cases, run_cases
@@ -20,12 +22,10 @@ from vsperf.host.facts import environment
 from vsperf.host.lock import testbed_lock
 from vsperf.methods.estimate import together
 from vsperf.plugins import Plugins
-from vsperf.record.run import PlannedCase, RunEnd, RunHeader, RunResume
-from vsperf.spec.case import Case
-from vsperf.spec.loader import Loaded
-from vsperf.store.validation import validate_file
-from vsperf.store.view import RunView
-from vsperf.store.writer import RunWriter
+from vsperf.records.files.validation import validate_file
+from vsperf.records.files.view import RunView
+from vsperf.records.files.writer import RunWriter
+from vsperf.records.run import PlannedCase, RunEnd, RunHeader, RunResume
 
 Admit = Callable[[Sequence[Planned]], None]
 """Asked once the machine is ready: raises while it is no time to measure on it."""

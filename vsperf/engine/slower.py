@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from vsperf.config.case import Case
+from vsperf.config.expect import Bound, Expectation
 from vsperf.errors import UsageError
-from vsperf.quantity import decimal_text
-from vsperf.record.turns import CONTROL, FIRST, ratio_name
-from vsperf.spec.case import Case
-from vsperf.spec.expect import Bound, Expectation
-from vsperf.units import Ratio
+from vsperf.quantities.quantity import decimal_text
+from vsperf.quantities.units import Ratio
+from vsperf.records.turns import CONTROL, FIRST, ratio_name
 
 
 def not_slower(cases: Sequence[Case], by: Ratio | None) -> tuple[Case, ...]:

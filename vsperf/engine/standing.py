@@ -11,8 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
+from vsperf.config.abilities import EVERYTHING, Capabilities
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import Case, CaseSpec
+from vsperf.config.wiring import outer_nics
 from vsperf.deploy.deployment import Deployment, deploy, prepare
 from vsperf.deploy.planner import OWN_ROLE, Drivers, make_plan
+from vsperf.drivers.generators.base import Noise, OnSample, TrialRequest
 from vsperf.engine.readiness import require_ready
 from vsperf.engine.run import Planned
 from vsperf.errors import ComponentError, UsageError
@@ -22,14 +27,9 @@ from vsperf.host.lock import testbed_lock
 from vsperf.host.workspace import Workspace, workspace
 from vsperf.methods.estimate import Estimate
 from vsperf.plugins import Plugins
-from vsperf.record.host import Calibration
-from vsperf.record.run import Endpoint, Placement, Step
-from vsperf.record.trial import TrialCounts
-from vsperf.spec.abilities import EVERYTHING, Capabilities
-from vsperf.spec.base import DriverSpec
-from vsperf.spec.case import Case, CaseSpec
-from vsperf.spec.wiring import outer_nics
-from vsperf.trafficgens.base import Noise, OnSample, TrialRequest
+from vsperf.records.host import Calibration
+from vsperf.records.run import Endpoint, Placement, Step
+from vsperf.records.trial import TrialCounts
 from vsperf.waits import sleep
 
 LOOK_S = 1.0

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from vsperf.human import human_fps, human_ns
+from vsperf.config.case import CaseSpec
+from vsperf.config.traffic import FULL
 from vsperf.methods.base import loads_of
-from vsperf.record.clean import LEAST, clean_share
-from vsperf.record.flags import Flag
-from vsperf.record.host import Calibration, Surroundings
-from vsperf.record.regime import boundary_of
-from vsperf.record.result import COUNTED, Limit, SearchResult
-from vsperf.record.trial import Purpose, Trial
+from vsperf.quantities.human import human_fps, human_ns
+from vsperf.records.clean import LEAST, clean_share
+from vsperf.records.flags import Flag
+from vsperf.records.host import Calibration, Surroundings
+from vsperf.records.regime import boundary_of
+from vsperf.records.result import COUNTED, Limit, SearchResult
+from vsperf.records.trial import Purpose, Trial
 from vsperf.search.base import Loads
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.traffic import FULL
 
 PARTS = 4
 """Of the second half of a warm-up. Where it is not over, each is faster than the one before, and"""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from vsperf.drivers.generators.base import TrialRequest
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.measurer import Measurer
 from vsperf.methods.base import Manner
-from vsperf.record.trial import Purpose
+from vsperf.records.trial import Purpose
 from vsperf.search.base import Budget, Loads
-from vsperf.trafficgens.base import TrialRequest
 
 
 def warm_up(run: CaseRun, measurer: Measurer, loads: Loads) -> tuple[str, ...]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from vsperf.drivers.generators.base import GeneratorSession
+from vsperf.drivers.vnfs.base import RunningMachines
+from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.engine.neighbour import Neighbour
 from vsperf.errors import ComponentError
 from vsperf.host.files import Roots
 from vsperf.host.resctrl import Groups
 from vsperf.host.threads import Look, Thread
-from vsperf.record.flags import Flag
-from vsperf.record.switch import CacheActivity, MachineCounters, NoiseActivity, SwitchCounters
-from vsperf.record.threads import ThreadActivity
-from vsperf.record.trial import to_machines
-from vsperf.trafficgens.base import GeneratorSession
-from vsperf.vnfs.base import RunningMachines
-from vsperf.vswitches.base import RunningSwitch
+from vsperf.records.flags import Flag
+from vsperf.records.switch import CacheActivity, MachineCounters, NoiseActivity, SwitchCounters
+from vsperf.records.threads import ThreadActivity
+from vsperf.records.trial import to_machines
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from vsperf import trusted
+from vsperf.trust import trusted
 
 
 def cache_folder() -> Path:

@@ -16,11 +16,11 @@ from typing import Self
 
 from pydantic import Field, NonNegativeInt, ValidationError
 
-from vsperf import trusted
 from vsperf.host.owner import Owner
 from vsperf.host.pages import Pool
 from vsperf.host.procfs import boot_id
-from vsperf.record.base import Record
+from vsperf.records.base import Record
+from vsperf.trust import trusted
 from vsperf.waits import sleep
 
 FREED_S = 1.0

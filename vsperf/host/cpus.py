@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vsperf.host.files import Roots, integer
-from vsperf.units import CpuSet
+from vsperf.quantities.units import CpuSet
 
 LAST_LEVEL = 3
 """The least level of a cache that several cores share; the others are a core's own."""

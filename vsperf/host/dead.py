@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from vsperf import trusted
 from vsperf.errors import NotReadyError
 from vsperf.host.files import Roots
 from vsperf.host.journal import NAME, Journal, pending
@@ -16,7 +15,8 @@ from vsperf.host.procfs import is_running, marked_below, start_ticks
 from vsperf.host.undo import KillProcess
 from vsperf.host.undo_base import Reach
 from vsperf.host.workspace import end_the_rest, forget_all, remove_folder, undo_all
-from vsperf.store.folders import lock
+from vsperf.records.files.folders import lock
+from vsperf.trust import trusted
 
 LOCK_S = 10.0
 

@@ -8,7 +8,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from vsperf import trusted
+from vsperf.trust import trusted
 
 RUN = Path("/run")
 DEVICES = Path("/dev")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from vsperf.units import CpuSet
+from vsperf.quantities.units import CpuSet
 
 
 @dataclass(frozen=True, slots=True)

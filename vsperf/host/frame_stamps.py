@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from vsperf.host.netns import within
-from vsperf.units import NANOSECONDS
+from vsperf.quantities.units import NANOSECONDS
 
 SOL_PACKET = 263
 RX_RING, STATISTICS, VERSION, TIMESTAMP = 5, 6, 10, 17

@@ -16,8 +16,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from vsperf import trusted
 from vsperf.host.undo import UNDO, AnyUndo
+from vsperf.trust import trusted
 
 NAME = "journal.jsonl"
 SHOWN = 80

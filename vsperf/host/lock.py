@@ -9,10 +9,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from vsperf import trusted
 from vsperf.errors import NotReadyError
 from vsperf.host.places import make_root, runtime_folder
-from vsperf.store.folders import is_locked, lock
+from vsperf.records.files.folders import is_locked, lock
+from vsperf.trust import trusted
 
 SUFFIX = ".lock"
 LOOK_S = 0.1

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vsperf.errors import NotReadyError
-from vsperf.programs import program_path, whole
+from vsperf.trust.programs import program_path, whole
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 

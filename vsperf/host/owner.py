@@ -8,9 +8,9 @@ from typing import ClassVar, Self
 
 from pydantic import ValidationError
 
-from vsperf import trusted
 from vsperf.host.procfs import boot_id, is_running, start_ticks
-from vsperf.record.base import Record
+from vsperf.records.base import Record
+from vsperf.trust import trusted
 
 
 class Owner(Record):

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from vsperf.record.base import Record
-from vsperf.store.folders import lock
+from vsperf.records.base import Record
+from vsperf.records.files.folders import lock
 
 
 class Pool(Record):

@@ -13,8 +13,8 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from vsperf import trusted
 from vsperf.errors import NotReadyError
+from vsperf.trust import trusted
 
 NAMESPACE = "vsperf"
 VARIABLE = "VSPERF_RUNTIME"

@@ -28,7 +28,7 @@ from vsperf.host.procfs import (
 from vsperf.host.threads import Polling
 from vsperf.host.undo import EndMarked, KillProcess
 from vsperf.host.workspace import Workspace
-from vsperf.programs import program_path
+from vsperf.trust.programs import program_path
 from vsperf.waits import ended, sleep
 
 ASK_S = 1.5

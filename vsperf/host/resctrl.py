@@ -12,14 +12,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from vsperf.config.cache import CacheShare
 from vsperf.errors import NotReadyError, Problem, SpecError, VsperfError
 from vsperf.host.files import Roots, integer, text
 from vsperf.host.schemata import cache_line, masks_in, values_of
 from vsperf.host.undo import RemoveCacheGroup, ReturnCacheWays
 from vsperf.host.workspace import Workspace
-from vsperf.record.switch import CacheActivity
-from vsperf.spec.cache import CacheShare
-from vsperf.units import CpuSet
+from vsperf.quantities.units import CpuSet
+from vsperf.records.switch import CacheActivity
 
 COUNTERS = {
     "occupancy_bytes": "llc_occupancy",

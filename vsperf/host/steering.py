@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from vsperf.errors import NotReadyError
 from vsperf.host.files import Roots
-from vsperf.units import CpuSet
+from vsperf.quantities.units import CpuSet
 
 
 def steer(device: str, cpus: Iterable[int], roots: Roots | None = None) -> None:

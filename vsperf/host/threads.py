@@ -15,8 +15,8 @@ from pathlib import Path
 
 from vsperf.host.activity import STOLEN, cpu_ticks, ticks_per_second
 from vsperf.host.files import Roots
-from vsperf.record.threads import ThreadActivity
-from vsperf.units import NANOSECONDS
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.threads import ThreadActivity
 
 INVOLUNTARY = re.compile(r"^nonvoluntary_ctxt_switches:\s*(\d+)$", re.MULTILINE)
 LONGEST = 16384

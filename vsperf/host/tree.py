@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vsperf import own_python, trusted
+from vsperf.config.rooted import RootedSpec
 from vsperf.errors import NotReadyError
 from vsperf.host.elf import Elf, read_elf
 from vsperf.host.facts import SYSTEM_PACKAGES
 from vsperf.host.software import package_versions
-from vsperf.spec.rooted import RootedSpec
+from vsperf.trust import own_python, trusted
 
 ENTER = Path(__file__).with_name("enter_tree.py")
 END = "--"

@@ -16,7 +16,6 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, NonNegativeInt, TypeAdapter
 
-from vsperf import own_python
 from vsperf.host.claims import release
 from vsperf.host.dpdk_files import DEVICES, sweep_dpdk
 from vsperf.host.netns import remove_namespace
@@ -26,6 +25,7 @@ from vsperf.host.procfs import end_all, is_running, left_in_session, marked
 from vsperf.host.schemata import is_wider, put_back
 from vsperf.host.tuntap import remove_tap
 from vsperf.host.undo_base import Reach, Undo
+from vsperf.trust import own_python
 from vsperf.waits import run
 
 TERMINATE_S = 1.5
@@ -35,7 +35,7 @@ PCI_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 DRIVER_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 CHASSIS_WORD = re.compile(r"(//)?[A-Za-z0-9][A-Za-z0-9./:-]*")
 """Names of chassis and of their ports: no option of a program begins so."""
-RELEASE = "vsperf.trafficgens.release"
+RELEASE = "vsperf.drivers.generators.release"
 """The program that speaks to a chassis."""
 RELEASE_S = 60.0
 OWNER_LENGTH = 8

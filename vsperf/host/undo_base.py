@@ -15,7 +15,7 @@ from typing import ClassVar
 from vsperf.host.files import Roots
 from vsperf.host.pages import Pool
 from vsperf.host.places import usual_folders
-from vsperf.record.base import Record
+from vsperf.records.base import Record
 
 
 @dataclass(frozen=True, slots=True)

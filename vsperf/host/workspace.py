@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from vsperf import trusted
 from vsperf.errors import DiedError, ExitCode, NotReadyError, VsperfError
 from vsperf.host.files import Roots
 from vsperf.host.interrupts import signals_held
@@ -27,8 +26,9 @@ from vsperf.host.procfs import end_all, marked_below
 from vsperf.host.threads import Polling, Thread, threads_of
 from vsperf.host.undo import AnyUndo, SweepDpdk
 from vsperf.host.undo_base import Reach
-from vsperf.record.run import Placeholder, fill_in
+from vsperf.records.run import Placeholder, fill_in
 from vsperf.stop import raise_if_stopped
+from vsperf.trust import trusted
 
 PATIENCE_S = 4.0
 """Time that stopping all processes of a deployment may take before each is killed at once."""

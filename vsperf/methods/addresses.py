@@ -11,17 +11,17 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from vsperf.config.case import CaseSpec
 from vsperf.methods.base import Bench, Manner, burst_ns, probe_on, refused, repeated
 from vsperf.methods.compliance import Findings
 from vsperf.methods.spread import spread_of
-from vsperf.record.result import Compliance, Figure, Limit, SearchResult, Standard
-from vsperf.record.switch import AddressCounts
-from vsperf.record.trial import Trial
+from vsperf.quantities.unit import Unit
+from vsperf.records.result import Compliance, Figure, Limit, SearchResult, Standard
+from vsperf.records.switch import AddressCounts
+from vsperf.records.trial import Trial
 from vsperf.search.base import Loads, Probe
 from vsperf.search.fixed import load_result
 from vsperf.search.highest import HighestPassing, Lost
-from vsperf.spec.case import CaseSpec
-from vsperf.unit import Unit
 
 LEAST = 2
 UNTOLD = "the switch does not say which addresses it knows"

@@ -9,22 +9,22 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from vsperf.human import human_count, human_fps, human_share
+from vsperf.config.abilities import Ability
+from vsperf.config.case import CaseSpec
+from vsperf.config.traffic import FULL
 from vsperf.methods.base import Bench, burst_ns, one_rhythm, probe_on, refused, repeated
 from vsperf.methods.compliance import FULL_NS, Findings, fewer_sizes, too_short
 from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import spread_of
-from vsperf.record.result import Compliance, Figure, Limit, LoadResult, SearchResult, Standard
-from vsperf.record.trial import Trial
+from vsperf.quantities.human import human_count, human_fps, human_share
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import NANOSECONDS, Count, Duration
+from vsperf.records.result import Compliance, Figure, Limit, LoadResult, SearchResult, Standard
+from vsperf.records.trial import Trial
 from vsperf.search.base import Loads, Probe
 from vsperf.search.fixed import load_result
 from vsperf.search.highest import HighestPassing
-from vsperf.spec.abilities import Ability
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.traffic import FULL
-from vsperf.unit import Unit
-from vsperf.units import NANOSECONDS, Count, Duration
 
 LONGEST_NS = 30 * NANOSECONDS
 """RFC 9004: no burst is longer than that."""

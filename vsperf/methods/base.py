@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Generic, Protocol, TypeVar
 
+from vsperf.config.case import CaseSpec
+from vsperf.config.method import MethodSpec
 from vsperf.errors import InvalidTrialError, Problem, SpecError
-from vsperf.record.result import Compliance, SearchResult
-from vsperf.record.trial import Purpose, RateStep, Second, Trial
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.result import Compliance, SearchResult
+from vsperf.records.trial import Purpose, RateStep, Second, Trial
 from vsperf.search.base import Budget, BudgetExhausted, Loads, Probe, Whereabouts
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.method import MethodSpec
-from vsperf.units import NANOSECONDS
 
 Found = TypeVar("Found")
 OnSecond = Callable[[Second], None]

@@ -8,7 +8,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from vsperf.human import human_fps
+from vsperf.config.abilities import Ability
+from vsperf.config.case import CaseSpec
 from vsperf.methods.base import Bench, Manner, probe_on, refused, repeated
 from vsperf.methods.compliance import Findings, fewer_sizes, unnumbered
 from vsperf.methods.prerequisite import (
@@ -23,14 +24,13 @@ from vsperf.methods.prerequisite import (
 )
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import spread_of
-from vsperf.record.histogram import merge, percentiles_ns
-from vsperf.record.result import Compliance, Figure, SearchResult, Standard
-from vsperf.record.trial import Purpose, Trial
+from vsperf.quantities.human import human_fps
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import NANOSECONDS, Duration
+from vsperf.records.histogram import merge, percentiles_ns
+from vsperf.records.result import Compliance, Figure, SearchResult, Standard
+from vsperf.records.trial import Purpose, Trial
 from vsperf.search.base import Loads
-from vsperf.spec.abilities import Ability
-from vsperf.spec.case import CaseSpec
-from vsperf.unit import Unit
-from vsperf.units import NANOSECONDS, Duration
 
 SHORTEST_NS, LONGEST_NS = 1 * NANOSECONDS, 300 * NANOSECONDS
 SHARES = {

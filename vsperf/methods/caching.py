@@ -8,7 +8,9 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from vsperf.human import human_fps
+from vsperf.config.abilities import Ability
+from vsperf.config.case import CaseSpec
+from vsperf.config.method import MADE_TO_FORGET
 from vsperf.methods.addresses import (
     AddressTrials,
     Wanted,
@@ -17,14 +19,12 @@ from vsperf.methods.addresses import (
     answer,
 )
 from vsperf.methods.base import Bench, Method, refused
-from vsperf.record.result import Compliance, SearchResult
+from vsperf.quantities.human import human_fps
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import Count, Rate
+from vsperf.records.result import Compliance, SearchResult
 from vsperf.search.base import Loads
 from vsperf.search.highest import HighestPassing
-from vsperf.spec.abilities import Ability
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.method import MADE_TO_FORGET
-from vsperf.unit import Unit
-from vsperf.units import Count, Rate
 
 
 class AddressCaching(Method):

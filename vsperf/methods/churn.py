@@ -8,16 +8,16 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from vsperf.config.case import CaseSpec
+from vsperf.config.method import GIVEN_OTHER_RULES
 from vsperf.methods.base import Bench, Manner, probe_on, refused
 from vsperf.methods.prerequisite import TIME_OVER, WithThroughput, unanswered, why_not
-from vsperf.record.flags import Severity, worst
-from vsperf.record.result import Axis, Compliance, Curve, Figure, GoalResult, Limit, SearchResult
-from vsperf.record.trial import Trial
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.flags import Severity, worst
+from vsperf.records.result import Axis, Compliance, Curve, Figure, GoalResult, Limit, SearchResult
+from vsperf.records.trial import Trial
 from vsperf.search.base import Loads
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.method import GIVEN_OTHER_RULES
-from vsperf.unit import Unit
-from vsperf.units import NANOSECONDS
 
 MOST_RULES_A_SECOND = 100_000
 RulesPerSecond = Annotated[int, Field(ge=1, le=MOST_RULES_A_SECOND)]

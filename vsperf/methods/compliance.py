@@ -16,11 +16,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from vsperf.record.flags import FUNCTIONAL_ONLY, Flag, Severity, worst
-from vsperf.record.result import Compliance, GoalResult, Level, Limit, SearchResult, Standard
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.traffic import FULL, TrafficProfile
-from vsperf.units import NANOSECONDS, Duration, Ratio
+from vsperf.config.case import CaseSpec
+from vsperf.config.traffic import FULL, TrafficProfile
+from vsperf.quantities.units import NANOSECONDS, Duration, Ratio
+from vsperf.records.flags import FUNCTIONAL_ONLY, Flag, Severity, worst
+from vsperf.records.result import Compliance, GoalResult, Level, Limit, SearchResult, Standard
 
 ETHERNET_SIZES = (64, 128, 256, 512, 1024, 1280, 1518)
 """RFC 2544 section 9.1 [B]."""

@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from vsperf.config.traffic import TrialPolicy
 from vsperf.methods.base import PLAIN, Manner, Method
-from vsperf.record.slots import Slot, Slots, even_share
-from vsperf.record.trial import Direction, Purpose, Trial, intended_frames
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.slots import Slot, Slots, even_share
+from vsperf.records.trial import Direction, Purpose, Trial, intended_frames
 from vsperf.search.base import Budget, BudgetExhausted, Loads
-from vsperf.spec.traffic import TrialPolicy
-from vsperf.units import NANOSECONDS
 
 MOST_TRIALS = 3000
 """An estimate goes no further than this, so that planning does not take long itself."""

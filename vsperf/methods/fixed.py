@@ -8,6 +8,10 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from vsperf.config.abilities import Ability
+from vsperf.config.case import CaseSpec
+from vsperf.config.method import RESTARTED, Contradiction
+from vsperf.config.topology import Topology
 from vsperf.methods.base import (
     Bench,
     Manner,
@@ -19,16 +23,12 @@ from vsperf.methods.base import (
 from vsperf.methods.compliance import Findings, another_method, evidence, verifies_no_loss
 from vsperf.methods.happening import EventName, without_machines
 from vsperf.methods.range import TrialDuration
-from vsperf.record.result import Compliance, SearchResult, Standard
-from vsperf.record.trial import to_machines
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import NANOSECONDS, Count, Rate, Ratio
+from vsperf.records.result import Compliance, SearchResult, Standard
+from vsperf.records.trial import to_machines
 from vsperf.search.base import Loads
 from vsperf.search.fixed import FixedLoads
-from vsperf.spec.abilities import Ability
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.method import RESTARTED, Contradiction
-from vsperf.spec.topology import Topology
-from vsperf.unit import Unit
-from vsperf.units import NANOSECONDS, Count, Rate, Ratio
 
 LOSS = "loss"
 ZERO = Ratio.parse("0")

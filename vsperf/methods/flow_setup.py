@@ -10,22 +10,22 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from vsperf.human import human_count, human_fps, human_share
+from vsperf.config.abilities import Ability
+from vsperf.config.case import CaseSpec
+from vsperf.config.method import MADE_TO_FORGET
 from vsperf.methods.base import Bench, Manner, burst_ns, probe_on, refused, repeated
 from vsperf.methods.range import WithinRange
 from vsperf.methods.rates import Rates, Width
 from vsperf.methods.spread import spread_of
-from vsperf.record.histogram import merge, percentiles_ns
-from vsperf.record.result import Compliance, Figure, Limit, SearchResult
-from vsperf.record.trial import Purpose, Trial
+from vsperf.quantities.human import human_count, human_fps, human_share
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import Rate, Ratio
+from vsperf.records.histogram import merge, percentiles_ns
+from vsperf.records.result import Compliance, Figure, Limit, SearchResult
+from vsperf.records.trial import Purpose, Trial
 from vsperf.search.base import Loads, Probe
 from vsperf.search.fixed import load_result
 from vsperf.search.highest import HighestPassing
-from vsperf.spec.abilities import Ability
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.method import MADE_TO_FORGET
-from vsperf.unit import Unit
-from vsperf.units import Rate, Ratio
 
 LEAST_LOOKED_UP = Fraction(9, 10)
 """Share of the frames that the switch must have looked up in its rules; below, the answer is on its

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
+from vsperf.config.case import CaseSpec
+from vsperf.config.traffic import LatencyTrials
 from vsperf.errors import InvalidTrialError
 from vsperf.methods.base import Bench, Manner, probe_on
-from vsperf.record.flags import Severity, worst
-from vsperf.record.result import SearchResult, load_at
-from vsperf.record.trial import Purpose
+from vsperf.records.flags import Severity, worst
+from vsperf.records.result import SearchResult, load_at
+from vsperf.records.trial import Purpose
 from vsperf.search.base import BudgetExhausted
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.traffic import LatencyTrials
 
 
 class Follower(Protocol):

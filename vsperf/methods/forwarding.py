@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
-from vsperf.human import human_fps
+from vsperf.config.case import CaseSpec
 from vsperf.methods.compliance import Findings, fewer_sizes
 from vsperf.methods.sweep import LoadSweep
-from vsperf.record.result import Compliance, Figure, LoadResult, SearchResult, Standard
+from vsperf.quantities.human import human_fps
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import NANOSECONDS, Duration
+from vsperf.records.result import Compliance, Figure, LoadResult, SearchResult, Standard
 from vsperf.search.base import Loads
-from vsperf.spec.case import CaseSpec
-from vsperf.unit import Unit
-from vsperf.units import NANOSECONDS, Duration
 
 SHORTEST_NS, LONGEST_NS = 1 * NANOSECONDS, 300 * NANOSECONDS
 USUAL_NS = 30 * NANOSECONDS

@@ -1,7 +1,7 @@
 """What can be done to a switch or to machines in the midst of a trial, by name.
 
 A name is a verb and what it is done to, such as `kill-switch` or `reboot-machines`; whoever reads
-a record needs no more. How it is done is an entry point `vsperf.happenings`, which the engine loads
+a record needs no more. How it is done is an entry point `vsperf.events`, which the engine loads
 when a trial asks for it.
 """
 
@@ -14,11 +14,11 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from vsperf.record.trial import to_machines
-from vsperf.spec.method import Contradiction
-from vsperf.spec.topology import Topology
+from vsperf.config.method import Contradiction
+from vsperf.config.topology import Topology
+from vsperf.records.trial import to_machines
 
-GROUP = "vsperf.happenings"
+GROUP = "vsperf.events"
 
 
 @cache

@@ -8,7 +8,8 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from vsperf.human import human_fps
+from vsperf.config.abilities import Ability
+from vsperf.config.case import CaseSpec
 from vsperf.methods.base import Bench, Manner, probe_on, repeated
 from vsperf.methods.compliance import Findings, evidence, fewer_sizes, too_short, unnumbered
 from vsperf.methods.prerequisite import (
@@ -23,13 +24,12 @@ from vsperf.methods.prerequisite import (
 )
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import mean_of, spread_of
-from vsperf.record.histogram import merge, percentiles_ns, summary
-from vsperf.record.result import Compliance, Figure, SearchResult, Standard, load_at
-from vsperf.record.trial import Purpose, Trial
-from vsperf.spec.abilities import Ability
-from vsperf.spec.case import CaseSpec
-from vsperf.unit import Unit
-from vsperf.units import NANOSECONDS, Duration, Ratio
+from vsperf.quantities.human import human_fps
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import NANOSECONDS, Duration, Ratio
+from vsperf.records.histogram import merge, percentiles_ns, summary
+from vsperf.records.result import Compliance, Figure, SearchResult, Standard, load_at
+from vsperf.records.trial import Purpose, Trial
 
 LEAST_REPEATS = 20
 """RFC 2544, section 26.2."""

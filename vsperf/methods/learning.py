@@ -8,6 +8,9 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from vsperf.config.abilities import Ability
+from vsperf.config.case import CaseSpec
+from vsperf.config.method import MADE_TO_FORGET
 from vsperf.methods.addresses import (
     AddressTrials,
     Wanted,
@@ -18,14 +21,11 @@ from vsperf.methods.addresses import (
 from vsperf.methods.base import Bench
 from vsperf.methods.range import WithinRange
 from vsperf.methods.rates import Rates, Width
-from vsperf.record.result import Compliance, SearchResult
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import Rate, Ratio
+from vsperf.records.result import Compliance, SearchResult
 from vsperf.search.base import Loads
 from vsperf.search.highest import HighestPassing
-from vsperf.spec.abilities import Ability
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.method import MADE_TO_FORGET
-from vsperf.unit import Unit
-from vsperf.units import Rate, Ratio
 
 
 class AddressLearning(WithinRange):

@@ -7,9 +7,11 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import ClassVar, Literal
 
+from vsperf.config.case import CaseSpec
 from vsperf.methods.compliance import Findings, evidence, too_short
 from vsperf.methods.sweep import LoadSweep
-from vsperf.record.result import (
+from vsperf.quantities.unit import Unit
+from vsperf.records.result import (
     Compliance,
     Figure,
     Limit,
@@ -19,8 +21,6 @@ from vsperf.record.result import (
     none_lost,
 )
 from vsperf.search.base import Loads
-from vsperf.spec.case import CaseSpec
-from vsperf.unit import Unit
 
 COARSEST = Fraction(1, 10)
 

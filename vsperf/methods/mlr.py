@@ -7,16 +7,16 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from vsperf.config.case import CaseSpec
+from vsperf.config.method import Goal, GoalName
 from vsperf.methods.compliance import FULL_NS, NOT_ITS_OWN, Findings, too_short
 from vsperf.methods.range import SHORTEST_NS
 from vsperf.methods.throughput import Throughput
-from vsperf.record.result import Limit, SearchResult
+from vsperf.quantities.units import Duration, Ratio
+from vsperf.records.result import Limit, SearchResult
 from vsperf.search import mlr
 from vsperf.search.base import Loads
 from vsperf.search.classify import DurationRule
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.method import Goal, GoalName
-from vsperf.units import Duration, Ratio
 
 NARROWEST = Fraction(1, 10**6)
 """Narrower intervals than this are below what a clock can pace."""

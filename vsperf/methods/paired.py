@@ -15,13 +15,19 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from vsperf.factor import Factor
+from vsperf.config.abilities import Ability
+from vsperf.config.case import CaseSpec
+from vsperf.config.method import Contradiction
+from vsperf.config.topology import Topology
 from vsperf.methods.base import Bench, Method, one_rhythm, refused
 from vsperf.methods.paired_figures import figures_of, stand
 from vsperf.methods.turns import TurnsAsked, TurnsBench, balanced
-from vsperf.record.result import Compliance, SearchResult
-from vsperf.record.signed_ranks import LEAST
-from vsperf.record.turns import (
+from vsperf.quantities.factor import Factor
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import Duration, Rate, Ratio
+from vsperf.records.result import Compliance, SearchResult
+from vsperf.records.signed_ranks import LEAST
+from vsperf.records.turns import (
     CONTROL,
     DECIDED,
     Role,
@@ -34,12 +40,6 @@ from vsperf.record.turns import (
     was_short,
 )
 from vsperf.search.base import BudgetExhausted, Loads
-from vsperf.spec.abilities import Ability
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.method import Contradiction
-from vsperf.spec.topology import Topology
-from vsperf.unit import Unit
-from vsperf.units import Duration, Rate, Ratio
 
 LETTERS = "BCDEFGH"
 """Of rivals."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
-from vsperf.human import human_fps, human_share
 from vsperf.methods.spread import spread_of
-from vsperf.record.flags import Flag
-from vsperf.record.result import Figure, Limit
-from vsperf.record.turns import (
+from vsperf.quantities.human import human_fps, human_share
+from vsperf.quantities.unit import Unit
+from vsperf.records.flags import Flag
+from vsperf.records.result import Figure, Limit
+from vsperf.records.turns import (
     CONTROL,
     FIRST,
     Compared,
@@ -24,7 +25,6 @@ from vsperf.record.turns import (
     ratio_name,
     was_away,
 )
-from vsperf.unit import Unit
 
 NOBODY_KNOWS = (
     "both brought all of the load through, so they show the load and not themselves: the generator "

@@ -9,21 +9,21 @@ from typing import ClassVar, Self
 
 from pydantic import model_validator
 
-from vsperf.human import human_fps
+from vsperf.config.case import CaseSpec
+from vsperf.config.method import Contradiction, Goal
 from vsperf.methods.base import Bench, probe_on, refused
 from vsperf.methods.compliance import FULL_NS, Findings, undetermined
 from vsperf.methods.range import TrialDuration, WithinRange
-from vsperf.record.flags import Flag, Severity, worst
-from vsperf.record.result import Figure, GoalResult, Limit, SearchResult
-from vsperf.record.trial import Trial
+from vsperf.quantities.human import human_fps
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import FrameSize, LinkSpeed, Rate, Ratio
+from vsperf.records.flags import Flag, Severity, worst
+from vsperf.records.result import Figure, GoalResult, Limit, SearchResult
+from vsperf.records.trial import Trial
 from vsperf.search.base import Loads, Probe
 from vsperf.search.classify import Bound, DurationRule, by_load, failed
 from vsperf.search.confirm import Confirmed
 from vsperf.search.mlr import MlrGoal, MultipleLossRatio
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.method import Contradiction, Goal
-from vsperf.unit import Unit
-from vsperf.units import FrameSize, LinkSpeed, Rate, Ratio
 
 GOAL = "throughput"
 NO_LOSS = Ratio.parse("0")

@@ -8,11 +8,11 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
+from vsperf.config.case import CaseSpec
+from vsperf.config.method import Contradiction
 from vsperf.methods.base import Method, refused
+from vsperf.quantities.units import Duration, FrameSize, LinkSpeed, Rate
 from vsperf.search.base import Loads
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.method import Contradiction
-from vsperf.units import Duration, FrameSize, LinkSpeed, Rate
 
 SHORTEST_NS = 1_000_000
 """Of shorter trials too few frames are left to tell one load from another."""

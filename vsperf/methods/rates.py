@@ -9,9 +9,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from vsperf.human import human_fps
+from vsperf.quantities.human import human_fps
+from vsperf.quantities.units import Ratio
 from vsperf.search.base import Loads
-from vsperf.units import Ratio
 
 NARROWEST = Fraction(1, 1000)
 

@@ -8,19 +8,19 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from vsperf.human import human_fps
+from vsperf.config.abilities import Ability
+from vsperf.config.case import CaseSpec
 from vsperf.methods.base import Bench, Manner, one_rhythm, probe_on, repeated
 from vsperf.methods.compliance import FULL_NS, Findings, evidence, unnumbered
 from vsperf.methods.prerequisite import TIME_OVER, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import mean_of
-from vsperf.record.result import Compliance, Figure, Limit, SearchResult, Standard
-from vsperf.record.trial import RateStep, Trial
+from vsperf.quantities.human import human_fps
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import Duration, Ratio
+from vsperf.records.result import Compliance, Figure, Limit, SearchResult, Standard
+from vsperf.records.trial import RateStep, Trial
 from vsperf.search.base import Loads
-from vsperf.spec.abilities import Ability
-from vsperf.spec.case import CaseSpec
-from vsperf.unit import Unit
-from vsperf.units import Duration, Ratio
 
 NAME = "recovery_time"
 LESS = "overload_share"

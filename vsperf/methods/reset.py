@@ -10,7 +10,10 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from vsperf.human import human_fps, human_ns
+from vsperf.config.abilities import Ability
+from vsperf.config.case import CaseSpec
+from vsperf.config.method import RESTARTED, Contradiction
+from vsperf.config.topology import Topology
 from vsperf.methods.base import (
     SHARE_BEFORE,
     Bench,
@@ -23,14 +26,11 @@ from vsperf.methods.happening import EventName, without_machines, word_of
 from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import mean_of
-from vsperf.record.result import Compliance, Figure, Limit, SearchResult, Standard, load_at
-from vsperf.record.trial import Trial, to_machines
-from vsperf.spec.abilities import Ability
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.method import RESTARTED, Contradiction
-from vsperf.spec.topology import Topology
-from vsperf.unit import Unit
-from vsperf.units import NANOSECONDS, Duration, Ratio
+from vsperf.quantities.human import human_fps, human_ns
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import NANOSECONDS, Duration, Ratio
+from vsperf.records.result import Compliance, Figure, Limit, SearchResult, Standard, load_at
+from vsperf.records.trial import Trial, to_machines
 
 UNITS: Mapping[str, Unit] = {
     "time": Unit.NANOSECONDS,

@@ -8,14 +8,14 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from vsperf.config.method import Goal, GoalName
 from vsperf.methods.compliance import Findings, too_short
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.throughput import Throughput
+from vsperf.quantities.units import Ratio
 from vsperf.search.base import Loads
 from vsperf.search.classify import DurationRule
 from vsperf.search.rfc2544 import Bisection
-from vsperf.spec.method import Goal, GoalName
-from vsperf.units import Ratio
 
 
 class Rfc2544Search(Throughput):

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from vsperf.record.trial import Second
-from vsperf.units import NANOSECONDS
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.trial import Second
 
 PARTS = 12
 """The time is told in so many equal parts."""

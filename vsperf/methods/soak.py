@@ -7,7 +7,8 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from vsperf.human import human_count, human_fps, human_ns
+from vsperf.config.abilities import Ability
+from vsperf.config.case import CaseSpec
 from vsperf.methods.base import Bench, Manner, probe_on
 from vsperf.methods.prerequisite import (
     TIME_OVER,
@@ -18,8 +19,11 @@ from vsperf.methods.prerequisite import (
 )
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.seconds import Hours, Stretch
-from vsperf.record.flags import Flag, Severity, worst
-from vsperf.record.result import (
+from vsperf.quantities.human import human_count, human_fps, human_ns
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import NANOSECONDS, Ratio
+from vsperf.records.flags import Flag, Severity, worst
+from vsperf.records.result import (
     Axis,
     Compliance,
     Curve,
@@ -30,13 +34,9 @@ from vsperf.record.result import (
     load_at,
     none_lost,
 )
-from vsperf.record.trial import Purpose, Trial
+from vsperf.records.trial import Purpose, Trial
 from vsperf.search.base import BudgetExhausted
 from vsperf.search.fixed import load_result
-from vsperf.spec.abilities import Ability
-from vsperf.spec.case import CaseSpec
-from vsperf.unit import Unit
-from vsperf.units import NANOSECONDS, Ratio
 
 SHORTEST_NS = 10 * NANOSECONDS
 DAY_NS = 24 * 3600 * NANOSECONDS

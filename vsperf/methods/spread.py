@@ -5,8 +5,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from vsperf.record.result import Figure, Limit, Spread
-from vsperf.unit import Unit
+from vsperf.quantities.unit import Unit
+from vsperf.records.result import Figure, Limit, Spread
 
 
 def spread_of(values: Sequence[float]) -> Spread:

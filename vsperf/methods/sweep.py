@@ -12,14 +12,14 @@ from typing import Self
 
 from pydantic import model_validator
 
+from vsperf.config.abilities import Ability
 from vsperf.methods.base import Bench, probe_on
 from vsperf.methods.compliance import Findings
 from vsperf.methods.range import TrialDuration, WithinRange
-from vsperf.record.result import Figure, Limit, LoadResult, SearchResult
+from vsperf.quantities.units import Rate, Ratio
+from vsperf.records.result import Figure, Limit, LoadResult, SearchResult
 from vsperf.search.base import BudgetExhausted, Loads
 from vsperf.search.fixed import load_result
-from vsperf.spec.abilities import Ability
-from vsperf.units import Rate, Ratio
 
 LEAST_STEP = Fraction(1, 1000)
 

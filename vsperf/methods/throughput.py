@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from vsperf.config.case import CaseSpec
 from vsperf.methods.base import Bench, probe_on
 from vsperf.methods.compliance import (
     Findings,
@@ -16,12 +17,11 @@ from vsperf.methods.compliance import (
     verifies_no_loss,
 )
 from vsperf.methods.range import WithinRange
-from vsperf.record.result import COUNTED, Compliance, SearchResult, Standard
-from vsperf.record.trial import Trial
+from vsperf.records.result import COUNTED, Compliance, SearchResult, Standard
+from vsperf.records.trial import Trial
 from vsperf.search import base
 from vsperf.search.confirm import Confirmed
 from vsperf.search.verdict import Question
-from vsperf.spec.case import CaseSpec
 
 
 class GoalSearch(base.Search, Protocol):

@@ -9,15 +9,15 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from vsperf.config.case import CaseSpec
+from vsperf.config.method import Goal, GoalName
 from vsperf.methods.base import refused
 from vsperf.methods.compliance import Findings, too_short
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.throughput import Throughput
+from vsperf.quantities.units import Rate
 from vsperf.search.base import Loads
 from vsperf.search.tst009 import VerificationRule, VerifiedBinarySearch
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.method import Goal, GoalName
-from vsperf.units import Rate
 
 
 class Tst009Search(Throughput):

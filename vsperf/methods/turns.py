@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from vsperf.record.result import SearchResult
-from vsperf.record.turns import Named, Role, Round
+from vsperf.records.result import SearchResult
+from vsperf.records.turns import Named, Role, Round
 from vsperf.search.base import Budget, Loads
 
 

@@ -8,19 +8,19 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from vsperf.human import human_count, human_fps
+from vsperf.config.abilities import Ability
+from vsperf.config.case import CaseSpec
 from vsperf.methods.base import Bench, Manner, burst_ns, one_rhythm, probe_on, refused, repeated
 from vsperf.methods.prerequisite import TIME_OVER, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import spread_of
-from vsperf.record.histogram import merge, percentiles_ns
-from vsperf.record.result import Compliance, Figure, SearchResult, load_at, none_lost
-from vsperf.record.trial import Purpose, RateStep, Trial
+from vsperf.quantities.human import human_count, human_fps
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import NANOSECONDS, Duration, Ratio
+from vsperf.records.histogram import merge, percentiles_ns
+from vsperf.records.result import Compliance, Figure, SearchResult, load_at, none_lost
+from vsperf.records.trial import Purpose, RateStep, Trial
 from vsperf.search.base import Loads
-from vsperf.spec.abilities import Ability
-from vsperf.spec.case import CaseSpec
-from vsperf.unit import Unit
-from vsperf.units import NANOSECONDS, Duration, Ratio
 
 WOKEN, AWAKE, LOST = "wake_up_latency", "awake_latency", "lost"
 SHORTEST_NS = 1_000_000

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from vsperf.drivers.generators.tgen.client import TgenError
+from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.otg.document import Node, RefusedError
-from vsperf.trafficgens.tgen.client import TgenError
-from vsperf.trafficgens.tgen.process import Tgen
 
 MOST_FRAMES = 1 << 16
 MOST_BYTES = 16 << 20

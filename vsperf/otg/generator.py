@@ -19,14 +19,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from vsperf.drivers.generators.tgen.client import TgenError
+from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.otg.captures import Captures
 from vsperf.otg.config import Config, Place, merged, read_config
 from vsperf.otg.counters import FlowCounts, PortCounts, final, on_the_way, port_counts
 from vsperf.otg.document import Document, RefusedError
 from vsperf.otg.flows import Flow, write_frames
 from vsperf.otg.shortfall import fell_short
-from vsperf.trafficgens.tgen.client import TgenError
-from vsperf.trafficgens.tgen.process import Tgen
 from vsperf.waits import sleep
 
 IDLE = "idle"

@@ -7,8 +7,8 @@ import hmac
 import os
 from pathlib import Path
 
-from vsperf import trusted
 from vsperf.errors import NotReadyError
+from vsperf.trust import trusted
 
 LEAST_LETTERS = 8
 OTHERS = 0o077

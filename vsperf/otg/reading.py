@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from vsperf import plain_json
 from vsperf.otg.document import RefusedError
+from vsperf.trust import plain_json
 
 SLOW_S = 30.0
 """Patience with a client that does not finish its sentence, or begins none."""

@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from vsperf.drivers.generators.dpdk_ports import KINDS, Port, device_port
+from vsperf.drivers.generators.tgen.command import Options, port_of
+from vsperf.drivers.generators.tgen.process import running
 from vsperf.errors import UsageError
 from vsperf.otg.config import Place
 from vsperf.otg.generator import Generator, say_nothing
 from vsperf.otg.server import OtgServer, listening
-from vsperf.programs import whole
-from vsperf.record.run import Endpoint
-from vsperf.trafficgens.dpdk_ports import KINDS, Port, device_port
-from vsperf.trafficgens.tgen.command import Options, port_of
-from vsperf.trafficgens.tgen.process import running
+from vsperf.records.run import Endpoint
+from vsperf.trust.programs import whole
 
 MEGABIT = 1_000_000
 ETHERNET, FCS, TAG = 14, 4, 4

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from vsperf.record.result import Limit, SearchResult
-from vsperf.record.trial import Trial
+from vsperf.records.result import Limit, SearchResult
+from vsperf.records.trial import Trial
 
 Measure = Callable[[int, int], Trial]
 """(load per direction [fps], duration [ns]) → a valid trial."""

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
-from vsperf.record.clean import counted_ns
-from vsperf.record.flags import Flag
-from vsperf.record.trial import Trial
+from vsperf.records.clean import counted_ns
+from vsperf.records.flags import Flag
+from vsperf.records.trial import Trial
 
 ROUNDING = Fraction(1, 10**9)
 """Far above what floating-point sums of a search can be off by, far below any share of interest."""

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vsperf.errors import InvalidTrialError
-from vsperf.human import human_ns
-from vsperf.record.clean import LEAST, CleanTrial, clean_share, in_clean_time, kept_silent
-from vsperf.record.result import CleanResult
-from vsperf.record.trial import Trial
+from vsperf.quantities.human import human_ns
+from vsperf.records.clean import LEAST, CleanTrial, clean_share, in_clean_time, kept_silent
+from vsperf.records.result import CleanResult
+from vsperf.records.trial import Trial
 from vsperf.search.base import BudgetExhausted
 from vsperf.search.settle import Judged, Seen, Settling
 from vsperf.search.verdict import Question, answer

@@ -21,16 +21,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vsperf.errors import InvalidTrialError
-from vsperf.record.flags import Flag
-from vsperf.record.regime import boundary_of
-from vsperf.record.result import (
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.flags import Flag
+from vsperf.records.regime import boundary_of
+from vsperf.records.result import (
     CleanResult,
     GoalResult,
     Limit,
     PartialResult,
     SearchResult,
 )
-from vsperf.record.trial import Trial
+from vsperf.records.trial import Trial
 from vsperf.search.base import Budget, BudgetExhausted, Probe, Search
 from vsperf.search.classify import Bound, Bounds, DurationRule, Rule, failed
 from vsperf.search.clean import TIME_OVER, Cleaned, clean_answer, not_to_be_had, settled
@@ -38,7 +39,6 @@ from vsperf.search.regimes import Regimes, told_by_regime
 from vsperf.search.settle import Judged, Seen, Settling, at_a_bound, least_trials
 from vsperf.search.verdict import Question, answer, finished
 from vsperf.search.verify import verify_upper
-from vsperf.units import NANOSECONDS
 
 REST_NS = NANOSECONDS
 """For so long a switch is offered next to nothing before its upper bound is tried again."""

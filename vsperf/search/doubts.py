@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from vsperf.record.flags import Flag
-from vsperf.record.trial import Trial
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.flags import Flag
+from vsperf.records.trial import Trial
 from vsperf.search.classify import Bounds, Rule, by_load, failed
-from vsperf.units import NANOSECONDS
 
 FEW_FRAMES = 16
 """Loss of up to so many frames may be something that eats single frames."""

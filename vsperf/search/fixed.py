@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from vsperf.human import human_ns
-from vsperf.record.flags import Flag
-from vsperf.record.result import Limit, LoadResult, SearchResult, none_lost
-from vsperf.record.trial import Trial
+from vsperf.quantities.human import human_ns
+from vsperf.records.flags import Flag
+from vsperf.records.result import Limit, LoadResult, SearchResult, none_lost
+from vsperf.records.trial import Trial
 from vsperf.search.base import BudgetExhausted, Loads, Probe
 from vsperf.search.classify import failed, failed_in_switch
 from vsperf.search.stalls import told_by_stalls

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from vsperf.record.result import SearchResult
-from vsperf.record.trial import Trial
+from vsperf.records.result import SearchResult
+from vsperf.records.trial import Trial
 from vsperf.search.base import BudgetExhausted, Loads, Probe
 from vsperf.search.classify import Bound, DurationRule
 from vsperf.search.verdict import Question, answer

@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import Any
 
 from vsperf.errors import ComponentError
-from vsperf.record.flags import Flag
-from vsperf.record.trial import Trial
+from vsperf.records.flags import Flag
+from vsperf.records.trial import Trial
 from vsperf.search.base import Loads, Probe
 from vsperf.search.mlr import MlrGoal
 from vsperf.search.mlr_quickly import without_sources

@@ -15,18 +15,18 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from vsperf.human import human_fps
-from vsperf.record.clean import LEAST, clean_share
-from vsperf.record.flags import Flag
-from vsperf.record.regime import Boundary, Regime, boundary_of, regime_of, shares_of
-from vsperf.record.result import GoalResult, Limit, RegimeResult
-from vsperf.record.trial import Trial
+from vsperf.quantities.human import human_fps
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.clean import LEAST, clean_share
+from vsperf.records.flags import Flag
+from vsperf.records.regime import Boundary, Regime, boundary_of, regime_of, shares_of
+from vsperf.records.result import GoalResult, Limit, RegimeResult
+from vsperf.records.trial import Trial
 from vsperf.search.base import BudgetExhausted, Probe
 from vsperf.search.clean import PARTIAL, Cleaned, not_to_be_had
 from vsperf.search.settle import Judged, Seen, Settling, by_one_trial, least_trials
 from vsperf.search.verdict import Question, answer
 from vsperf.search.words import percent
-from vsperf.units import NANOSECONDS
 
 HELD = Fraction(1, 4)
 """Of its time a search may hold trials back."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from vsperf.record.result import SearchResult
+from vsperf.records.result import SearchResult
 from vsperf.search.base import BudgetExhausted, Loads, Probe
 from vsperf.search.classify import Bounds, DurationRule, bounds_of
 from vsperf.search.verdict import Question, answer

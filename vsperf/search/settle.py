@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from vsperf.record.trial import Trial
+from vsperf.records.trial import Trial
 from vsperf.search.base import Probe
 from vsperf.search.classify import Bound, Bounds, DurationRule, Rule, bounds_among, failed
 from vsperf.search.verdict import Question, finished

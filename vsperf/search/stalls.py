@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from vsperf.human import human_fps
-from vsperf.record.clean import LEAST, CleanTrial, clean_share, in_clean_time, kept_silent
-from vsperf.record.result import Limit
-from vsperf.record.trial import Trial
+from vsperf.quantities.human import human_fps
+from vsperf.records.clean import LEAST, CleanTrial, clean_share, in_clean_time, kept_silent
+from vsperf.records.result import Limit
+from vsperf.records.trial import Trial
 from vsperf.search.classify import failed_in_switch
 from vsperf.search.words import percent
 

@@ -20,9 +20,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from vsperf.record.clean import counted_ns
-from vsperf.record.result import SearchResult
-from vsperf.record.trial import Trial
+from vsperf.records.clean import counted_ns
+from vsperf.records.result import SearchResult
+from vsperf.records.trial import Trial
 from vsperf.search.base import BudgetExhausted, Loads, Probe
 from vsperf.search.classify import Bound, Failed, failed, failed_in_switch
 from vsperf.search.verdict import Question, answer

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from vsperf.human import human_fps, human_ns
-from vsperf.record.flags import Flag
-from vsperf.record.result import GoalResult, Limit
-from vsperf.record.trial import Trial
+from vsperf.quantities.human import human_fps, human_ns
+from vsperf.records.flags import Flag
+from vsperf.records.result import GoalResult, Limit
+from vsperf.records.trial import Trial
 from vsperf.search.base import Loads
 from vsperf.search.classify import (
     Bound,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from vsperf.record.trial import Headers
-from vsperf.spec.flows import (
+from vsperf.config.flows import (
     DESTINATION_PORT,
     SOURCE_PORT,
     TTL,
@@ -11,8 +10,9 @@ from vsperf.spec.flows import (
     link_ip,
     link_mac,
 )
-from vsperf.spec.modify import Modify
-from vsperf.spec.traffic import TrafficProfile
+from vsperf.config.modify import Modify
+from vsperf.config.traffic import TrafficProfile
+from vsperf.records.trial import Headers
 
 
 def arriving(traffic: TrafficProfile, modify: Modify, source: int, destination: int) -> Headers:

@@ -15,11 +15,11 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from vsperf.record.trial import intended_frames
+from vsperf.config.base import Spec
+from vsperf.quantities.units import NANOSECONDS, Ratio
+from vsperf.records.trial import intended_frames
 from vsperf.simulation.chance import Chance
 from vsperf.simulation.truth import Truth, overload
-from vsperf.spec.base import Spec
-from vsperf.units import NANOSECONDS, Ratio
 
 WIDEST_SPREAD = Ratio.parse("10%")
 

@@ -12,9 +12,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from vsperf.quantities.units import NANOSECONDS, Duration
 from vsperf.simulation.base import Behaviour, Conditions, Forwarded
 from vsperf.simulation.truth import Truth, overload
-from vsperf.units import NANOSECONDS, Duration
 
 
 class Buffered(Behaviour):

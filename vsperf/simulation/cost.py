@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from vsperf.spec.base import Spec
-from vsperf.units import FCS_BYTES, FrameSize
+from vsperf.config.base import Spec
+from vsperf.quantities.units import FCS_BYTES, FrameSize
 
 
 class CycleCost(Spec):

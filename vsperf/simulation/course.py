@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from vsperf.record.trial import DirectionSample, Event, LatencySample, RateStep, Sample, StepCounts
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.trial import DirectionSample, Event, LatencySample, RateStep, Sample, StepCounts
 from vsperf.simulation.base import Conditions, Forwarded
 from vsperf.simulation.chance import Chance
-from vsperf.units import NANOSECONDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from fractions import Fraction
 
 from pydantic import Field
 
-from vsperf.record.trial import intended_frames
+from vsperf.config.base import Spec
+from vsperf.quantities.units import NANOSECONDS, FrameSize, LinkSpeed, Rate
+from vsperf.records.trial import intended_frames
 from vsperf.simulation.base import share_of
 from vsperf.simulation.restless import Restless
-from vsperf.spec.base import Spec
-from vsperf.units import NANOSECONDS, FrameSize, LinkSpeed, Rate
 
 OVERSENT_SHARE = Fraction(1, 100)
 STRETCHED_SHARE = Fraction(1, 10)

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Literal
 
+from vsperf.quantities.units import Ratio
 from vsperf.simulation.base import Behaviour, Conditions, Forwarded, PositiveShare, Spread
 from vsperf.simulation.chance import WOBBLE_LIMIT, Chance
 from vsperf.simulation.truth import NO_LIMIT, Crossing, Truth
-from vsperf.units import Ratio
 
 
 class SoftKnee(Behaviour):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.simulation.base import Conditions, Forwarded
 from vsperf.simulation.chance import Chance
-from vsperf.units import NANOSECONDS
 
 FLOOR_NS = 4_000
 """Ports, buses and one pass through an idle switch."""

@@ -9,12 +9,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from vsperf.quantities.units import Duration, Ratio
 from vsperf.simulation.base import Behaviour, Conditions, Forwarded, PositiveShare, Spread, share_of
 from vsperf.simulation.buffer import Buffered
 from vsperf.simulation.chance import WOBBLE_LIMIT
 from vsperf.simulation.knee import SoftKnee
 from vsperf.simulation.truth import NO_LIMIT, NOTHING_PASSES, Crossing, Truth, overload
-from vsperf.units import Duration, Ratio
 
 
 class Ideal(Behaviour):

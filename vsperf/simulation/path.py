@@ -13,9 +13,12 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from vsperf.config.modify import Modify
+from vsperf.config.traffic import TrafficProfile
 from vsperf.errors import ComponentError
-from vsperf.record.histogram import encode
-from vsperf.record.trial import Direction, Event, RateStep, Sample, TrialCounts
+from vsperf.quantities.units import NANOSECONDS, LinkSpeed
+from vsperf.records.histogram import encode
+from vsperf.records.trial import Direction, Event, RateStep, Sample, TrialCounts
 from vsperf.simulation.arriving import arriving
 from vsperf.simulation.base import Conditions
 from vsperf.simulation.course import Course, samples
@@ -23,9 +26,6 @@ from vsperf.simulation.generator import Fault, GeneratorSettings
 from vsperf.simulation.latency import latencies_ns
 from vsperf.simulation.restless import Machine
 from vsperf.simulation.switch import SwitchModel
-from vsperf.spec.modify import Modify
-from vsperf.spec.traffic import TrafficProfile
-from vsperf.units import NANOSECONDS, LinkSpeed
 from vsperf.waits import sleep
 
 

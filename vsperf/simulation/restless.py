@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from vsperf.config.base import Spec
+from vsperf.quantities.units import NANOSECONDS, Duration, Ratio
 from vsperf.simulation.chance import Chance
-from vsperf.spec.base import Spec
-from vsperf.units import NANOSECONDS, Duration, Ratio
 
 MINUTE_NS = 60 * NANOSECONDS
 MOMENT_NS = 10_000_000

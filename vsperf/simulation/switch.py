@@ -7,16 +7,16 @@ from fractions import Fraction
 
 from pydantic import Field, ValidationError
 
+from vsperf.config.base import Spec
+from vsperf.config.modify import Modify
+from vsperf.config.traffic import Directions
 from vsperf.errors import UsageError
+from vsperf.quantities.units import Duration, FrameSize, LinkSpeed, Rate, Ratio
 from vsperf.simulation.base import Behaviour
 from vsperf.simulation.cost import CycleCost
 from vsperf.simulation.knee import SoftKnee
 from vsperf.simulation.models import AnyBehaviour
 from vsperf.simulation.truth import Truth
-from vsperf.spec.base import Spec
-from vsperf.spec.modify import Modify
-from vsperf.spec.traffic import Directions
-from vsperf.units import Duration, FrameSize, LinkSpeed, Rate, Ratio
 
 ENDPOINT_KIND = "sim"
 

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from vsperf.record.turns import Turn
+from vsperf.config.traffic import TrafficProfile
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.turns import Turn
 from vsperf.simulation.chance import Chance
 from vsperf.simulation.restless import Machine
 from vsperf.simulation.switch import SwitchModel
-from vsperf.spec.traffic import TrafficProfile
-from vsperf.units import NANOSECONDS
 
 COLD = 0.5
 """Share of its rate that a switch has until its caches are its own again."""

@@ -21,12 +21,12 @@ from vsperf_wires.machine import RelayMachines, RelayMachineSpec
 from vsperf_wires.switch import RelaySpec, RelaySwitch
 from vswitch_contract import ForwardingContract, real_case
 
-from vsperf.collectors.base import Collector
-from vsperf.loadgens.base import LoadGenerator
-from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.base import TrafficGenerator
-from vsperf.vnfs.base import Vnf
-from vsperf.vswitches.base import VSwitch
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.collectors.base import Collector
+from vsperf.drivers.generators.base import TrafficGenerator
+from vsperf.drivers.loads.base import LoadGenerator
+from vsperf.drivers.vnfs.base import Vnf
+from vsperf.drivers.vswitches.base import VSwitch
 
 PATIENT = NumberedSpec.model_validate({"kind": "numbered", "grace": "1s"})
 

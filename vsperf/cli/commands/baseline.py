@@ -12,10 +12,10 @@ from vsperf.cli.output import say
 from vsperf.cli.stored import complete_run, json_option, results_option
 from vsperf.cli.tables import console
 from vsperf.errors import ExitCode
-from vsperf.results.grid import Grid
-from vsperf.store.baselines import baselines, remove_baseline, set_baseline
-from vsperf.store.folders import resolve
-from vsperf.store.view import open_run
+from vsperf.output.grid import Grid
+from vsperf.records.files.baselines import baselines, remove_baseline, set_baseline
+from vsperf.records.files.folders import resolve
+from vsperf.records.files.view import open_run
 
 
 @click.group(

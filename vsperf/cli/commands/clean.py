@@ -17,8 +17,8 @@ from vsperf.host.dead import dead_deployments
 from vsperf.host.hugepages import remainders
 from vsperf.host.lock import remove_stale, stale_locks
 from vsperf.host.places import trusted_folders
-from vsperf.store.leftovers import leftovers
-from vsperf.trusted import DistrustedError
+from vsperf.records.files.leftovers import leftovers
+from vsperf.trust.trusted import DistrustedError
 
 
 @dataclass(frozen=True, slots=True)

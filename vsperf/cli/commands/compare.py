@@ -8,15 +8,17 @@ from pathlib import Path
 
 import click
 
+from vsperf.analysis.comparison import Comparison, compare
+from vsperf.analysis.sides import Side, apart, baseline_side, side
 from vsperf.cli.grids import grid_table
 from vsperf.cli.output import say
 from vsperf.cli.quantities import QuantityType
 from vsperf.cli.stored import complete_run, results_option
 from vsperf.cli.tables import console, simulated_banner
+from vsperf.config.document import COMPARABLE
 from vsperf.errors import ExitCode, RecordingError, UsageError
-from vsperf.named_files import written
-from vsperf.results.compare_page import html_page, markdown
-from vsperf.results.compare_text import (
+from vsperf.output.compare_page import html_page, markdown
+from vsperf.output.compare_text import (
     MOST_SIDES,
     change_grids,
     comparison_data,
@@ -26,11 +28,9 @@ from vsperf.results.compare_text import (
     sides_grid,
     summary,
 )
-from vsperf.results.comparison import Comparison, compare
-from vsperf.results.generators_text import generators_grid
-from vsperf.results.sides import Side, apart, baseline_side, side
-from vsperf.spec.document import COMPARABLE
-from vsperf.units import Ratio
+from vsperf.output.generators_text import generators_grid
+from vsperf.quantities.units import Ratio
+from vsperf.trust.named_files import written
 
 LIMIT = 50
 """Rows of a table when nobody asks for more."""

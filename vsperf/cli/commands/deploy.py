@@ -18,12 +18,12 @@ from vsperf.cli.selection import complete_testcase, load, overrides_cases
 from vsperf.cli.standing_view import cpus_text, lanes_text, parts_of, plugs_of, wires_of
 from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import console
+from vsperf.config.case import Case
+from vsperf.config.loader import Request
 from vsperf.engine.standing import Standing, plan_standing, standing
 from vsperf.errors import ExitCode
 from vsperf.host.cpus import read_topology
 from vsperf.plugins import Plugins
-from vsperf.spec.case import Case
-from vsperf.spec.loader import Request
 from vsperf.stop import forget_stop
 
 

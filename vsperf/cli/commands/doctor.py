@@ -13,6 +13,8 @@ import click
 
 from vsperf.cli.selection import library, load, overrides_cases
 from vsperf.cli.stored import json_option, results_option
+from vsperf.config.base import DriverSpec
+from vsperf.config.loader import Request
 from vsperf.errors import ExitCode
 from vsperf.host.doctor.examine import checks, examine
 from vsperf.host.doctor.finding import (
@@ -26,9 +28,7 @@ from vsperf.host.doctor.finding import (
     warning,
 )
 from vsperf.plugins import Plugins
-from vsperf.printable import printable
-from vsperf.spec.base import DriverSpec
-from vsperf.spec.loader import Request
+from vsperf.trust.printable import printable
 
 ANY_TESTCASE = "pvp_tput"
 """By it the options are read: it has a switch and a machine."""

@@ -8,9 +8,9 @@ import json
 import click
 
 from vsperf.errors import ExitCode, UsageError
-from vsperf.record.flags import Flag
-from vsperf.record.meaning import LEVELS, LIMITS, OUTCOMES, SEVERITIES, STANDARDS
-from vsperf.record.words import ALSO, SUBJECTS
+from vsperf.records.flags import Flag
+from vsperf.records.meaning import LEVELS, LIMITS, OUTCOMES, SEVERITIES, STANDARDS
+from vsperf.records.words import ALSO, SUBJECTS
 
 
 def topics() -> dict[str, dict[str, str]]:

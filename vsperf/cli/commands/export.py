@@ -14,11 +14,11 @@ from vsperf.cli.output import say
 from vsperf.cli.stored import complete_run, results_option, say_of
 from vsperf.cli.tables import console
 from vsperf.errors import ExitCode, UsageError
-from vsperf.export.base import Watch
-from vsperf.export.catalog import LIKE, format_names, load_format, shown
-from vsperf.export.files import opened, targets
-from vsperf.store.chosen import find_runs
-from vsperf.store.view import CaseView, RunView, open_run
+from vsperf.output.export.base import Watch
+from vsperf.output.export.catalog import LIKE, format_names, load_format, shown
+from vsperf.output.export.files import opened, targets
+from vsperf.records.files.chosen import find_runs
+from vsperf.records.files.view import CaseView, RunView, open_run
 
 
 def complete_format(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

@@ -15,8 +15,8 @@ from vsperf.cli.problems import print_problems
 from vsperf.cli.selection import hidden_text, library
 from vsperf.cli.stored import json_option
 from vsperf.cli.tables import WIDE, console
+from vsperf.config.lookup import Entry, Library
 from vsperf.errors import ExitCode
-from vsperf.spec.lookup import Entry, Library
 
 KINDS = ("testcases", "testbeds", "presets", "topologies")
 

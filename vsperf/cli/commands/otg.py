@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from vsperf.cli.tgen_options import process_options
+from vsperf.drivers.generators.tgen.command import Options
 from vsperf.errors import ExitCode, UsageError
 from vsperf.stop import forget_stop
-from vsperf.trafficgens.tgen.command import Options
 
 LOCAL = "127.0.0.1:8443"
 

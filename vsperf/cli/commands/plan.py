@@ -15,18 +15,18 @@ from vsperf.cli.drawing import draw
 from vsperf.cli.selection import hidden_by, hidden_text, load, selects_cases
 from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import console, simulated_banner
+from vsperf.config.loader import Request
 from vsperf.engine.baselines import with_baselines
 from vsperf.engine.expectation import may_hold
 from vsperf.engine.run import Planned, plan_cases
 from vsperf.errors import ExitCode
-from vsperf.human import human_expected, human_fps
 from vsperf.methods.base import loads_of
 from vsperf.methods.estimate import Estimate, together
 from vsperf.plugins import Plugins
-from vsperf.record.run import shown
+from vsperf.quantities.human import human_expected, human_fps
+from vsperf.records.run import shown
 from vsperf.search.regimes import HELD
 from vsperf.search.words import percent
-from vsperf.spec.loader import Request
 
 
 @click.command(

@@ -18,8 +18,8 @@ from click.shell_completion import CompletionItem
 from vsperf.cli.output import say
 from vsperf.cli.stored import complete_run, json_option, results_option
 from vsperf.errors import ExitCode, UsageError
-from vsperf.store.chosen import find_runs
-from vsperf.store.view import CaseView, views
+from vsperf.records.files.chosen import find_runs
+from vsperf.records.files.view import CaseView, views
 
 MANY = 20
 """Files that are written without a word of what that takes."""
@@ -29,7 +29,7 @@ def complete_plot(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Complete names of plots, with what they show."""
-    from vsperf.figures.plot import all_plots
+    from vsperf.output.figures.plot import all_plots
 
     return [
         CompletionItem(plot.name, help=plot.title)
@@ -40,7 +40,7 @@ def complete_plot(
 
 def complete_table(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Complete names of published tables."""
-    from vsperf.figures.published import names
+    from vsperf.output.figures.published import names
 
     return [name for name in names() if name.startswith(incomplete)]
 
@@ -101,9 +101,9 @@ def command(
     label. A plot of single cases makes a file for each, called by the case. Simulated numbers are
     hatched and say SIMULATED.
     """
-    from vsperf.figures.plot import Options, drawings, named
-    from vsperf.figures.published import known
-    from vsperf.figures.render import format_of
+    from vsperf.output.figures.plot import Options, drawings, named
+    from vsperf.output.figures.published import known
+    from vsperf.output.figures.render import format_of
 
     if listing:
         _print_list(as_json=as_json)
@@ -149,7 +149,7 @@ def _cases(folders: Sequence[Path], glob: str | None) -> Iterator[CaseView]:
 
 def _write(found: Sequence[Any], target: Path) -> None:
     """Write each drawing to a file; several are called by their titles."""
-    from vsperf.figures.render import save
+    from vsperf.output.figures.render import save
 
     paths = [target] if len(found) == 1 else _several(found, target)
     if len(paths) > MANY:
@@ -175,8 +175,8 @@ def _several(found: Sequence[Any], target: Path) -> list[Path]:
 
 
 def _print_list(*, as_json: bool) -> None:
-    from vsperf.figures.plot import all_plots
-    from vsperf.figures.published import names
+    from vsperf.output.figures.plot import all_plots
+    from vsperf.output.figures.published import names
 
     plots = all_plots()
     if as_json:
@@ -194,8 +194,8 @@ def _print_list(*, as_json: bool) -> None:
 
 def _print_data(name: str, found: Sequence[Any], *, as_json: bool) -> None:
     """Print every point, with units and what it belongs to; what is not known is empty."""
-    from vsperf.export.csv_tables import field
-    from vsperf.figures.plot import COLUMNS, rows
+    from vsperf.output.export.csv_tables import field
+    from vsperf.output.figures.plot import COLUMNS, rows
 
     every = (row for drawing in found for row in rows(name, drawing))
     if as_json:

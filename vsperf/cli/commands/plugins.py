@@ -7,7 +7,7 @@ import json
 import click
 
 from vsperf.plugins import GROUPS, OF_READERS, Plugins
-from vsperf.printable import printable
+from vsperf.trust.printable import printable
 
 
 @click.command(epilog="Examples:\n\n\b\n  vsperf plugins\n  vsperf plugins --json\n")

@@ -12,12 +12,12 @@ import click
 from vsperf.cli.reporting import noise_costs, tell, telling
 from vsperf.cli.stored import complete_run, results_option, say_of
 from vsperf.errors import ExitCode, UsageError
-from vsperf.report.form import Form, form_of
-from vsperf.store.chosen import find_runs
-from vsperf.store.reader import header_of
+from vsperf.output.report.form import Form, form_of
+from vsperf.records.files.chosen import find_runs
+from vsperf.records.files.reader import header_of
 
 if TYPE_CHECKING:
-    from vsperf.report.interactive import Library
+    from vsperf.output.report.interactive import Library
 
 STANDARD_OUTPUT = "-"
 
@@ -69,7 +69,7 @@ def command(
         say_of(*headers)
         return ExitCode.OK
     written = target or Path(f"report.{chosen.value}")
-    from vsperf.report.target import write_report
+    from vsperf.output.report.target import write_report
 
     found = write_report(folders, written, chosen, telling(), library, noise_costs(folders))
     tell(written, found)
@@ -85,13 +85,13 @@ def _library(form: Form) -> Library:
             why="only a page of HTML has scripts",
             fix="leave out --interactive, or take --format html",
         )
-    from vsperf.report.interactive import library
+    from vsperf.output.report.interactive import library
 
     return library()
 
 
 def _print(folders: Sequence[Path], form: Form, library: Library | None) -> None:
-    from vsperf.report.write import write_html, write_markdown
+    from vsperf.output.report.write import write_html, write_markdown
 
     if form is Form.PDF:
         raise UsageError("a PDF is not printed to stdout", fix="name a file: -o report.pdf")

@@ -10,17 +10,17 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from vsperf.analysis.answers import headlines
 from vsperf.cli.notes import OUTCOME_STYLES
 from vsperf.cli.output import say
 from vsperf.cli.selection import complete_testcase
 from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import Column, console, fitted
 from vsperf.errors import ExitCode
-from vsperf.record.meaning import how_far
-from vsperf.record.run import Outcome, labels_text, parse_labels
-from vsperf.stats.answers import headlines
-from vsperf.store.index import CaseEntry, Filter, Index, RunEntry
-from vsperf.store.reader import RunState
+from vsperf.records.files.index import CaseEntry, Filter, Index, RunEntry
+from vsperf.records.files.reader import RunState
+from vsperf.records.meaning import how_far
+from vsperf.records.run import Outcome, labels_text, parse_labels
 
 LIMIT = 50
 """Rows of a table when nobody asks for more."""

@@ -20,6 +20,7 @@ from vsperf.cli.reporting import BESIDE_THE_RECORDS, wanted_form, write_after
 from vsperf.cli.selection import load, refuse_foreign, selects_cases
 from vsperf.cli.stored import complete_run, json_option, results_option
 from vsperf.cli.tables import console
+from vsperf.config.loader import Loaded, Request
 from vsperf.engine.baselines import with_baselines
 from vsperf.engine.quiet import Patience, require_quiet
 from vsperf.engine.run import Manner, plan_cases
@@ -27,14 +28,13 @@ from vsperf.engine.session import Session, begin, take_up
 from vsperf.engine.slower import not_slower
 from vsperf.errors import ExitCode, UsageError, VsperfError
 from vsperf.events import Event
-from vsperf.human import human_seconds
 from vsperf.plugins import Plugins
-from vsperf.record.run import parse_labels
-from vsperf.spec.loader import Loaded, Request
+from vsperf.quantities.human import human_seconds
+from vsperf.quantities.units import Duration, Ratio
+from vsperf.records.files.folders import RECORDS, note, resolve
+from vsperf.records.files.view import open_run
+from vsperf.records.run import parse_labels
 from vsperf.stop import forget_stop, raise_if_stopped
-from vsperf.store.folders import RECORDS, note, resolve
-from vsperf.store.view import open_run
-from vsperf.units import Duration, Ratio
 
 BEGUN = "vsperf.run.begun"
 

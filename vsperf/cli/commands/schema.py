@@ -23,12 +23,12 @@ def command(kind: str) -> int:
     this installation; `record` describes the lines of a run's records.jsonl.
     """
     if kind == "record":
-        from vsperf.record.schema import record_schema
+        from vsperf.records.schema import record_schema
 
         schema = record_schema()
     else:
+        from vsperf.config.document import document_schema
         from vsperf.plugins import Plugins
-        from vsperf.spec.document import document_schema
 
         schema = document_schema(Plugins.load().specs())
     click.echo(json.dumps(schema, indent=2, ensure_ascii=False))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from vsperf import trusted
 from vsperf.cli.foreign_words import shown
 from vsperf.cli.machine_shell import connected
 from vsperf.errors import UsageError
 from vsperf.host.standing import StandingDeployment, standing_deployments
+from vsperf.trust import trusted
 from vsperf.waits import lines
 
 SUFFIX = ".shell"

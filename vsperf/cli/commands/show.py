@@ -15,6 +15,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from vsperf.analysis.answers import reasons
+from vsperf.analysis.noise import noise_lines
+from vsperf.analysis.summary import LOSSY, CaseRow, LatencyRow, too_busy
 from vsperf.cli.account import account_table
 from vsperf.cli.chain_view import MEANING, chain_tables
 from vsperf.cli.collected_view import print_collected
@@ -30,20 +33,17 @@ from vsperf.cli.tables import console, print_summary, simulated_banner
 from vsperf.cli.threads_view import MEANING as THREADS_MEANING
 from vsperf.cli.threads_view import threads_table
 from vsperf.cli.why_view import show_why
+from vsperf.config.document import COMPARABLE
+from vsperf.config.loader import Request
+from vsperf.config.topology import Topology
 from vsperf.errors import ExitCode, Location, StoreError, UsageError, VsperfError
-from vsperf.human import human_count, human_fps, human_ns
 from vsperf.plugins import Plugins
-from vsperf.record.run import labels_text
-from vsperf.record.trial import Trial
-from vsperf.spec.document import COMPARABLE
-from vsperf.spec.loader import Request
-from vsperf.spec.topology import Topology
-from vsperf.stats.answers import reasons
-from vsperf.stats.noise import noise_lines
-from vsperf.stats.summary import LOSSY, CaseRow, LatencyRow, too_busy
-from vsperf.store.folders import RECORDS, resolve, run_folders
-from vsperf.store.reader import RunState, header_of
-from vsperf.store.view import CaseView, RunView, open_run
+from vsperf.quantities.human import human_count, human_fps, human_ns
+from vsperf.records.files.folders import RECORDS, resolve, run_folders
+from vsperf.records.files.reader import RunState, header_of
+from vsperf.records.files.view import CaseView, RunView, open_run
+from vsperf.records.run import labels_text
+from vsperf.records.trial import Trial
 
 WIDEST_VALUE = 60
 """So that a long list does not push the origins of all other values out of sight."""

@@ -14,10 +14,10 @@ import click
 from vsperf.cli.quantities import QuantityType
 from vsperf.cli.stored import json_option
 from vsperf.cli.tgen_options import DURATION, SIZE, port_options, process_options, stream_options
+from vsperf.drivers.generators.tgen.command import Options
 from vsperf.errors import UsageError
-from vsperf.quantity import decimal_text
-from vsperf.trafficgens.tgen.command import Options
-from vsperf.units import CpuSet, Duration, FrameSize, Rate
+from vsperf.quantities.quantity import decimal_text
+from vsperf.quantities.units import CpuSet, Duration, FrameSize, Rate
 
 NOTHING = ("net_null0",)
 """For what needs no port."""
@@ -47,7 +47,7 @@ def command() -> None:
 def ports(devices: tuple[str, ...], options: Options, as_json: bool) -> None:
     """Show what was negotiated on each port: driver, link, rings, offloads."""
     from vsperf.cli.tgen_view import print_ports
-    from vsperf.trafficgens.tgen.byhand import at_hand
+    from vsperf.drivers.generators.tgen.byhand import at_hand
 
     with at_hand(devices, options) as tgen:
         found = tgen.ports()
@@ -94,7 +94,7 @@ def trial(
     as_json: bool,
 ) -> None:
     """Make one trial; a table of each second on stderr, everything at the end on stdout."""
-    from vsperf.trafficgens.tgen import byhand
+    from vsperf.drivers.generators.tgen import byhand
 
     sending = byhand.Sending(
         _fps(rate), duration.ns, burst=burst, variation=variation, rhythm=rhythm, respond=respond
@@ -134,7 +134,7 @@ def burst(
 
     The gap is from the last frame of a burst that a port took to the first one of the next.
     """
-    from vsperf.trafficgens.tgen import byhand
+    from vsperf.drivers.generators.tgen import byhand
 
     sending = byhand.Bursts(frames, bursts, gap.ns, _fps(rate))
     _send(devices, options, ways, stream, sending, as_json)
@@ -161,7 +161,7 @@ def capture(
 
     With several ports, the number of the port comes before the suffix: seen.0.pcap, seen.1.pcap.
     """
-    from vsperf.trafficgens.tgen import byhand
+    from vsperf.drivers.generators.tgen import byhand
 
     files = {n: file.with_suffix(f".{n}{file.suffix}") for n in range(len(devices))}
     if len(devices) == 1:
@@ -186,7 +186,7 @@ def capture(
 def stalls(options: Options, duration: Duration, threshold: Duration, as_json: bool) -> None:
     """Measure how long this host keeps a busy loop from running; sends nothing."""
     from vsperf.cli.tgen_view import print_stalls
-    from vsperf.trafficgens.tgen import byhand
+    from vsperf.drivers.generators.tgen import byhand
 
     with byhand.at_hand(NOTHING, options) as tgen:
         result = byhand.stalls(tgen, duration.ns, threshold.ns)
@@ -214,7 +214,7 @@ def roundtrip(cpus: CpuSet, times: int, as_json: bool) -> None:
     host moves a CPU, and results change with it.
     """
     from vsperf.cli.tgen_view import print_roundtrips
-    from vsperf.trafficgens.tgen import byhand
+    from vsperf.drivers.generators.tgen import byhand
 
     if len(cpus.cpus) != 2:
         raise UsageError(f"--cpus {cpus} is not two CPUs", fix="name two, such as --cpus 0,1")
@@ -269,11 +269,11 @@ def calibrate(
     testpmd on a CPU of its own, which forwards without looking.
     """
     from vsperf.cli.tgen_view import print_calibrations
+    from vsperf.drivers.generators.tgen import byhand
+    from vsperf.drivers.generators.tgen import calibrate as calibrating
+    from vsperf.drivers.generators.tgen.loop import loop as leading_to_itself
     from vsperf.engine.measurer import Measurer
     from vsperf.engine.watch import Watch
-    from vsperf.trafficgens.tgen import byhand
-    from vsperf.trafficgens.tgen import calibrate as calibrating
-    from vsperf.trafficgens.tgen.loop import loop as leading_to_itself
 
     def measure(session: Any, policy: Any, limit: Any) -> Any:
         return Measurer(session, Watch(None, session), policy, limit, len(session.ways)).measure
@@ -309,7 +309,7 @@ def _send(
 ) -> None:
     """Make one trial, and show what is known of it."""
     from vsperf.cli.tgen_view import print_trial, watching
-    from vsperf.trafficgens.tgen import byhand
+    from vsperf.drivers.generators.tgen import byhand
 
     watcher = nullcontext(lambda event: None) if as_json else watching(ways)
     with byhand.at_hand(devices, options) as tgen:

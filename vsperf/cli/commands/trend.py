@@ -7,16 +7,16 @@ from pathlib import Path
 
 import click
 
+from vsperf.analysis.trend import trends
 from vsperf.cli.grids import grid_table
 from vsperf.cli.output import say
 from vsperf.cli.selection import complete_testcase
 from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import console, simulated_banner
 from vsperf.errors import ExitCode
-from vsperf.record.run import parse_labels
-from vsperf.results.trend import trends
-from vsperf.results.trend_text import changes, trend_data, trend_grid
-from vsperf.store.query import Filter
+from vsperf.output.trend_text import changes, trend_data, trend_grid
+from vsperf.records.files.query import Filter
+from vsperf.records.run import parse_labels
 
 LIMIT = 20
 """Runs of a table when nobody asks for more."""

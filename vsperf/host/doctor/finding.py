@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from vsperf.config.base import DriverSpec
 from vsperf.errors import Problem
 from vsperf.host.activity import Activity
 from vsperf.host.doctor.wants import Want
 from vsperf.host.files import Roots
 from vsperf.plugins import Plugins
-from vsperf.spec.base import DriverSpec
 
 Settings = TypeVar("Settings", bound=DriverSpec)
 

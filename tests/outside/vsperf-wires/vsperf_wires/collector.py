@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from vsperf.collectors.base import COMPONENT, Asking, RunningCollector, Seat
-from vsperf.record.run import Placement, Step
-from vsperf.record.series import Nature, Quantity, Sample
-from vsperf.spec.base import DriverSpec
-from vsperf.spec.case import CaseSpec
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.collectors.base import COMPONENT, Asking, RunningCollector, Seat
+from vsperf.records.run import Placement, Step
+from vsperf.records.series import Nature, Quantity, Sample
 
 SOURCE = Path("/proc/loadavg")
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import BinaryIO, ClassVar
 
-from vsperf.export.base import Format, Watch, all_cases, text_of
-from vsperf.printable import printable
-from vsperf.stats.answers import headlines
-from vsperf.store.view import CaseView, RunView
+from vsperf.analysis.answers import headlines
+from vsperf.output.export.base import Format, Watch, all_cases, text_of
+from vsperf.records.files.view import CaseView, RunView
+from vsperf.trust.printable import printable
 
 
 class Lines(Format):

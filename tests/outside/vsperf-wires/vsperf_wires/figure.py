@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vsperf.figures.drawing import Axis, Drawing, Panel, Point, Points
-from vsperf.figures.groups import Evidence, caption, evidence_of_trials
-from vsperf.figures.plot import Options, Plot, Scope
-from vsperf.record.trial import Purpose
-from vsperf.store.view import CaseView
+from vsperf.output.figures.drawing import Axis, Drawing, Panel, Point, Points
+from vsperf.output.figures.groups import Evidence, caption, evidence_of_trials
+from vsperf.output.figures.plot import Options, Plot, Scope
+from vsperf.records.files.view import CaseView
+from vsperf.records.trial import Purpose
 
 
 @dataclass(frozen=True, slots=True)

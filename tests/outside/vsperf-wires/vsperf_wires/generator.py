@@ -11,20 +11,20 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from vsperf.config.abilities import Ability, Capabilities
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.config.flows import link_mac
+from vsperf.drivers.generators.base import OnSample, TrialRequest, Unmeasured
+from vsperf.drivers.generators.directions import check_directions
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.doctor.wants import Want
 from vsperf.host.workspace import Workspace
-from vsperf.record.run import Endpoint, Placement, Step
-from vsperf.record.trial import Direction, TrialCounts
-from vsperf.spec.abilities import Ability, Capabilities
-from vsperf.spec.base import DriverSpec
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.flows import link_mac
+from vsperf.quantities.units import NANOSECONDS, Duration
+from vsperf.records.run import Endpoint, Placement, Step
+from vsperf.records.trial import Direction, TrialCounts
 from vsperf.stop import raise_if_stopped
-from vsperf.trafficgens.base import OnSample, TrialRequest, Unmeasured
-from vsperf.trafficgens.directions import check_directions
-from vsperf.units import NANOSECONDS, Duration
 from vsperf_wires import relay
 from vsperf_wires.switch import PORT
 

@@ -7,15 +7,15 @@ import sys
 from contextlib import AbstractContextManager
 from typing import ClassVar, Literal
 
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.config.noise import NoiseSpec
+from vsperf.drivers.loads.base import RunningLoad, cpu_of, names_of, needs_of, settings_of
+from vsperf.drivers.loads.cpu_time import cpu_time
+from vsperf.drivers.loads.programs import Instance, started
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
-from vsperf.loadgens.base import RunningLoad, cpu_of, names_of, needs_of, settings_of
-from vsperf.loadgens.cpu_time import cpu_time
-from vsperf.loadgens.programs import Instance, started
-from vsperf.record.run import Placement, Step
-from vsperf.spec.base import DriverSpec
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.noise import NoiseSpec
+from vsperf.records.run import Placement, Step
 
 SPINS = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
 

@@ -11,17 +11,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.vnfs.group import Group
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.wants import Want
 from vsperf.host.process import Managed, managed, written
 from vsperf.host.workspace import Workspace
-from vsperf.own_python import script
-from vsperf.record.run import Placement, Step, Wire
-from vsperf.record.switch import MachineCounters
-from vsperf.spec.base import DriverSpec
-from vsperf.spec.case import CaseSpec
-from vsperf.vnfs.group import Group
+from vsperf.records.run import Placement, Step, Wire
+from vsperf.records.switch import MachineCounters
+from vsperf.trust.own_python import script
 from vsperf.waits import sleep
 from vsperf_wires import relay
 from vsperf_wires.switch import PORT

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar, Literal
 
+from vsperf.config.case import CaseSpec
 from vsperf.methods.compliance import Findings
 from vsperf.methods.sweep import LoadSweep
-from vsperf.record.result import Compliance, Figure, Limit, LoadResult, SearchResult, Standard
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import Ratio
+from vsperf.records.result import Compliance, Figure, Limit, LoadResult, SearchResult, Standard
 from vsperf.search.base import Loads
-from vsperf.spec.case import CaseSpec
-from vsperf.unit import Unit
-from vsperf.units import Ratio
 
 
 class KeepsShare(LoadSweep):

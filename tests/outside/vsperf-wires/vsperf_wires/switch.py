@@ -9,6 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.config.method import GIVEN_OTHER_RULES, RESTARTED
+from vsperf.drivers.vswitches.base import SwitchPlan, wire_of
+from vsperf.drivers.vswitches.forwarding import partners
+from vsperf.drivers.vswitches.ports import Place, places_of, vhost_socket
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Answer, Check, Group, Surroundings, ok, unknown, warning
@@ -16,15 +22,9 @@ from vsperf.host.doctor.wants import Want
 from vsperf.host.files import integer
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import Workspace
-from vsperf.own_python import script
-from vsperf.record.run import Endpoint, Placement, Step
-from vsperf.record.switch import SwitchCounters
-from vsperf.spec.base import DriverSpec
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.method import GIVEN_OTHER_RULES, RESTARTED
-from vsperf.vswitches.base import SwitchPlan, wire_of
-from vsperf.vswitches.forwarding import partners
-from vsperf.vswitches.ports import Place, places_of, vhost_socket
+from vsperf.records.run import Endpoint, Placement, Step
+from vsperf.records.switch import SwitchCounters
+from vsperf.trust.own_python import script
 from vsperf_wires import relay
 
 PORT = "seqpacket"

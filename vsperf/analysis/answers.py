@@ -1,0 +1,236 @@
+"""Answers as words: what a goal, a load or a figure came to; never one bare number."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from vsperf.analysis.summary import CaseRow, latency_rows
+from vsperf.quantities.human import human_fps, human_share
+from vsperf.quantities.unit import Unit
+from vsperf.records.flags import Flag, Severity, worst
+from vsperf.records.regime import Regime
+from vsperf.records.result import (
+    Figure,
+    GoalResult,
+    Limit,
+    LoadResult,
+    PartialResult,
+    RegimeResult,
+    SearchResult,
+    heading,
+)
+from vsperf.records.trial import Trial
+
+
+def interval(goal: GoalResult) -> str:
+    """Write the answer to a goal: an interval or a limit, never one bare number."""
+    if worst(goal.flags) is Severity.INVALID:
+        return "invalid"
+    if goal.lower_fps is None:
+        nothing = "<" if Flag.AT_MINIMUM in goal.flags else "? …"
+        return "unknown" if goal.upper_fps is None else f"{nothing} {human_fps(goal.upper_fps)}"
+    lower = human_fps(goal.lower_fps)
+    if goal.upper_fps is None:
+        return f"≥ {lower}"
+    upper = human_fps(goal.upper_fps)
+    number, _, unit = lower.partition(" ")
+    return f"{number if upper.endswith(' ' + unit) else lower} … {upper}"
+
+
+def another(goal: GoalResult) -> GoalResult | None:
+    """Return the answer to a goal from clean time, if there is one and it is another."""
+    if goal.clean is None or goal.clean.limit is None:
+        return None
+    told = {"lower_fps", "upper_fps", "limit"}
+    if goal.model_dump(include=told) == goal.clean.model_dump(include=told):
+        return None
+    return goal.model_copy(update=goal.clean.model_dump(exclude={"share"}))
+
+
+def by_regime(goal: GoalResult) -> list[tuple[RegimeResult, GoalResult]]:
+    """Return the answers to a goal by regime, as far as there are any."""
+    told = {"share", "regime", "least_ns", "most_ns", "clean"}
+    return [
+        (one, goal.model_copy(update=one.model_dump(exclude=told)))
+        for one in goal.regimes
+        if one.limit is not None
+    ]
+
+
+def answers(goal: GoalResult) -> list[str]:
+    """Write the answer to a goal, the one from clean time if it is another, and those by regime."""
+    clean = another(goal)
+    return [
+        interval(goal),
+        *([] if clean is None else [f"clean {interval(clean)}"]),
+        *(f"{there.regime} {interval(one)}" for there, one in by_regime(goal)),
+    ]
+
+
+def headlines(result: SearchResult) -> list[str]:
+    """Write what a method found, one line for each goal and load, and the first figure."""
+    return [
+        *(f"{goal.goal} {interval(goal)}" for goal in result.goals),
+        *(
+            f"{human_fps(load.load_fps)}: lost {loss_text(load.worst_loss_ratio)}"
+            for load in result.loads
+        ),
+        *(f"{heading(figure.name)} {figure.text}" for figure in result.figures[:1]),
+    ]
+
+
+def reasons(row: CaseRow) -> list[str]:
+    """Say why each interval of a case ends where it does."""
+    found = []
+    for goal in row.goals:
+        found.append(f"{goal.goal}: {goal.reason}")
+        clean = another(goal)
+        if clean is not None and goal.clean is not None:
+            share = share_text(Fraction(goal.clean.share))
+            found.append(f"{goal.goal} in {share} clean time: {clean.reason}")
+        found += [
+            f"{goal.goal} {there.regime}, in {share_text(Fraction(there.share))} of the time: "
+            f"{there.reason}"
+            for there, _ in by_regime(goal)
+        ]
+    return found
+
+
+def loss_text(ratio: Fraction | str) -> str:
+    """Write a loss ratio in percent."""
+    return human_share(float(Fraction(ratio)))
+
+
+def share_text(share: Fraction | None) -> str:
+    """Write a share in percent, coarsely; for people who compare."""
+    return "–" if share is None else f"{float(share):.1%}"
+
+
+# The numbers that a result answers with, each with the interval in which the truth lies.
+
+LOSSES = ("loss", "lost")
+"""A figure whose name says so is better where it is less."""
+DIFFERENCES = ("drift", "difference")
+"""A figure whose name says so may lie below 0, which no time, rate or count does."""
+
+
+class Basis(enum.StrEnum):
+    """What the interval of a finding rests on."""
+
+    SEARCH = "search"
+    """Loads that held, and loads that did not."""
+    SPREAD = "spread"
+    """The least and the greatest of what was measured several times within one case."""
+    NOTHING = "nothing"
+    """Nobody knows how far a single number can be off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One number of one case."""
+
+    name: str
+    """Such as ndr; what it was measured at stands in it where the same name has several."""
+    unit: Unit
+    value: float
+    low: float
+    """The truth is not below it."""
+    high: float
+    """The truth is not above it; infinite where nobody knows."""
+    limit: Limit | None = None
+    """What kept it from being better."""
+    basis: Basis = Basis.SEARCH
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether it is only known to be as high or higher."""
+        return math.isinf(self.high)
+
+
+def more_is_better(name: str, unit: Unit) -> bool:
+    """Return which way a finding gets better."""
+    return unit is not Unit.NANOSECONDS and not any(word in name for word in LOSSES)
+
+
+def may_be_negative(name: str) -> bool:
+    """Return whether a number may lie below 0."""
+    return any(word in name for word in DIFFERENCES)
+
+
+def findings_of(result: SearchResult, *, curve: bool = False) -> Iterator[Finding]:
+    """Yield the numbers of a result in the order of its answers.
+
+    One that there is not, or that is not to be believed, is left out. Those by regime have its name
+    behind their own, so that nothing is held against another one. Loads that were gone through
+    one by one are told by the figures that follow from them; `curve` has each of them as well.
+    """
+    for goal in result.goals:
+        yield from _of_goal(goal.goal, goal)
+    for goal in result.goals:
+        for one in goal.regimes:
+            yield from _of_goal(in_regime(goal.goal, one.regime), one)
+    for figure in result.figures:
+        if figure.value is not None and worst(figure.flags) is not Severity.INVALID:
+            yield _of_figure(figure, figure.value)
+    for load in result.loads if curve or not result.figures else ():
+        yield from _of_load(load)
+
+
+def in_regime(name: str, regime: Regime) -> str:
+    """Return the name of a finding that was made in a regime."""
+    return f"{name} {regime}"
+
+
+def regime_in(name: str) -> Regime | None:
+    """Return the regime that the name of a finding says."""
+    return next((one for one in Regime if name.endswith(f" {one}")), None)
+
+
+def _of_goal(name: str, found: GoalResult | PartialResult) -> Iterator[Finding]:
+    if found.lower_fps is not None and worst(found.flags) is not Severity.INVALID:
+        high = math.inf if found.upper_fps is None else found.upper_fps
+        yield Finding(name, Unit.FPS, found.lower_fps, found.lower_fps, high, found.limit)
+
+
+def at_load(load_fps: int) -> str:
+    """Return how the name of a finding says at which load it was found."""
+    return f"at {load_fps} fps"
+
+
+def _of_load(load: LoadResult) -> Iterator[Finding]:
+    if load.limit is Limit.UNKNOWN:
+        return
+    at, loss = at_load(load.load_fps), float(Fraction(load.worst_loss_ratio))
+    yield _single(f"through {at}", Unit.FPS, load.throughput_fps, load.limit)
+    yield _single(f"loss {at}", Unit.RATIO, loss, load.limit)
+
+
+def _of_figure(figure: Figure, value: float) -> Finding:
+    name, unit, limit = figure.name, figure.unit, figure.limit
+    if figure.lower is not None and figure.upper is None:
+        return Finding(name, unit, figure.lower, figure.lower, math.inf, limit)
+    if figure.lower is not None and figure.upper is not None:
+        return Finding(name, unit, value, figure.lower, figure.upper, limit)
+    spread = figure.spread
+    if spread is not None and spread.runs > 1:
+        return Finding(name, unit, value, spread.minimum, spread.maximum, limit, Basis.SPREAD)
+    return _single(name, unit, value, limit)
+
+
+def _single(name: str, unit: Unit, value: float, limit: Limit | None) -> Finding:
+    return Finding(name, unit, value, value, value, limit, Basis.NOTHING)
+
+
+# Latency percentiles as findings: they lie in the trials of a case, and not in its result.
+
+
+def latencies_of(trials: Sequence[Trial], result: SearchResult) -> Iterator[Finding]:
+    """Yield the percentiles of each load that latency was measured at."""
+    for row in latency_rows(trials, result):
+        for percent, value in row.percentiles_ns.items():
+            name = f"p{percent:g} at {row.reference}"
+            yield Finding(name, Unit.NANOSECONDS, value, value, value, None, Basis.NOTHING)

@@ -1,0 +1,261 @@
+"""What collectors saw of a case, as rows of texts: what each quantity came to over its trials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from statistics import median
+from typing import Final
+
+from vsperf.quantities.human import human_byte_rate, human_bytes, human_count, human_ns, human_share
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.series import Nature, Note, OwnTrial, Quantity, Sample, SeriesHeader, Value
+from vsperf.records.switch import CacheActivity
+from vsperf.records.trial import Purpose, Trial
+
+# What series say of each trial: how much counters grew in it, and how gauges stood. Pure.
+
+NS = 1e9
+
+
+@dataclass(slots=True)
+class Course:
+    """One quantity of one thing within one trial; samples are not kept."""
+
+    nature: Nature
+    first: Value
+    first_ns: int
+    last: Value
+    last_ns: int
+    least: Value
+    most: Value
+
+    @property
+    def value(self) -> Value | None:
+        """What it came to: growth of a counter, the last of a gauge, the sum of totals.
+
+        None of a counter that was seen once, or that was reset.
+        """
+        if self.nature is not Nature.COUNTER:
+            return self.last
+        grown = self.last - self.first
+        return grown if self.last_ns > self.first_ns and grown >= 0 else None
+
+    @property
+    def per_second(self) -> float | None:
+        """How fast a counter grew; None where that is not known."""
+        span_ns, grown = self.last_ns - self.first_ns, self.value
+        return None if grown is None or not span_ns else grown * NS / span_ns
+
+
+Key = tuple[int, str, str]
+"""Trial, what it is about, name of the quantity."""
+
+
+@dataclass(slots=True)
+class Digest:
+    """What one collector saw, trial by trial; as much as trials, not as samples."""
+
+    header: SeriesHeader
+    courses: dict[Key, Course] = field(default_factory=dict)
+
+    def value(self, trial: int, of: str, name: str) -> Value | None:
+        """Return what a quantity came to in a trial; None where nobody knows."""
+        found = self.courses.get((trial, of, name))
+        return None if found is None else found.value
+
+    def of_trial(self, trial: int) -> Mapping[str, Mapping[str, Course]]:
+        """Return what was seen in a trial, by what it is about and by name."""
+        found: dict[str, dict[str, Course]] = {}
+        for (number, of, name), course in self.courses.items():
+            if number == trial:
+                found.setdefault(of, {})[name] = course
+        return found
+
+
+def digest(header: SeriesHeader, samples: Iterable[Sample]) -> Digest:
+    """Go through the samples of a collector once."""
+    found = Digest(header)
+    for sample in samples:
+        for name, value in sample.values.items():
+            key = (sample.trial, sample.of, name)
+            course = found.courses.get(key)
+            if course is None:
+                quantity = header.quantity(name)
+                nature = quantity.nature if quantity is not None else Nature.GAUGE
+                at_ns = sample.at_ns
+                found.courses[key] = Course(nature, value, at_ns, value, at_ns, value, value)
+                continue
+            total = course.last if course.nature is Nature.TOTAL else 0
+            course.last, course.last_ns = total + value, sample.at_ns
+            course.least, course.most = min(course.least, value), max(course.most, value)
+    return found
+
+
+MOST_ROWS = 24
+"""Of a collector; the file has all of them."""
+NAMES = ("of", "what", "median", "least", "most", "for a frame")
+NOTHING = "nothing that it looks at grew, or stood above 0, in any trial"
+
+
+@dataclass(frozen=True, slots=True)
+class Saw:
+    """What somebody saw over the trials of a case, such as a collector."""
+
+    title: str
+    """What is told, and of what."""
+    rows: tuple[tuple[str, ...], ...]
+    """By `NAMES`; what a cell has nothing to say on is empty."""
+    notes: tuple[str, ...]
+
+
+def title_of(collector: str, *, heavy: bool, trials: int = 1, left_out: int = 0) -> str:
+    """Say what a collector is told of; a heavy one had trials for itself, and no result is by them.
+
+    `left_out` are rows beyond what is told.
+    """
+    count = f"{trials} trials" if trials > 1 else "a trial"
+    own = f", in {count} of its own" if heavy else ", over all trials"
+    more = f"; {left_out} more rows are in its file" if left_out else ""
+    return f"what {collector} saw{own}{more}"
+
+
+def saw(
+    header: SeriesHeader,
+    samples: Iterable[Sample],
+    notes: Iterable[Note],
+    own: Iterable[OwnTrial],
+) -> Saw:
+    """Return what a collector saw: how fast counters grew, how gauges stood, what came together."""
+    courses: dict[tuple[str, str], dict[int, Course]] = {}
+    for (trial, of, name), course in digest(header, samples).courses.items():
+        courses.setdefault((of, name), {})[trial] = course
+    frames = {one.trial.index: one.trial.sent_frames for one in own if one.trial.valid}
+    if header.heavy:  # of a trial that went wrong nothing is told
+        courses = {
+            key: {trial: course for trial, course in found.items() if trial in frames}
+            for key, found in courses.items()
+        }
+    rows = list(_rows(header, courses, frames))
+    said = tuple(dict.fromkeys(note.text for note in notes))
+    if not rows and not said:
+        said = ("no trial of it counts" if header.heavy else NOTHING,)
+    heavy, more = header.heavy, len(rows[MOST_ROWS:])
+    title = title_of(header.collector, heavy=heavy, trials=len(frames), left_out=more)
+    return Saw(title, tuple(rows[:MOST_ROWS]), said)
+
+
+def _rows(
+    header: SeriesHeader,
+    courses: Mapping[tuple[str, str], Mapping[int, Course]],
+    frames: Mapping[int, int],
+) -> Iterator[tuple[str, ...]]:
+    order = [quantity.name for quantity in header.quantities]
+    known = [
+        (quantity, of, name, found)
+        for (of, name), found in courses.items()
+        if (quantity := header.quantity(name)) is not None
+    ]
+    known.sort(key=lambda one: order.index(one[0].name))
+    for quantity, of, name, found in known:
+        values = {
+            trial: value for trial, one in found.items() if (value := _value(one)) is not None
+        }
+        if any(values.values()):
+            each = _each(values, frames) if quantity.nature is Nature.TOTAL else ""
+            write = partial(_text, quantity)
+            yield (of, _what(quantity, name), *spread(list(values.values()), write), each)
+    yield from _instructions_per_cycle(courses)
+
+
+def _value(course: Course) -> float | None:
+    """Return a gauge as it stood, a total, or by how much a counter grew in a second."""
+    return course.per_second if course.nature is Nature.COUNTER else course.value
+
+
+def _what(quantity: Quantity, name: str) -> str:
+    share = quantity.unit == "ns" and quantity.nature is Nature.COUNTER
+    text = name.removesuffix("_ns").replace("_", " ")
+    return f"{text}, of the time" if share else text
+
+
+def spread(values: Sequence[float], write: Callable[[float], str]) -> tuple[str, str, str]:
+    """Return the middle, the least and the most in words; of a single value no more than that."""
+    middle, least, most = (write(one) for one in (median(values), min(values), max(values)))
+    return (middle, least, most) if len(values) > 1 else (middle, "", "")
+
+
+def _text(quantity: Quantity, value: float) -> str:
+    if quantity.unit == "ns":
+        return human_share(value / NS) if quantity.nature is Nature.COUNTER else human_ns(value)
+    unit = "" if quantity.unit in ("1", "?") else f" {quantity.unit}"
+    each = "/s" if quantity.nature is Nature.COUNTER else ""
+    return f"{human_count(value)}{unit}{each}"
+
+
+def _each(values: Mapping[int, float], frames: Mapping[int, int]) -> str:
+    """Return what a total comes to for one frame."""
+    sent = sum(frames.get(trial, 0) for trial in values)
+    return f"{sum(values.values()) / sent:.3g}" if sent else ""
+
+
+def _instructions_per_cycle(
+    courses: Mapping[tuple[str, str], Mapping[int, Course]],
+) -> Iterator[tuple[str, ...]]:
+    for (of, name), found in courses.items():
+        cycles = courses.get((of, "cycles"), {}) if name == "instructions" else {}
+        shares = [
+            one.value / below
+            for trial, one in found.items()
+            if one.value is not None and trial in cycles and (below := cycles[trial].value)
+        ]
+        if shares:
+            yield (of, "instructions per cycle", *spread(shares, "{:.2f}".format), "")
+
+
+# What parts of the last-level cache held and moved in the trials of a case, as rows of texts.
+
+TITLE: Final = "what parts of the last-level cache held and moved, over all trials"
+HELD, MOVED, LOCAL = "held when the trial ended", "moved from and to memory", "on its own node"
+SILENT: Final = "not counted here: {}; not every processor monitors that (CMT, MBM)"
+
+
+def cached(trials: Sequence[Trial]) -> Saw | None:
+    """Return what each part did over the trials; None of a case that shares out no cache."""
+    looked = [one for one in trials if one.cache and one.purpose is not Purpose.PATH_CHECK]
+    roles = dict.fromkeys(part.role for one in looked for part in one.cache)
+    if not roles:
+        return None
+    rows = tuple(row for role in roles for row in _cache_rows(role, looked))
+    told = {row[1] for row in rows}
+    missing = [what for what in (HELD, MOVED) if what not in told]
+    notes = (SILENT.format(" and ".join(f"what they {what}" for what in missing)),)
+    return Saw(TITLE, rows, notes if missing else ())
+
+
+def _cache_rows(role: str, trials: Sequence[Trial]) -> Iterator[tuple[str, ...]]:
+    """Yield what a part held, and what it moved in a second and for a frame."""
+    found = [(trial, part) for trial in trials for part in trial.cache if part.role == role]
+    held = [part.occupancy_bytes for _, part in found if part.occupancy_bytes is not None]
+    if held:
+        yield (role, HELD, *spread(held, human_bytes), "")
+    for what, name in ((MOVED, "total_bytes"), (LOCAL, "local_bytes")):
+        yield from _moved(role, what, name, found)
+
+
+def _moved(
+    role: str, what: str, name: str, found: Sequence[tuple[Trial, CacheActivity]]
+) -> Iterator[tuple[str, ...]]:
+    """Yield the row of a counter; a trial that took no time, such as one that failed, has none."""
+    counts = [
+        (trial, count)
+        for trial, part in found
+        if (count := getattr(part, name)) is not None and trial.elapsed_ns > 0
+    ]
+    if not counts:
+        return
+    rates = [count * NANOSECONDS / trial.elapsed_ns for trial, count in counts]
+    frames = sum(trial.sent_frames for trial, _ in counts)
+    each = f"{sum(count for _, count in counts) / frames:.3g} bytes" if frames else ""
+    yield (role, what, *spread(rates, human_byte_rate), each)

@@ -1,0 +1,327 @@
+"""What is said of each case in a table, as columns of plain text: on a terminal and in reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+
+from vsperf.analysis.answers import another, answers, interval, loss_text, share_text
+from vsperf.analysis.summary import LOSSY, PERCENTILES, CaseRow, flows_differ
+from vsperf.quantities.human import human_count, human_fps, human_ns, human_seconds, human_share
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.meaning import how_far
+from vsperf.records.regime import Regime
+from vsperf.records.result import Assumption, Compliance, Level, Standard, heading, unlikely_above
+
+Column = tuple[str, Callable[[CaseRow], str]]
+LEAST_BPS = 500_000
+"""So much is a thousandth of a Gbit/s, rounded."""
+LOSSY_MARK = "*"
+"""Behind a latency that was measured while frames were lost."""
+LEVEL_MARKS = {Level.UNCONDITIONAL: "✓", Level.CONDITIONAL: "(✓)", Level.NOT: "✗"}
+MOST_GOALS = 3
+"""So many goals stand side by side; more of them get a table of their own."""
+
+
+def column_case(rows: Sequence[CaseRow]) -> Column:
+    """Name the cases by what tells them apart and nothing else."""
+    several = len({row.testcase for row in rows}) > 1
+    swept = any(set(row.planned.point) - {"frame_size"} for row in rows)
+    repeated = any(row.planned.repeat > 1 for row in rows)
+
+    def cell(row: CaseRow) -> str:
+        common = "" if several else f"{row.testcase}-"
+        text = row.planned.label.removeprefix(common)
+        return f"{text} #{row.planned.repeat}" if repeated else text
+
+    return ("case" if several or swept or repeated else "frame", cell)
+
+
+def switch_columns(rows: Sequence[CaseRow]) -> list[Column]:
+    """Say which switch a row is of, where there are several and names of cases do not tell it."""
+    named = all("vswitch" in row.planned.point for row in rows)
+    if named or len({row.planned.driver("vswitch") for row in rows}) < 2:
+        return []
+    return [("switch", lambda row: row.planned.driver("vswitch") or "–")]
+
+
+def goal_columns(rows: Sequence[CaseRow], *, clean: bool = True) -> list[Column]:
+    """Answer to each of the first goals; with the one from clean time below it, if wanted."""
+
+    def cell(name: str) -> Callable[[CaseRow], str]:
+        def found(row: CaseRow) -> str:
+            goal = next((goal for goal in row.goals if goal.goal == name), None)
+            if goal is None:
+                return "–"
+            return "\n".join(answers(goal)) if clean else interval(goal)
+
+        return found
+
+    return [(name.upper(), cell(name)) for name in goal_names(rows)[:MOST_GOALS]]
+
+
+def goal_names(rows: Sequence[CaseRow]) -> list[str]:
+    """Return the names of all goals, in the order of the cases."""
+    return list(dict.fromkeys(goal.goal for row in rows for goal in row.goals))
+
+
+def load_columns(rows: Sequence[CaseRow]) -> list[Column]:
+    """Say what became of loads that were given; nothing where none were."""
+    if not any(row.loads for row in rows):
+        return []
+    return [
+        ("load", lambda row: _lines(human_fps(load.load_fps) for load in row.loads)),
+        ("through", lambda row: _lines(human_fps(load.throughput_fps) for load in row.loads)),
+        ("loss", lambda row: _lines(loss_text(load.worst_loss_ratio) for load in row.loads)),
+        *([("away", _away)] if any(load.outages_ns for row in rows for load in row.loads) else []),
+    ]
+
+
+def first_figures(rows: Sequence[CaseRow]) -> list[Column]:
+    """Show the figure that matters most; the others stand in a table of their own."""
+
+    def cell(name: str) -> Callable[[CaseRow], str]:
+        return lambda row: next((one.text for one in row.figures[:1] if one.name == name), "–")
+
+    names = dict.fromkeys(figure.name for row in rows for figure in row.figures[:1])
+    return [(heading(name), cell(name)) for name in names]
+
+
+def _away(row: CaseRow) -> str:
+    """Say how long frames stayed away after an event, at worst."""
+    return _lines(
+        human_ns(max(outage for outage in load.outages_ns if outage is not None))
+        if load.outages_ns and None not in load.outages_ns
+        else "–"
+        for load in row.loads
+    )
+
+
+def rate_columns(rows: Sequence[CaseRow]) -> list[Column]:
+    """Say what the rates are as a share of the line rate and in bits."""
+    line: list[Column] = [
+        ("% line", lambda row: _lines(share_text(row.line_share(fps)) for fps in row.rates_fps))
+    ]
+    return [
+        *([] if all(row.virtual for row in rows) else line),
+        ("Gbit/s L1", lambda row: _lines(gigabits(row.bps(fps, 1)) for fps in row.rates_fps)),
+        ("L2", lambda row: _lines(gigabits(row.bps(fps, 2)) for fps in row.rates_fps)),
+    ]
+
+
+def limit_column() -> Column:
+    """Name what limited each answer."""
+
+    def cell(row: CaseRow) -> str:
+        if row.loads:
+            return _lines(load.limit.value for load in row.loads)
+        if not row.goals:
+            return row.record.limit or "–" if row.record else "–"
+        limits = dict.fromkeys(goal.limit.value for goal in row.goals)
+        others = (another(goal) for goal in row.goals)
+        clean = dict.fromkeys(goal.limit.value for goal in others if goal is not None)
+        there = [
+            dict.fromkeys(
+                one.limit.value
+                for goal in row.goals
+                for one in goal.regimes
+                if one.regime is regime and one.limit is not None
+            )
+            for regime in Regime
+        ]
+        return _lines(" / ".join(found) for found in (limits, clean, *there) if found)
+
+    return ("limit", cell)
+
+
+def latency_columns() -> list[Column]:
+    """Latency at the middle one of its loads; marked where frames were lost there."""
+
+    def cell(percent: float) -> Callable[[CaseRow], str]:
+        def found(row: CaseRow) -> str:
+            middle = row.middle_latency
+            if middle is None:
+                return "–"
+            mark = LOSSY_MARK if middle.lost_frames else ""
+            return f"{human_ns(middle.percentiles_ns[percent])}{mark}"
+
+        return found
+
+    return [(f"p{percent:g}", cell(percent)) for percent in PERCENTILES]
+
+
+def effort_columns(rows: Sequence[CaseRow]) -> list[Column]:
+    """Say what it took, and which standards it complies with."""
+
+    def clean(row: CaseRow) -> str:
+        shares = [Fraction(goal.clean.share) for goal in row.goals if goal.clean is not None]
+        return share_text(min(shares, default=None))
+
+    known = any(goal.clean is not None for row in rows for goal in row.goals)
+    return [
+        *([("clean", clean)] if known else []),
+        ("trials", lambda row: str(row.record.trials) if row.record else "–"),
+        ("time", lambda row: human_seconds(row.record.measured_ns / 1e9) if row.record else "–"),
+        ("compliance", _compliance_cell),
+    ]
+
+
+def hit_columns(rows: Sequence[CaseRow]) -> list[Column]:
+    """Show which caches answered where cases differ in their flows: there they overflow."""
+    if not flows_differ(rows):
+        return []
+
+    def cell(cache: str) -> Callable[[CaseRow], str]:
+        return lambda row: human_share(row.hits[cache]) if cache in row.hits else "–"
+
+    caches = dict.fromkeys(cache for row in rows for cache, share in row.hits.items() if share > 0)
+    return [(cache, cell(cache)) for cache in caches]
+
+
+def _compliance_cell(row: CaseRow) -> str:
+    found = row.record.compliance if row.record else ()
+    return " · ".join(f"{item.standard.value} {LEVEL_MARKS[item.level]}" for item in found) or "–"
+
+
+def _lines(texts: Iterable[str]) -> str:
+    return "\n".join(texts) or "–"
+
+
+def gigabits(bps: int) -> str:
+    """Write a rate in Gbit/s; what is too little for the digits is not called 0."""
+    return f"{bps / 1e9:.3f}" if bps == 0 or bps >= LEAST_BPS else "< 0.001"
+
+
+def outcome_text(row: CaseRow) -> str:
+    """Say how a case ended, or how far it came."""
+    if row.refuted or row.record is None:
+        return how_far(begun=row.begun, refuted=row.refuted)
+    return row.record.outcome.value
+
+
+# What is to be said of the numbers of a run, once for all the cases that it concerns.
+
+
+def legend(
+    rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool, *, clean: bool = True
+) -> list[str]:
+    """Say what the numbers of a table mean, those from clean time among them or not."""
+    lines = []
+    if any(row.goals for row in rows):
+        lines.append(
+            "rates per direction; intervals: highest load that passed … lowest that failed"
+        )
+    elif measured:
+        lines.append("rates per direction")
+    if clean and any(goal.clean is not None for row in rows for goal in row.goals):
+        lines.append("clean: only the time in which nothing kept generator or switch from running")
+    lines += _where(rows) if clean else []
+    frames = [count for row in measured for count in row.lossless.values()]
+    if frames and (share := unlikely_above(min(frames))) is not None:
+        least = "" if len(frames) == 1 else "at least "
+        lines.append(
+            f"no frame lost at a lower bound{_of_which(rows)}: of {least}"
+            f"{human_count(min(frames))} sent there each way, so that a loss ratio above "
+            f"{share:.1e} is unlikely (3/n, at 95 %)"
+        )
+    lines += _assumed(measured)
+    references = {row.middle_latency.reference for row in rows if row.middle_latency}
+    if references:
+        lines.append(f"latency at {', '.join(sorted(references))}, all directions together")
+    if any(row.middle_latency.lost_frames for row in rows if row.middle_latency):
+        lines.append(f"{LOSSY_MARK} frames were lost at that load: {LOSSY}")
+    if flows_differ(rows) and any(row.hits for row in rows):
+        lines.append("caches of the switch: by which share of the lookups each was the answer")
+    if simulated and measured:
+        lines.append("time is that of the model")
+    return lines
+
+
+def _where(rows: Sequence[CaseRow]) -> list[str]:
+    """Say what is near and far, and for how much of the time."""
+    told = [one for row in rows for goal in row.goals for one in goal.regimes]
+    if not told:
+        return []
+    words = []
+    for regime in Regime:
+        there = [one for one in told if one.regime is regime]
+        shares = sorted(float(Fraction(one.share)) for one in there)
+        share = " to ".join(dict.fromkeys(f"{one:.0%}" for one in (shares[0], shares[-1])))
+        least, most = min(one.least_ns for one in there), max(one.most_ns for one in there)
+        words.append(f"{least} to {most} ns apart there and back ({share} of the time)")
+    clean = ", in clean time" if any(one.clean is not None for one in told) else ""
+    where = f"the CPUs of generator and switch {', and '.join(words)}"
+    return [f"near, far: from trials{clean} with {where}"]
+
+
+def _assumed(rows: Sequence[CaseRow]) -> list[str]:
+    """Say what answers rest on, and what they take for granted since no trial there can tell."""
+    resting = [one for row in rows for one in row.resting.values()]
+    if not resting:
+        return []
+    shortest = min(one.sending_ns for one in resting) / NANOSECONDS
+    least = "" if len(resting) == 1 else "at least "
+    taken = [one for one in Assumption if any(one in each.assumed for each in resting)]
+    return [
+        f"each answer rests on {least}{human_seconds(shortest)} of trials at its bounds: {one}"
+        if one is Assumption.STEADY
+        else str(one)
+        for one in taken
+    ]
+
+
+def _of_which(rows: Sequence[CaseRow]) -> str:
+    """Name the lower bounds at which not one frame was lost, unless it is all of them.
+
+    A goal that allows loss may have one that lost frames, in a case whose other goal has none. Of
+    repeats and of several runs, whose cases are called the same, it is said how many they are.
+    """
+    answered = [row for row in rows if row.goals]
+    cases = {
+        name: [row for row in answered if any(goal.goal == name for goal in row.goals)]
+        for name in dict.fromkeys(goal.goal for row in answered for goal in row.goals)
+    }
+    held = {name: sum(name in row.lossless for row in each) for name, each in cases.items()}
+    if all(held[name] == len(each) for name, each in cases.items()):
+        return ""
+    labels = [row.planned.label for row in answered]
+    if len({*labels}) < len(labels) or all(held[name] in (0, len(cases[name])) for name in cases):
+        told = [_held(name, held[name], len(each)) for name, each in cases.items() if held[name]]
+        return f" of {', '.join(told)}"
+    told = [
+        row.planned.label
+        if len(row.lossless) == len(row.goals)
+        else f"{row.planned.label} ({', '.join(name.upper() for name in row.lossless)})"
+        for row in answered
+        if row.lossless
+    ]
+    more = f" and {len(told) - 3} others" if len(told) > 4 else ""
+    return f" of {', '.join(told[:3] if more else told)}{more}"
+
+
+def _held(name: str, held: int, cases: int) -> str:
+    return name.upper() if held == cases else f"{name.upper()} in {held} of {cases} cases"
+
+
+def unclean(row: CaseRow) -> list[str]:
+    """Say why there is no answer from clean time or in a regime, where there is none."""
+    return [
+        f"no {goal.goal} from clean time: {goal.clean.reason}"
+        for goal in row.goals
+        if goal.clean is not None and goal.clean.limit is None
+    ] + [
+        f"no {goal.goal} while the CPUs were {one.regime.words}, "
+        f"{float(Fraction(one.share)):.0%} of the time: {one.reason}"
+        for goal in row.goals
+        for one in goal.regimes
+        if one.limit is None
+    ]
+
+
+def compliances(rows: Sequence[CaseRow]) -> dict[Compliance, list[str]]:
+    """Return each way to stand to a standard with the cases that it holds for."""
+    found: dict[Compliance, list[str]] = {}
+    for row in rows:
+        for item in row.record.compliance if row.record else ():
+            found.setdefault(item, []).append(row.planned.label)
+    return dict(sorted(found.items(), key=lambda pair: list(Standard).index(pair[0].standard)))

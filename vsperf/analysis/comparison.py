@@ -1,0 +1,365 @@
+"""Sides put next to each other: what differs around them, and what changed in each case."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from vsperf.analysis.answers import (
+    Finding,
+    at_load,
+    findings_of,
+    in_regime,
+    latencies_of,
+    more_is_better,
+)
+from vsperf.analysis.difference import (
+    Change,
+    Difference,
+    Sample,
+    Scatter,
+    difference_of,
+    samples_of,
+    scatter_of,
+)
+from vsperf.analysis.environment import (
+    OWN_FACTS,
+    Contrast,
+    case_facts,
+    contrasts,
+    obstacle,
+    run_facts,
+    settings,
+    together,
+    told_apart,
+)
+from vsperf.analysis.generators import GENERATOR, GeneratorRow, generator_rows
+from vsperf.analysis.sides import Side, why_empty
+from vsperf.errors import UsageError
+from vsperf.quantities.unit import Unit
+from vsperf.records.files.view import CaseView
+from vsperf.records.regime import Regime
+
+SHOWN = 5
+"""Reasons of a refusal."""
+Key = tuple[str, Unit]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One number of one case on all sides, the base first."""
+
+    label: str
+    name: str
+    unit: Unit
+    samples: tuple[Sample | None, ...]
+    differences: tuple[Difference | None, ...]
+    """Of each side but the first; None where one of the two has no number."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether it changed on any side."""
+        return any(one is not None and one.significant for one in self.differences)
+
+    @property
+    def effect(self) -> tuple[bool, float]:
+        """What rows are sorted by: whether there is a change, and how large it is."""
+        sizes = [_size(one) for one in self.differences if one is not None]
+        return self.changed, max(sizes, default=0.0)
+
+    def worse(self, number: int) -> bool:
+        """Whether the number of a side, counted from 1, is worse than that of the base."""
+        found = self.differences[number - 1]
+        if found is None or not found.significant:
+            return False
+        return (found.change is Change.DOWN) == more_is_better(self.name, self.unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A case that a side has no number for."""
+
+    label: str
+    side: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All that can be said of two or more sides."""
+
+    sides: tuple[Side, ...]
+    """The base first."""
+    simulated: bool
+    contrasts: tuple[Contrast, ...]
+    obstacles: tuple[str, ...]
+    """What makes the numbers incomparable; empty unless somebody wants them anyway."""
+    rows: tuple[Row, ...]
+    """The greatest change first."""
+    gaps: tuple[Gap, ...]
+    scatters: dict[str, Scatter]
+    """Of repeats, by the name of the number."""
+    generators: tuple[GeneratorRow, ...] = ()
+    """What each of them did, where the sides are generators."""
+    asked: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By label, the names of loads that each generator offered as far as it could."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the sides are called."""
+        return tuple(side.name for side in self.sides)
+
+    def worsened(self, more_than: float) -> tuple[Row, ...]:
+        """Return the rows that got worse by more than a share, on any side."""
+        return tuple(
+            row
+            for row in self.rows
+            for number, one in enumerate(row.differences, start=1)
+            if one is not None and row.worse(number) and _size(one) > more_than
+        )
+
+
+def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = False) -> Comparison:
+    """Compare sides with the first of them; refuse what has nothing to do with each other.
+
+    Latency percentiles lie in trials, so they cost reading those, as do generators.
+    """
+    simulated = _kind(sides)
+    by = next((side.by for side in sides if side.by), "")
+    sides = [replace(side, by=by) for side in sides]
+    groups = [_by_label(side) for side in sides]
+    if by:
+        _refuse_mixed(sides, groups, by)
+    labels = _in_common(sides, groups)
+    differing = together([*_around_runs(sides), *_around_cases(groups, labels, by)])
+    refused = [(obstacle(one, simulated=simulated), one) for one in differing]
+    reasons = [f"{what}: {_told(sides, one)}" for what, one in refused if what is not None]
+    if reasons and not anyway:
+        raise UsageError(
+            f"{' and '.join(side.name for side in sides)} cannot be compared: they differ in "
+            + ", ".join(dict.fromkeys(what for what, _ in refused if what is not None)),
+            why="; ".join([*reasons[:SHOWN], *(["…"] if len(reasons) > SHOWN else [])]),
+            fix="compare runs of the same frames and topologies on one machine, or add --anyway",
+        )
+    asked = {label: _asked([group[label] for group in groups]) for label in labels}
+    named = asked if by == GENERATOR else {}
+    found = [
+        {label: _samples(group[label], latency, named.get(label, {})) for label in labels}
+        for group in groups
+    ]
+    scatters = _scatters(found)
+    rows = [
+        row for label in labels for row in _rows(label, [one[label] for one in found], scatters)
+    ]
+    return Comparison(
+        sides=tuple(sides),
+        simulated=simulated,
+        contrasts=differing,
+        obstacles=tuple(reasons),
+        rows=tuple(sorted(rows, key=lambda row: row.effect, reverse=True)),
+        gaps=tuple(_gaps(groups, found)),
+        scatters=scatters,
+        generators=generator_rows(sides) if by == GENERATOR else (),
+        asked={label: names for label, names in named.items() if names},
+    )
+
+
+def _kind(sides: Sequence[Side]) -> bool:
+    """Return whether all of it is a model's; a model and reality are never put side by side."""
+    kinds = {run.simulated: run.run for side in sides for run in side.runs}
+    if len(kinds) > 1:
+        raise UsageError(
+            "simulated and real results cannot be compared",
+            why=f"{kinds[True]} comes from a model, {kinds[False]} from a real switch",
+            fix="compare runs of one kind; --anyway does not help here",
+        )
+    return next(iter(kinds))
+
+
+def _refuse_mixed(
+    sides: Sequence[Side], groups: Sequence[dict[str, list[CaseView]]], by: str
+) -> None:
+    """Refuse a side in which one case stands for several drivers: they are no repeats."""
+    for side, group in zip(sides, groups, strict=True):
+        for label, cases in group.items():
+            found = dict.fromkeys(str(case.planned.driver(by)) for case in cases)
+            if len(found) > 1:
+                raise UsageError(
+                    f"{side.name} is compared as one {by}, and measured several",
+                    why=f"{label} was measured with {', '.join(found)}",
+                    fix=f"name one of them, such as {by}:{next(iter(found))}@{side.name}",
+                )
+
+
+def _in_common(sides: Sequence[Side], groups: Sequence[dict[str, list[CaseView]]]) -> list[str]:
+    """Return the labels that all sides have, in the order of the base."""
+    common = [label for label in groups[0] if all(label in other for other in groups[1:])]
+    if not common:
+        shown = [", ".join(list(labels)[:3]) or "no case" for labels in groups]
+        raise UsageError(
+            f"{' and '.join(side.name for side in sides)} have no case in common",
+            why="; ".join(f"{s.name} has {text}" for s, text in zip(sides, shown, strict=True)),
+            fix="`vsperf results RUN` lists the cases of a run",
+        )
+    return common
+
+
+def _by_label(side: Side) -> dict[str, list[CaseView]]:
+    found: dict[str, list[CaseView]] = {}
+    for case in side.cases:
+        found.setdefault(side.label(case), []).append(case)
+    return found
+
+
+def _around_runs(sides: Sequence[Side]) -> Iterator[Contrast]:
+    return contrasts([[run_facts(run.header) for run in side.runs] for side in sides])
+
+
+def _around_cases(
+    groups: Sequence[dict[str, list[CaseView]]], labels: Iterable[str], by: str
+) -> Iterator[Contrast]:
+    """Yield what differs in each case; settings are looked at where the ids say that any do.
+
+    Where drivers are what is compared, what one of them has and another kind does not know is no
+    difference between them; what two of one kind differ in is.
+    """
+    for label in labels:
+        members = [group[label] for group in groups]
+        every = [case for cases in members for case in cases]
+        kinds = [_kinds(cases, by) for cases in members]
+        own = (by, *OWN_FACTS.get(by, ())) if len({*itertools.chain(*kinds)}) > 1 else ()
+        named = [" ".join(sorted(found)) for found in kinds]
+        told = [[c for c in cases if _surrounded(c)] for cases in members]
+        if all(told) or not any(told):  # what nobody wrote down is no difference
+            around = [
+                [case_facts(c.planned, c.start, c.record) for c in found or cases]
+                for found, cases in zip(told, members, strict=True)
+            ]
+            yield from contrasts(told_apart(around, named, own), label)
+        if len({case.planned.id for case in every}) > 1:
+            asked = [[settings(c.planned) for c in cases] for cases in members]
+            yield from contrasts(told_apart(asked, named, own), label)
+
+
+def _surrounded(case: CaseView) -> bool:
+    """Whether a case came so far that what was around it is known."""
+    return case.record is not None and case.record.surroundings is not None
+
+
+def _kinds(cases: Sequence[CaseView], section: str) -> set[str]:
+    return {str(case.asked.value(section, "kind")) for case in cases if case.asked.section(section)}
+
+
+def _told(sides: Sequence[Side], one: Contrast) -> str:
+    values = " against ".join(one.text(number) for number in range(len(sides)))
+    where = f" in {one.cases[0]}" if one.cases else ""
+    more = f" and {len(one.cases) - 1} more" if len(one.cases) > 1 else ""
+    return f"{one.name} is {values}{where}{more}"
+
+
+def _asked(sides: Sequence[Sequence[CaseView]]) -> dict[str, str]:
+    """Return what loads were asked for, by what was offered; none where all offered the same.
+
+    Each generator is given no more than it can do, so what is one load of the testcase is another
+    one of each of them.
+    """
+    every = [
+        (texts, [load.load_fps for load in case.result.loads])
+        for cases in sides
+        for case in cases
+        if case.result is not None and (texts := case.asked.loads)
+    ]
+    if len({tuple(loads) for _, loads in every}) < 2:
+        return {}
+    found: dict[str, str] = {}
+    for texts, loads in every:
+        if len(texts) != len(loads):
+            return {}
+        for text, load in zip(texts, loads, strict=True):
+            if found.setdefault(at_load(load), f"at {text}") != f"at {text}":
+                return {}
+    return found
+
+
+def _samples(
+    cases: Sequence[CaseView], latency: bool, asked: Mapping[str, str]
+) -> dict[Key, Sample]:
+    found = (findings_in(case, latency=latency, curve=True) for case in cases)
+    every = itertools.chain.from_iterable(found)
+    return samples_of(_renamed(one, asked) for one in every)
+
+
+def _renamed(finding: Finding, asked: Mapping[str, str]) -> Finding:
+    """Name a finding by the load that was asked for."""
+    of, at, load = finding.name.partition("at ")
+    name = asked.get(at + load)
+    return finding if name is None else replace(finding, name=of + name)
+
+
+def findings_in(case: CaseView, *, latency: bool = False, curve: bool = False) -> Iterator[Finding]:
+    """Yield the numbers of a case; latency percentiles, too, if its trials may be read."""
+    if case.result is not None:
+        yield from findings_of(case.result, curve=curve)
+        if latency:
+            yield from latencies_of(case.trials, case.result)
+
+
+def _scatters(found: Sequence[dict[str, dict[Key, Sample]]]) -> dict[str, Scatter]:
+    """Return how far repeats lie apart, for each number over all cases and sides."""
+    groups: dict[str, list[tuple[float, ...]]] = {}
+    for side in found:
+        for samples in side.values():
+            for (name, _), sample in samples.items():
+                groups.setdefault(name, []).append(sample.values)
+    known = {name: scatter_of(values) for name, values in groups.items()}
+    return {name: scatter for name, scatter in known.items() if scatter is not None}
+
+
+def _rows(
+    label: str, sides: Sequence[dict[Key, Sample]], scatters: dict[str, Scatter]
+) -> Iterator[Row]:
+    for key in dict.fromkeys(key for side in sides for key in side):
+        samples = tuple(side.get(key) for side in sides)
+        base = samples[0]
+        differences = tuple(
+            None
+            if base is None or other is None or _told_by_regime(key, sides[0], side)
+            else difference_of(base, other, scatters.get(key[0]))
+            for side, other in zip(sides[1:], samples[1:], strict=True)
+        )
+        yield Row(label, *key, samples, differences)
+
+
+def _told_by_regime(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) -> bool:
+    """Whether two sides have the same number in the same regime.
+
+    Then that is what is held against each other: how much of the time each was near decides what
+    all trials come to.
+    """
+    name, unit = key
+    there = [(in_regime(name, regime), unit) for regime in Regime]
+    return any(one in base and one in other for one in there)
+
+
+def _gaps(
+    groups: Sequence[dict[str, list[CaseView]]], found: Sequence[dict[str, dict[Key, Sample]]]
+) -> Iterator[Gap]:
+    every = dict.fromkeys(label for group in groups for label in group)
+    for label in every:
+        for number, group in enumerate(groups):
+            if label not in group:
+                yield Gap(label, number, "not planned")
+            elif label in found[number] and not found[number][label]:
+                yield Gap(label, number, why_empty(group[label][-1]))
+
+
+def _size(one: Difference) -> float:
+    """Return how large a change is; where it is no number, how large it is at least."""
+    if one.share is not None:
+        return abs(one.share)
+    if not one.significant:
+        return 0.0
+    sides = [abs(end) for end in (one.least, one.most) if end is not None]
+    return min(sides, default=math.inf)

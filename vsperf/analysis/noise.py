@@ -1,0 +1,85 @@
+"""What ran beside a case, and what it reached in its trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from vsperf.records.flags import Flag
+from vsperf.records.run import CaseRecord
+from vsperf.records.switch import NoiseActivity
+from vsperf.records.trial import Trial
+
+MOST_CPUS = 4096
+"""Below this a rate is a share of CPUs, above it one of bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """One instance of a load over all trials of a case, in words; empty where nobody knows."""
+
+    instance: str
+    settled: str
+    """What it did before the first trial."""
+    rates: str
+    """Least and most that it moved in a trial."""
+    shares: str
+    """Least and most part of a trial in which it had a CPU."""
+    trials: int
+    """In which it was heard of."""
+
+
+def reached(record: CaseRecord | None, trials: Sequence[Trial]) -> tuple[Reached, ...]:
+    """Return what each instance did; nothing where nothing ran beside the case."""
+    around = record.surroundings if record is not None else None
+    settled = around.noise.get("settled") if around is not None else None
+    rates = settled if isinstance(settled, dict) else {}
+    found: dict[str, list[NoiseActivity]] = {}
+    for trial in trials:
+        for one in trial.noise:
+            found.setdefault(one.instance, []).append(one)
+    return tuple(_reached(name, rates, members) for name, members in found.items())
+
+
+def silent_trials(trials: Sequence[Trial]) -> tuple[int, ...]:
+    """Return the trials in which noise died or did less than it should have."""
+    lost = {Flag.NOISE_ERROR, Flag.NOISE_SLACKENED}
+    return tuple(trial.index for trial in trials if lost & set(trial.flags))
+
+
+def noise_lines(record: CaseRecord | None, trials: Sequence[Trial]) -> Iterator[str]:
+    """Yield a line for each instance of a load: its rate when it settled, and in the trials."""
+    for one in reached(record, trials):
+        parts = (
+            one.settled and f"settled at {one.settled}",
+            one.rates and f"{one.rates} in trials",
+            one.shares and f"a CPU for {one.shares} of the time",
+        )
+        said = ", ".join(part for part in parts if part)
+        yield f"{one.instance}: {said or 'nothing is known of what it did'}"
+    if lost := silent_trials(trials):
+        which = ", ".join(f"#{index}" for index in lost)
+        yield f"noise died or slackened in {which}: nothing is concluded from these trials"
+
+
+def _reached(name: str, rates: dict[str, object], members: Sequence[NoiseActivity]) -> Reached:
+    moved = [rate for one in members if (rate := one.bytes_per_second) is not None]
+    shares = [share for one in members if (share := one.cpu_share) is not None]
+    before = rates.get(name)
+    return Reached(
+        instance=name,
+        settled=_amount(float(before)) if isinstance(before, int | float) else "",
+        rates=_span([_amount(rate) for rate in sorted(moved)]),
+        shares=_span([f"{share:.0%}" for share in sorted(shares)]),
+        trials=sum(one.elapsed_ns is not None for one in members),
+    )
+
+
+def _span(words: Sequence[str]) -> str:
+    """Write the least and the most, or the one that both are."""
+    return " to ".join(dict.fromkeys((words[0], words[-1]))) if words else ""
+
+
+def _amount(rate: float) -> str:
+    """Write a rate; shares of a CPU are never above the number of CPUs that there are."""
+    return f"{rate:.0%} of a CPU" if rate < MOST_CPUS else f"{rate / 1e6:,.0f} MB/s"

@@ -1,0 +1,307 @@
+"""What a run found, as rows of plain values: computed once, shown in many ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from vsperf.quantities.units import FrameSize, LinkSpeed
+from vsperf.records.asked import Asked
+from vsperf.records.flags import Flag, Severity, worst
+from vsperf.records.histogram import merged_percentiles_ns
+from vsperf.records.result import (
+    Assumption,
+    Curve,
+    Figure,
+    GoalResult,
+    Limit,
+    LoadResult,
+    SearchResult,
+    assumed,
+    at_bounds,
+    latency_trials,
+    of_a_load,
+)
+from vsperf.records.run import CaseRecord, PlannedCase
+from vsperf.records.trial import Purpose, Trial
+
+T = TypeVar("T")
+PERCENTILES = (50.0, 99.0, 99.9)
+LOSSY = "latency is of those that arrived"
+"""Where frames were lost at the load that latency was measured at: lost ones may have been late."""
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyRow:
+    """Latency percentiles [ns] of all directions together at one load."""
+
+    reference: str
+    load_fps: int
+    percentiles_ns: dict[float, int]
+    lost_frames: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resting:
+    """What an answer rests on: trials at its bounds, and what these take for granted."""
+
+    sending_ns: int
+    """Time of sending of these trials."""
+    assumed: tuple[Assumption, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRow:
+    """Everything that the summary says of one case."""
+
+    planned: PlannedCase
+    record: CaseRecord | None
+    """None while the case has no result."""
+    latency: tuple[LatencyRow, ...]
+    begun: bool = True
+    """Whether it was ever begun."""
+    lossless: Mapping[str, int] = field(default_factory=dict)
+    """By goal, the frames that were sent at its lower bound where not one of them was lost."""
+    resting: Mapping[str, Resting] = field(default_factory=dict)
+    """By goal, what its answer rests on."""
+    hits: Mapping[str, float] = field(default_factory=dict)
+    """Shares of the lookups by the cache of the switch that answered them, as far as counted."""
+    refuted: str = ""
+    """Why an answer does not stand; the case counts as one that was interrupted."""
+
+    @classmethod
+    def of(
+        cls,
+        planned: PlannedCase,
+        record: CaseRecord | None,
+        trials: Sequence[Trial],
+        *,
+        begun: bool = True,
+        refuted: str = "",
+    ) -> CaseRow:
+        """Return the row of a case from what is stored of its last attempt."""
+        return cls(
+            planned,
+            record,
+            latency_rows(trials, record.result if record else None),
+            begun,
+            lossless_frames(record, trials),
+            resting_on(record, trials),
+            hit_shares(trials),
+            refuted,
+        )
+
+    @property
+    def asked(self) -> Asked:
+        """What it was asked."""
+        return Asked(self.planned)
+
+    @property
+    def testcase(self) -> str:
+        """Name of the testcase."""
+        return self.asked.name
+
+    @property
+    def frame_size(self) -> FrameSize:
+        """Frame size of the case."""
+        return _told(self.asked.size, "frame size")
+
+    @property
+    def link(self) -> LinkSpeed:
+        """The slowest link that the case uses."""
+        return _told(self.asked.slowest, "speed of its links")
+
+    @property
+    def result(self) -> SearchResult:
+        """What the method found; nothing while there is no result."""
+        found = self.record.result if self.record else None
+        return found if found is not None else SearchResult()
+
+    @property
+    def goals(self) -> tuple[GoalResult, ...]:
+        """Answers of the search."""
+        return self.result.goals
+
+    @property
+    def loads(self) -> tuple[LoadResult, ...]:
+        """Answers of fixed loads."""
+        return self.result.loads
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Whatever else the method found, the one that matters most first."""
+        return self.result.figures
+
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        """How what it found depends on something."""
+        return self.result.curves
+
+    @property
+    def rates_fps(self) -> tuple[int, ...]:
+        """The rates that shares and bit rates refer to: the first goal's, or one of each load.
+
+        None of them where the answer is not to be believed.
+        """
+        if self.record is not None and self.record.limit is Limit.UNKNOWN:
+            return ()
+        if self.loads:
+            return tuple(load.throughput_fps for load in self.loads)
+        doubted = bool(self.goals) and worst(self.goals[0].flags) is Severity.INVALID
+        lower = self.goals[0].lower_fps if self.goals and not doubted else None
+        return () if lower is None else (lower,)
+
+    @property
+    def middle_latency(self) -> LatencyRow | None:
+        """The latency that stands for the case, at the middle one of its loads."""
+        if not self.latency or (self.goals and not self.rates_fps):
+            return None
+        return self.latency[len(self.latency) // 2]
+
+    @property
+    def virtual(self) -> bool:
+        """Whether the case uses a link that is no cable, and so has no line rate."""
+        return self.asked.virtual
+
+    def line_share(self, fps: int) -> Fraction | None:
+        """Return a rate as a share of the line rate; None where there is none."""
+        if self.virtual:
+            return None
+        return fps / self.link.frames_per_second(self.frame_size)
+
+    def bps(self, fps: int, layer: int) -> int:
+        """Return a rate in bits per second: layer 1 with preamble and gap, layer 2 without."""
+        size = self.frame_size.on_wire if layer == 1 else self.frame_size.mean
+        return int(fps * 8 * size)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the row as plain data, units in the names, missing as None."""
+        rate = self.rates_fps[0] if self.rates_fps else None
+        share = None if rate is None else self.line_share(rate)
+        return {
+            "case": self.planned.key,
+            "label": self.planned.label,
+            "testcase": self.testcase,
+            "frame_size_bytes": self.frame_size.bytes,
+            "outcome": self.record.outcome if self.record else None,
+            "reason": self.record.reason if self.record else self.refuted or None,
+            "limit": self.record.limit if self.record else None,
+            "goals": [goal.model_dump(mode="json") for goal in self.goals],
+            "loads": [load.model_dump(mode="json") for load in self.loads],
+            "figures": [figure.model_dump(mode="json") for figure in self.figures],
+            "curves": [curve.model_dump(mode="json") for curve in self.curves],
+            "rate_fps": rate,
+            "line_rate_share": None if share is None else float(share),
+            "l1_bps": None if rate is None else self.bps(rate, 1),
+            "l2_bps": None if rate is None else self.bps(rate, 2),
+            "latency": [
+                {
+                    "reference": row.reference,
+                    "load_fps": row.load_fps,
+                    "lost_frames": row.lost_frames,
+                    **{f"p{p:g}_ns".replace(".", "_"): v for p, v in row.percentiles_ns.items()},
+                }
+                for row in self.latency
+            ],
+            "trials": self.record.trials if self.record else None,
+            "measured_ns": self.record.measured_ns if self.record else None,
+            "lookup_shares": dict(self.hits),
+            "flags": list(self.record.flags) if self.record else [],
+            "checks": [c.model_dump(mode="json") for c in self.record.checks]
+            if self.record
+            else [],
+            "compliance": [c.model_dump(mode="json") for c in self.record.compliance]
+            if self.record
+            else [],
+        }
+
+
+def _told(found: T | None, what: str) -> T:
+    if found is None:
+        raise ValueError(f"the specification says nothing of the {what}")
+    return found
+
+
+def latency_rows(trials: Sequence[Trial], result: SearchResult | None) -> tuple[LatencyRow, ...]:
+    """Return the latency of each load that refers to what was found, directions merged."""
+    rows = []
+    for trial in latency_trials(trials, result):
+        histograms = [way.latency_histogram for way in trial.directions if way.latency_histogram]
+        percentiles = merged_percentiles_ns(histograms, PERCENTILES)
+        if percentiles is not None:
+            reference = trial.reference or str(trial.load_fps)
+            rows.append(LatencyRow(reference, trial.load_fps, percentiles, trial.lost_frames))
+    return tuple(rows)
+
+
+def lossless_frames(record: CaseRecord | None, trials: Sequence[Trial]) -> dict[str, int]:
+    """Return, by goal, how many frames were sent at its lower bound, where none was lost.
+
+    In the direction that was sent fewest: a loss ratio is that of the worse direction. Trials count
+    whoever made them at that load: what a search did not lose, a later one can have lost.
+    """
+    found = {}
+    for goal in record.result.goals if record and record.result else ():
+        if worst(goal.flags) is Severity.INVALID:
+            continue
+        made = [trial for trial in trials if trial.valid and trial.load_fps == goal.lower_fps]
+        made = [trial for trial in made if of_a_load(trial)]
+        if made and all(trial.lost_frames == 0 for trial in made):
+            ways = zip(*(trial.directions for trial in made), strict=False)
+            found[goal.goal] = min(sum(way.sent_frames for way in made) for made in ways)
+    return found
+
+
+def resting_on(record: CaseRecord | None, trials: Sequence[Trial]) -> dict[str, Resting]:
+    """Return, by goal, what its answer rests on; nothing where no trial was made at a bound."""
+    found = {}
+    for goal in record.result.goals if record and record.result else ():
+        if made := at_bounds(goal, trials):
+            sending_ns = sum(one.duration_ns for one in made)
+            found[goal.goal] = Resting(sending_ns, assumed(made))
+    return found
+
+
+def hit_shares(trials: Sequence[Trial]) -> dict[str, float]:
+    """Return which cache of the switch answered which share of the lookups of a search.
+
+    A cache that was asked and never knew is there with 0; one that the switch does not have, or
+    does not count, is not.
+    """
+    totals: dict[str, int] = {}
+    for trial in trials:
+        if trial.switch is not None and trial.valid and trial.purpose is Purpose.SEARCH:
+            for pmd in trial.switch.pmds:
+                for cache, hits in pmd.hits.items():
+                    totals[cache] = totals.get(cache, 0) + hits
+    lookups = sum(totals.values())
+    return {cache: hits / lookups for cache, hits in totals.items()} if lookups else {}
+
+
+def flows_differ(rows: Sequence[CaseRow]) -> bool:
+    """Whether cases differ in their number of flows: there caches of a switch overflow."""
+    return len({row.planned.point.get("flows") for row in rows}) > 1
+
+
+# The verdict on a whole run that its machine kept from telling anything.
+
+TOO_BUSY = "machine: too busy to tell"
+
+
+def too_busy(records: Iterable[CaseRecord]) -> str | None:
+    """Say so if most of the time of a run was measured on a machine that was too busy.
+
+    A case is marked by its own trials; here it is the time of cases that counts.
+    """
+    measured = [record for record in records if record.trials]
+    busy = [record for record in measured if Flag.TOO_BUSY in record.flags]
+    whole_ns = sum(record.measured_ns for record in measured)
+    if 2 * sum(record.measured_ns for record in busy) <= whole_ns:
+        return None
+    which = "each case" if len(busy) == len(measured) else f"{len(busy)} of {len(measured)} cases"
+    return (
+        f"{TOO_BUSY}: in {which} a part of the testbed was kept from running in more than half of "
+        "the time"
+    )

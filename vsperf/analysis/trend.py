@@ -1,0 +1,177 @@
+"""A testcase over all stored runs: where its numbers changed, and what differed there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from vsperf.analysis.answers import Finding, more_is_better
+from vsperf.analysis.comparison import findings_in
+from vsperf.analysis.difference import Sample
+from vsperf.analysis.environment import (
+    Contrast,
+    case_facts,
+    contrasts,
+    ground_of,
+    run_facts,
+    settings,
+    together,
+)
+from vsperf.analysis.segments import Segment, segments_of
+from vsperf.errors import UsageError
+from vsperf.quantities.unit import Unit
+from vsperf.records.files.index import CaseEntry, Filter, Index
+from vsperf.records.files.reader import header_of
+from vsperf.records.files.view import CaseView
+from vsperf.records.run import PlannedCase, RunHeader
+
+
+@dataclass(frozen=True, slots=True)
+class TrendPoint:
+    """What one run found."""
+
+    case: CaseView
+    """One of its repeats; without trials."""
+    sample: Sample
+
+    @property
+    def run(self) -> str:
+        """The run's id."""
+        return self.case.run
+
+    @property
+    def facts(self) -> Mapping[str, str | None]:
+        """All that is known of what was around it, settings included."""
+        case = self.case
+        return {
+            **run_facts(case.header),
+            **case_facts(case.planned, case.start, case.record),
+            **settings(case.planned),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The begin of another stretch."""
+
+    place: int
+    """Of the first run after it."""
+    cut: bool
+    """Whether the ground changed, so that the numbers have nothing to do with each other."""
+    before: float
+    after: float
+    share: float | None
+    """By how much the level changed; None across a cut."""
+    contrasts: tuple[Contrast, ...]
+    """What differs from the run before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """One number of one case on one testbed, the oldest run first."""
+
+    label: str
+    testbed: str
+    name: str
+    unit: Unit
+    points: tuple[TrendPoint, ...]
+    segments: tuple[Segment, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def simulated(self) -> bool:
+        """Whether its numbers come from a model."""
+        return self.points[0].case.simulated
+
+    def worse(self, step: Step) -> bool:
+        """Whether the numbers are worse from a step on."""
+        return step.share is not None and (step.share < 0) == more_is_better(self.name, self.unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Trends:
+    """All series of a testcase."""
+
+    found: tuple[Trend, ...]
+    left_out: int = 0
+    """Simulated runs that were not looked at, since there are real ones."""
+
+
+def trends(results: Path, wanted: Filter, metric: str | None = None) -> Trends:
+    """Return how the numbers of some cases went over all runs that are stored.
+
+    A model and reality never make one series: where there is both, the model is left out unless
+    `wanted` asks for it.
+    """
+    with Index.open(results) as index:
+        index.refresh()
+        entries = index.cases(wanted)
+    if not entries:
+        raise UsageError(
+            f"no stored run has a case {wanted.testcase!r} that fits",
+            fix="`vsperf results --cases` lists what there is; 'phy2phy_*' fits several",
+        )
+    kinds = {entry.simulated for entry in entries}
+    kept = [entry for entry in entries if len(kinds) == 1 or not entry.simulated]
+    left_out = len({entry.run for entry in entries} - {entry.run for entry in kept})
+    kept.sort(key=lambda entry: (entry.started_at, entry.run))
+    found = tuple(_series(_views(results, kept), metric))
+    if not found:
+        raise UsageError(
+            f"no case {wanted.testcase!r} came to a number" + (f" {metric!r}" if metric else ""),
+            fix="`vsperf results --cases` says how each ended, and what it found",
+        )
+    return Trends(found, left_out)
+
+
+def _views(results: Path, entries: Iterable[CaseEntry]) -> Iterator[CaseView]:
+    """Yield cases by what the index knows of them: no trial is read."""
+    run, planned = "", dict[str, PlannedCase]()
+    header: RunHeader | None = None
+    for entry in entries:
+        if entry.run != run:
+            header = header_of(results / entry.run)
+            run, planned = entry.run, {case.key: case for case in header.cases}
+            header = header.model_copy(update={"cases": ()})
+        assert header is not None
+        folder = results / run
+        yield CaseView(folder, header, planned[entry.key], record=entry.record)
+
+
+def _series(views: Iterable[CaseView], metric: str | None) -> Iterator[Trend]:
+    known: dict[tuple[str, str, str, Unit], dict[str, list[tuple[CaseView, Finding]]]] = {}
+    for view in views:
+        for finding in findings_in(view):
+            if metric in (None, finding.name):
+                key = (view.label, view.header.testbed, finding.name, finding.unit)
+                known.setdefault(key, {}).setdefault(view.run, []).append((view, finding))
+    for key, runs in known.items():
+        points = tuple(
+            TrendPoint(found[-1][0], Sample(tuple(finding for _, finding in found)))
+            for found in runs.values()
+        )
+        yield _trend(key, points)
+
+
+def _trend(key: tuple[str, str, str, Unit], points: tuple[TrendPoint, ...]) -> Trend:
+    segments = segments_of(
+        [point.sample.median for point in points], [_ground(point.case) for point in points]
+    )
+    steps = [_step(points, before, after) for before, after in pairwise(segments)]
+    return Trend(*key, points, segments, tuple(steps))
+
+
+def _ground(case: CaseView) -> str:
+    """Return what has to be the same for two numbers to have to do with each other."""
+    ground = ground_of(case.header.environment, simulated=case.simulated)
+    return json.dumps([case.planned.id, ground], sort_keys=True, default=str)
+
+
+def _step(points: tuple[TrendPoint, ...], before: Segment, after: Segment) -> Step:
+    share = None if after.cut or before.mean <= 0 else after.mean / before.mean - 1
+    around = [[points[after.begin - 1].facts], [points[after.begin].facts]]
+    told = together(contrasts(around))
+    return Step(after.begin, after.cut, before.mean, after.mean, share, told)

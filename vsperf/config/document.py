@@ -1,0 +1,223 @@
+"""The document that all files are parts of, as a model that knows the installed drivers.
+
+The drivers are handed in as data: a specification must be readable without loading any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Union
+
+from pydantic import Field, create_model
+
+from vsperf.attribute_docs import DescribedSchema
+from vsperf.config.base import DriverSpec, Spec
+from vsperf.config.case import CaseSpec, Name
+from vsperf.config.collect import COLLECT, NONE
+from vsperf.config.noise import NOISE, QUIET
+from vsperf.config.preset import PresetHeader
+from vsperf.config.rival import MADE, RIVALS, Rival
+from vsperf.config.shape import paths
+from vsperf.quantities.quantity import Quantity
+
+Drivers = Mapping[str, Mapping[str, type[DriverSpec]]]
+"""Section → kind → the settings of that driver."""
+
+DRIVER_SECTIONS = ("vswitch", "generator", "vnf", "search", NOISE)
+ALTERNATIVES = ("vswitch", "generator", "vnf", NOISE)
+"""Sections that may be lists of drivers, each by its kind alone or with its settings."""
+COMPARABLE = (*ALTERNATIVES, COLLECT)
+"""What a testcase can be measured with and without in turns, and then be compared by."""
+SWEEPABLE = ("traffic.frame_size", "traffic.flows", "traffic.direction", *COMPARABLE)
+"""What may be a list; a testcase then has a case for each combination, the last changing first, so
+that what is compared is measured in turns."""
+SELECTION = "use"
+PRESET_HEADER = "preset"
+EXTENDS = "extends"
+TESTCASES = "testcases"
+BY_KIND = {"methods": "search", "vswitches": "vswitch", "generators": "generator"}
+"""Sections of settings by kind → the section of a case that they are for."""
+
+
+class _QuantitiesAsText(DescribedSchema):
+    """Writes the default of a quantity as people write it, and not as it is held in memory."""
+
+    def encode_default(self, dft: Any) -> Any:
+        return str(dft) if isinstance(dft, Quantity) else super().encode_default(dft)
+
+
+class Selection(Spec):
+    """Which preset and which testbed are meant when the command line does not say."""
+
+    preset: str | None = None
+    testbed: str | None = None
+
+
+def document_model(drivers: Drivers) -> type[CaseSpec]:
+    """Return `CaseSpec` with the driver sections narrowed to the drivers that exist."""
+    fields: dict[str, Any] = {}
+    for section in DRIVER_SECTIONS:
+        settings = tuple(drivers.get(section, {}).values())
+        if not settings:
+            continue
+        annotation: Any = settings[0]
+        if len(settings) > 1:
+            annotation = Annotated[Union[settings], Field(discriminator="kind")]  # noqa: UP007
+        optional = not CaseSpec.model_fields[section].is_required()
+        fields[section] = (annotation | None, None) if optional else (annotation, ...)
+    if "vswitch" in fields:
+        rival = create_model("Rival", __base__=Rival, vswitch=fields["vswitch"])
+        fields[RIVALS] = (tuple[rival, ...], ())
+    if collectors := tuple(drivers.get(COLLECT, {}).values()):
+        settings_of: Any = collectors[0]
+        if len(collectors) > 1:
+            settings_of = Annotated[Union[collectors], Field(discriminator="kind")]  # noqa: UP007
+        fields[COLLECT] = (dict[Name, settings_of], Field({}))
+    return create_model("Document", __base__=CaseSpec, **fields)
+
+
+def _file_model(drivers: Drivers) -> type[CaseSpec]:
+    """Return the model of a document with what only its files have."""
+    base = Field(None, description="Another testcase, whose values this one overrides.")
+    own: dict[str, Any] = {EXTENDS: (str | None, base)}
+    for name, section in BY_KIND.items():
+        by_kind: dict[str, Any] = {
+            kind.replace("-", "_"): (settings | None, Field(None, alias=kind))
+            for kind, settings in drivers.get(section, {}).items()
+        }
+        model = create_model(name.capitalize(), __base__=Spec, **by_kind)
+        about = f"What a kind is told where `{section}` says no more."
+        own[name] = (model | None, Field(None, description=about))
+    return create_model("File", __base__=document_model(drivers), **own)
+
+
+def settable_paths(drivers: Drivers) -> list[str]:
+    """Return every path that `--set` may name; NAME stands for a name of the user's choice."""
+    return paths_of(document_model(drivers))
+
+
+def paths_of(model: type[CaseSpec]) -> list[str]:
+    """Return the paths of a model that `document_model` made."""
+    unwritten = ("topology", *MADE)
+    found = [path for path in paths(model) if not path.startswith(unwritten)]
+    chosen = [f"{SELECTION}.{key}" for key in Selection.model_fields]
+    topology = ["topology", "topology.name", "topology.vms", "topology.paths"]
+    return sorted({*found, *chosen, *topology} - {"name"})
+
+
+def document_schema(drivers: Drivers) -> dict[str, Any]:
+    """Return the JSON Schema of a testcase file.
+
+    A file is one layer of several, so no section and no key of a section is required in it.
+    """
+    model = _file_model(drivers)
+    schema = _partial(model.model_json_schema(schema_generator=_QuantitiesAsText))
+    properties = schema["properties"]
+    for made in MADE:
+        del properties[made]
+    for path in SWEEPABLE:
+        section, _, key = path.partition(".")
+        if path == COLLECT:
+            properties[path] = _words_or_list(properties[path], tuple(drivers.get(COLLECT, {})))
+            continue
+        if path == NOISE:
+            properties[path] = _levels_or_drivers(properties[path], tuple(drivers.get(NOISE, {})))
+            continue
+        if not key:
+            properties[path] = _driver_or_list(properties[path], schema["$defs"])
+            continue
+        inner = schema["$defs"][properties[section]["$ref"].rsplit("/", 1)[1]]["properties"]
+        single = inner[key]
+        several = {"type": "array", "items": single, "minItems": 1, "uniqueItems": True}
+        inner[key] = {"anyOf": [single, several], "description": single.get("description", "")}
+    family = {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "vms": {"type": "integer", "minimum": 0, "maximum": 64},
+        },
+        "additionalProperties": False,
+    }
+    named = {"type": "string", "examples": ["p2p", "pvp", "pvvp3"]}
+    properties["topology"] = {"anyOf": [named, family, properties["topology"]]}
+    properties[SELECTION] = _partial(Selection.model_json_schema(schema_generator=DescribedSchema))
+    schema["$defs"]["TestcaseOfSuite"] = {
+        "type": "object",
+        "properties": {key: value for key, value in properties.items() if key != "name"},
+        "additionalProperties": False,
+    }
+    properties[TESTCASES] = {
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": {"$ref": "#/$defs/TestcaseOfSuite"},
+        "description": "In a NAME.suite.yaml: its testcases by name, and what differs in each.",
+    }
+    properties[PRESET_HEADER] = PresetHeader.model_json_schema(schema_generator=DescribedSchema)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "vsperf testcase",
+        "description": "A testcase or a suite of them; presets, testbeds and --conf files have the "
+        "same sections",
+        **{key: value for key, value in schema.items() if key not in ("title", "description")},
+    }
+
+
+def _driver_or_list(single: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a driver, or of several: of each its kind, or its settings."""
+    refs = [one["$ref"] for one in single.get("anyOf", [single]) if "$ref" in one]
+    drivers = [definitions[ref.rsplit("/", 1)[1]] for ref in refs]
+    kind = {"enum": [driver["properties"]["kind"]["const"] for driver in drivers]}
+    name = {"type": "string", "description": "What its cases are called by."}
+    named = [{**driver, "properties": {**driver["properties"], "name": name}} for driver in drivers]
+    several = {"type": "array", "items": {"anyOf": [kind, *named]}, "minItems": 1}
+    return {"anyOf": [kind, single, several]}
+
+
+def _levels_or_drivers(single: dict[str, Any], kinds: tuple[str, ...]) -> dict[str, Any]:
+    """Return the schema of noise: a level or a kind by its name, each with settings, or several."""
+    word = {"type": "string", "examples": [QUIET, "level_1", *kinds]}
+    level = {
+        "type": "object",
+        "properties": {"kind": {"type": "string", "not": {"enum": [*kinds]}}},
+        "required": ["kind"],
+        "description": "A level of conf/noise, with settings that lie above those of its file.",
+    }
+    several = {"type": "array", "items": {"anyOf": [word, level, single]}, "minItems": 1}
+    return {"anyOf": [word, level, single, several]}
+
+
+def _words_or_list(named: dict[str, Any], kinds: tuple[str, ...]) -> dict[str, Any]:
+    """Return the schema of collectors by their names, as a word or as alternatives of both."""
+    word = {"type": "string", "examples": [NONE, *kinds, "+".join(kinds[:2])]}
+    several = {"type": "array", "items": {"anyOf": [word, named]}, "minItems": 1}
+    return {"anyOf": [word, named, several]}
+
+
+def _partial(schema: Any) -> Any:
+    """Drop what only a complete document can satisfy."""
+    if isinstance(schema, list):
+        return [_partial(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {}
+    for key, value in schema.items():
+        if key == "required" and isinstance(value, list):
+            continue
+        if key in ("discriminator", "minProperties") and not _is_property_named(value):
+            continue
+        kept["anyOf" if key == "oneOf" else key] = _partial(value)
+        if key == "additionalProperties" and isinstance(value, dict):
+            kept[key] = _or_null(kept[key])
+        elif key == "patternProperties":
+            kept[key] = {pattern: _or_null(inner) for pattern, inner in kept[key].items()}
+    return kept
+
+
+def _or_null(schema: Any) -> dict[str, Any]:
+    """Allow null, which takes out an entry of a lower layer."""
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _is_property_named(value: Any) -> bool:
+    """Whether this is a setting that happens to have the name of a keyword."""
+    return isinstance(value, dict) and ("type" in value or "anyOf" in value or "$ref" in value)

@@ -1,0 +1,153 @@
+"""Criteria of a testcase: what must be true for it to pass."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from vsperf.config.base import Spec
+from vsperf.quantities.factor import Factor
+from vsperf.quantities.quantity import Quantity, UnitError, shown
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import Count, Duration, FrameSize, Rate, Ratio
+
+ONE_OF = ("min", "max", "max_loss", "baseline")
+"""A criterion has one of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound(Quantity):
+    """What a figure is held against, in the unit of that figure, such as 5Mfps, 20us or 10k."""
+
+    EXAMPLES: ClassVar[tuple[str, ...]] = ("5Mfps", "100%", "20us", "10k")
+
+    text: str
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        if isinstance(value, cls):
+            return value
+        for unit in Unit:
+            with suppress(UnitError):
+                unit.quantity.parse(value)
+                return cls(str(value).strip())
+        raise UnitError(
+            f"{shown(value)} is no bound; one is written like {', '.join(cls.EXAMPLES)}"
+        )
+
+    def read(self, unit: Unit) -> Rate | Duration | Ratio | Factor | Count:
+        """Return the quantity that it is of a figure in that unit."""
+        return unit.quantity.parse(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Expectation(Spec):
+    """One criterion on one metric; judged on the side of the interval that is certain."""
+
+    metric: str = Field(pattern=r"^[a-z][a-z0-9_.]{0,31}$")
+    """A goal of the search (`ndr`), a figure of the method (`burst`), the loss of its loads (`loss`
+    of fixed ones), or a latency percentile (`p50`, `p99`, `p99.9`)."""
+    min: Bound | None = None
+    """For a goal: the lower bound must reach this rate; for a figure: at least this."""
+    max: Bound | None = None
+    """For a latency percentile or a figure: at most this."""
+    load: Ratio | None = None
+    """For a latency percentile: at this share of the goal; at every share when not given."""
+    max_loss: Ratio | None = None
+    """For the loss of loads: at most this in every trial."""
+    baseline: str | None = Field(default=None, pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,62}$")
+    """Held against the number of this baseline, with `drop` or `rise`; `vsperf baseline set` names
+    one."""
+    drop: Ratio | None = None
+    """By how much less than the baseline a goal or a figure may be, such as 3%."""
+    rise: Ratio | None = None
+    """By how much more than the baseline a latency percentile or a figure may be."""
+    held_to: Bound | None = None
+    """What the baseline's number makes of it; filled in by vsperf when a run is planned."""
+    frame_size: FrameSize | None = None
+    """Only for cases of this size; for all of them when not given."""
+
+    @model_validator(mode="after")
+    def _one_bound(self) -> Self:
+        given = [name for name in ONE_OF if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(
+                "a criterion has exactly one of `min`, `max`, `max_loss` and `baseline`"
+            )
+        if self.baseline is None:
+            self._no_baseline()
+        else:
+            self._one_change()
+            return self
+        if self.percentile is not None and self.max is None:
+            raise ValueError(f"a criterion on {self.metric} takes `max`, not `{given[0]}`")
+        if self.load is not None and self.percentile is None:
+            raise ValueError("`load` says where latency is measured, and fits no other metric")
+        if self.percentile is not None:
+            self.bound.read(Unit.NANOSECONDS)
+        return self
+
+    def _no_baseline(self) -> None:
+        """Refuse what only a baseline gives a meaning."""
+        for name in ("drop", "rise", "held_to"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"`{name}` refers to a `baseline`, and none is given")
+
+    def _one_change(self) -> None:
+        """Refuse a baseline with more or less than one change that it allows."""
+        if (self.drop is None) == (self.rise is None):
+            raise ValueError("a criterion on a baseline has either `drop` or `rise`")
+        if self.percentile is not None and self.rise is None:
+            raise ValueError(f"a criterion on {self.metric} takes `rise`, not `drop`")
+        if self.drop is not None and self.drop.value >= 1:
+            raise ValueError("a `drop` of 100% or more leaves nothing to ask for")
+        if self.load is not None and self.percentile is None:
+            raise ValueError("`load` says where latency is measured, and fits no other metric")
+
+    def require_losses(self, losses: Collection[str]) -> None:
+        """Refuse `max_loss` for what is not the loss of each load, and all else for what is."""
+        given = next(name for name in ONE_OF if getattr(self, name) is not None)
+        if (self.metric in losses) == (given == "max_loss"):
+            return
+        wanted = "`max_loss`" if self.metric in losses else "`min` or `max`"
+        raise ValueError(f"a criterion on {self.metric} takes {wanted}, not `{given}`")
+
+    @property
+    def at_most(self) -> bool:
+        """Whether the metric must not be more than its bound; else it must not be less."""
+        return self.max is not None or self.rise is not None
+
+    @property
+    def known(self) -> bool:
+        """Whether it is known what the metric is held against; a baseline has to be looked up."""
+        return self.baseline is None or self.held_to is not None
+
+    @property
+    def bound(self) -> Bound:
+        """What the metric is held against, where it is not a loss."""
+        bound = self.min or self.max or self.held_to
+        assert bound is not None  # by the model, once a baseline is looked up
+        return bound
+
+    @property
+    def asked(self) -> str:
+        """The bound as it was asked for, for people."""
+        if self.baseline is None:
+            return str(self.bound)
+        change = f"− {self.drop}" if self.rise is None else f"+ {self.rise}"
+        return f"{self.bound}, {self.baseline} {change}"
+
+    @property
+    def percentile(self) -> float | None:
+        """The percentile that the metric names, if it names one."""
+        digits = self.metric.removeprefix("p")
+        if digits == self.metric or not digits.replace(".", "", 1).isdigit():
+            return None
+        value = float(digits)
+        return value if 0 < value <= 100 else None

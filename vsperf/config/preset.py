@@ -1,0 +1,16 @@
+"""The header of a preset file; the rest of such a file is a layer like any other."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from vsperf.config.base import Spec
+
+
+class PresetHeader(Spec):
+    """Names a preset and what it builds upon."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
+    title: str = ""
+    extends: str | None = None
+    """Another preset, whose values this one overrides."""

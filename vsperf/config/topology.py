@@ -1,0 +1,120 @@
+"""The way of the frames, as data: paths through links and virtual machines.
+
+A topology is a set of paths. A path names, in order, the places that a frame visits; the switch
+lies between each two of them. So `[phy0, vm1, phy1]` is PVP, and two such paths side by side are
+PVPV. The files in `conf/topologies` describe whole families with two placeholders: `vm*` stands
+for all machines in turn, and `vm?` makes one path per machine.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from vsperf.config.base import Spec
+
+Path = tuple[str, ...]
+Dispatch = Literal["mac", "ip", "udp"]
+
+
+def is_machine(hop: str) -> bool:
+    """Whether a hop of a path is a machine, and not a link."""
+    return re.fullmatch(r"vm[1-9]\d*", hop) is not None
+
+
+class TopologyFamily(Spec):
+    """A named pattern of paths with a number of machines left open."""
+
+    name: str
+    title: str = ""
+    vms: int = Field(default=0, ge=0, le=64)
+    """Machines when the testcase does not say how many."""
+    paths: tuple[Path, ...]
+
+    def with_machines(self, vms: int) -> dict[str, Any]:
+        """Return the concrete topology with `vms` machines, as it would be written by hand."""
+        names = [f"vm{number}" for number in range(1, vms + 1)]
+        paths: list[list[str]] = []
+        for path in self.paths:
+            each = names if "vm?" in path else [""]
+            for name in each:
+                hops = [hop.replace("vm?", name) for hop in path]
+                paths.append([h for hop in hops for h in (names if hop == "vm*" else [hop])])
+        return {"name": self.name if vms == self.vms else f"{self.name}{vms}", "paths": paths}
+
+
+class Topology(Spec):
+    """A concrete graph: every path spelled out."""
+
+    name: str = "custom"
+    paths: tuple[Path, ...] = Field(min_length=1)
+    nics: Literal[1, 2] = 2
+    """Network cards of a machine for each path through it; with one, frames go back out of it."""
+    dispatch: Dispatch = "mac"
+    """What tells the frames of parallel paths apart: destination MAC, destination IP, UDP port."""
+
+    @field_validator("paths")
+    @classmethod
+    def _hops_are_names(cls, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+        for path in paths:
+            if len(path) < 2:
+                raise ValueError("a path visits at least two places, such as [phy0, phy1]")
+            for hop in path:
+                if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", hop):
+                    raise ValueError(f"{hop!r} is not the name of a link or of a machine")
+                if path.count(hop) > 1:
+                    raise ValueError(f"the path visits {hop} twice")
+            if paths.count(path) + paths.count(path[::-1]) > 1:
+                raise ValueError(f"the path from {path[0]} to {path[-1]} is there twice")
+        return paths
+
+    @model_validator(mode="after")
+    def _machines_lie_on_one_path(self) -> Self:
+        for machine in self.machines:
+            if sum(machine in path for path in self.paths) > 1:
+                raise ValueError(f"{machine} lies on several paths; a machine has one way through")
+        for path in self.paths:
+            if (path[0] in self.machines) != (path[-1] in self.machines):
+                raise ValueError(
+                    f"the path from {path[0]} to {path[-1]} has a link at one end and a machine at "
+                    "the other; the generator is plugged into both ends in the same way"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _machines_are_numbered(self) -> Self:
+        numbers = sorted(int(vm[2:]) for vm in self.machines)
+        if numbers != list(range(1, len(numbers) + 1)):
+            names = ", ".join(self.machines)
+            raise ValueError(f"machines are numbered from vm1 without a gap, not {names}")
+        return self
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """The virtual machines, in order of first visit."""
+        hops = dict.fromkeys(hop for path in self.paths for hop in path)
+        return tuple(hop for hop in hops if is_machine(hop))
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """The testbed links that the paths use, in order of first visit."""
+        hops = dict.fromkeys(hop for path in self.paths for hop in path)
+        return tuple(hop for hop in hops if hop not in self.machines)
+
+    def lanes(self, one: str, other: str) -> int:
+        """Return how many paths lie side by side between two ends."""
+        return sum((path[0], path[-1]) in ((one, other), (other, one)) for path in self.paths)
+
+    def lane(self, path: Path) -> int:
+        """Return which of the parallel paths this one is, counted from 0."""
+        ends = {path[0], path[-1]}
+        return [one for one in self.paths if {one[0], one[-1]} == ends].index(path)
+
+    @property
+    def segments(self) -> tuple[tuple[str, str], ...]:
+        """The passes through the switch, forward direction: each two neighbours of a path."""
+        pairs = (pair for path in self.paths for pair in itertools.pairwise(path))
+        return tuple(dict.fromkeys(pairs))

@@ -1,0 +1,1 @@
+"""Drivers, found by entry point: of switches, machines, generators, loads and collectors."""

@@ -1,0 +1,140 @@
+"""What every driver of a chassis does: it reserves, loads and releases; a dialect says how."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import ClassVar
+
+from vsperf.config.abilities import Ability, Capabilities
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.generators.base import Unmeasured
+from vsperf.drivers.generators.chassis.checks import check_ways, places_of
+from vsperf.drivers.generators.chassis.session import Chassis, ChassisSession, unseen_s
+from vsperf.drivers.generators.chassis.spec import ChassisSpec
+from vsperf.drivers.generators.streams import streams_of
+from vsperf.errors import ComponentError, UsageError
+from vsperf.host.cpus import CpuNeed, Needs
+from vsperf.host.undo import ReleaseChassis, owner_name
+from vsperf.host.workspace import Workspace
+from vsperf.records.run import Endpoint, Placement, Step
+
+ROLE = "generator"
+ABILITIES = frozenset(
+    {
+        *(Ability.PACED, Ability.EXACT, Ability.UNEQUAL, Ability.PER_DIRECTION),
+        *(Ability.OWN_COUNTS, Ability.NUMBERED, Ability.VLAN, Ability.QINQ),
+        *(Ability.BROADCAST, Ability.MULTICAST),
+        *(Ability.VARY_IP, Ability.VARY_MAC, Ability.VARY_PORT),
+    }
+)
+"""What is built for any chassis; that it can do more itself is of no use until it is.
+
+Its trials are not brief: it tells so late for how long it sent that nobody would know the rate of a
+burst.
+"""
+
+
+class ChassisGenerator(Unmeasured):
+    """A generator whose ports are in a chassis."""
+
+    kind: ClassVar[str]
+    summary: ClassVar[str]
+    Spec: ClassVar[type[DriverSpec]]
+    who: ClassVar[str]
+    """What it is called in sentences."""
+    rest_s: ClassVar[float]
+    """That of its dialect (`Chassis`)."""
+
+    @abstractmethod
+    def check(self, spec: ChassisSpec, places: dict[str, str]) -> None:
+        """Refuse settings and names of ports that this dialect does not know. Pure."""
+
+    @abstractmethod
+    def connect(
+        self, spec: ChassisSpec, owner: str, places: tuple[str, ...]
+    ) -> AbstractContextManager[Chassis]:
+        """Connect under a name; nothing is changed yet, and leaving the context hangs up."""
+
+    def capabilities(self, case: CaseSpec) -> Capabilities:
+        return Capabilities(ABILITIES)
+
+    def needs(self, case: CaseSpec) -> Needs:
+        return Needs(cpus=(CpuNeed(ROLE, 1, busy=False),))
+
+    def plan(
+        self, case: CaseSpec, endpoints: tuple[Endpoint, ...], placement: Placement
+    ) -> tuple[Step, ...]:
+        spec = self._spec_of(case)
+        places = places_of(self.who, endpoints)
+        self.check(spec, places)
+        ports = ", ".join(f"{place} ({link})" for link, place in places.items())
+        traffic = case.traffic
+        return (
+            Step(
+                component=ROLE,
+                action=f"reserve the ports {ports} of {self.who} {spec.address}; one that somebody "
+                "else has is left to them",
+            ),
+            Step(
+                component=ROLE,
+                action=f"build a stream for each direction: {traffic.frame_size} frames, "
+                f"{traffic.flows} flows; each trial sends an exact number of frames at a rate, and "
+                f"a port that is slower than that is seen when it is {unseen_s(self.rest_s):g} s "
+                "late",
+            ),
+        )
+
+    @contextmanager
+    def start(
+        self,
+        case: CaseSpec,
+        endpoints: tuple[Endpoint, ...],
+        directions: tuple[tuple[str, str], ...],
+        placement: Placement,
+        workspace: Workspace,
+    ) -> Iterator[ChassisSession]:
+        spec = self._spec_of(case)
+        places = places_of(self.who, endpoints)
+        self.check(spec, places)
+        check_ways(self.who, places, directions)
+        streams = streams_of(case, directions, places)
+        ports = tuple(places.values())
+        owner = owner_name(workspace.name)
+        undo = ReleaseChassis(
+            dialect=self.kind,
+            chassis=spec.address,
+            owner=owner,
+            ports=ports,
+            password_file=spec.password_file,
+        )
+        with self.connect(spec, owner, ports) as chassis, workspace.undoing(undo) as becomes:
+            try:
+                chassis.reserve()
+                chassis.load(streams)
+                session = ChassisSession(self.who, chassis, streams, case.trial)
+                try:
+                    yield session
+                finally:
+                    session.close()
+            finally:
+                with suppress(ComponentError):  # the undo tries again, by another connection
+                    chassis.release()
+                    becomes(undo.model_copy(update={"ports": ()}))
+
+    def _spec_of(self, case: CaseSpec) -> ChassisSpec:
+        if not isinstance(case.generator, self.Spec):
+            raise UsageError(
+                f"{self.who} was given settings of kind {case.generator.kind!r}",
+                fix=f"--set generator.kind={self.kind}",
+            )
+        assert isinstance(case.generator, ChassisSpec)  # by the class attribute
+        if case.generator.chassis is None:
+            raise UsageError(
+                f"nobody says where {self.who} is",
+                why="its address is of the testbed, and there is no default for it",
+                fix="--set generator.chassis=192.0.2.7",
+            )
+        return case.generator

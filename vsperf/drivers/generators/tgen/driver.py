@@ -1,0 +1,404 @@
+"""The driver: what a trial of vsperf is to tgen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar
+
+from vsperf.config.abilities import Ability, Capabilities
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.config.traffic import Bursts, TrafficProfile, TrialPolicy
+from vsperf.config.wiring import directions_of, load_share, outer_nics
+from vsperf.drivers.generators.base import Noise, OnSample, TrialRequest, TurnSide
+from vsperf.drivers.generators.directions import check_directions
+from vsperf.drivers.generators.dpdk_ports import Port
+from vsperf.drivers.generators.tgen import guest_plan
+from vsperf.drivers.generators.tgen.binary import TGEN
+from vsperf.drivers.generators.tgen.cap import measure_cap, measure_noise, method_of
+from vsperf.drivers.generators.tgen.checks import (
+    check_devices,
+    check_hosts,
+    check_queues,
+)
+from vsperf.drivers.generators.tgen.client import longest_ns
+from vsperf.drivers.generators.tgen.command import (
+    ONE_RING,
+    Options,
+    command_line,
+    memory_bytes,
+    port_of,
+)
+from vsperf.drivers.generators.tgen.doctor import CHECKS
+from vsperf.drivers.generators.tgen.guest import check as check_place
+from vsperf.drivers.generators.tgen.guest import running_in_guest
+from vsperf.drivers.generators.tgen.look import Look
+from vsperf.drivers.generators.tgen.messages import counts, trial_message
+from vsperf.drivers.generators.tgen.process import CONTROL, PREFIX, Tgen, running
+from vsperf.drivers.generators.tgen.replay import Replayed
+from vsperf.drivers.generators.tgen.samples import sampler
+from vsperf.drivers.generators.tgen.slots import asked_ns
+from vsperf.drivers.generators.tgen.spec import TgenSpec
+from vsperf.drivers.generators.tgen.traffic import Way, senders_each, streams
+from vsperf.drivers.generators.tgen.tsc import Tsc
+from vsperf.drivers.generators.tgen.turns_session import (
+    TgenTurnsSession,
+    check_turns,
+    planned_for,
+    turns_by,
+)
+from vsperf.errors import ComponentError, UsageError
+from vsperf.host.cpus import CpuNeed, Needs
+from vsperf.host.doctor.finding import Check
+from vsperf.host.doctor.wants import Want
+from vsperf.host.workspace import Workspace
+from vsperf.qemu.surroundings import surroundings
+from vsperf.records.host import Calibration
+from vsperf.records.run import Endpoint, Placement, Step
+from vsperf.records.trial import TrialCounts
+from vsperf.waits import sleep
+
+NANOSECONDS = 1_000_000_000
+ORDINARY_FRAME = 1518
+ROLE = "generator"
+SWITCH_ROLE = "pmd"
+"""CPUs of the switch that take part in every frame's way."""
+SLACK_S = 5.0
+"""Patience with a trial beyond its own time."""
+BURST_MOST = 64
+
+
+@dataclass
+class TgenSession:
+    """A tgen whose traffic is configured."""
+
+    tgen: Tgen
+    spec: TgenSpec
+    policy: TrialPolicy
+    ways: tuple[Way, ...]
+    replay: Replayed | None = None
+    look: Look | None = None
+    """Sees the headers of frames that arrive; None where they have no mark that says whose they
+    are."""
+    bursts: Bursts | None = None
+    in_flight: int = 0
+    """Most frames of a direction on their way; 0 for no bound."""
+    closed: bool = False
+    tsc: Tsc = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.tsc = Tsc.of(self.tgen.hello)
+
+    def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
+        if self.closed:
+            raise ComponentError("tgen is no longer connected")
+        request.require_frames()
+        began = time.monotonic_ns()
+        if self.policy.learning:
+            self.tgen.ask("learn")
+            _rest(self.policy.settle.ns)
+        message = trial_message(
+            request, self.ways, self.spec, self.policy, self.replay, self.bursts
+        )
+        message["in_flight"] = self.in_flight
+        verb, limit = ("burst", "timeout_ns") if self.bursts else ("trial", "duration_ns")
+        sending_ns = message.get(limit, request.duration_ns) + message.get("grace_ns", 0)
+        message["slot_ns"] = asked_ns(sending_ns)
+        patience_s = (longest_ns(sending_ns) + message["drain_ns"]) / NANOSECONDS + SLACK_S
+        look = self.look if request.headers else None
+        if look is not None:
+            look.arm()
+        with self.tgen.listening(sampler(self.ways, on_sample)):
+            result = self.tgen.ask(verb, patience_s, **message)
+        # In a guest its clock has been held against the host's, which says more.
+        self.tsc.hear(result, refuse=self.spec.place == "host")
+        _rest(self.policy.pause.ns)
+        elapsed_ns = time.monotonic_ns() - began
+        intended = None if self.bursts else message.get("frames")
+        found = counts(result, self.ways, intended, elapsed_ns, self.spec.ring)
+        return found if look is None else look.added_to(found)
+
+    def failure(self) -> str | None:
+        if self.closed:
+            return "tgen is no longer connected"
+        return None if self.tgen.alive() else str(self.tgen.obituary("between two trials"))
+
+    def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
+        return self.tgen.round_trip_ns(cpus)
+
+    def facts(self) -> dict[str, Any]:
+        hello = self.tgen.hello
+        known: dict[str, Any] = {
+            key: hello[key] for key in ("tgen", "dpdk", "build") if key in hello
+        }
+        if self.replay is not None:
+            known["replay"] = self.replay.facts()
+        place = self.tgen.facts()
+        known |= self.late_facts()
+        return {**place, **known, "argv": list(self.tgen.argv), "ports": self.tgen.ports()}
+
+    def late_facts(self) -> dict[str, Any]:
+        return {"tsc": self.tsc.facts()}
+
+
+class TgenGenerator:
+    """Sends real frames, and checks every one that comes back."""
+
+    kind: ClassVar[str] = "tgen"
+    summary: ClassVar[str] = "the DPDK traffic generator of this project, on any DPDK port"
+    Spec: ClassVar[type[DriverSpec]] = TgenSpec
+    sockets: ClassVar[tuple[str, ...]] = (CONTROL,)
+    wants: ClassVar[frozenset[Want]] = frozenset({Want.QUIET_CPUS, Want.CYCLE_COUNTER})
+    checks: ClassVar[tuple[Check, ...]] = CHECKS
+
+    def capabilities(self, case: CaseSpec) -> Capabilities:
+        if _spec_of(case).place == "vm":
+            return guest_plan.ABLE
+        return Capabilities(frozenset(Ability), clock="the CPU's time stamp counter")
+
+    def needs(self, case: CaseSpec) -> Needs:
+        spec = _spec_of(case)
+        if spec.place == "vm":
+            return guest_plan.needs_of(spec)
+        pinned = spec.cpus.cpus if spec.cpus else None
+        workers = len(pinned) if pinned else spec.workers
+        needed = memory_bytes(workers, spec.queues, spec.ring)
+        return Needs(
+            cpus=(CpuNeed(ROLE, workers, pinned=pinned),),
+            hugepage_bytes=needed if spec.hugepages else 0,
+        )
+
+    def plan(
+        self, case: CaseSpec, endpoints: tuple[Endpoint, ...], placement: Placement
+    ) -> tuple[Step, ...]:
+        spec = _spec_of(case)
+        options = _options(case, spec, placement)
+        check_queues(case, endpoints, options.queues)
+        check_hosts(case, spec)
+        configure = Step(
+            component="generator",
+            action=f"configure {_shown(case.traffic)}, bursts of at most {spec.burst}"
+            + _shared(senders(case, options)),
+        )
+        if spec.place == "vm":
+            here = surroundings()
+            guest = guest_plan.guest_of(spec, endpoints, placement, options, here)
+            return (*guest_plan.steps_of(guest, here), configure)
+        argv = command_line(
+            TGEN.planned(),
+            PREFIX,
+            Path(CONTROL),
+            _ports(endpoints, options).values(),
+            options,
+        )
+        ports = ", ".join(f"{endpoint.link} ({endpoint.kind})" for endpoint in endpoints)
+        cpus = ", ".join(str(cpu) for cpu in options.cpus)
+        return (
+            Step(
+                component="generator",
+                action=f"start tgen on CPU {cpus} with the ports {ports}{_halves(options.cpus)}",
+                argv=argv,
+            ),
+            configure,
+        )
+
+    def calibrate(
+        self, case: CaseSpec, placement: Placement, workspace: Workspace
+    ) -> Calibration | None:
+        switch_cpus = placement.of(SWITCH_ROLE)
+        spec = _spec_of(case)
+        options = _options(case, spec, placement)
+        if spec.place == "vm" or not switch_cpus or switch_cpus[0] in options.cpus:
+            return None
+        return Calibration(
+            frame_size=case.traffic.frame_size.bytes,
+            cap_fps=measure_cap(case, options, senders(case, options), switch_cpus, workspace),
+            method=method_of(case),
+            measured_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            cpus=(*options.cpus, switch_cpus[0]),
+        )
+
+    def noise(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> Noise:
+        spec = _spec_of(case)
+        options = _options(case, spec, placement)
+        if spec.place == "vm":
+            check_place(spec)  # before there is a switch that would wait for it
+        return measure_noise(options, placement.of(SWITCH_ROLE), spec.stalls.ns, workspace)
+
+    @contextmanager
+    def start(
+        self,
+        case: CaseSpec,
+        endpoints: tuple[Endpoint, ...],
+        directions: tuple[tuple[str, str], ...],
+        placement: Placement,
+        workspace: Workspace,
+    ) -> Iterator[TgenSession]:
+        spec = _spec_of(case)
+        options = _options(case, spec, placement)
+        with _started(case, endpoints, directions, placement, workspace) as (tgen, ports):
+            numbers = tgen.port_numbers(ports)
+            ways = tuple(
+                Way(
+                    f"{enters} to {leaves}",
+                    numbers[enters],
+                    numbers[leaves],
+                    case.topology.lanes(enters, leaves),
+                    load_share(case.topology, case.traffic, (enters, leaves)),
+                )
+                for enters, leaves in directions
+            )
+            each = senders(case, options)
+            check_devices(tgen.ports(), each)
+            asked = streams(case.traffic, ways, case.topology.dispatch, each)
+            found = tgen.ask("configure", streams=asked)
+            if spec.respond:
+                tgen.ask("respond")
+            replay = Replayed.of(case.traffic, found)
+            in_flight = _in_flight(case, spec, endpoints)
+            seen = replay is None and spec.place == "host"  # captures are files
+            look = Look(tgen, ways, each, workspace.folder) if seen else None
+            session = TgenSession(
+                tgen, spec, case.trial, ways, replay, look, case.traffic.bursts, in_flight
+            )
+            try:
+                yield session
+            finally:
+                session.closed = True
+
+    def plan_turns(
+        self, case: CaseSpec, sides: tuple[tuple[Endpoint, ...], ...], placement: Placement
+    ) -> tuple[Step, ...]:
+        spec = _spec_of(case)
+        options = _options(case, spec, placement)
+        check_turns(case, options, sides)
+        check_hosts(case, spec)
+        argv = planned_for(sides, options)
+        action = f"start tgen on CPU {options.cpus[0]} with ports to {len(sides)} switches"
+        shown = f"configure {_shown(case.traffic)} for each of them, to be sent in turns"
+        return (
+            Step(component="generator", action=action, argv=argv),
+            Step(component="generator", action=shown),
+        )
+
+    @contextmanager
+    def start_turns(
+        self,
+        case: CaseSpec,
+        sides: tuple[TurnSide, ...],
+        directions: tuple[tuple[str, str], ...],
+        placement: Placement,
+        workspace: Workspace,
+    ) -> Iterator[TgenTurnsSession]:
+        spec = _spec_of(case)
+        options = _options(case, spec, placement)
+        with turns_by(case, spec, options, sides, directions, workspace) as session:
+            yield session
+
+
+@contextmanager
+def _started(
+    case: CaseSpec,
+    endpoints: tuple[Endpoint, ...],
+    directions: tuple[tuple[str, str], ...],
+    placement: Placement,
+    workspace: Workspace,
+) -> Iterator[tuple[Tgen, dict[str, Port]]]:
+    """Start tgen where it is to run; gives its ports by link, too."""
+    spec = _spec_of(case)
+    options = _options(case, spec, placement)
+    if spec.place == "vm":
+        check_place(spec)
+        here = surroundings()
+        guest = guest_plan.guest_of(spec, endpoints, placement, options, here)
+        check_directions("tgen", guest.ports, directions)
+        with running_in_guest(guest, workspace) as tgen:
+            yield tgen, guest.ports
+        return
+    ports = _ports(endpoints, options)
+    check_directions("tgen", ports, directions)
+    with running(ports.values(), options, workspace) as tgen:
+        yield tgen, ports
+
+
+def _spec_of(case: CaseSpec) -> TgenSpec:
+    if not isinstance(case.generator, TgenSpec):
+        raise UsageError(
+            f"tgen was given settings of kind {case.generator.kind!r}",
+            fix="--set generator.kind=tgen",
+        )
+    return case.generator
+
+
+def _options(case: CaseSpec, spec: TgenSpec, placement: Placement) -> Options:
+    cpus = placement.of(ROLE)
+    longest = max(case.longest_bytes, ORDINARY_FRAME)
+    return Options(cpus, spec.hugepages, spec.queues, spec.ring, longest, spec.eal)
+
+
+def _in_flight(case: CaseSpec, spec: TgenSpec, endpoints: tuple[Endpoint, ...]) -> int:
+    """Return how many frames of a direction may be on their way, so that they fit into its ring.
+
+    Machines and other devices hold more of them than that, and network cards lose them.
+    """
+    if spec.in_flight is not None:
+        return spec.in_flight
+    virtual = all(endpoint.kind in ONE_RING for endpoint in endpoints)
+    alone = not case.topology.machines and not getattr(case.vswitch, "ELSEWHERE", False)
+    return max(BURST_MOST, spec.ring - 2 * BURST_MOST) if virtual and alone else 0
+
+
+def _shown(traffic: TrafficProfile) -> str:
+    if traffic.replay is not None:
+        return f"the frames of {traffic.replay.file}, rhythm {traffic.replay.rhythm}"
+    bursts = traffic.bursts
+    rhythm = f", in bursts of {bursts.frames} and gaps of {bursts.gap}" if bursts else ""
+    every = traffic.broadcast_every
+    some = f", one frame in {every} for everybody" if every else ""
+    return f"{traffic.size_label} frames, {traffic.flows} flows per direction{some}{rhythm}"
+
+
+def senders(case: CaseSpec, options: Options) -> int:
+    """Return how many workers send each direction: at most a queue each.
+
+    The frames of a file, and bursts, come from one.
+    """
+    if case.traffic.replay is not None or case.traffic.bursts is not None:
+        return 1
+    ways = directions_of(case.topology, case.traffic.direction)
+    queues = options.queues
+    if outer_nics(case.topology):
+        queues = min(queues, case.machine_queues)
+    return senders_each(len(options.cpus), len(ways), queues)
+
+
+def _halves(cpus: tuple[int, ...]) -> str:
+    """Say who sends, where not all do both."""
+    half = len(cpus) // 2
+    if half == 0:
+        return ""
+    sending, receiving = (
+        ", ".join(str(cpu) for cpu in part) for part in (cpus[:half], cpus[half:])
+    )
+    return f"; {sending} sends, {receiving} receives"
+
+
+def _shared(each: int) -> str:
+    return f", each by {each} workers with a queue of their own" if each > 1 else ""
+
+
+def _ports(endpoints: tuple[Endpoint, ...], options: Options) -> dict[str, Port]:
+    return {
+        endpoint.link: port_of(endpoint, number, options)
+        for number, endpoint in enumerate(endpoints)
+    }
+
+
+def _rest(ns: int) -> None:
+    """Wait as the trial's policy asks."""
+    sleep(ns / NANOSECONDS)

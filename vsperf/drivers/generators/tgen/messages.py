@@ -1,0 +1,137 @@
+"""A trial as tgen is asked for it, and its answer as a record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vsperf.config.traffic import Bursts, TrialPolicy
+from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.generators.tgen.replay import Replayed
+from vsperf.drivers.generators.tgen.slots import slots_of
+from vsperf.drivers.generators.tgen.spec import TgenSpec
+from vsperf.drivers.generators.tgen.traffic import Way, direction
+from vsperf.errors import ComponentError
+from vsperf.records.trial import GeneratorActivity, RateStep, TrialCounts
+
+NANOSECONDS = 1_000_000_000
+LEAST_QUIET_NS = 1_000_000
+
+
+def trial_message(
+    request: TrialRequest,
+    ways: tuple[Way, ...],
+    spec: TgenSpec,
+    policy: TrialPolicy,
+    replay: Replayed | None = None,
+    bursts: Bursts | None = None,
+) -> dict[str, Any]:
+    """Return the parameters of a `trial`: exact frames, and when to give up sending the rest.
+
+    With bursts they are those of a `burst`.
+
+    By the times of a file, tgen itself finds how many frames are due.
+    """
+    grace_ns = min(spec.grace.ns, policy.allowed_late_ns(request.duration_ns) // 2)
+    quiet_ns = max(policy.drain.ns, LEAST_QUIET_NS)
+    found: dict[str, Any] = {
+        "burst": spec.burst,
+        "quiet_ns": quiet_ns,
+        "linger_ns": max(policy.shortest_drain.ns, LEAST_QUIET_NS),
+        "drain_ns": 2 * quiet_ns + NANOSECONDS,
+        "latency": request.latency,
+    }
+    if request.latency_after_ns:
+        found["latency_after_ns"] = request.latency_after_ns
+    if request.latency_ranges:
+        found["latency_ranges"] = [list(ends) for ends in request.latency_ranges]
+    if request.steps:
+        if bursts is not None:
+            raise ComponentError(
+                "the loads of a trial cannot change while frames come in bursts",
+                fix="choose another method, or no traffic.bursts",
+            )
+        return found | _steps(request, ways, replay) | {"grace_ns": min(grace_ns, NANOSECONDS)}
+    if replay is not None and replay.own_rhythm:
+        times = {"duration_ns": request.duration_ns, "grace_ns": min(grace_ns, NANOSECONDS)}
+        return found | replay.speed(request.load_fps) | times
+    (step,) = request.parts
+    if bursts is not None:
+        return found | _bursts(step, bursts, grace_ns)
+    return found | _load(step, ways) | {"duration_ns": request.duration_ns + grace_ns}
+
+
+def _bursts(step: RateStep, bursts: Bursts, grace_ns: int) -> dict[str, Any]:
+    """Return the bursts that fill a time, and how long they may take."""
+    count = bursts.count(step.load_fps, step.duration_ns)
+    sending_ns = int(bursts.frames) * count * NANOSECONDS // step.load_fps
+    gaps_ns = (count - 1) * bursts.gap.ns
+    return {
+        "rate_fps": step.load_fps,
+        "frames": int(bursts.frames),
+        "timeout_ns": sending_ns + gaps_ns + grace_ns + NANOSECONDS,
+        **({"bursts": count, "gap_ns": bursts.gap.ns} if count > 1 else {}),
+    }
+
+
+def _load(step: RateStep, ways: tuple[Way, ...]) -> dict[str, Any]:
+    """Return rate and frames of a step: one number for all streams, or one for each."""
+    each = [step.shared(way.share) for way in ways]
+    if all(one == step for one in each):
+        return {"rate_fps": step.load_fps, "frames": step.frames}
+    return {"rate_fps": [one.load_fps for one in each], "frames": [one.frames for one in each]}
+
+
+def _steps(request: TrialRequest, ways: tuple[Way, ...], replay: Replayed | None) -> dict[str, Any]:
+    """Return how a trial says its loads one after the other."""
+    if replay is not None and replay.own_rhythm:
+        raise ComponentError(
+            "the loads of a trial cannot change while a file is sent by its own times",
+            fix="--set traffic.replay.rhythm=even",
+        )
+    return {
+        "steps": [{**_load(step, ways), "duration_ns": step.duration_ns} for step in request.steps]
+    }
+
+
+def counts(
+    result: dict[str, Any],
+    ways: tuple[Way, ...],
+    intended: int | list[int] | None,
+    elapsed_ns: int,
+    ring: int | None = None,
+) -> TrialCounts:
+    """Return vsperf's view of a trial's result."""
+    ports = {port["port"]: port for port in result.get("ports", ())}
+    found = []
+    sending = []
+    for number, (way, stream) in enumerate(zip(ways, result["streams"], strict=True)):
+        foreign = ports.get(way.receive, {}).get("foreign")
+        due = intended[number] if isinstance(intended, list) else intended
+        found.append(direction(way, due, stream, foreign))
+        sending.append(stream.get("sending_ns"))
+    known = [span for span in sending if span is not None]
+    return TrialCounts(
+        directions=tuple(found),
+        sending_ns=max(known) if known else None,
+        elapsed_ns=elapsed_ns,
+        settled=bool(result["settled"]),
+        generator=_activity(result, ring),
+        slots=slots_of(result),
+    )
+
+
+def _activity(result: dict[str, Any], ring: int | None) -> GeneratorActivity | None:
+    workers = result.get("workers")
+    if not workers:
+        return None
+    ports = result.get("ports", ())
+    return GeneratorActivity(
+        busy_ppm=max(worker["busy_ppm"] for worker in workers),
+        longest_gap_ns=max(worker["longest_gap_ns"] for worker in workers),
+        gaps_over_10us=sum(worker["gaps_over_10us"] for worker in workers),
+        paused_ns=max(worker["paused_ns"] for worker in workers),
+        no_buffers=sum(port.get("no_buffers", 0) for port in ports),
+        ring_frames=ring,
+        behind_ns=max((port.get("receive_behind_ns", 0) for port in ports), default=0),
+        missed_frames=sum(port.get("missed", 0) for port in ports),
+    )

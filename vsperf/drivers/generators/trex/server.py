@@ -1,0 +1,236 @@
+"""A TRex server that is connected: its ports, streams and counters, each answer looked at."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vsperf.drivers.generators.trex.client import Client
+from vsperf.errors import ComponentError, NotReadyError
+
+API = ("STL", 5, 1)
+"""The interface that this driver speaks: stateless, major and minor version."""
+TRIED = "v3.08"
+"""The version of TRex that it was tried with."""
+FINISHED, ACQUIRED = 4, 5
+"""Numbers of events: a port has sent all; somebody took a port."""
+ALL_CORES = (1 << 64) - 1
+NOBODY = "<FREE>"
+PORT_COUNTERS = ("opackets", "ipackets", "ierrors")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What the server counts of the frames of one stream."""
+
+    sent: Mapping[int, int]
+    """By port."""
+    received: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """All counters at one moment."""
+
+    ports: Mapping[int, Mapping[str, int]]
+    groups: Mapping[int, Group]
+
+    def fell_since(self, before: Counted) -> bool:
+        """Whether any of them is lower than it was."""
+        pairs = [
+            (counters[name], before.ports[port][name])
+            for port, counters in self.ports.items()
+            for name in counters
+        ]
+        for number, group in self.groups.items():
+            if (then := before.groups.get(number)) is not None:
+                pairs += [(count, then.sent[port]) for port, count in group.sent.items()]
+                pairs += [(count, then.received[port]) for port, count in group.received.items()]
+        return any(now < then for now, then in pairs)
+
+
+@dataclass
+class Server:
+    """A connection that has its ports."""
+
+    client: Client
+    ports: tuple[int, ...]
+    user: str
+    session: int = field(default_factory=lambda: secrets.randbits(31))
+    handlers: dict[int, str] = field(default_factory=dict)
+    """By which the server knows whom a port belongs to."""
+    version: dict[str, Any] = field(default_factory=dict)
+    system: dict[str, Any] = field(default_factory=dict)
+
+    def greet(self) -> None:
+        """Compare versions, and see that the server has the ports."""
+        self.version = _mapping(self.client.ask("get_version"), "get_version")
+        if (mode := self.version.get("mode")) != API[0]:
+            raise NotReadyError(
+                f"the TRex server at {self.client.where} runs in mode {mode}",
+                why="only stateless traffic is spoken",
+                fix="start it without --astf",
+            )
+        name, major, minor = API
+        try:
+            answer = self.client.ask("api_sync_v2", name=name, major=major, minor=minor)
+        except ComponentError as error:
+            raise NotReadyError(
+                f"TRex {self.version.get('version')} speaks another version of its interface",
+                why=error.problems[0].why,
+                fix=f"use a version that knows {name} {major}.{minor}, such as {TRIED}",
+            ) from error
+        self.client.handler = str(_mapping(answer, "api_sync_v2").get("api_h"))
+        self.system = _mapping(self.client.ask("get_system_info"), "get_system_info")
+        known = {int(port["index"]): port for port in self.system.get("ports", ())}
+        for port in self.ports:
+            if port not in known:
+                raise NotReadyError(
+                    f"the TRex server at {self.client.where} has no port {port}",
+                    why=f"it has {', '.join(map(str, sorted(known)))}",
+                    fix="see testbed.links",
+                )
+            if missing := {"flow_stats", "latency"} - set(known[port]["rx"]["caps"]):
+                raise NotReadyError(
+                    f"port {port} of TRex does not count by streams ({', '.join(sorted(missing))})",
+                    fix="start the server with --software",
+                )
+
+    def acquire(self, *, force: bool) -> None:
+        """Take the ports; one that somebody else has only where that was asked for."""
+        for port in self.ports:
+            owner = self.owner(port)
+            if owner and not force:
+                raise NotReadyError(
+                    f"port {port} of TRex belongs to {owner}",
+                    why="what is sent there now would end",
+                    fix="wait, or take it: --set generator.force=true",
+                )
+            asked = {"user": self.user, "force": force, "session_id": self.session}
+            self.handlers[port] = str(self.client.ask("acquire", port_id=port, **asked))
+            self._own("stop_traffic", port)
+            self._own("remove_all_streams", port)
+            self._promiscuous(port)
+        self.events()
+
+    def owner(self, port: int) -> str:
+        """Return who has a port; empty if nobody."""
+        answer = _mapping(self.client.ask("get_owner", port_id=port), "get_owner")
+        owner = str(answer.get("owner") or "")
+        return "" if owner == NOBODY else owner
+
+    def release(self) -> None:
+        """Send no more, and let go of the ports."""
+        for port in tuple(self.handlers):
+            self._own("stop_traffic", port)
+            self._own("remove_all_streams", port)
+            self._own("release", port)
+            del self.handlers[port]
+
+    def load(self, streams: Mapping[int, Sequence[dict[str, Any]]]) -> None:
+        """Put streams on ports, in place of those that were there."""
+        for port in self.ports:
+            self._own("remove_all_streams", port)
+            for number, stream in enumerate(streams.get(port, ()), start=1):
+                self._own("add_stream", port, stream_id=number, stream=stream)
+
+    def now(self) -> float:
+        """Return the server's time [s]."""
+        return float(_mapping(self.client.ask("ping"), "ping")["ts"])
+
+    def start(self, ports: Sequence[int], at_s: float | None = None) -> None:
+        """Have ports send, from one moment of the server's time on if that is given."""
+        moment = {} if at_s is None else {"start_at_ts": at_s}
+        rate = {"type": "raw", "op": "abs", "value": 1.0}
+        for port in ports:
+            asked = {"mul": rate, "duration": -1.0, "force": True, "core_mask": ALL_CORES}
+            self._own("start_traffic", port, **moment, **asked)
+
+    def stop(self, ports: Sequence[int]) -> None:
+        """Send no more."""
+        for port in ports:
+            self._own("stop_traffic", port)
+
+    def events(self) -> tuple[dict[str, Any], ...]:
+        """Return what happened since this was asked last."""
+        asked = {"session_id": self.session, "user": self.user}
+        answer = _mapping(self.client.ask("get_async_events", **asked), "get_async_events")
+        return tuple(answer.get("data") or ())
+
+    def finished(self) -> set[int]:
+        """Return the ports that have sent all since this was asked last."""
+        found = set()
+        for event in self.events():
+            data = event.get("data") or {}
+            if event.get("type") == FINISHED:
+                found.add(int(data["port_id"]))
+            taken = event.get("type") == ACQUIRED and int(data["port_id"]) in self.ports
+            if taken and data.get("session_id") != self.session:
+                raise ComponentError(
+                    f"port {data['port_id']} of TRex was taken by {data.get('who')} "
+                    "in the middle of a trial"
+                )
+        return found
+
+    def read(self, groups: Sequence[int]) -> Counted:
+        """Return all counters."""
+        ports = {}
+        for port in self.ports:
+            stats = _mapping(self.client.ask("get_port_stats", port_id=port), "get_port_stats")
+            ports[port] = {name: _count(stats, name) for name in PORT_COUNTERS}
+        told = _mapping(self.client.ask("get_pgid_stats", pgids=list(groups)), "get_pgid_stats")
+        streams = _mapping(told.get("flow_stats") or {}, "get_pgid_stats")
+        found = {}
+        for number in groups:
+            one = streams.get(str(number))
+            if one is None:
+                raise ComponentError(
+                    f"TRex counts nothing of stream {number}",
+                    why="it was started anew, or somebody removed the stream",
+                )
+            found[number] = Group(
+                {port: _count(one["tp"], str(port)) for port in self.ports},
+                {port: _count(one["rp"], str(port)) for port in self.ports},
+            )
+        return Counted(ports, found)
+
+    def histogram(self, group: int) -> str | None:
+        """Return the latencies of a stream [µs] as an HdrHistogram; None if it has none."""
+        told = _mapping(self.client.ask("get_pgid_stats", pgids=[group]), "get_pgid_stats")
+        stream = (told.get("latency") or {}).get(str(group))
+        if not stream or not stream.get("lat"):
+            return None
+        found = stream["lat"].get("hdrh")
+        if found is None:
+            raise ComponentError(
+                "TRex keeps no fine histogram of latencies",
+                why="what it has otherwise are ranges as wide as the latencies themselves",
+                fix="start the server with --hdrh",
+            )
+        return str(found)
+
+    def _promiscuous(self, port: int) -> None:
+        wanted = {"promiscuous": {"enabled": True}}
+        self._own("set_port_attr", port, attr=wanted)
+
+    def _own(self, method: str, port: int, **parameters: Any) -> Any:
+        """Ask for what only the owner of a port may."""
+        return self.client.ask(
+            method, port_id=port, handler=self.handlers.get(port, ""), **parameters
+        )
+
+
+def _mapping(answer: Any, method: str) -> dict[str, Any]:
+    if not isinstance(answer, dict):
+        raise ComponentError(f"TRex answers {method} as another version of it would")
+    return answer
+
+
+def _count(counters: Mapping[str, Any], name: str) -> int:
+    """Return a counter; what is not there is an error, and never 0."""
+    value = counters.get(name)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ComponentError(f"TRex does not tell the counter {name}")
+    return value

@@ -1,0 +1,187 @@
+"""One Xena chassis as a generator: its ports, a stream for each direction, and what it counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from vsperf.drivers.generators.chassis.session import Counted, Shot
+from vsperf.drivers.generators.streams import FCS, Stream
+from vsperf.drivers.generators.xena.client import Client, at
+from vsperf.errors import ComponentError, NotReadyError
+
+MARK, SMALL_MARK = 20, 6
+"""Bytes of what the chassis puts before the FCS of each frame to know it again (TPLD)."""
+IDLE_S = 600
+"""After so long without a word the chassis hangs up."""
+OURS = "RESERVED_BY_YOU"
+FREE = "RELEASED"
+STREAM = (0,)
+"""Each port has one stream, the first one."""
+
+
+@dataclass
+class XenaChassis:
+    """A connection on which ports are reserved under the name of an owner."""
+
+    rest_s: ClassVar[float] = 0.2
+    """It is asked for counters of the hardware, and those are as they stand."""
+
+    client: Client
+    places: tuple[str, ...]
+    owner: str
+    streams: tuple[Stream, ...] = field(default=(), init=False)
+
+    def reserve(self) -> None:
+        reserve(self.client, self.places)
+
+    def release(self) -> None:
+        release(self.client, self.places, self.owner)
+
+    def load(self, streams: tuple[Stream, ...]) -> None:
+        self.streams = streams
+        for place in self.places:
+            self.client.tell(at(place, "P_RESET"))
+            self.client.tell(at(place, "P_LATENCYMODE", "LAST2LAST"))
+            for stream in streams:
+                self.client.tell(at(place, "P_TPLDMODE", _mark(stream)))
+        for number, stream in enumerate(streams):
+            self._build(number, stream)
+
+    def _build(self, number: int, stream: Stream) -> None:
+        """Build a stream; its frames are known again by the stream's number."""
+        place, tell = stream.sender, self.client.tell
+        tell(at(place, "PS_CREATE", index=STREAM))
+        layers = ("ETHERNET", *("VLAN",) * stream.tags, "IP", "UDP")
+        tell(at(place, "PS_PACKETLENGTH", "FIXED", stream.size, stream.size, index=STREAM))
+        tell(at(place, "PS_HEADERPROTOCOL", *layers, index=STREAM))
+        tell(at(place, "PS_PACKETHEADER", f"0x{stream.header.hex().upper()}", index=STREAM))
+        tell(at(place, "PS_PAYLOAD", "PATTERN", "0x00", index=STREAM))
+        tell(at(place, "PS_TPLDID", number, index=STREAM))
+        tell(at(place, "PS_INSERTFCS", "ON", index=STREAM))
+        tell(at(place, "PS_MODIFIERCOUNT", len(stream.fields), index=STREAM))
+        for count, one in enumerate(stream.fields):
+            index, last = (*STREAM, count), one.first + one.count - 1
+            words = (one.offset, "0xFFFF0000", "INC", one.every)
+            tell(at(place, "PS_MODIFIER", *words, index=index))
+            tell(at(place, "PS_MODIFIERRANGE", one.first, 1, last, index=index))
+        tell(at(place, "PS_ENABLE", "ON", index=STREAM))
+
+    def arm(self, shots: tuple[Shot, ...]) -> None:
+        for stream, shot in zip(self.streams, shots, strict=True):
+            place = stream.sender
+            self.client.tell(at(place, "PS_PACKETLIMIT", shot.frames, index=STREAM))
+            self.client.tell(at(place, "PS_RATEPPS", shot.load_fps, index=STREAM))
+            for command, wanted in (
+                ("PS_PACKETLIMIT", shot.frames),
+                ("PS_RATEPPS", shot.load_fps),
+            ):
+                (found, *_) = self.client.numbers(at(place, command, index=STREAM), 1)
+                if found != wanted:
+                    raise ComponentError(
+                        f"the Xena port {place} made {found} of {command} {wanted}",
+                        why="it cannot send so fast, or so much",
+                    )
+
+    def clear(self) -> None:
+        for place in self.places:
+            self.client.tell(at(place, "PT_CLEAR"))
+            self.client.tell(at(place, "PR_CLEAR"))
+
+    def start(self) -> None:
+        self._traffic("ON")
+
+    def stop(self) -> None:
+        self._traffic("OFF")
+
+    def _traffic(self, state: str) -> None:
+        """Start or stop all ports that send, at once."""
+        ports = " ".join(stream.sender.replace("/", " ") for stream in self.streams)
+        self.client.tell(f"C_TRAFFIC {state} {ports}")
+
+    def sending(self) -> bool:
+        states = [self.client.text(at(stream.sender, "P_TRAFFIC")) for stream in self.streams]
+        return any(state.upper() == "ON" for state in states)
+
+    def read(self) -> tuple[Counted, ...]:
+        return tuple(self._read(number, stream) for number, stream in enumerate(self.streams))
+
+    def _read(self, number: int, stream: Stream) -> Counted:
+        """Return the counts of a stream: bits and frames of the last second, bytes, frames."""
+        sent = self.client.numbers(at(stream.sender, "PT_STREAM", index=STREAM), 4)
+        mark = (number,)
+        received = self.client.numbers(at(stream.receiver, "PR_TPLDTRAFFIC", index=mark), 4)
+        wrong = self.client.numbers(at(stream.receiver, "PR_TPLDERRORS", index=mark), 4)
+        return Counted(sent[3], received[3], _known(wrong[3]), _known(wrong[2]))
+
+    def lost_to(self) -> str | None:
+        for place in self.places:
+            if self.client.text(at(place, "P_RESERVATION")).upper() != OURS:
+                return owner_of(self.client, place) or "nobody"
+        return None
+
+    def facts(self) -> dict[str, Any]:
+        versions = self.client.numbers("C_VERSIONNO", 2)
+        serial = self.client.numbers("C_SERIALNO", 1)
+        return {
+            "model": self.client.text("C_MODEL"),
+            "serial": serial[0],
+            "firmware": versions[0],
+            "driver": versions[1],
+        }
+
+
+def log_on(address: str, owner: str, password: str) -> Client:
+    """Connect as somebody."""
+    client = Client(address)
+    try:
+        client.tell(f'C_LOGON "{password}"', shown="C_LOGON")
+        client.tell(f"C_TIMEOUT {IDLE_S}")
+        client.tell(f'C_OWNER "{owner}"')
+    except BaseException:
+        client.close()
+        raise
+    return client
+
+
+def reserve(client: Client, places: tuple[str, ...]) -> None:
+    """Reserve ports that are free; take none from anybody."""
+    for place in places:
+        state = client.text(at(place, "P_RESERVATION")).upper()
+        if state == FREE:
+            client.tell(at(place, "P_RESERVATION", "RESERVE"))
+        elif state != OURS:
+            raise NotReadyError(
+                f"port {place} of the Xena chassis {client.address} is reserved by "
+                f"{owner_of(client, place) or 'somebody'}",
+                why="vsperf takes no port from anybody",
+                fix="ask them to release it, or, if it is of a run that was killed: vsperf clean",
+            )
+
+
+def release(client: Client, places: tuple[str, ...], owner: str) -> None:
+    """Release what is reserved under a name, also by a connection that is gone."""
+    for place in places:
+        if owner_of(client, place) != owner:
+            continue
+        if client.text(at(place, "P_RESERVATION")).upper() != OURS:
+            client.tell(at(place, "P_RESERVATION", "RELINQUISH"))
+            client.tell(at(place, "P_RESERVATION", "RESERVE"))
+        client.tell(at(place, "P_TRAFFIC", "OFF"))
+        client.tell(at(place, "P_RESERVATION", "RELEASE"))
+
+
+def owner_of(client: Client, place: str) -> str:
+    """Return who has a port; nothing if nobody has."""
+    return client.text(at(place, "P_RESERVEDBY"))
+
+
+def _known(count: int) -> int | None:
+    """Return a count; what a port does not count is below zero."""
+    return count if count >= 0 else None
+
+
+def _mark(stream: Stream) -> str:
+    """Return which of two marks has room in a frame behind its headers."""
+    room = stream.size - FCS - len(stream.header)
+    return "NORMAL" if room >= MARK else "MICRO"

@@ -1,0 +1,83 @@
+"""The driver `command`: a program of the user's own, on CPUs that the placement chooses."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.config.noise import NoiseSpec
+from vsperf.drivers.loads.base import RunningLoad, cpu_of, names_of, needs_of, settings_of
+from vsperf.drivers.loads.cpu_time import cpu_time
+from vsperf.drivers.loads.programs import Instance, started
+from vsperf.errors import NotReadyError
+from vsperf.host.cpus import Needs
+from vsperf.host.workspace import Workspace
+from vsperf.records.run import Placement, Step
+
+Word = Annotated[str, Field(min_length=1)]
+
+
+class CommandSpec(NoiseSpec):
+    """Settings of a program of the user's own."""
+
+    kind: Literal["command"]
+    argv: Annotated[tuple[Word, ...], Field(min_length=1)]
+    """The program and its words, one item each; no shell reads them. It is to run until it is told
+    to end (SIGTERM)."""
+    steady: bool = False
+    """Whether it takes about the same CPU time all the time, so that a trial in which it got less
+    is not to be believed."""
+
+
+class CommandLoad:
+    """Runs the user's program, once for each instance."""
+
+    kind: ClassVar[str] = "command"
+    summary: ClassVar[str] = "a program of your own, run until the case is over"
+    Spec: ClassVar[type[DriverSpec]] = CommandSpec
+
+    def needs(self, case: CaseSpec) -> Needs:
+        return needs_of(settings_of(case, CommandSpec))
+
+    def plan(self, case: CaseSpec, placement: Placement) -> tuple[Step, ...]:
+        instances = _instances(settings_of(case, CommandSpec), placement)
+        return tuple(
+            Step(
+                component="noise",
+                action=f"start {one.name} on CPU {cpu_of(number, placement)}: the user's program",
+                argv=one.argv,
+            )
+            for number, one in enumerate(instances)
+        )
+
+    def require(self, case: CaseSpec) -> None:
+        for program in ("taskset", settings_of(case, CommandSpec).argv[0]):
+            if shutil.which(program) is None:
+                raise NotReadyError(
+                    f"the program {program} of the noise cannot be run",
+                    why="there is none of that name in $PATH that may be run",
+                    fix="name it by its whole path: `noise: {kind: command, argv: [PATH, …]}`",
+                )
+
+    def judged(self, case: CaseSpec) -> bool:
+        return settings_of(case, CommandSpec).steady
+
+    def start(
+        self, case: CaseSpec, placement: Placement, workspace: Workspace
+    ) -> AbstractContextManager[RunningLoad]:
+        self.require(case)
+        instances = _instances(settings_of(case, CommandSpec), placement)
+        return started(instances, workspace, cpu_time, {}, Path.cwd())
+
+
+def _instances(spec: CommandSpec, placement: Placement) -> tuple[Instance, ...]:
+    return tuple(
+        Instance(name, ("taskset", "-c", str(cpu_of(number, placement)), *spec.argv))
+        for number, name in enumerate(names_of(spec))
+    )

@@ -1,0 +1,75 @@
+"""The driver `memory`: our own small program, which reads and writes memory at given rates."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import ClassVar, Literal
+
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.loads.base import RunningLoad, cpu_of, names_of, needs_of, settings_of
+from vsperf.drivers.loads.patterns import MEMORY_LOAD, PatternSpec, last_report, words_of
+from vsperf.drivers.loads.programs import Instance, started
+from vsperf.errors import NotReadyError
+from vsperf.host.cpus import Needs
+from vsperf.host.doctor.finding import Answer, Check, Group, Surroundings, absent, ok
+from vsperf.host.workspace import Workspace
+from vsperf.records.run import Placement, Step
+
+
+class MemorySpec(PatternSpec):
+    """Settings of a load on memory by processes of this machine."""
+
+    kind: Literal["memory"]
+
+
+def _ask(here: Surroundings) -> Answer:
+    try:
+        return ok(str(MEMORY_LOAD.find(here.environment)))
+    except NotReadyError as error:
+        return absent(f"{error}; for noise of the kind memory", error.problems[0].fix)
+
+
+class MemoryLoad:
+    """Loads memory by processes of our own."""
+
+    kind: ClassVar[str] = "memory"
+    summary: ClassVar[str] = "reads and writes memory with given block sizes and rates"
+    Spec: ClassVar[type[DriverSpec]] = MemorySpec
+    checks: ClassVar[tuple[Check, ...]] = (Check(MEMORY_LOAD.name, Group.PROGRAMS, _ask),)
+
+    def needs(self, case: CaseSpec) -> Needs:
+        return needs_of(settings_of(case, MemorySpec))
+
+    def plan(self, case: CaseSpec, placement: Placement) -> tuple[Step, ...]:
+        spec = settings_of(case, MemorySpec)
+        return tuple(
+            Step(
+                component="noise",
+                action=f"start {one.name} on CPU {cpu_of(number, placement)}: {spec.asked}",
+                argv=one.argv,
+            )
+            for number, one in enumerate(_instances(spec, placement, MEMORY_LOAD.planned()))
+        )
+
+    def require(self, case: CaseSpec) -> None:
+        MEMORY_LOAD.find()
+
+    def judged(self, case: CaseSpec) -> bool:
+        return True
+
+    def start(
+        self, case: CaseSpec, placement: Placement, workspace: Workspace
+    ) -> AbstractContextManager[RunningLoad]:
+        spec = settings_of(case, MemorySpec)
+        instances = _instances(spec, placement, str(MEMORY_LOAD.find()))
+        return started(
+            instances, workspace, lambda program, name: last_report(program.log, name), {}
+        )
+
+
+def _instances(spec: MemorySpec, placement: Placement, program: str) -> tuple[Instance, ...]:
+    return tuple(
+        Instance(name, (program, *words_of(spec), f"--cpu={cpu_of(number, placement)}"))
+        for number, name in enumerate(names_of(spec))
+    )

@@ -1,0 +1,83 @@
+"""The driver `stress`: stress-ng of the distribution, on given CPUs of this machine."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import AbstractContextManager
+from typing import ClassVar, Literal
+
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.loads.base import RunningLoad, cpu_of, names_of, needs_of, settings_of
+from vsperf.drivers.loads.cpu_time import cpu_time
+from vsperf.drivers.loads.programs import Instance, started
+from vsperf.drivers.loads.strain import (
+    INSTALL,
+    PROGRAM,
+    StrainSpec,
+    find_stress,
+    strain_words,
+    stress_version,
+)
+from vsperf.host.cpus import Needs
+from vsperf.host.doctor.finding import Answer, Check, Group, Surroundings, absent, ok
+from vsperf.host.workspace import Workspace
+from vsperf.records.run import Placeholder, Placement, Step
+
+
+class StressSpec(StrainSpec):
+    """Settings of stress-ng on this machine."""
+
+    kind: Literal["stress"]
+
+
+def _ask(here: Surroundings) -> Answer:
+    found = shutil.which(PROGRAM, path=here.environment.get("PATH"))
+    if found is None:
+        return absent("not installed; for noise of the kinds stress and stress-vm", INSTALL)
+    version = stress_version()
+    return ok(f"{found}, package {PROGRAM} {version}" if version else found)
+
+
+class StressLoad:
+    """Runs one stress-ng for each instance."""
+
+    kind: ClassVar[str] = "stress"
+    summary: ClassVar[str] = "stress-ng on CPUs of this machine: cpu, cache, memory, io or irq"
+    Spec: ClassVar[type[DriverSpec]] = StressSpec
+    checks: ClassVar[tuple[Check, ...]] = (Check(PROGRAM, Group.PROGRAMS, _ask),)
+
+    def needs(self, case: CaseSpec) -> Needs:
+        return needs_of(settings_of(case, StressSpec))
+
+    def plan(self, case: CaseSpec, placement: Placement) -> tuple[Step, ...]:
+        spec = settings_of(case, StressSpec)
+        return tuple(
+            Step(
+                component="noise",
+                action=f"start {one.name} on CPU {cpu_of(number, placement)}: {spec.load} load by "
+                f"{PROGRAM}",
+                argv=one.argv,
+            )
+            for number, one in enumerate(_instances(spec, placement, PROGRAM))
+        )
+
+    def require(self, case: CaseSpec) -> None:
+        find_stress()
+
+    def judged(self, case: CaseSpec) -> bool:
+        return settings_of(case, StressSpec).judged
+
+    def start(
+        self, case: CaseSpec, placement: Placement, workspace: Workspace
+    ) -> AbstractContextManager[RunningLoad]:
+        instances = _instances(settings_of(case, StressSpec), placement, find_stress())
+        return started(instances, workspace, cpu_time, {"package": stress_version()})
+
+
+def _instances(spec: StressSpec, placement: Placement, program: str) -> tuple[Instance, ...]:
+    words = strain_words(spec, str(Placeholder.RUN))
+    return tuple(
+        Instance(name, (program, *words, "--taskset", str(cpu_of(number, placement))))
+        for number, name in enumerate(names_of(spec))
+    )

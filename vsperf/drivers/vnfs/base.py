@@ -1,0 +1,98 @@
+"""What a driver of virtual machines offers: all machines of a topology, which forward.
+
+A machine may be a real guest, or a process that does what a guest would do.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.host.cpus import Needs
+from vsperf.host.workspace import Workspace
+from vsperf.records.run import Placement, Step, Wire
+from vsperf.records.switch import MachineCounters
+
+
+class RunningMachines(Protocol):
+    """All machines of a deployment."""
+
+    def await_forwarding(self) -> None:
+        """Wait until every machine forwards; raises `ComponentError` with what it said last.
+
+        Called once the switch and the generator are up, as the cards need both to be.
+        """
+        ...
+
+    def reboot(self) -> None:
+        """Let all machines start anew, as after a reboot, and wait until they forward again.
+
+        Switch and generator go on meanwhile. Raises `ComponentError` as `await_forwarding` does.
+        """
+        ...
+
+    def failure(self) -> str | None:
+        """Return why a machine no longer works, such as `vm1 was killed by SIGKILL`, or None."""
+        ...
+
+    def counters(self) -> tuple[MachineCounters, ...]:
+        """Return the counters of every machine, those without any included."""
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """Return accelerator, versions and settings as found, by machine, for the record."""
+        ...
+
+    def access(self) -> tuple[str, ...]:
+        """Return the commands by which a person gets at the machines."""
+        ...
+
+
+@runtime_checkable
+class ModelledMachines(Protocol):
+    """Machines that are models: what is done to them happens in the time of a trial."""
+
+    def away_ns(self) -> int:
+        """Return for how long they forward nothing when they reboot."""
+        ...
+
+
+class Vnf(Protocol):
+    """Runs one kind of machines."""
+
+    kind: ClassVar[str]
+    summary: ClassVar[str]
+    Spec: ClassVar[type[DriverSpec]]
+
+    def needs(self, case: CaseSpec) -> Needs:
+        """Return what the machines ask of the host; touches nothing.
+
+        The roles of their CPUs begin with the machine's name: `vm1` for what forwards.
+        """
+        ...
+
+    def plan(
+        self, case: CaseSpec, wires: tuple[Wire, ...], placement: Placement
+    ) -> tuple[Step, ...]:
+        """Say what `start` will do; touches nothing but files that it names, such as an image."""
+        ...
+
+    def require(self, case: CaseSpec) -> None:
+        """Raise `NotReadyError` for what the host lacks; asked before anything is started."""
+        ...
+
+    def notes(self, case: CaseSpec) -> tuple[str, ...]:
+        """Return what a reader of the result must know, such as that guests are emulated."""
+        ...
+
+    def start(
+        self,
+        case: CaseSpec,
+        wires: tuple[Wire, ...],
+        placement: Placement,
+        workspace: Workspace,
+    ) -> AbstractContextManager[RunningMachines]:
+        """Start every machine, and return before they are up; leaving the context ends them."""
+        ...

@@ -1,0 +1,121 @@
+"""The driver: a testpmd for each machine of a case, and nothing left of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import ClassVar
+
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.dpdk.command import PROGRAM
+from vsperf.dpdk.running import find_testpmd
+from vsperf.drivers.vnfs.group import Group
+from vsperf.drivers.vnfs.process.command import Machine, command_line, machines_of, needs_of
+from vsperf.drivers.vnfs.process.machine import RunningMachine, started
+from vsperf.drivers.vnfs.process.spec import ProcessSpec
+from vsperf.errors import UsageError
+from vsperf.host.cpus import Needs
+from vsperf.host.workspace import LONGEST_NAME, Workspace, require_short
+from vsperf.records.run import Placement, Step, Wire
+
+PURPOSE = "it forwards in place of a machine"
+Start = Callable[[Machine, ExitStack], RunningMachine]
+"""Starts a machine, and lets a stack end it."""
+
+
+class Processes(Group[RunningMachine]):
+    """All machines of a deployment, in the order of the topology."""
+
+    def __init__(self, machines: Sequence[Machine], start: Start, stack: ExitStack) -> None:
+        self._start = start
+        self._ends = {one.name: stack.enter_context(ExitStack()) for one in machines}
+        super().__init__([start(one, self._ends[one.name]) for one in machines])
+
+    def await_forwarding(self) -> None:
+        began = time.monotonic()
+        for running in self.machines:
+            running.await_forwarding(began + running.machine.spec.boot_timeout.seconds)
+
+    def reboot(self) -> None:
+        """End every process and start another one in its place: all that it knew is gone."""
+        self.ask_to_end()
+        for running in self.machines:
+            self._ends[running.name].close()
+        self.machines = [self._start(one.machine, self._ends[one.name]) for one in self.machines]
+        self.await_forwarding()
+
+    def ask_to_end(self) -> None:
+        """Tell all of them to end; nobody waits here."""
+        for running in self.machines:
+            running.ask_to_end()
+
+    def access(self) -> tuple[str, ...]:
+        return tuple(line for running in self.machines for line in running.testpmd.access())
+
+
+class ProcessVnf:
+    """Forwards as a container would: a process on vhost-user, and no guest around it."""
+
+    kind: ClassVar[str] = "process"
+    summary: ClassVar[str] = "testpmd on virtio_user in place of a machine, as containers run it"
+    Spec: ClassVar[type[DriverSpec]] = ProcessSpec
+
+    def needs(self, case: CaseSpec) -> Needs:
+        return needs_of(case, _spec_of(case))
+
+    def plan(
+        self, case: CaseSpec, wires: tuple[Wire, ...], placement: Placement
+    ) -> tuple[Step, ...]:
+        machines = machines_of(case, _spec_of(case), wires, placement)
+        return tuple(_step(machine) for machine in machines)
+
+    def require(self, case: CaseSpec) -> None:
+        find_testpmd(PURPOSE)
+        machines = case.topology.machines
+        require_short(f"dpdk/{LONGEST_NAME}-{machine}/dpdk_telemetry.v2" for machine in machines)
+
+    def notes(self, case: CaseSpec) -> tuple[str, ...]:
+        return ("the machines are processes: what a guest would cost is not in the result",)
+
+    @contextmanager
+    def start(
+        self,
+        case: CaseSpec,
+        wires: tuple[Wire, ...],
+        placement: Placement,
+        workspace: Workspace,
+    ) -> Iterator[Processes]:
+        program = find_testpmd(PURPOSE)
+
+        def start(machine: Machine, stack: ExitStack) -> RunningMachine:
+            return stack.enter_context(started(machine, program, workspace))
+
+        with ExitStack() as stack:
+            running = Processes(machines_of(case, _spec_of(case), wires, placement), start, stack)
+            try:
+                yield running
+            finally:
+                if not workspace.kept:
+                    running.ask_to_end()  # all now; each is waited for when it is its turn
+
+
+def _step(machine: Machine) -> Step:
+    cpus = ", ".join(str(cpu) for cpu in machine.cpus)
+    return Step(
+        component="vnf",
+        action=f"start {machine.name}, a testpmd that forwards in mode {machine.spec.forward}, on "
+        f"CPU {cpus}",
+        argv=command_line(PROGRAM, machine),
+    )
+
+
+def _spec_of(case: CaseSpec) -> ProcessSpec:
+    if not isinstance(case.vnf, ProcessSpec):
+        kind = None if case.vnf is None else case.vnf.kind
+        raise UsageError(
+            f"machines that are processes were given settings of kind {kind!r}",
+            fix="--set vnf.kind=process",
+        )
+    return case.vnf

@@ -1,0 +1,160 @@
+"""What can be known to fail before any machine is started."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from vsperf.drivers.vnfs.qemu.spec import QemuSpec
+from vsperf.errors import NotReadyError, UsageError
+from vsperf.host.binding import require_bindable
+from vsperf.host.files import Roots
+from vsperf.qemu.checks import check_accelerator, check_program
+from vsperf.qemu.command import image_format
+from vsperf.qemu.emulator import files_of, require_within_reach
+from vsperf.qemu.image import find_image
+from vsperf.qemu.kvm import Probe
+from vsperf.trust.programs import program_path, whole
+from vsperf.trust.trusted import opened_file
+from vsperf.waits import run
+
+IMAGE_TOOL = "qemu-img"
+ASK_S = 10.0
+SECTOR = 512
+BOOT_SIGNATURE = b"\x55\xaa"
+GPT_SIGNATURE = b"EFI PART"
+BZIMAGE_AT, BZIMAGE = 0x202, b"HdrS"
+ELF = b"\x7fELF"
+RAM_DISKS = (
+    b"\x1f\x8b", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd", b"\x02\x21\x4c\x18", b"\x5d\x00\x00",
+    b"\x89LZO", b"070701", b"070702",
+)  # fmt: skip
+"""How an initial RAM disk may begin: compressed in one of six ways, or plain."""
+
+
+def check(settings: Mapping[str, QemuSpec], probe: Probe, roots: Roots | None = None) -> None:
+    """Raise `NotReadyError` for the first thing that cannot work; tries KVM if that decides."""
+    check_program(probe.program, probe.tree)
+    for name, spec in settings.items():
+        _check_guest(name, spec)
+        image = find_image() if spec.own_guest else probe.image
+        require_within_reach(spec, files_of(spec, image))
+    devices = [address for spec in settings.values() for address in spec.devices]
+    _check_devices(devices, roots or Roots())
+    chosen = {spec.accelerator for spec in settings.values()}
+    check_accelerator(chosen, probe, "vnf")
+
+
+def require_no_devices(settings: Mapping[str, QemuSpec]) -> None:
+    """Refuse to run with devices of the host, which can be planned only.
+
+    The switch makes a port for every card of a machine all the same, and would wait for a guest
+    that plugs nothing into it.
+    """
+    for name, spec in settings.items():
+        if spec.devices:
+            raise UsageError(
+                f"{name} cannot run with vnf.devices, such as {spec.devices[0]}",
+                why="the switch has no way yet to reach devices that a machine has for itself; "
+                "they can be planned only",
+                fix="leave vnf.devices out; `vsperf plan` shows the command line with them",
+            )
+
+
+def _check_guest(name: str, spec: QemuSpec) -> None:
+    if spec.image is not None:
+        check_image(name, Path(spec.image), bootable=spec.kernel is None)
+    if spec.kernel is not None:
+        check_kernel(name, Path(spec.kernel))
+    if spec.initrd is not None:
+        check_ram_disk(name, Path(spec.initrd))
+    if spec.cloud_init is not None:
+        _beginning(name, "cloud_init", Path(spec.cloud_init), 1)
+
+
+def check_image(name: str, path: Path, *, bootable: bool) -> None:
+    """Refuse what is no disk image, by what is in it."""
+    beginning = _beginning(name, "image", path, 2 * SECTOR)
+    if image_format(path) == "raw":
+        size = path.stat().st_size
+        signed = beginning[510:512] == BOOT_SIGNATURE or beginning[SECTOR:].startswith(
+            GPT_SIGNATURE
+        )
+        if size == 0 or size % SECTOR or (bootable and not signed):
+            raise _refusal(
+                name, "image", path, "it is neither qcow2 nor a raw disk that could be booted"
+            )
+    _ask_tool(name, path)
+
+
+def check_kernel(name: str, path: Path) -> None:
+    """Refuse what is no Linux kernel."""
+    beginning = _beginning(name, "kernel", path, BZIMAGE_AT + len(BZIMAGE))
+    if beginning[BZIMAGE_AT:] != BZIMAGE and not beginning.startswith(ELF):
+        raise _refusal(name, "kernel", path, "it is no Linux kernel for x86 (bzImage or ELF)")
+
+
+def check_ram_disk(name: str, path: Path) -> None:
+    """Refuse what is no initial RAM disk."""
+    beginning = _beginning(name, "initrd", path, 16)
+    if not beginning.startswith(RAM_DISKS):
+        raise _refusal(name, "initrd", path, "it is no initial RAM disk (cpio, or compressed cpio)")
+
+
+def _ask_tool(name: str, path: Path) -> None:
+    """Let QEMU's own tool look at an image: its header may lie, or its backing file be gone."""
+    tool = program_path(IMAGE_TOOL)
+    if tool is None:
+        return
+    argv = [tool, "info", "--output=json", "-f", image_format(path), whole(path)]
+    try:
+        done = run(argv, ASK_S)
+        found = json.loads(done.stdout) if done.returncode == 0 else {}
+    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+        raise _refusal(name, "image", path, f"{IMAGE_TOOL} cannot read it: {error}") from error
+    if done.returncode:
+        said = done.stderr.strip().splitlines()
+        raise _refusal(name, "image", path, said[-1] if said else f"{IMAGE_TOOL} refuses it")
+    backing = found.get("full-backing-filename")
+    if backing and not Path(backing).exists():
+        raise _refusal(name, "image", path, f"its backing file {backing} is not there")
+
+
+def _beginning(name: str, setting: str, path: Path, size: int) -> bytes:
+    """Return how a file begins; refuse one that cannot be read or is empty."""
+    try:
+        with opened_file(path) as file:
+            found = file.read(size)
+    except OSError as error:
+        raise _refusal(name, setting, path, error.strerror or str(error)) from error
+    if not found:
+        raise _refusal(name, setting, path, "it is empty")
+    return found
+
+
+def _refusal(name: str, setting: str, path: Path, why: str) -> NotReadyError:
+    return NotReadyError(
+        f"{name} cannot be started from {path}",
+        why=why,
+        fix=f"mend vnf.{setting}, or leave it out: vsperf has a guest of its own",
+    )
+
+
+def _check_devices(devices: list[str], roots: Roots) -> None:
+    if not devices:
+        return
+    doubled = next((one for one in devices if devices.count(one) > 1), None)
+    if doubled is not None:
+        raise NotReadyError(
+            f"the device {doubled} is given to two cards",
+            fix="name each device of vnf.devices once; `vnf.each` has settings of one machine",
+        )
+    if not (roots.dev / "vfio").is_dir() and not (roots.pci / "drivers" / "vfio-pci").is_dir():
+        raise NotReadyError(
+            f"{devices[0]} cannot be given to a machine",
+            why="this kernel has no VFIO, by which a guest gets a device to itself",
+            fix="modprobe vfio-pci, with the IOMMU switched on in the firmware and the kernel",
+        )
+    require_bindable(devices, roots)

@@ -1,0 +1,82 @@
+"""What `vsperf doctor` asks about guests: QEMU, the image, and whether KVM boots one."""
+
+from __future__ import annotations
+
+import shutil
+
+from vsperf.drivers.vnfs.qemu.spec import QemuSpec
+from vsperf.errors import NotReadyError
+from vsperf.host.doctor.finding import (
+    Answer,
+    Check,
+    Group,
+    Surroundings,
+    absent,
+    missing,
+    ok,
+    unknown,
+    warning,
+)
+from vsperf.host.software import package_versions
+from vsperf.host.tree import HERE, Tree
+from vsperf.host.versions import version_text
+from vsperf.qemu.checks import PACKAGE, check_program
+from vsperf.qemu.image import find_image, planned_image
+from vsperf.qemu.kvm import Probe, cache_file
+from vsperf.qemu.surroundings import PROGRAM, program_of
+
+
+def _qemu(here: Surroundings) -> Answer:
+    chosen = here.settings(QemuSpec)
+    if chosen is not None and chosen.root is not None:
+        return _in_tree(chosen.tree)
+    found = shutil.which(PROGRAM, path=here.environment.get("PATH"))
+    if found is None:
+        return absent("not installed; for testcases with guests", HERE.to_install(PACKAGE))
+    version = package_versions((PACKAGE,)).get(PACKAGE)
+    return ok(f"{found}, package {PACKAGE} {version}" if version else found)
+
+
+def _in_tree(tree: Tree) -> Answer:
+    program = program_of(tree)
+    try:
+        check_program(program, tree)
+        said = version_text(tree.command((program, "--version")), f"{program}{tree.within}")
+    except NotReadyError as error:
+        return missing(error.problems[0], wanted=True)
+    return ok(f"{program}{tree.within}: {said.partition(chr(10))[0]}")
+
+
+def _image(here: Surroundings) -> Answer:
+    try:
+        image = find_image(here.environment)
+    except NotReadyError as error:
+        problem = error.problems[0]
+        return absent(f"{error}; for testcases with guests", problem.fix)
+    versions = image.manifest.get("versions")
+    shown = versions if isinstance(versions, dict) else {}
+    parts = ", ".join(f"{name} {version}" for name, version in shown.items())
+    evidence = f"{image.folder}, {image.hash or 'without a hash'}"
+    return ok(f"{evidence}: {parts}" if parts else evidence)
+
+
+def _boots_on_kvm(here: Surroundings) -> Answer:
+    """Say how trying it ended; the first run with a guest tries it."""
+    chosen = here.settings(QemuSpec)
+    tree = HERE if chosen is None else chosen.tree
+    image = planned_image(here.environment)
+    probe = Probe(image, program_of(tree), cache_file(), tree=tree)
+    known = probe.known()
+    if known is None:
+        return unknown("no guest has been booted on it since this machine started")
+    if not known.works:
+        again = f"rm {probe.cache} lets the next run try again" if probe.cache.exists() else None
+        return warning(f"guests are emulated: {known.why}", again)
+    return ok(known.why)
+
+
+CHECKS = (
+    Check("qemu", Group.PROGRAMS, _qemu),
+    Check("guest image", Group.PROGRAMS, _image, before_runs=True),
+    Check("guests on kvm", Group.DEVICES, _boots_on_kvm, before_runs=True),
+)

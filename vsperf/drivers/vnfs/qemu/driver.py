@@ -1,0 +1,79 @@
+"""The driver: QEMU's machines for a case, and nothing left of them."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import ClassVar
+
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.vnfs.qemu.checks import check, require_no_devices
+from vsperf.drivers.vnfs.qemu.doctor import CHECKS
+from vsperf.drivers.vnfs.qemu.plan import (
+    machines_of,
+    needs_of,
+    notes_of,
+    steps_of,
+)
+from vsperf.drivers.vnfs.qemu.running import QemuMachines, all_started
+from vsperf.drivers.vnfs.qemu.spec import QemuSpec
+from vsperf.drivers.vnfs.settings import by_machine
+from vsperf.errors import UsageError
+from vsperf.host.cpus import Needs
+from vsperf.host.doctor.finding import Check
+from vsperf.host.doctor.wants import Want
+from vsperf.host.workspace import Workspace
+from vsperf.qemu.surroundings import probe, program_of, surroundings
+from vsperf.records.run import Placement, Step, Wire
+
+
+class Qemu:
+    """Boots real guests, and lets them forward."""
+
+    kind: ClassVar[str] = "qemu"
+    summary: ClassVar[str] = "virtual machines of QEMU on vhost-user or taps, with KVM or emulated"
+    Spec: ClassVar[type[DriverSpec]] = QemuSpec
+    wants: ClassVar[frozenset[Want]] = frozenset({Want.QUIET_CPUS, Want.KVM})
+    checks: ClassVar[tuple[Check, ...]] = CHECKS
+
+    def needs(self, case: CaseSpec) -> Needs:
+        return needs_of(case, _spec_of(case))
+
+    def plan(
+        self, case: CaseSpec, wires: tuple[Wire, ...], placement: Placement
+    ) -> tuple[Step, ...]:
+        spec = _spec_of(case)
+        here = surroundings(spec.tree)
+        machines = machines_of(case, spec, wires, placement, here)
+        return steps_of(machines, here, program_of(spec.tree))
+
+    def require(self, case: CaseSpec) -> None:
+        spec = _spec_of(case)
+        settings = by_machine(spec, case.topology)
+        require_no_devices(settings)
+        check(settings, probe(spec.tree))
+
+    def notes(self, case: CaseSpec) -> tuple[str, ...]:
+        return notes_of(case, _spec_of(case), surroundings(_spec_of(case).tree))
+
+    def start(
+        self,
+        case: CaseSpec,
+        wires: tuple[Wire, ...],
+        placement: Placement,
+        workspace: Workspace,
+    ) -> AbstractContextManager[QemuMachines]:
+        spec = _spec_of(case)
+        self.require(case)
+        machines = machines_of(case, spec, wires, placement, surroundings(spec.tree))
+        return all_started(machines, program_of(spec.tree), workspace)
+
+
+def _spec_of(case: CaseSpec) -> QemuSpec:
+    if not isinstance(case.vnf, QemuSpec):
+        kind = None if case.vnf is None else case.vnf.kind
+        raise UsageError(
+            f"QEMU was given settings of kind {kind!r}",
+            fix="--set vnf.kind=qemu",
+        )
+    return case.vnf

@@ -1,0 +1,170 @@
+"""What a case makes of each machine, and the steps that start them. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.vnfs.qemu.spec import QemuSpec
+from vsperf.drivers.vnfs.settings import by_machine, deal_out, require_ways_told_apart
+from vsperf.errors import UsageError
+from vsperf.host.cpus import CpuNeed, Needs
+from vsperf.qemu.command import Machine, command_line
+from vsperf.qemu.surroundings import ON, Surroundings
+from vsperf.records.run import Placement, Step, Wire
+
+MEGABYTE = 1 << 20
+
+QemuMachine = Machine[QemuSpec]
+
+
+def emulator_role(machine: str) -> str:
+    """Return the role of QEMU's other threads."""
+    return f"{machine} emulator"
+
+
+def needs_of(case: CaseSpec, spec: QemuSpec) -> Needs:
+    """Return CPUs for every vCPU and one for the rest of each QEMU, and the guests' memory."""
+    settings = by_machine(spec, case.topology)
+    counts = {name: own.vcpu_count for name, own in settings.items()}
+    pins = deal_out(spec.cpus, counts, "vCPUs")
+    emulator = None if spec.emulator_cpus is None else spec.emulator_cpus.cpus
+    found = []
+    for name, own in settings.items():
+        found.append(CpuNeed(name, own.vcpu_count, pinned=pins.get(name)))
+        count = len(emulator) if emulator else 1
+        found.append(CpuNeed(emulator_role(name), count, busy=False, pinned=emulator))
+    memory = sum(own.memory for own in settings.values() if own.hugepages)
+    return Needs(cpus=tuple(found), hugepage_bytes=memory * MEGABYTE)
+
+
+def machines_of(
+    case: CaseSpec,
+    spec: QemuSpec,
+    wires: Sequence[Wire],
+    placement: Placement,
+    surroundings: Surroundings,
+) -> tuple[QemuMachine, ...]:
+    """Return every machine with everything decided; what is not known yet becomes emulation."""
+    settings = by_machine(spec, case.topology)
+    writers = {name: own.writes_addresses for name, own in settings.items()}
+    require_ways_told_apart(case.topology, {name: why for name, why in writers.items() if why})
+    found = []
+    for name, own in settings.items():
+        cards = tuple(
+            sorted((wire for wire in wires if wire.machine == name), key=lambda wire: wire.nic)
+        )
+        _check_devices(name, own, cards)
+        nodes = placement.nodes.get(name, (0,)) if surroundings.nodes > 1 else ()
+        found.append(
+            Machine(
+                name=name,
+                index=int(name.removeprefix("vm")),
+                spec=own,
+                wires=cards,
+                accelerator=surroundings.accelerator_of(own) or "tcg",
+                image=surroundings.image,
+                frame_bytes=case.traffic.longest.bytes,
+                cpus=placement.of(name),
+                emulator_cpus=placement.of(emulator_role(name)),
+                nodes=nodes,
+                root=surroundings.root,
+                run_with=surroundings.run_with,
+                vhost=surroundings.vhost,
+            )
+        )
+    return tuple(found)
+
+
+def steps_of(
+    machines: Sequence[QemuMachine], surroundings: Surroundings, program: str
+) -> tuple[Step, ...]:
+    """Return all that starting the machines does, in order."""
+    plugged = (_plug(machine) for machine in machines if machine.taps)
+    started = (_start(machine, surroundings, program) for machine in machines)
+    told = (_tell(machine) for machine in machines)
+    return (*plugged, *started, *told)
+
+
+def notes_of(case: CaseSpec, spec: QemuSpec, surroundings: Surroundings) -> tuple[str, ...]:
+    """Return what the guests run on, as far as it is known."""
+    settings = by_machine(spec, case.topology)
+    kinds = {surroundings.accelerator_of(own) for own in settings.values()}
+    notes = []
+    if "tcg" in kinds:
+        notes.append("guests are emulated (TCG): the result is functional only")
+    if "kvm" in kinds:
+        notes.append("guests run on KVM")
+    if None in kinds:
+        notes.append(
+            "guests run on KVM if one boots on it, which has not been tried; else they are "
+            "emulated (TCG), and the result is functional only"
+        )
+    if any(own.devices for own in settings.values()):
+        notes.append("vnf.devices can be planned only: a run refuses them")
+    return tuple(notes)
+
+
+def start_message(machine: QemuMachine, macs: Sequence[str] | None = None) -> dict[str, Any]:
+    """Return what the agent is told; `macs` replaces the addresses that the cards were given."""
+    spec = machine.spec
+    return {
+        "app": spec.app,
+        "nics": list(macs) if macs is not None else [wire.mac for wire in machine.wires],
+        "forward": spec.forward,
+        "queues": spec.queues,
+        "rx_descriptors": spec.rx_descriptors,
+        "tx_descriptors": spec.tx_descriptors,
+        "burst": spec.burst,
+        "mtu": machine.mtu,
+        "peers": [wire.peer_mac for wire in machine.wires],
+        "arguments": list(spec.testpmd_arguments),
+    }
+
+
+def _plug(machine: QemuMachine) -> Step:
+    copier = "vhost-net copies" if machine.vhost else "QEMU copies, as there is no vhost-net,"
+    queues = ", for several queues" if machine.spec.queues > 1 else ""
+    return Step(
+        component="vnf",
+        action=f"make the taps of {machine.name}, between which and the guest {copier} the frames",
+        lines=tuple(
+            f"tap {wire.address} up, mtu {machine.mtu}, without IPv6 and ARP{queues}"
+            for wire in machine.taps
+        ),
+    )
+
+
+def _start(machine: QemuMachine, surroundings: Surroundings, program: str) -> Step:
+    known = surroundings.accelerator_of(machine.spec)
+    on = ON[known]
+    pins = ", ".join(f"vCPU {number} on CPU {cpu}" for number, cpu in enumerate(machine.cpus))
+    others = ", ".join(str(cpu) for cpu in machine.emulator_cpus)
+    where = f"; {pins}; its other threads on CPU {others}" if pins and others else ""
+    guest = "vsperf's own guest" if machine.spec.own_guest else "the user's guest"
+    return Step(
+        component="vnf",
+        action=f"start {machine.name}, {guest}, {on}{where}",
+        argv=command_line(program, machine),
+    )
+
+
+def _tell(machine: QemuMachine) -> Step:
+    if not machine.spec.has_agent:
+        return Step(component="vnf", action=f"wait until {machine.name} runs; it has no agent")
+    return Step(
+        component="vnf",
+        action=f"tell {machine.name} to forward with {machine.spec.app}, and wait until it does",
+        lines=(json.dumps({"verb": "start", **start_message(machine)}),),
+    )
+
+
+def _check_devices(name: str, spec: QemuSpec, wires: Sequence[Wire]) -> None:
+    if spec.devices and len(spec.devices) != len(wires):
+        raise UsageError(
+            f"vnf.devices names {len(spec.devices)} devices for {name}, which has {len(wires)} "
+            "network cards in this topology",
+            fix="name one device for each card, in their order",
+        )

@@ -1,0 +1,142 @@
+"""What a virtual switch driver offers."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
+
+from pydantic import Field
+
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.config.wiring import Nic
+from vsperf.host.cpus import Needs
+from vsperf.host.workspace import Workspace
+from vsperf.records.run import Endpoint, Placement, Step, Wire
+from vsperf.records.switch import SwitchCounters
+from vsperf.records.trial import TrialCounts
+
+Rules = Literal["port", "network", "l2", "l3", "l4", "learn"]
+"""By what a switch is told to forward: where a frame came in; that and an IP network, for which it
+has to look into each frame; what tells the streams of the traffic apart; or, as `learn`, as a
+bridge that learns from the frames themselves behind which port each address is."""
+
+Filters = Annotated[int, Field(ge=0, le=1000)]
+"""Rules that forbid what no frame of the test is, and that come before all others."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchPlan:
+    """What a driver will do, and where its ports will be."""
+
+    steps: tuple[Step, ...]
+    endpoints: tuple[Endpoint, ...]
+    """Where the generator finds the ports of the links."""
+    wires: tuple[Wire, ...] = ()
+    """What the cards of machines are plugged into."""
+
+
+def wire_of(nic: Nic, kind: str, address: str) -> Wire:
+    """Return what a card is plugged into, by what is spoken there and where."""
+    return Wire(
+        machine=nic.machine,
+        nic=nic.number,
+        kind=kind,
+        address=address,
+        mac=nic.mac,
+        peer_mac=nic.peer_mac,
+    )
+
+
+class RunningSwitch(Protocol):
+    """A switch that forwards."""
+
+    def failure(self) -> str | None:
+        """Return why the switch no longer works, or None while it does."""
+        ...
+
+    def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
+        """Wait until these ports forward, their other ends being there; else `ComponentError`.
+
+        A port is named by its link, or as a machine's card names it.
+        """
+        ...
+
+    def counters(self) -> SwitchCounters | None:
+        """Return all counters as they stand; None where there are none, as in a model."""
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """Return versions, build flags and settings as found, for the record."""
+        ...
+
+    def restart(self, *, kill: bool) -> None:
+        """End the switch and start it again, ports and rules included, while others go on."""
+        ...
+
+    def forget_flows(self) -> None:
+        """Forget which flows were seen: the next frame of each is looked up in the rules.
+
+        A switch that learns addresses forgets these, too.
+        """
+        ...
+
+    def change_rules(self, count: int) -> None:
+        """Add so many rules that no frame of a test matches; below 0, take those out again."""
+        ...
+
+    def access(self) -> tuple[str, ...]:
+        """Return the commands by which a person looks at the running switch."""
+        ...
+
+
+@runtime_checkable
+class HeldStill(Protocol):
+    """A running switch that can be held still, and goes on where it was (`HELD_STILL`)."""
+
+    def processes(self) -> tuple[int, ...]:
+        """Return the numbers of the processes that forward; none where nothing needs to stop."""
+        ...
+
+
+@runtime_checkable
+class ModelledSwitch(Protocol):
+    """A running switch that is a model: what is done to it happens in the time of a trial."""
+
+    def away_ns(self, *, kill: bool) -> int:
+        """Return for how long it forwards nothing when it is restarted."""
+        ...
+
+    def carried(self, counts: TrialCounts, duration_ns: int) -> None:
+        """Be told which frames it had to do with in a trial, as it saw none."""
+        ...
+
+
+class VSwitch(Protocol):
+    """Deploys one kind of switch."""
+
+    kind: ClassVar[str]
+    summary: ClassVar[str]
+    Spec: ClassVar[type[DriverSpec]]
+
+    def needs(self, case: CaseSpec) -> Needs:
+        """Return what the switch asks of the machine; touches nothing."""
+        ...
+
+    def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
+        """Say what `start` will do; touches nothing.
+
+        What is only known when it runs, such as its folder, is a `Placeholder`.
+        """
+        ...
+
+    def require(self, case: CaseSpec) -> None:
+        """Raise `NotReadyError` for what the machine lacks; asked before anything is started."""
+        ...
+
+    def start(
+        self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
+    ) -> AbstractContextManager[RunningSwitch]:
+        """Bring the switch up; leaving the context takes it down."""
+        ...

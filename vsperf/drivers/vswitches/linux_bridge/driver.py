@@ -1,0 +1,152 @@
+"""The driver: bridges of the kernel for each case, in a network of their own that ends with it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import ClassVar
+
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.linux_bridge.doctor import CHECKS
+from vsperf.drivers.vswitches.linux_bridge.layout import MTU, PMD_ROLE, Design
+from vsperf.drivers.vswitches.linux_bridge.netlink import Netlink, connected, require_bridges
+from vsperf.drivers.vswitches.linux_bridge.plan import switch_plan
+from vsperf.drivers.vswitches.linux_bridge.running import POLL_S, RunningBridge
+from vsperf.drivers.vswitches.linux_bridge.spec import LinuxBridgeSpec
+from vsperf.errors import ComponentError, NotReadyError, UsageError
+from vsperf.host.cpus import CpuNeed, Needs
+from vsperf.host.doctor.finding import Check
+from vsperf.host.doctor.wants import POLLING_SWITCH, Want
+from vsperf.host.networks import private_network
+from vsperf.host.steering import steer
+from vsperf.host.taps import tap
+from vsperf.host.tuntap import is_held
+from vsperf.host.workspace import Workspace
+from vsperf.records.run import Placement
+from vsperf.waits import sleep
+
+HELD_S = 10.0
+"""Patience with machines that are being started."""
+
+
+class LinuxBridge:
+    """Deploys the bridge of the Linux kernel on taps."""
+
+    kind: ClassVar[str] = "linux-bridge"
+    summary: ClassVar[str] = "the bridge of the Linux kernel on taps, in a network of its own"
+    Spec: ClassVar[type[DriverSpec]] = LinuxBridgeSpec
+    wants: ClassVar[frozenset[Want]] = POLLING_SWITCH | {Want.TAPS}
+    checks: ClassVar[tuple[Check, ...]] = CHECKS
+
+    def needs(self, case: CaseSpec) -> Needs:
+        chosen = _spec_of(case).cpus
+        cpus = None if chosen is None else chosen.cpus
+        return Needs((CpuNeed(PMD_ROLE, len(cpus) if cpus else 1, pinned=cpus),))
+
+    def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
+        return switch_plan(Design(case, _spec_of(case), placement))
+
+    def require(self, case: CaseSpec) -> None:
+        if os.geteuid() != 0:
+            raise NotReadyError(
+                "the kernel's bridge needs root",
+                why="it makes a network apart, bridges and taps",
+                fix="run vsperf with sudo",
+            )
+        require_bridges()
+
+    @contextmanager
+    def start(
+        self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
+    ) -> Iterator[RunningBridge]:
+        design = Design(case, _spec_of(case), placement)
+        self.require(case)
+        with ExitStack() as stack:
+            running = _made(design, workspace, stack)
+            try:
+                yield running
+            finally:
+                running.stopped = True
+
+
+def _made(design: Design, workspace: Workspace, stack: ExitStack) -> RunningBridge:
+    """Make taps and bridges; each with a promise to remove it."""
+    devices = {port.place.name: workspace.fill(port.device) for port in design.ports}
+    network = stack.enter_context(private_network(workspace))
+    for port in design.ports:
+        name = devices[port.place.name]
+        if port.place.link is not None:
+            stack.enter_context(tap(name, workspace, mtu=MTU, several_queues=True))
+        else:  # the machine has made it, and finds it by its name in the host's network
+            _await_held(name, design.case.machine_queues, workspace)
+        steer(name, design.cpus)
+    with connected() as host:
+        for name in devices.values():
+            host.move(name, network)
+    instance = _Instance(design, devices, stack.enter_context(connected(network)))
+    instance.make()
+    return RunningBridge(
+        design=design,
+        network=network,
+        devices=devices,
+        netlink=instance.netlink,
+        make_again=instance.make_again,
+        look=lambda: workspace.attend("while the bridge was waited for"),
+    )
+
+
+def _await_held(name: str, queues: int, workspace: Workspace) -> None:
+    """Wait until a machine holds its tap: from then on it may be moved."""
+    deadline = time.monotonic() + HELD_S
+    while not is_held(name, queues):
+        workspace.attend("while its tap was waited for")
+        if time.monotonic() > deadline:
+            raise ComponentError(
+                f"no machine has taken hold of the tap {name} within {HELD_S:g} s",
+                why="it is moved into the bridge's network when one has",
+            )
+        sleep(POLL_S)  # between two looks at a condition, never instead of one
+
+
+@dataclass
+class _Instance:
+    """What is made, and can be made again."""
+
+    design: Design
+    devices: dict[str, str]
+    netlink: Netlink
+
+    def make(self) -> None:
+        """Make the bridges, their ports, and what they know."""
+        for name in self.design.bridges:
+            self.netlink.add_bridge(name, ageing_ns=self.design.spec.ageing.ns, mtu=MTU)
+        for port in self.design.ports:
+            self.netlink.join(
+                self.devices[port.place.name],
+                port.bridge,
+                learns=self.design.learns,
+                floods=self.design.floods(port),
+            )
+        for port in self.design.ports:
+            known = [entry.mac for entry in self.design.entries if entry.port == port.place.name]
+            self.netlink.know(self.devices[port.place.name], known)
+
+    def make_again(self) -> None:
+        """Remove the bridges, and make them anew."""
+        for name in self.design.bridges:
+            self.netlink.remove(name)
+        self.make()
+
+
+def _spec_of(case: CaseSpec) -> LinuxBridgeSpec:
+    if not isinstance(case.vswitch, LinuxBridgeSpec):
+        raise UsageError(
+            f"the kernel's bridge was given settings of kind {case.vswitch.kind!r}",
+            fix="--set vswitch.kind=linux-bridge",
+        )
+    return case.vswitch

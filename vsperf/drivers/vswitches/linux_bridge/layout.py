@@ -1,0 +1,178 @@
+"""Which bridges a topology asks of the kernel, and what they are told to know. Pure.
+
+A bridge sends a frame that it does not know to all of its ports. So each group of ports that frames
+pass between has a bridge of its own: else frames would take short cuts around machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from vsperf.config.case import CaseSpec
+from vsperf.config.flows import lane_mac
+from vsperf.config.wiring import Pass, passes
+from vsperf.drivers.vswitches.forwarding import groups
+from vsperf.drivers.vswitches.linux_bridge.spec import LinuxBridgeSpec
+from vsperf.drivers.vswitches.ports import Place, places_of, tap_of
+from vsperf.errors import UsageError
+from vsperf.records.run import Placeholder, Placement
+
+PMD_ROLE = "pmd"
+NETWORK = str(Placeholder.NAME)
+"""Its network namespace is called like the deployment."""
+MTU = 1500
+"""Of all devices."""
+LONGEST_BYTES = 1518
+"""Of a frame that carries such a packet; DPDK's net_tap, which the generator takes, has no more."""
+PAIR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class BridgePort:
+    """One port of a bridge."""
+
+    place: Place
+    bridge: str
+    device: str
+    """Its tap; not filled in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a bridge is told: frames for an address leave by a port."""
+
+    mac: str
+    port: str
+    """As the topology calls it."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """What one case makes of the kernel's bridge."""
+
+    case: CaseSpec
+    spec: LinuxBridgeSpec
+    placement: Placement
+
+    @cached_property
+    def bridges(self) -> Mapping[str, tuple[str, ...]]:
+        """The ports of each bridge, by what the topology calls them."""
+        found = groups(self.case.topology)
+        return {f"br{number}": group for number, group in enumerate(found)}
+
+    @cached_property
+    def ports(self) -> tuple[BridgePort, ...]:
+        """All ports, those of links first."""
+        topology = self.case.topology
+        bridge_of = {port: name for name, group in self.bridges.items() for port in group}
+        return tuple(
+            BridgePort(place, bridge_of[place.name], tap_of(place, topology))
+            for place in places_of(topology)
+        )
+
+    @property
+    def learns(self) -> bool:
+        """Whether bridges learn addresses."""
+        return self.spec.flows == "learn"
+
+    @property
+    def cpus(self) -> tuple[int, ...]:
+        """Where frames are forwarded."""
+        return self.placement.of(PMD_ROLE)
+
+    def floods(self, port: BridgePort) -> bool:
+        """Whether a port is sent what its bridge does not know, and what is for everybody.
+
+        With two ports that is where a frame goes anyway; with more it would come several times.
+        """
+        return len(self.bridges[port.bridge]) == PAIR
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """What bridges are told that do not learn."""
+        if self.learns:
+            return ()
+        told: dict[tuple[str, str], str] = {}
+        bridge_of = {port.place.name: port.bridge for port in self.ports}
+        for way in passes(self.case.topology):
+            for mac in self._addresses(way):
+                known = told.setdefault((bridge_of[way.enters], mac), way.leaves)
+                if known != way.leaves:
+                    raise UsageError(
+                        f"in topology {self.case.topology.name} frames for {mac} leave by {known} "
+                        f"and by {way.leaves}",
+                        why="a bridge knows one port for each address, wherever a frame came from",
+                        fix="--set topology.nics=2, or a switch that looks at where frames come "
+                        "from: --set vswitch.kind=ovs-dpdk",
+                    )
+        return tuple(Entry(mac, port) for (_, mac), port in told.items())
+
+    def _addresses(self, way: Pass) -> tuple[str, ...]:
+        """Return whom frames of a way are for: whoever is at its end, or the next machine.
+
+        The latter is what a machine writes that rewrites addresses.
+        """
+        end = way.path[-1]
+        cards = {port.place.name: port.place.nic for port in self.ports}
+        card = cards.get(way.leaves)
+        own = () if card is None else (card.mac,)
+        links = self.case.topology.links
+        return (lane_mac(links.index(end), way.lane), *own) if end in links else own
+
+
+def check(design: Design) -> None:
+    """Refuse what a bridge cannot do."""
+    topology = design.case.topology
+    if not design.cpus:
+        raise UsageError(
+            "no CPU was found that forwards frames",
+            fix="--set vswitch.cpus=1, or give the testbed's machine more CPUs",
+        )
+    for link in topology.links:
+        if design.case.testbed.links[link].switch is not None:
+            raise UsageError(
+                f"testbed link {link} has a device at the switch's end, which the kernel's bridge "
+                "is not given",
+                why="it is in a network of its own, and its ports are taps that are made there",
+                fix=f"leave testbed.links.{link}.switch out",
+            )
+    several = next((ports for ports in design.bridges.values() if len(ports) > PAIR), None)
+    if several is not None and design.learns:
+        raise UsageError(
+            f"a bridge that learns cannot join {', '.join(several)} in topology {topology.name}",
+            why="what it does not know yet it sends to all of them, so frames come several times, "
+            "and go round",
+            fix="--set vswitch.flows=l2, which tells it where frames go, or another topology",
+        )
+    if several is not None and topology.dispatch != "mac":
+        raise UsageError(
+            f"a bridge cannot tell parallel paths apart by topology.dispatch={topology.dispatch}",
+            why="it looks at MAC addresses only",
+            fix="--set topology.dispatch=mac",
+        )
+    _check_traffic(design, several)
+
+
+def _check_traffic(design: Design, several: tuple[str, ...] | None) -> None:
+    traffic = design.case.traffic
+    if design.case.longest_bytes > LONGEST_BYTES:
+        raise UsageError(
+            f"frames of {design.case.longest_bytes} bytes do not pass the taps of links",
+            why=f"DPDK's net_tap, by which the generator holds them, takes {LONGEST_BYTES} bytes",
+            fix="take shorter frames, or a switch on vhost-user: --set vswitch.kind=ovs-dpdk",
+        )
+    groups_of_stations = traffic.destination != "unicast" or traffic.broadcast_every
+    if several is not None and groups_of_stations:
+        raise UsageError(
+            f"frames for more than one station have no way of their own from {several[0]}",
+            why=f"a bridge knows single addresses, and {', '.join(several)} share one",
+            fix="--set topology=p2p",
+        )
+    if traffic.replay is not None and not design.learns:
+        raise UsageError(
+            "a bridge cannot be told where the frames of a file go",
+            why="whose addresses these have, nobody knows",
+            fix="--set vswitch.flows=learn",
+        )

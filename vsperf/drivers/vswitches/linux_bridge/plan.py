@@ -1,0 +1,58 @@
+"""Everything that making the bridges does, as steps. Pure."""
+
+from __future__ import annotations
+
+from vsperf.drivers.vswitches.base import SwitchPlan, wire_of
+from vsperf.drivers.vswitches.linux_bridge.layout import MTU, NETWORK, Design, check
+from vsperf.drivers.vswitches.ports import tap_endpoint
+from vsperf.records.run import Step
+
+SHOWN = 8
+"""Addresses that a plan lists one by one."""
+
+
+def switch_plan(design: Design) -> SwitchPlan:
+    """Return all steps, and where the ports will be."""
+    check(design)
+    cpus = ", ".join(str(cpu) for cpu in design.cpus)
+    steps = [
+        _step("make a network namespace of its own", f"namespace {NETWORK}"),
+        _step(
+            "make a tap for each link",
+            *(
+                f"tap {port.device} up, mtu {MTU}, without IPv6 and ARP"
+                for port in design.ports
+                if port.place.link is not None
+            ),
+        ),
+        _step(
+            f"move all taps there, and have CPU {cpus} forward what comes in by them",
+            *(port.device for port in design.ports),
+        ),
+        _step(
+            "make the bridges and their ports at once",
+            *(f"bridge {name}: {', '.join(ports)}" for name, ports in design.bridges.items()),
+        ),
+    ]
+    if entries := design.entries:
+        lines = [f"{entry.mac} behind {entry.port}" for entry in entries[:SHOWN]]
+        if len(entries) > SHOWN:
+            lines.append(f"… and {len(entries) - SHOWN} more")
+        steps.append(_step("tell them where addresses are, as they learn none", *lines))
+    return SwitchPlan(
+        tuple(steps),
+        tuple(
+            tap_endpoint(port.place, port.device, NETWORK)
+            for port in design.ports
+            if port.place.link is not None
+        ),
+        tuple(
+            wire_of(port.place.nic, "tap", port.device)
+            for port in design.ports
+            if port.place.nic is not None
+        ),
+    )
+
+
+def _step(action: str, *lines: str) -> Step:
+    return Step(component="vswitch", action=action, lines=lines)

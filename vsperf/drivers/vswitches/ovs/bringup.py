@@ -1,0 +1,308 @@
+"""Bringing an instance up, in the only order that works, and taking it down again.
+
+Settings come before the daemon, which reads some of them once; ports come when DPDK is there; rules
+come when the ports have their numbers. Each step is looked at before the next one is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+
+from vsperf.drivers.vswitches.ovs import layout
+from vsperf.drivers.vswitches.ovs.calls import Calls
+from vsperf.drivers.vswitches.ovs.command import command
+from vsperf.drivers.vswitches.ovs.control import ask
+from vsperf.drivers.vswitches.ovs.counters import Unseen
+from vsperf.drivers.vswitches.ovs.database import Database, Interface, connected
+from vsperf.drivers.vswitches.ovs.diagnosis import not_started, port_problems
+from vsperf.drivers.vswitches.ovs.links import make_taps
+from vsperf.drivers.vswitches.ovs.parse import Matched, matched, thread_statistics
+from vsperf.drivers.vswitches.ovs.plan import Design
+from vsperf.drivers.vswitches.ovs.programs import Programs
+from vsperf.drivers.vswitches.ovs.rules import rules
+from vsperf.drivers.vswitches.ovs.running import DATABASE, SWITCH, RunningOvs
+from vsperf.drivers.vswitches.ovs.unmatched import idle_rules
+from vsperf.errors import ComponentError, DiedError, NotReadyError
+from vsperf.host.netns import within
+from vsperf.host.packet_sockets import drops_of
+from vsperf.host.process import Managed, end, managed, written
+from vsperf.host.tuntap import is_there, refused_frames
+from vsperf.host.undo import BRIDGE_DEVICES, RemoveTap
+from vsperf.host.workspace import Workspace
+
+DAEMON_S = 10.0
+"""Patience with a daemon that starts."""
+PORTS_S = 30.0
+RULES_S = 300.0
+"""Patience with the rules; a million of them take a while."""
+
+
+@dataclass
+class Instance:
+    """One instance while it comes up."""
+
+    design: Design
+    programs: Programs
+    workspace: Workspace
+    daemons: dict[str, Managed] = field(default_factory=dict)
+    network: str | None = None
+    """The name of its network, if that has one."""
+
+    def path(self, text: str) -> Path:
+        """Return a path of the plan, filled in."""
+        return Path(self.workspace.fill(text))
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Where the programs look for what belongs to this instance."""
+        return {name: self.workspace.fill(text) for name, text in layout.ENVIRONMENT.items()}
+
+    @property
+    def controls(self) -> Mapping[str, Path]:
+        """Control sockets by daemon."""
+        return {
+            SWITCH: self.path(layout.SWITCH_CONTROL),
+            DATABASE: self.path(layout.DATABASE_CONTROL),
+        }
+
+    def look(self) -> None:
+        """Raise when a daemon no longer lives, or another part."""
+        self.look_at_daemons()
+        self.workspace.attend("while the switch was waited for")
+
+    def look_at_daemons(self) -> None:
+        """Raise when a daemon no longer lives."""
+        for name, daemon in self.daemons.items():
+            if daemon.poll() is not None:
+                obituary = daemon.obituary()
+                if name == SWITCH:
+                    raise not_started(self.log, obituary)
+                raise ComponentError(f"{name} ended", why=obituary)
+
+    @property
+    def log(self) -> str:
+        """What the switch has written so far."""
+        return written(SWITCH, self.workspace)
+
+    def start(
+        self, name: str, argv: tuple[str, ...], ready: Path, *leave: str
+    ) -> AbstractContextManager[Managed]:
+        """Start a daemon, which is there when its socket is; `leave` is how it is asked to end."""
+        control = self.controls[name]
+
+        def stop(patience_s: float) -> None:
+            ask(control, *leave, patience_s=patience_s)
+
+        return managed(
+            self._filled(argv),
+            name=name,
+            workspace=self.workspace,
+            ready=ready.is_socket,
+            timeout_s=DAEMON_S,
+            environment=self.environment,
+            stop=stop,
+            polling=self.design.polling if name == SWITCH else None,
+        )
+
+    def run(self, argv: tuple[str, ...], patience_s: float) -> str:
+        """Run one of OVS's commands to its end and return what it said."""
+        name = self.programs.tree.program_of(argv)
+        return command(name, self._filled(argv), self.environment, patience_s)
+
+    def database(self, look: Callable[[], None] | None = None) -> AbstractContextManager[Database]:
+        """Connect to the database; `look` is done while it is waited for."""
+        socket = self.path(layout.DATABASE_SOCKET)
+        return connected(socket, self.programs.schema_file, look or self.look, DAEMON_S)
+
+    @cached_property
+    def calls(self) -> Calls:
+        """When those who listen at its ports are called; an errand while others come up."""
+        return Calls(self._give_options)
+
+    def _give_options(self, options: Mapping[str, Mapping[str, str]]) -> None:
+        with self.database(self.look_at_daemons) as database:
+            database.give_options(options, PORTS_S)
+
+    @cached_property
+    def ports(self) -> tuple[layout.SwitchPort, ...]:
+        """The ports of the bridge, filled in."""
+        return tuple(layout.filled(port, self.workspace.fill) for port in self.design.ports)
+
+    def wait_until_up(self, database: Database) -> None:
+        """Wait until the daemon takes ports."""
+        dpdk, what = self.design.dpdk, "DPDK" if self.design.dpdk else "the switch"
+        patience_s = self.design.patience_s
+        database.wait_until(
+            lambda: database.is_up(dpdk=dpdk), patience_s, f"{what} did not come up"
+        )
+
+    def interfaces(self) -> tuple[Interface, ...]:
+        """Return the ports as the database has them now."""
+        with self.database() as database:
+            return database.interfaces()
+
+    def _filled(self, argv: tuple[str, ...]) -> list[str]:
+        return [self.workspace.fill(word) for word in argv]
+
+
+@contextmanager
+def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterator[RunningOvs]:
+    """Bring the switch up with its ports and rules; leaving the context takes it down."""
+    made = Instance(design, programs, workspace)
+    with ExitStack() as stack:
+        made.network = make_taps(design, workspace, stack)
+        _promise_bridge_devices(made, stack)
+        made.run(design.create_database(programs), DAEMON_S)
+        _start_database(made, stack)
+        with made.database() as database:
+            settings = {n: workspace.fill(v) for n, v in design.other_config.items()}
+            database.set_up(settings, DAEMON_S)
+            _start_switch(made, stack)
+            made.wait_until_up(database)
+            ports = made.calls.hold_back(made.ports)
+            database.add_bridge(ports, design.datapath, PORTS_S)
+            problem = port_problems(made.ports, database.interfaces(), made.log)
+            if problem is not None:
+                raise problem
+            facts = database.facts(workspace.name)
+        _check_polling(made)
+        _install_rules(made)
+        stack.enter_context(workspace.errand(made.calls.make))
+        yield RunningOvs(
+            start_again=lambda kill: _start_again(made, stack, kill=kill),
+            folder=workspace.folder,
+            programs=programs,
+            ports=made.ports,
+            daemons=made.daemons,
+            controls=made.controls,
+            read_interfaces=made.interfaces,
+            read_custom=lambda: made.run(design.port_statistics(programs), DAEMON_S),
+            read_unseen=lambda: _unseen(made),
+            read_filters=lambda: _filters(made),
+            write_rules=lambda count: _change_rules(made, count),
+            look=made.look,
+            call_all=made.calls.make_all,
+            learns=design.spec.flows == "learn",
+            userspace=design.userspace,
+            settings=facts,
+        )
+
+
+def _promise_bridge_devices(made: Instance, stack: ExitStack) -> None:
+    """Promise to remove the devices of the bridge, which stay behind when the daemon is killed.
+
+    In a network of its own they go with it. Those of another OVS are left alone.
+    """
+    if made.design.own_network:
+        return
+    for name in BRIDGE_DEVICES:
+        if not is_there(name):
+            stack.enter_context(made.workspace.undoing(RemoveTap(name=name)))
+
+
+def _start_again(made: Instance, stack: ExitStack, *, kill: bool) -> None:
+    """Restart the daemon; ports come back from the database, rules have to be put in anew."""
+    old = made.daemons[SWITCH]
+    if kill:
+        old.process.kill()
+    else:
+        end(old, made.workspace, lambda patience_s: _ask_to_exit(made, patience_s))
+    old.await_end(DAEMON_S)
+    for control in (layout.SWITCH_CONTROL, layout.OPENFLOW_SOCKET):
+        made.path(control).unlink(missing_ok=True)
+    _start_switch(made, stack)
+    bridge = made.path(layout.OPENFLOW_SOCKET)
+    with made.database() as database:
+        made.wait_until_up(database)
+        database.wait_until(bridge.is_socket, PORTS_S, "the bridge did not come up again")
+    _install_rules(made)
+
+
+def _ask_to_exit(made: Instance, patience_s: float) -> None:
+    ask(made.controls[SWITCH], "exit", patience_s=patience_s)
+
+
+def _start_database(made: Instance, stack: ExitStack) -> None:
+    argv = made.design.serve_database(made.programs)
+    socket = made.path(layout.DATABASE_SOCKET)
+    made.daemons[DATABASE] = stack.enter_context(made.start(DATABASE, argv, socket, "exit"))
+
+
+def _start_switch(made: Instance, stack: ExitStack) -> None:
+    argv = made.design.switch(made.programs)
+    starting = made.start(SWITCH, argv, made.path(layout.SWITCH_CONTROL), "exit", "--cleanup")
+    try:
+        made.daemons[SWITCH] = stack.enter_context(starting)
+    except DiedError:
+        raise
+    except ComponentError as error:
+        raise not_started(made.log, error.problems[0].why or str(error)) from error
+
+
+def _check_polling(made: Instance) -> None:
+    """See that a thread polls on each CPU that was asked for; OVS leaves out those it has not."""
+    if not made.design.polling_cpus:
+        return
+    statistics = ask(made.controls[SWITCH], "dpif-netdev/pmd-stats-show", patience_s=DAEMON_S)
+    found = {thread.cpu for thread in thread_statistics(statistics)}
+    missing = [cpu for cpu in made.design.polling_cpus if cpu not in found]
+    if missing:
+        names = ", ".join(str(cpu) for cpu in missing)
+        raise NotReadyError(
+            f"no thread of the switch polls on CPU {names}",
+            why="OVS does not know this CPU, or no port is on its memory node",
+            fix="see `vsperf plan`, and choose other CPUs: vswitch.pmd_cpus",
+        )
+
+
+def _unseen(made: Instance) -> Unseen:
+    """Return what the kernel dropped and OVS does not count; what is gone says nothing."""
+    taps = {port.name: port.tap for port in made.ports if port.tap and port.machine}
+    refused = {name: refused_frames(tap) for name, tap in taps.items()}
+    devices = {port.device: port.name for port in made.ports if port.type == "system"}
+    ask_kernel = partial(drops_of, made.daemons[SWITCH].pid)
+    missed = {}
+    if devices:
+        missed = within(made.network, ask_kernel) if made.network else ask_kernel()
+    return Unseen(
+        {name: count for name, count in refused.items() if count is not None},
+        {devices[device]: count for device, count in missed.items() if device in devices},
+    )
+
+
+def _filters(made: Instance) -> Matched | None:
+    """Return how many filters there are and what they dropped, if any were asked for."""
+    if not made.design.spec.filters:
+        return None
+    return matched(made.run(made.design.count_filters(made.programs), RULES_S))
+
+
+def _install_rules(made: Instance) -> None:
+    """Put the rules in and count them, and whatever else a restart forgets."""
+    count = 0
+    with made.path(layout.RULES_FILE).open("w") as file:
+        file.write("delete\n")
+        for count, rule in enumerate(  # noqa: B007
+            rules(made.design.case, made.design.spec, made.ports), start=1
+        ):
+            file.write(f"{rule}\n")
+    made.run(made.design.install_rules(made.programs), RULES_S)
+    found = matched(made.run(made.design.count_rules(made.programs), RULES_S)).rules
+    if found != count:
+        raise ComponentError(f"the switch has {found} rules, and {count} were put in")
+    if made.design.spec.flows == "learn":
+        made.run(made.design.flood_to_links_only(made.programs), DAEMON_S)
+
+
+def _change_rules(made: Instance, count: int) -> None:
+    """Add rules that nothing matches, or take out all of those."""
+    if count < 0:
+        made.run(made.design.remove_idle_rules(made.programs), RULES_S)
+        return
+    with made.path(layout.IDLE_RULES_FILE).open("w") as file:
+        file.writelines(f"{rule}\n" for rule in idle_rules(count))
+    made.run(made.design.add_idle_rules(made.programs), RULES_S)

@@ -1,0 +1,99 @@
+"""What one case makes of an OVS with DPDK. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from vsperf.drivers.vswitches.ovs.dpdk.memory import memory_mb
+from vsperf.drivers.vswitches.ovs.dpdk.ports import (
+    endpoints_of,
+    needs_network,
+    needs_pci,
+    ports_of,
+    wires_of,
+)
+from vsperf.drivers.vswitches.ovs.dpdk.settings import other_config
+from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.drivers.vswitches.ovs.layout import SwitchPort
+from vsperf.drivers.vswitches.ovs.plan import Design
+from vsperf.drivers.vswitches.ovs.settings import PMD_ROLE
+from vsperf.errors import UsageError
+from vsperf.host.threads import Polling
+from vsperf.records import threads
+from vsperf.records.run import Endpoint, Wire
+
+CARDS = ("vfio", "infiniband")
+"""Where the kernel lets programs have network cards; some are reached by RDMA."""
+
+
+@dataclass(frozen=True)
+class DpdkDesign(Design):
+    """An OVS that polls its ports, with memory of its own."""
+
+    spec: OvsDpdkSpec
+
+    title: ClassVar[str] = "OVS-DPDK"
+    dpdk: ClassVar[bool] = True
+    patience_s: ClassVar[float] = 60.0
+    """DPDK clears its memory, which takes long for many gigabytes."""
+
+    @cached_property
+    def ports(self) -> tuple[SwitchPort, ...]:
+        return ports_of(self.case, self.spec)
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        return endpoints_of(self.case, self.ports)
+
+    @property
+    def wires(self) -> tuple[Wire, ...]:
+        return wires_of(self.ports)
+
+    @property
+    def other_config(self) -> dict[str, str]:
+        self._check_affinity()
+        return other_config(
+            self.spec,
+            self.placement,
+            memory_mb=memory_mb(self.spec, self.ports),
+            pci=self._cards,
+            rules=self.rules,
+            tags=self.tags,
+        )
+
+    @property
+    def host_ports(self) -> tuple[SwitchPort, ...]:
+        return tuple(port for port in self.ports if needs_network(port))
+
+    @property
+    def polling(self) -> Polling:
+        return Polling(threads.SWITCH, "pmd-c")
+
+    @property
+    def about(self) -> str:
+        pmds = ", ".join(str(cpu) for cpu in self.placement.of(PMD_ROLE))
+        slow = "" if self.spec.hugepages else "; WITHOUT HUGEPAGES, so it is slower than it can be"
+        return f"polling on CPU {pmds}{slow}"
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        memory = ("hugepages",) if self.spec.hugepages else ()
+        return (*super().devices, *memory, *(CARDS if self._cards else ()))
+
+    @property
+    def _cards(self) -> bool:
+        return any(needs_pci(port) for port in self.ports)
+
+    def _check_affinity(self) -> None:
+        """Refuse what OVS would only mention in its log, to choose another CPU by itself."""
+        pmds = self.placement.of(PMD_ROLE)
+        for link, text in self.spec.rxq_affinity.items():
+            for pair in text.split(","):
+                if (cpu := int(pair.partition(":")[2])) not in pmds:
+                    raise UsageError(
+                        f"vswitch.rxq_affinity.{link} names CPU {cpu}, where no thread polls",
+                        why=f"the polling threads run on CPU {', '.join(map(str, pmds))}",
+                        fix="name one of these, or say where they run: vswitch.pmd_cpus",
+                    )

@@ -1,0 +1,90 @@
+"""Where everything of an instance lies, and which ports it has. Pure.
+
+Paths begin with a placeholder, which the workspace fills in when the switch is started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from vsperf.config.case import CaseSpec
+from vsperf.config.wiring import Nic
+from vsperf.host.undo import BRIDGE_DEVICES
+from vsperf.records.run import Placeholder
+
+BRIDGE = BRIDGE_DEVICES[0]
+"""No link is called so, because its name has a dash."""
+DATABASE = f"{Placeholder.RUN}/conf.db"
+DATABASE_SOCKET = f"{Placeholder.RUN}/db.sock"
+DATABASE_CONTROL = f"{Placeholder.RUN}/ovsdb-server.ctl"
+SWITCH_CONTROL = f"{Placeholder.RUN}/ovs-vswitchd.ctl"
+SOCKETS = (DATABASE_SOCKET, DATABASE_CONTROL, SWITCH_CONTROL)
+OPENFLOW_SOCKET = f"{Placeholder.RUN}/{BRIDGE}.mgmt"
+RULES_FILE = f"{Placeholder.RUN}/rules.txt"
+IDLE_RULES_FILE = f"{Placeholder.RUN}/idle-rules.txt"
+ENVIRONMENT = dict.fromkeys(
+    ("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR", "RUNTIME_DIRECTORY"),
+    str(Placeholder.RUN),
+)
+"""Where the programs look for their own; the last one is for DPDK."""
+AFXDP = "afxdp:"
+"""Before the name of a device of the kernel; the port has to be called like it."""
+RING_FRAMES = 2048
+"""In the rings of a packet socket; as many as OVS takes for other devices."""
+LARGEST_USUAL_MTU = 1500
+ETHERNET_BYTES = 18
+"""Header and FCS: a frame of 1518 bytes carries a packet of 1500."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchPort:
+    """One port of the bridge."""
+
+    name: str
+    number: int
+    """OpenFlow port number."""
+    link: str | None
+    """The testbed link behind it; None for a port inside, such as one of a machine."""
+    type: str
+    """Type of the interface as OVS calls it."""
+    options: dict[str, str] = field(default_factory=dict)
+    other_config: dict[str, str] = field(default_factory=dict)
+    mtu_request: int | None = None
+    nic: Nic | None = None
+    """The card of a machine that is plugged in here; None for a link."""
+    device: str | None = None
+    """The kernel's device that the interface has to be called like, if it is one."""
+    tap: str | None = None
+    """The tap behind it, if there is one: of a machine, or held by the switch itself."""
+
+    @property
+    def interface(self) -> str:
+        """What OVS calls it."""
+        return self.device or self.name
+
+    @property
+    def place(self) -> str:
+        """What a topology calls the other side: a link, or a port of a machine."""
+        return self.link or self.name
+
+    @property
+    def machine(self) -> str | None:
+        """The machine behind it, if there is one."""
+        return None if self.nic is None else self.nic.machine
+
+
+def filled(port: SwitchPort, fill: Callable[[str], str]) -> SwitchPort:
+    """Return a port whose paths and devices are filled in."""
+    options = {name: fill(value) for name, value in port.options.items()}
+    device = None if port.device is None else fill(port.device)
+    tap = None if port.tap is None else fill(port.tap)
+    return replace(port, options=options, device=device, tap=tap)
+
+
+def mtu_request(case: CaseSpec, mtu: int | None) -> int | None:
+    """Return the MTU that the ports have to be given; None for the usual one."""
+    if mtu is not None:
+        return mtu
+    needed = case.longest_bytes - ETHERNET_BYTES
+    return needed if needed > LARGEST_USUAL_MTU else None

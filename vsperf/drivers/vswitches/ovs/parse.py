@@ -1,0 +1,202 @@
+"""From what the daemon prints to typed values. Pure; what it does not say is missing, never 0."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from vsperf.drivers.vswitches.ovs.metrics import histograms, milliseconds
+from vsperf.records.switch import AddressCounts
+
+PORT = re.compile(r"^.*?port (?P<number>\d+): (?P<name>\S+)(?: \((?P<about>[^)]*)\))?$", re.M)
+THREAD = re.compile(r"^pmd thread numa_id (?P<node>\d+) core_id (?P<cpu>\d+):|^main thread:", re.M)
+QUEUE = re.compile(
+    r"port: (?P<port>\S+)\s+queue-id:\s*(?P<queue>\d+)(?: \((?P<state>\w+)\))?"
+    r"(?:\s+pmd usage:\s*(?P<usage>\d+|NOT AVAIL))?"
+)
+OPENFLOW_PORT = re.compile(r"^  port +(?P<number>\d+): ", re.M)
+CUSTOM_DROPS = re.compile(r"\bovs_(\w+_drops)=(\d+)")
+ADDRESSES = {
+    "learned": "learned MAC entries",
+    "evicted": "evicted MAC entries",
+    "expired": "expired MAC entries",
+}
+"""Our names, and how those of the daemon end."""
+RULES = re.compile(r"packet_count=(?P<frames>\d+).*flow_count=(?P<rules>\d+)")
+COVERAGE = re.compile(r"^(?P<name>\w+)\s.*total: (?P<total>\d+)\s*$", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class PortStatistics:
+    """One port of the datapath; counters that it has not are left out."""
+
+    name: str
+    about: str
+    """What the datapath says of its type and queues."""
+    received: dict[str, int] = field(default_factory=dict)
+    """By the daemon's names, such as `packets` and `dropped`."""
+    sent: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadStatistics:
+    """One polling thread, or the main thread, which has no CPU of its own."""
+
+    cpu: int | None
+    node: int | None
+    counters: dict[str, int]
+    """By the daemon's names, such as `emc hits`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadPerformance:
+    """What a polling thread did since it was last asked to forget."""
+
+    cpu: int
+    counters: dict[str, int]
+    """By the daemon's names, such as `busy iterations`."""
+    histograms: dict[str, dict[str, int]] = field(default_factory=dict)
+    """By the daemon's names, such as `cycles/pkt`; none unless it keeps metrics."""
+    milliseconds: dict[str, int] = field(default_factory=dict)
+    """What the worst of the last milliseconds were like; nothing unless it keeps metrics."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A receive queue, and who polls it."""
+
+    cpu: int
+    port: str
+    number: int
+    enabled: bool | None
+    usage_percent: int | None
+    """Share of the thread's time; None as long as it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """Rules, and what they matched, over all of them."""
+
+    rules: int | None
+    frames: int | None
+
+
+def matched(text: str) -> Matched:
+    """Read `dump-aggregate`."""
+    found = RULES.search(text)
+    return Matched(int(found["rules"]), int(found["frames"])) if found else Matched(None, None)
+
+
+def port_statistics(text: str) -> tuple[PortStatistics, ...]:
+    """Read `dpctl/show -s`.
+
+    A port without counters swallows the line break before the next one.
+    """
+    found = []
+    for head, body in _sections(PORT, text):
+        found.append(
+            PortStatistics(
+                name=head["name"],
+                about=head["about"] or "",
+                received=_line(body, "RX packets"),
+                sent=_line(body, "TX packets"),
+            )
+        )
+    return tuple(found)
+
+
+def thread_statistics(text: str) -> tuple[ThreadStatistics, ...]:
+    """Read `dpif-netdev/pmd-stats-show`."""
+    found = []
+    for head, body in _sections(THREAD, text):
+        cpu, node = head["cpu"], head["node"]
+        found.append(
+            ThreadStatistics(
+                cpu=None if cpu is None else int(cpu),
+                node=None if node is None else int(node),
+                counters=_named_counters(body),
+            )
+        )
+    return tuple(found)
+
+
+def thread_performance(text: str) -> tuple[ThreadPerformance, ...]:
+    """Read `dpif-netdev/pmd-perf-show`."""
+    return tuple(
+        ThreadPerformance(
+            int(head["cpu"]), _named_counters(body), histograms(body), milliseconds(body)
+        )
+        for head, body in _sections(THREAD, text)
+        if head["cpu"] is not None
+    )
+
+
+def queues(text: str) -> tuple[Queue, ...]:
+    """Read `dpif-netdev/pmd-rxq-show`."""
+    found = []
+    for head, body in _sections(THREAD, text):
+        if head["cpu"] is None:
+            continue
+        for match in QUEUE.finditer(body):
+            state, usage = match["state"], match["usage"]
+            found.append(
+                Queue(
+                    cpu=int(head["cpu"]),
+                    port=match["port"],
+                    number=int(match["queue"]),
+                    enabled=None if state is None else state == "enabled",
+                    usage_percent=int(usage) if usage and usage.isdigit() else None,
+                )
+            )
+    return tuple(found)
+
+
+def custom_drops(text: str) -> dict[int, dict[str, int]]:
+    """Read the drop counters of `ovs-ofctl dump-ports`, by OpenFlow port number.
+
+    A port of the kind `dpdkvhostuser` has no others (seen with OVS 3.1).
+    """
+    return {
+        int(head["number"]): {name: int(count) for name, count in CUSTOM_DROPS.findall(body)}
+        for head, body in _sections(OPENFLOW_PORT, text)
+    }
+
+
+def addresses(text: str) -> AddressCounts | None:
+    """Read `fdb/stats-show`; None of a daemon that says less."""
+    held = re.search(r"entries in the table: *(\d+)/(\d+)", text)
+    counts = {name: re.search(rf"{words} *: *(\d+)", text) for name, words in ADDRESSES.items()}
+    if held is None or not all(counts.values()):
+        return None
+    return AddressCounts(
+        known=int(held[1]),
+        most=int(held[2]),
+        **{name: int(count[1]) for name, count in counts.items() if count is not None},
+    )
+
+
+def coverage(text: str) -> dict[str, int]:
+    """Read the totals of `coverage/show`; events that never happened are not in it."""
+    return {match["name"]: int(match["total"]) for match in COVERAGE.finditer(text)}
+
+
+def _sections(head: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Yield each match of `head` with the text up to the next one."""
+    for match, following in pairwise((*head.finditer(text), None)):
+        if match is not None:
+            yield match, text[match.end() : following.start() if following else len(text)]
+
+
+def _line(body: str, first: str) -> dict[str, int]:
+    """Read `RX packets:1 errors:? dropped:0`; a question mark is a counter that is not there."""
+    line = re.search(rf"{first}:.*", body)
+    pairs = re.findall(r"(\w+):(\d+)", line[0]) if line else []
+    return {name: int(count) for name, count in pairs}
+
+
+def _named_counters(body: str) -> dict[str, int]:
+    """Read lines of `name: count`, with anything behind; averages are no counters."""
+    pairs = re.findall(r"^[ -]*([A-Za-z][^:\n]*?):\s+(\d+)(?![\d.])", body, re.M)
+    return {name: int(count) for name, count in pairs}

@@ -1,0 +1,75 @@
+"""The driver: an instance of OVS without DPDK for each case, and nothing left of it."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import ClassVar
+
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.ovs.doctor import check_of
+from vsperf.drivers.vswitches.ovs.layout import SOCKETS
+from vsperf.drivers.vswitches.ovs.lifecycle import deployed, planned, required
+from vsperf.drivers.vswitches.ovs.plain.design import PlainDesign
+from vsperf.drivers.vswitches.ovs.plain.kernel import require_datapath
+from vsperf.drivers.vswitches.ovs.plain.spec import OvsSpec
+from vsperf.drivers.vswitches.ovs.running import RunningOvs
+from vsperf.drivers.vswitches.ovs.settings import MAIN_ROLE, PMD_ROLE
+from vsperf.errors import UsageError
+from vsperf.host.cpus import CpuNeed, Needs
+from vsperf.host.doctor.finding import Check
+from vsperf.host.doctor.wants import POLLING_SWITCH, Want
+from vsperf.host.workspace import Workspace
+from vsperf.quantities.units import CpuSet
+from vsperf.records.run import Placement
+
+
+class Ovs:
+    """Deploys Open vSwitch without DPDK, on devices of the kernel."""
+
+    kind: ClassVar[str] = "ovs"
+    summary: ClassVar[str] = "Open vSwitch without DPDK: taps, devices of the kernel, AF_XDP"
+    Spec: ClassVar[type[DriverSpec]] = OvsSpec
+    sockets: ClassVar[tuple[str, ...]] = SOCKETS
+    wants: ClassVar[frozenset[Want]] = POLLING_SWITCH | {Want.TAPS}
+    checks: ClassVar[tuple[Check, ...]] = (check_of(kind, OvsSpec, dpdk=False),)
+
+    def needs(self, case: CaseSpec) -> Needs:
+        spec = _spec_of(case)
+        design = PlainDesign(case, spec, Placement())
+        forwarding, main = _need(PMD_ROLE, spec.cpus), _need(MAIN_ROLE, spec.main_cpus, busy=False)
+        if not design.userspace:
+            return Needs(cpus=(main,))
+        return Needs(cpus=(forwarding, main) if design.polls else (forwarding,))
+
+    def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
+        return planned(PlainDesign(case, _spec_of(case), placement))
+
+    def require(self, case: CaseSpec) -> None:
+        design = PlainDesign(case, _spec_of(case), Placement())
+        if not design.userspace:
+            require_datapath()
+        required(design)
+
+    def start(
+        self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
+    ) -> AbstractContextManager[RunningOvs]:
+        design = PlainDesign(case, _spec_of(case), placement)
+        if not design.userspace:
+            require_datapath()
+        return deployed(design, workspace)
+
+
+def _need(role: str, pinned: CpuSet | None, *, busy: bool = True) -> CpuNeed:
+    cpus = None if pinned is None else pinned.cpus
+    return CpuNeed(role, len(cpus) if cpus else 1, busy=busy, pinned=cpus)
+
+
+def _spec_of(case: CaseSpec) -> OvsSpec:
+    if not isinstance(case.vswitch, OvsSpec):
+        raise UsageError(
+            f"OVS without DPDK was given settings of kind {case.vswitch.kind!r}",
+            fix="--set vswitch.kind=ovs",
+        )
+    return case.vswitch

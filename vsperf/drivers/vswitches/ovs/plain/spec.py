@@ -1,0 +1,45 @@
+"""Settings of Open vSwitch without DPDK."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, Self
+
+from pydantic import model_validator
+
+from vsperf.drivers.vswitches.ovs.spec import OvsSettings
+from vsperf.drivers.vswitches.turns import KERNEL_DEVICES
+from vsperf.quantities.units import CpuSet
+
+
+class OvsSpec(OvsSettings):
+    """Settings of Open vSwitch without DPDK: its ports are devices of the kernel."""
+
+    CAPPED: ClassVar[bool] = False
+    """The generator's cap is one of vhost-user ports, and these are devices of the kernel."""
+
+    NOT_HELD: ClassVar[str] = KERNEL_DEVICES
+
+    kind: Literal["ovs"]
+    datapath: Literal["userspace", "kernel"] = "userspace"
+    """Who forwards: the daemon, which needs nothing of the kernel but its devices; or the kernel's
+    module openvswitch, which has to be there."""
+    ports: Literal["tap", "packet"] | None = None
+    """Ports of links without a device in the testbed. As `tap` the switch holds a tap, and the
+    generator sends on its device; as `packet` the generator holds it, as a machine would, and the
+    switch opens its device, in a network of their own. In the kernel, `packet` is all there is."""
+    cpus: CpuSet | None = None
+    """CPU on which the daemon forwards, with all its threads; with AF_XDP, CPUs of the polling
+    threads, one each. In the kernel, frames are forwarded where they come in."""
+    main_cpus: CpuSet | None = None
+    """CPUs of the threads that do not forward: with AF_XDP, and where the kernel forwards."""
+
+    @model_validator(mode="after")
+    def _the_kernel_holds_no_tap(self) -> Self:
+        if self.datapath == "kernel" and self.ports == "tap":
+            raise ValueError("only a daemon holds a tap; in the kernel, ports are `packet`")
+        return self
+
+    @property
+    def apart(self) -> bool:
+        """Whether ports of links are devices in a network of their own."""
+        return self.datapath == "kernel" or self.ports == "packet"

@@ -1,0 +1,124 @@
+"""The ports that a topology asks of any switch, and how vhost-user ports are reached. Pure.
+
+Paths begin with a placeholder, which the workspace fills in when the switch is started.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from vsperf.config.case import CaseSpec
+from vsperf.config.topology import Topology
+from vsperf.config.wiring import Nic, nics
+from vsperf.drivers.vswitches.base import wire_of
+from vsperf.errors import UsageError
+from vsperf.host.places import LONGEST_SHORT_NAME
+from vsperf.host.tuntap import LONGEST_NAME
+from vsperf.records.run import Endpoint, Placeholder, Wire, fill_in
+
+PCI_ADDRESS = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
+VIRTUAL_DEVICE = "net_"
+"""With this DPDK's names of virtual devices begin."""
+
+CHASSIS = "chassis:"
+"""With this begins the name of a port that is in the chassis of a generator."""
+
+VhostRole = Literal["vhost-user-client", "vhost-user"]
+"""Who calls: as `vhost-user-client` the switch does, and the other end listens, so the switch may
+restart; as `vhost-user` the switch listens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a port of the switch leads to: a link of the testbed, or the card of a machine."""
+
+    name: str
+    """Of the link, or of the card, such as vm1_0."""
+    nic: Nic | None = None
+    """The card; None for a link."""
+
+    @property
+    def link(self) -> str | None:
+        """The testbed link; None for a card."""
+        return self.name if self.nic is None else None
+
+    @property
+    def machine(self) -> str | None:
+        """The machine; None for a link."""
+        return None if self.nic is None else self.nic.machine
+
+
+def places_of(topology: Topology) -> tuple[Place, ...]:
+    """Return what each port leads to: the links first, then the cards that face the switch."""
+    links = (Place(link) for link in topology.links)
+    cards = (Place(nic.port, nic) for nic in nics(topology) if nic.faces is not None)
+    found = (*links, *cards)
+    if not found:
+        raise UsageError(
+            f"the switch has no port in topology {topology.name}",
+            fix="choose a topology with links, such as p2p",
+        )
+    return found
+
+
+def vhost_socket(place: Place) -> str:
+    """Return the socket of a vhost-user port, whoever listens at it; not filled in."""
+    return f"{Placeholder.RUN}/{place.name}.sock"
+
+
+def vhost_endpoint(place: Place, role: VhostRole) -> Endpoint:
+    """Return where the generator finds the vhost-user port of a link."""
+    return Endpoint(link=place.name, kind=role, address=vhost_socket(place))
+
+
+def vhost_wire(nic: Nic, place: Place, role: VhostRole) -> Wire:
+    """Return what a card on a vhost-user port is plugged into."""
+    return wire_of(nic, role, vhost_socket(place))
+
+
+def tap_name(nic: Nic) -> str:
+    """Return what the tap of a card is called, not filled in."""
+    name = f"{Placeholder.TAP}-{nic.machine.removeprefix('vm')}-{nic.number}"
+    if len(fill_in(name, {Placeholder.TAP: LONGEST_SHORT_NAME})) > LONGEST_NAME:
+        raise UsageError(
+            f"card {nic.number} of {nic.machine} cannot be plugged into a tap",
+            why=f"the name of its device would be longer than {LONGEST_NAME} bytes",
+            fix="use fewer machines, or vswitch.machine_ports=vhost-user",
+        )
+    return name
+
+
+def tap_of(place: Place, topology: Topology) -> str:
+    """Return the name of the tap that leads to a link or to a card, not filled in."""
+    if place.nic is not None:
+        return tap_name(place.nic)
+    return f"{Placeholder.TAP}-0-{topology.links.index(place.name)}"
+
+
+def tap_endpoint(place: Place, device: str, network: str = "") -> Endpoint:
+    """Return where the generator finds the tap of a link: `network/device`.
+
+    The network is a namespace by name; without a name it is that of the host.
+    """
+    return Endpoint(link=place.name, kind="tap", address=f"{network}/{device}")
+
+
+def device_endpoint(case: CaseSpec, link: str) -> Endpoint:
+    """Return the generator's end of a link that has a device at the switch's end."""
+    device = case.testbed.links[link].generator
+    if device is None:
+        raise UsageError(
+            f"testbed link {link} has a device at the switch's end and none at the generator's",
+            fix=f"name the generator's end of the cable in testbed.links.{link}.generator",
+        )
+    if device.startswith(CHASSIS):
+        return chassis_endpoint(link, device)
+    kind = "pci" if PCI_ADDRESS.match(device) else "vdev"
+    return Endpoint(link=link, kind=kind, address=device)
+
+
+def chassis_endpoint(link: str, device: str) -> Endpoint:
+    """Return the generator's end of a cable that leads to a chassis."""
+    return Endpoint(link=link, kind="chassis", address=device.removeprefix(CHASSIS))

@@ -1,0 +1,258 @@
+"""What a case makes of testpmd: its ports in pairs, its command line, what it refuses. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from vsperf.config.case import CaseSpec
+from vsperf.config.flows import link_mac
+from vsperf.config.method import RESTARTED
+from vsperf.dpdk.command import PROGRAM, Rings, Testpmd
+from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.ports import (
+    PCI_ADDRESS,
+    VIRTUAL_DEVICE,
+    Place,
+    device_endpoint,
+    vhost_endpoint,
+    vhost_socket,
+    vhost_wire,
+)
+from vsperf.drivers.vswitches.testpmd.pairs import in_pairs
+from vsperf.drivers.vswitches.testpmd.spec import TestpmdSpec
+from vsperf.errors import UsageError
+from vsperf.host.tree import Tree
+from vsperf.records.run import Endpoint, Placeholder, Placement, Step
+
+NAME = "testpmd"
+"""Among the programs of a workspace."""
+PMD_ROLE = "pmd"
+MAIN_ROLE = "switch main"
+
+
+@dataclass(frozen=True)
+class Design:
+    """What one case makes of testpmd."""
+
+    case: CaseSpec
+    spec: TestpmdSpec
+    placement: Placement = field(default_factory=Placement)
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """What each port leads to, by number: DPDK finds cards first, in the order of the bus."""
+        found = in_pairs(self.case.topology)
+        return tuple(sorted(found, key=lambda place: (not self.card(place), self.card(place))))
+
+    @property
+    def tree(self) -> Tree:
+        """Where the program comes from."""
+        return Tree.of(self.spec)
+
+    def command(self, program: str) -> tuple[str, ...]:
+        """Return how it is run, with the folder of the deployment where it is run in a tree."""
+        argv = self.testpmd.command_line(program)
+        return self.tree.command(argv, folders=(str(Placeholder.RUN),), devices=("vfio",))
+
+    def card(self, place: Place) -> str:
+        """Return the network card of a link; nothing where it is no card."""
+        given = self.given(place) or ""
+        return given.lower() if PCI_ADDRESS.match(given) else ""
+
+    def given(self, place: Place) -> str | None:
+        """Return the device that the testbed names for a link; None for a vhost-user port."""
+        return None if place.link is None else self.case.testbed.links[place.link].switch
+
+    @property
+    def rings(self) -> Rings:
+        """Of all ports."""
+        return Rings(
+            ports=len(self.places),
+            threads=self.spec.pmd_count,
+            queues=self.spec.rxqs,
+            rx_descriptors=self.spec.rx_ring,
+            tx_descriptors=self.spec.tx_ring,
+            frame_bytes=self.case.longest_bytes,
+        )
+
+    @property
+    def testpmd(self) -> Testpmd:
+        """The program, with everything decided."""
+        main = self.placement.of(MAIN_ROLE)
+        devices = [self.device(number) for number, _ in enumerate(self.places)]
+        return Testpmd(
+            prefix=f"{Placeholder.NAME}-{NAME}",
+            cpus=self.placement.of(PMD_ROLE),
+            devices=tuple(device for device in devices if not PCI_ADDRESS.match(device)),
+            cards=tuple(device for device in devices if PCI_ADDRESS.match(device)),
+            rings=self.rings,
+            main_cpu=main[0] if main else None,
+            forward=self.spec.forward,
+            peers=self._peers(),
+            burst=self.spec.burst,
+            memory=self.spec.memory,
+            hugepages=self.spec.hugepages,
+            counts_cycles=self.spec.cycles,
+            waits_for_links=False,  # whoever is at the other ends comes later
+        )
+
+    def device(self, number: int) -> str:
+        """Return DPDK's device of a port."""
+        place = self.places[number]
+        if (given := self.given(place)) is not None:
+            return given
+        words = [f"net_vhost{number}", f"iface={vhost_socket(place)}", f"queues={self.spec.rxqs}"]
+        if self.spec.ports == "vhost-user-client":
+            words.append("client=1")
+        return ",".join(words)
+
+    @property
+    def sockets(self) -> tuple[str, ...]:
+        """Those at which it listens itself."""
+        if self.spec.ports != "vhost-user":
+            return ()
+        return tuple(vhost_socket(one) for one in self.places if self.given(one) is None)
+
+    def _peers(self) -> tuple[tuple[int, str], ...]:
+        """Return where frames that leave by a link go to, for the one mode that writes that."""
+        if self.spec.forward != "mac":
+            return ()
+        links = self.case.topology.links
+        return tuple(
+            (number, link_mac(links.index(place.name))) for number, place in enumerate(self.places)
+        )
+
+    def endpoint(self, link: str) -> Endpoint:
+        """Return where the generator finds a link."""
+        place = Place(link)
+        if self.given(place) is not None:
+            return device_endpoint(self.case, link)
+        return vhost_endpoint(place, self.spec.ports)
+
+
+def switch_plan(design: Design) -> SwitchPlan:
+    """Return all steps, and where the ports will be."""
+    check(design)
+    spec, places = design.spec, design.places
+    cpus = ", ".join(str(cpu) for cpu in design.placement.of(PMD_ROLE))
+    pairs = ", ".join(
+        f"{one.name} and {other.name}" for one, other in zip(places[::2], places[1::2], strict=True)
+    )
+    memory = "" if spec.hugepages else "; WITHOUT HUGEPAGES, so it is slower than it can be"
+    step = Step(
+        component="vswitch",
+        action=f"start testpmd, which forwards in mode {spec.forward} between {pairs}, on CPU "
+        f"{cpus}{memory}",
+        argv=design.command(PROGRAM),
+    )
+    endpoints = tuple(design.endpoint(link) for link in design.case.topology.links)
+    wires = tuple(
+        vhost_wire(place.nic, place, spec.ports) for place in places if place.nic is not None
+    )
+    return SwitchPlan((step,), endpoints, wires)
+
+
+def check(design: Design) -> None:
+    """Refuse what it cannot do, or what nobody could see it do."""
+    _check_done_to_it(design)
+    _check_devices(design)
+    _check_queues(design)
+    _check_rewriting(design)
+    if not design.placement.of(PMD_ROLE):
+        raise UsageError(
+            "no CPU was found for the forwarding threads of testpmd",
+            fix="--set vswitch.pmd_cpus=1, or give the testbed's machine more CPUs",
+        )
+
+
+def _check_done_to_it(design: Design) -> None:
+    asked = design.case.search.done_to_switch
+    if asked is not None and asked != RESTARTED:
+        raise UsageError(
+            f"testpmd cannot be {asked}",
+            why="it knows no flow, no address and no rule: frames of a port go to another one",
+            fix="choose another testcase, or a switch with rules: --set vswitch.kind=ovs-dpdk",
+        )
+    if asked == RESTARTED:
+        check_restart(design.spec)
+
+
+def check_restart(spec: TestpmdSpec) -> None:
+    """Refuse a restart after which nobody would be at the other ends."""
+    if spec.ports == "vhost-user":
+        raise UsageError(
+            "testpmd cannot be restarted where it listens (vswitch.ports=vhost-user)",
+            why="who has called it does not call again, so no frame would ever come back",
+            fix="--set vswitch.ports=vhost-user-client",
+        )
+
+
+def _check_devices(design: Design) -> None:
+    given = {place.name: design.given(place) for place in design.places}
+    for link, device in given.items():
+        if device is None:
+            continue
+        if not (PCI_ADDRESS.match(device) or device.startswith(VIRTUAL_DEVICE)):
+            raise UsageError(
+                f"testbed link {link} names {device!r} as the switch's device, which testpmd "
+                "cannot take",
+                why="a device is a PCI address (0000:03:00.0) or a virtual device of DPDK "
+                "(net_af_packet0,iface=eth1)",
+                fix=f"mend testbed.links.{link}.switch, or leave it out for a vhost-user port",
+            )
+    cards = [place.name for place in design.places if design.card(place)]
+    if cards and len(design.places) > 2:
+        raise UsageError(
+            f"testpmd cannot be told which ports belong together where {', '.join(cards)} "
+            f"{'is a network card' if len(cards) == 1 else 'are network cards'}",
+            why="it joins ports in the order in which DPDK finds them, which has cards first",
+            fix="--set topology=p2p, or a switch with rules: --set vswitch.kind=ovs-dpdk",
+        )
+
+
+def _check_queues(design: Design) -> None:
+    """See that nobody has to send on a queue which the other end does not have."""
+    spec, case = design.spec, design.case
+    if spec.pmd_count > len(design.places) * spec.rxqs:
+        raise UsageError(
+            f"testpmd has {spec.pmd_count} forwarding threads, and {len(design.places)} ports with "
+            f"{spec.rxqs} {'queue' if spec.rxqs == 1 else 'queues'} each",
+            why="a thread serves at least one queue; others would have nothing to do",
+            fix=f"--set vswitch.pmds={len(design.places) * spec.rxqs}, or more vswitch.rxqs",
+        )
+    others = {}
+    if any(place.link is not None and design.given(place) is None for place in design.places):
+        others["generator.queues"] = getattr(case.generator, "queues", 1)
+    if case.topology.machines:
+        others["vnf.queues"] = case.machine_queues
+    for setting, queues in others.items():
+        if queues != spec.rxqs:
+            raise UsageError(
+                f"{setting} is {queues}, and vswitch.rxqs is {spec.rxqs}",
+                why="testpmd sends on all queues of a port, and nobody empties those that its "
+                "other end does not have",
+                fix=f"--set vswitch.rxqs={queues} and all of these alike",
+            )
+
+
+def _check_rewriting(design: Design) -> None:
+    """Refuse to rewrite where nobody knows what arrives then."""
+    case, mode = design.case, design.spec.rewriting
+    if mode is None:
+        return
+    traffic = case.traffic
+    if case.topology.machines:
+        what = f"with {', '.join(case.topology.machines)} in between"
+        why = "frames are rewritten each time that they pass, and by machines as well"
+    elif traffic.replay is not None:
+        what, why = "with the frames of a file", "which addresses these have, nobody knows"
+    elif traffic.destination != "unicast" or traffic.broadcast_every:
+        what, why = "with frames for more than one station", "they would come from all of these"
+    else:
+        return
+    raise UsageError(
+        f"{mode} cannot be had {what}",
+        why=f"{why}, so nobody could tell from what arrives whether it was done",
+        fix="--set vswitch.forward=io",
+    )

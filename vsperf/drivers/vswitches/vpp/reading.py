@@ -1,0 +1,91 @@
+"""What is read from the statistics segment at one moment."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from vsperf.drivers.vswitches.vpp.segment import Segment
+
+Vector = tuple[tuple[int, ...], ...]
+"""By thread, then by index of an interface or node."""
+LOST_ON_RECEIVING = {
+    "rx no buffer": "/if/rx-no-buf",
+    "rx missed": "/if/rx-miss",
+    "rx errors": "/if/rx-error",
+}
+"""Our words for counters of frames that came to an interface and were not taken in."""
+POOLS = "/buffer-pools/"
+STATES = ("cached", "used", "available")
+"""Where a buffer can be: each is in one of these."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """All counters that are made use of."""
+
+    names: tuple[str, ...] = ()
+    """Of interfaces, by index."""
+    received: Vector = ()
+    sent: Vector = ()
+    dropped: Vector = ()
+    not_received: Mapping[str, Vector] = field(default_factory=dict)
+    errors: Mapping[str, int] = field(default_factory=dict)
+    """By `node/reason`."""
+    nodes: tuple[str, ...] = ()
+    """Names, by index."""
+    clocks: Vector = ()
+    calls: Vector = ()
+    vectors: Vector = ()
+    beats: int | None = None
+    """How often the counters of nodes have been copied."""
+
+
+def reading(segment: Segment) -> Reading:
+    """Read them all."""
+    return Reading(
+        names=segment.names("/if/names"),
+        received=segment.combined("/if/rx"),
+        sent=segment.combined("/if/tx"),
+        dropped=segment.simple("/if/drops"),
+        not_received={word: segment.simple(name) for word, name in LOST_ON_RECEIVING.items()},
+        errors=segment.errors(),
+        nodes=segment.names("/sys/node/names"),
+        clocks=segment.simple("/sys/node/clocks"),
+        calls=segment.simple("/sys/node/calls"),
+        vectors=segment.simple("/sys/node/vectors"),
+        beats=heartbeat(segment),
+    )
+
+
+def buffer_pools(segment: Segment) -> dict[str, int]:
+    """Return the buffers that there are, by pool; none of a pool that VPP has not counted yet."""
+    found: Counter[str] = Counter()
+    for name in segment.directory:
+        pool, _, state = name.removeprefix(POOLS).rpartition("/")
+        if name.startswith(POOLS) and state in STATES:
+            found[pool] += segment.number(name) or 0
+    return {pool: count for pool, count in found.items() if count}
+
+
+def heartbeat(segment: Segment) -> int | None:
+    """Return how often the counters of nodes have been copied by now."""
+    return segment.number("/sys/heartbeat")
+
+
+def beats_between(first: Reading, later: Reading) -> int:
+    """Return how often the counters of nodes have been copied in between."""
+    return (later.beats or 0) - (first.beats or 0)
+
+
+def total(vector: Vector, index: int) -> int | None:
+    """Return a counter over all threads; None where VPP has none of that index."""
+    found = [thread[index] for thread in vector if index < len(thread)]
+    return sum(found) if found else None
+
+
+def of_thread(vector: Vector, thread: int, index: int) -> int:
+    """Return a counter of one thread; 0 where it has counted nothing there."""
+    counts = vector[thread] if thread < len(vector) else ()
+    return counts[index] if index < len(counts) else 0

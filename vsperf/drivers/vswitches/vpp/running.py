@@ -1,0 +1,220 @@
+"""A VPP that forwards: whether it still does, what it counts, and what it is."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vsperf.drivers.vswitches.vpp.api import Api, ApiError
+from vsperf.drivers.vswitches.vpp.copies import at_rest, settled
+from vsperf.drivers.vswitches.vpp.counters import address_counts, switch_counters
+from vsperf.drivers.vswitches.vpp.facts import facts
+from vsperf.drivers.vswitches.vpp.forwarding import LEARN_LIMIT, forgetting, learning
+from vsperf.drivers.vswitches.vpp.insides import insides
+from vsperf.drivers.vswitches.vpp.layout import SwitchPort
+from vsperf.drivers.vswitches.vpp.plan import Design
+from vsperf.drivers.vswitches.vpp.programs import Programs
+from vsperf.drivers.vswitches.vpp.reading import buffer_pools
+from vsperf.drivers.vswitches.vpp.segment import Segment
+from vsperf.drivers.vswitches.vpp.work import Meter
+from vsperf.errors import ComponentError, DiedError
+from vsperf.host.process import Managed
+from vsperf.host.sockets import listened_at
+from vsperf.records.switch import SwitchCounters
+from vsperf.waits import sleep
+
+SWITCH = "vpp"
+POLL_S = 0.02
+LINK_UP = 2
+"""The flag of an interface whose other end is there."""
+UP_AGAIN_S = 5.0
+"""Patience with the neighbours of a VPP that was started anew; who is slower comes later."""
+FORGOTTEN_S = 60.0
+"""Patience with a bridge that goes through its table for what it shall forget."""
+WAKE_S = 0.25
+"""A VPP that calls tries every 3 s; it is woken earlier where somebody listens by now."""
+
+
+@dataclass
+class RunningVpp:
+    """An instance with its ports and ways in place."""
+
+    folder: Path
+    programs: Programs
+    design: Design
+    daemon: Managed
+    api: Api
+    segment: Segment
+    interfaces: Mapping[str, int]
+    """Numbers of the interfaces, by port."""
+    meter: Meter
+    start_again: Callable[[RunningVpp, bool], None]
+    """Ends the daemon, kindly or by SIGKILL, and starts it anew."""
+    write_routes: Callable[[range, bool], None]
+    """Adds routes that no frame is for, or takes them out."""
+    wake: Callable[[], None]
+    """Has VPP call those again who did not answer."""
+    kick: Callable[[], object]
+    """Tells VPP in place of its neighbours that there are rings to look at."""
+    read_refused: Callable[[], Mapping[str, int]] = dict
+    """Asks the kernel how many frames were dropped because a tap was full, by port."""
+    look: Callable[[], None] = lambda: None
+    """Raises when a part of the deployment has ended."""
+    stopped: bool = False
+    _woken: float = 0.0
+    """When it was last told to call."""
+    _changed: int = 0
+    """How many routes come and go beside the traffic, by now."""
+
+    @property
+    def ports(self) -> tuple[SwitchPort, ...]:
+        """The ports of the switch."""
+        return self.design.ports
+
+    def failure(self) -> str | None:
+        if self.stopped:
+            return "the switch was stopped"
+        if (found := self.daemon.failure()) is not None:
+            return f"{SWITCH} {found}"
+        try:
+            self.api.ping()
+        except ApiError as error:
+            if (found := self.daemon.failure()) is not None:
+                return f"{SWITCH} {found}"
+            return f"{SWITCH} does not answer: {error.with_why}"
+        return None
+
+    def counters(self) -> SwitchCounters:
+        """Return all counters as they stand.
+
+        Those of nodes are copied by VPP now and then, so a copy is waited for that knows of all
+        frames: none are on their way when this is asked.
+        """
+        if self.meter.looked:
+            found = settled(self.segment, self.meter.knows_all)
+        else:  # before the first trial: ports are up, and nobody sends
+            first, found = at_rest(self.segment)
+            self.meter.learn(first, found)
+        workers = self.meter.add(found)
+        refused = self.read_refused()
+        counters = switch_counters(self.ports, self.interfaces, found, workers, refused)
+        if not self.design.spec.learns:
+            return counters
+        addresses = address_counts(len(self._addresses()), LEARN_LIMIT, found)
+        return counters.model_copy(update={"addresses": addresses})
+
+    def insides(self) -> dict[str, dict[str, int]]:
+        """Return what all its nodes did, for who collects that; from a copy that knows all."""
+        found = settled(self.segment, self.meter.knows_all)
+        return insides(found, self.segment.read(buffer_pools))
+
+    def _addresses(self) -> tuple[Any, ...]:
+        """Return what bridges that learn know."""
+        return tuple(
+            entry
+            for bridge in learning(self.design.case, self.design.spec)
+            for entry in self.api.dump("l2_fib_table_dump", {"bd_id": bridge})
+        )
+
+    def _learned(self) -> tuple[Any, ...]:
+        """Return those that nobody told them of."""
+        return tuple(entry for entry in self._addresses() if not entry.static_mac)
+
+    def waiting_for(self) -> tuple[str, ...]:
+        """Return the ports whose other end is not there yet."""
+        up = {
+            entry.sw_if_index
+            for entry in self.api.dump("sw_interface_dump", {"sw_if_index": 0xFFFFFFFF})
+            if int(entry.flags) & LINK_UP
+        }
+        return tuple(port.name for port in self.ports if self.interfaces[port.name] not in up)
+
+    def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
+        began = time.monotonic()
+        while waiting := [name for name in self.waiting_for() if name in places]:
+            if (reason := self.failure()) is not None:
+                raise DiedError("the switch failed while it took up its ports", why=reason)
+            self.look()
+            if time.monotonic() > began + patience_s:
+                raise ComponentError(
+                    f"port {', '.join(waiting)} of the switch did not come up within "
+                    f"{patience_s:g} s",
+                    why="nobody is at its other end, or the switch could not take it up",
+                )
+            if self._are_listened_for(waiting):
+                self.kick()
+            sleep(POLL_S)  # between two looks at a condition, never instead of one
+
+    def call_who_listens(self) -> None:
+        """Have VPP call at once, and not within 3 s, who came to its ports by now.
+
+        Done whenever another part is waited for: the generator opens one port after the other, and
+        each only when it was called at the one before.
+        """
+        if self.stopped or time.monotonic() < self._woken + WAKE_S:
+            return
+        self._woken = time.monotonic()
+        with suppress(ApiError):  # a VPP that has ended is noticed by others
+            if self._are_listened_for(self.waiting_for()):
+                self.wake()
+
+    def _are_listened_for(self, waiting: Iterable[str]) -> bool:
+        """Whether somebody is there by now that VPP has to call."""
+        called = (port for port in self.ports if port.kind == "vhost" and not port.listens)
+        sockets = [self.folder / f"{port.name}.sock" for port in called if port.name in waiting]
+        return bool(listened_at(sockets))
+
+    def facts(self) -> dict[str, Any]:
+        return facts(
+            self.design, self.programs, self.api, self.segment, self.daemon.pid, self.interfaces
+        )
+
+    def restart(self, *, kill: bool) -> None:
+        """Restart VPP, and see to it that neighbours whom it called are at its ports again.
+
+        VPP looks at a ring when it was kicked once. DPDK's virtio-user kicks when its port is
+        started, and not when the switch calls again; QEMU does both times.
+        """
+        before = {port.name for port in self.ports} - set(self.waiting_for())
+        self.start_again(self, kill)
+        deadline = time.monotonic() + UP_AGAIN_S
+        while time.monotonic() < deadline and self._are_listened_for(
+            before.intersection(self.waiting_for())
+        ):
+            self.kick()
+            sleep(POLL_S)  # between two looks at a condition, never instead of one
+
+    def forget_flows(self) -> None:
+        """Have a bridge forget what it learned. VPP keeps nothing else: it looks at each frame."""
+        bridges = learning(self.design.case, self.design.spec)
+        calls = forgetting(bridges, self._learned())
+        for _ in self.api.call_all((call.message, call.fields) for call in calls):
+            pass
+        deadline = time.monotonic() + FORGOTTEN_S
+        while self._learned():
+            if time.monotonic() > deadline:
+                raise ComponentError(
+                    f"a bridge of VPP did not forget its addresses within {FORGOTTEN_S:g} s",
+                    why="frames still come, or its main thread is busy",
+                )
+            sleep(POLL_S)  # between two looks at a condition, never instead of one
+
+    def change_rules(self, count: int) -> None:
+        first = self.design.spec.routes
+        if count < 0:
+            self.write_routes(range(first, first + self._changed), False)
+            self._changed = 0
+            return
+        self.write_routes(range(first + self._changed, first + self._changed + count), True)
+        self._changed += count
+
+    def access(self) -> tuple[str, ...]:
+        tool = str(self.programs.daemon.with_name("vppctl"))
+        socket = str(self.folder / "cli.sock")
+        ask = shlex.join(self.programs.command(tool, "-s", socket, folder=str(self.folder)))
+        return (f"{ask} show interface", f"{ask} show runtime", f"{ask} show errors")

@@ -1,0 +1,260 @@
+"""The columns of a table of cases: one row each, whatever became of it.
+
+Rates and frames per second are per direction, as everywhere. Of what differs from method to method
+(goals, loads, figures) there are as many columns as the exported cases need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any, Final
+
+from vsperf.errors import StoreError
+from vsperf.output.export.columns import (
+    CaseData,
+    Column,
+    Kind,
+    Value,
+    as_specified,
+    joined,
+    latency_columns,
+    share,
+    slug,
+    unique,
+)
+from vsperf.records.files.view import CaseView, RunView
+from vsperf.records.regime import Regime
+from vsperf.records.result import Figure, GoalResult, LoadResult, RegimeResult, SearchResult
+from vsperf.records.run import CaseRecord
+
+CaseColumn = Column[CaseData]
+GoalColumn = Callable[[str, Kind, Callable[[GoalResult], Value]], CaseColumn]
+MOST_CELLS: Final = 10_000_000
+"""Of a table of cases: what each case of a stranger's record has for itself makes columns for all,
+so that cells grow with the square of the record."""
+
+
+def case_columns(runs: Sequence[RunView]) -> tuple[CaseColumn, ...]:
+    """Return the columns that the cases of `runs` need; looks at their records only."""
+    labels: dict[str, None] = {}
+    goals: dict[str, bool] = {}
+    figures: dict[tuple[str, str], None] = {}
+    standards: dict[str, None] = {}
+    cases = loads = 0
+    for run in runs:
+        labels |= dict.fromkeys(run.labels)
+        for case in run.cases():
+            cases += 1
+            result = case.result or SearchResult()
+            for goal in result.goals:
+                goals[goal.goal] = goals.get(goal.goal, False) or bool(goal.regimes)
+            figures |= dict.fromkeys((one.name, one.unit.value) for one in result.figures)
+            loads = max(loads, len(result.loads))
+            if case.record:
+                standards |= dict.fromkeys(one.standard.value for one in case.record.compliance)
+    columns = unique(
+        [
+            *_about_the_run(),
+            *(_label(name) for name in sorted(labels)),
+            *_about_the_case(),
+            *_about_the_outcome(),
+            *(column for goal, apart in goals.items() for column in _goal(goal, apart)),
+            *(column for number in range(loads) for column in _load(number)),
+            *(column for name, unit in figures for column in _figure(name, unit)),
+            Column("switch_cycles_per_frame", float, lambda data: data.cycles_per_frame),
+            *_latency(),
+            *(_compliance(standard) for standard in standards),
+        ]
+    )
+    if len(columns) * cases > MOST_CELLS:
+        raise StoreError(
+            f"a table of {cases:,} cases with {len(columns):,} columns is too large",
+            why=f"it has at most {MOST_CELLS:,} cells, and each label, goal, load and figure of "
+            "any case needs columns",
+            fix="export fewer runs at once",
+        )
+    return columns
+
+
+def _seen(name: str, kind: Kind, of: Callable[[CaseView], Value]) -> CaseColumn:
+    return Column(name, kind, lambda data: of(data.view))
+
+
+def _recorded(name: str, kind: Kind, of: Callable[[CaseRecord], Value]) -> CaseColumn:
+    """Return a column that is empty of a case that has not ended."""
+    return _seen(name, kind, lambda case: of(case.record) if case.record else None)
+
+
+def _about_the_run() -> Iterator[CaseColumn]:
+    yield _seen("run", str, lambda case: case.run)
+    yield _seen("run_started_at", str, lambda case: case.header.started_at)
+    yield _seen("simulated", bool, lambda case: case.simulated)
+    yield _seen("testbed", str, lambda case: case.header.testbed)
+    yield _seen("preset", str, lambda case: case.header.preset)
+    yield _seen("vsperf_version", str, lambda case: case.header.vsperf_version)
+    yield _seen("hostname", str, lambda case: _fact(case, "machine", "hostname"))
+    yield _seen("cpu_model", str, lambda case: _fact(case, "machine", "cpu_model"))
+    yield _seen("kernel", str, lambda case: _fact(case, "system", "kernel"))
+
+
+def _label(name: str) -> CaseColumn:
+    return _seen(f"label_{slug(name)}", str, lambda case: case.labels.get(name))
+
+
+def _about_the_case() -> Iterator[CaseColumn]:
+    yield _seen("case", str, lambda case: case.key)
+    yield _seen("label", str, lambda case: case.label)
+    yield _seen("testcase", str, lambda case: case.testcase)
+    yield _seen("tags", str, lambda case: joined(case.asked.tags))
+    yield _seen("repeat", int, lambda case: case.planned.repeat)
+    yield _seen("attempt", int, lambda case: case.attempt or None)
+    yield _seen("topology", str, lambda case: _set(case, "topology", "name"))
+    yield _seen("vswitch", str, lambda case: _set(case, "vswitch", "kind"))
+    yield _seen("generator", str, lambda case: _set(case, "generator", "kind"))
+    yield _seen("method", str, lambda case: _set(case, "search", "kind"))
+    yield _seen("frame_size_bytes", int, lambda case: case.asked.frame_bytes)
+    yield Column("mean_frame_size_bytes", float, as_specified(_mean_frame_size))
+    yield _seen("flows", int, lambda case: case.asked.flows)
+    yield _seen("directions", int, _directions)
+    yield _seen("started_at", str, lambda case: case.start.started_at if case.start else None)
+
+
+def _about_the_outcome() -> Iterator[CaseColumn]:
+    yield _recorded("finished_at", str, lambda record: record.finished_at)
+    yield _recorded("outcome", str, lambda record: record.outcome.value)
+    yield _recorded("reason", str, lambda record: record.reason or None)
+    yield _recorded("limit", str, lambda record: record.limit.value if record.limit else None)
+    yield _recorded("flags", str, lambda record: joined(flag.value for flag in record.flags))
+    yield _recorded("warnings", str, lambda record: joined(record.warnings))
+    yield _recorded("criteria_met", int, lambda record: _criteria(record, met=True))
+    yield _recorded("criteria_missed", int, lambda record: _criteria(record, met=False))
+    yield _recorded("trials", int, lambda record: record.trials)
+    yield _recorded("measured_ns", int, lambda record: record.measured_ns)
+    yield Column("rate_fps", int, _rate)
+    yield Column("line_rate_percent", float, as_specified(_line_rate_percent))
+    yield Column("rate_l1_bps", int, as_specified(lambda data: _bps(data, 1)))
+    yield Column("rate_l2_bps", int, as_specified(lambda data: _bps(data, 2)))
+
+
+def _goal(name: str, by_regime: bool) -> Iterator[CaseColumn]:
+    def column(suffix: str, kind: Kind, of: Callable[[GoalResult], Value]) -> CaseColumn:
+        def found(data: CaseData) -> Value:
+            goal = data.goals.get(name)
+            return of(goal) if goal is not None else None
+
+        return Column(f"{slug(name)}_{suffix}", kind, found)
+
+    yield column("loss_ratio", float, lambda goal: share(Fraction(goal.loss_ratio)))
+    yield column("lower_fps", int, lambda goal: goal.lower_fps)
+    yield column("upper_fps", int, lambda goal: goal.upper_fps)
+    yield column("throughput_fps", int, lambda goal: goal.throughput_fps)
+    yield column("limit", str, lambda goal: goal.limit.value)
+    yield column("flags", str, lambda goal: joined(flag.value for flag in goal.flags))
+    yield column("clean_share", float, _clean_share)
+    yield column("clean_lower_fps", int, lambda goal: goal.clean.lower_fps if goal.clean else None)
+    yield column("clean_upper_fps", int, lambda goal: goal.clean.upper_fps if goal.clean else None)
+    for regime in Regime if by_regime else ():
+        yield from _goal_in(regime, column)
+
+
+def _goal_in(regime: Regime, column: GoalColumn) -> Iterator[CaseColumn]:
+    """Yield the answer to a goal in one regime."""
+
+    def found(of: Callable[[RegimeResult], Value]) -> Callable[[GoalResult], Value]:
+        return lambda goal: next((of(one) for one in goal.regimes if one.regime is regime), None)
+
+    yield column(f"{regime}_share", float, found(lambda one: share(Fraction(one.share))))
+    yield column(f"{regime}_lower_fps", int, found(lambda one: one.lower_fps))
+    yield column(f"{regime}_upper_fps", int, found(lambda one: one.upper_fps))
+
+
+def _load(number: int) -> Iterator[CaseColumn]:
+    def column(suffix: str, kind: Kind, of: Callable[[LoadResult], Value]) -> CaseColumn:
+        def found(case: CaseView) -> Value:
+            loads = case.result.loads if case.result else ()
+            return of(loads[number]) if number < len(loads) else None
+
+        return _seen(f"load_{number + 1}_{suffix}", kind, found)
+
+    yield column("fps", int, lambda load: load.load_fps)
+    yield column("throughput_fps", int, lambda load: load.throughput_fps)
+    yield column("loss_ratio", float, lambda load: share(Fraction(load.worst_loss_ratio)))
+    yield column("trials", int, lambda load: load.trials)
+    yield column("passed", int, lambda load: load.passed)
+    yield column("limit", str, lambda load: load.limit.value)
+
+
+def _figure(name: str, unit: str) -> Iterator[CaseColumn]:
+    def column(suffix: str, of: Callable[[Figure], Value]) -> CaseColumn:
+        def found(data: CaseData) -> Value:
+            figure = data.figures.get((name, unit))
+            return of(figure) if figure is not None else None
+
+        return Column(f"{slug(name)}{suffix}_{unit}", float, found)
+
+    yield column("", lambda figure: figure.value)
+    yield column("_lower", lambda figure: figure.lower)
+    yield column("_upper", lambda figure: figure.upper)
+    yield column("_deviation", lambda one: one.spread.deviation if one.spread else None)
+
+
+def _latency() -> Iterator[CaseColumn]:
+    """Yield the latency at the load that stands for the case; the others are in its trials."""
+    yield Column("latency_load_fps", int, lambda data: _of_latency(data, "load_fps"))
+    yield Column("latency_reference", str, lambda data: _of_latency(data, "reference"))
+    yield from latency_columns(lambda data: data.middle_latency)
+
+
+def _compliance(standard: str) -> CaseColumn:
+    return Column(
+        f"compliance_{slug(standard).lower()}", str, lambda data: data.levels.get(standard)
+    )
+
+
+def _clean_share(goal: GoalResult) -> Value:
+    return share(Fraction(goal.clean.share)) if goal.clean else None
+
+
+def _fact(case: CaseView, section: str, name: str) -> Value:
+    facts = case.header.environment.get(section)
+    value = facts.get(name) if isinstance(facts, dict) else None
+    return value if isinstance(value, str) else None
+
+
+def _set(case: CaseView, section: str, name: str) -> Value:
+    return case.asked.text(section, name)
+
+
+def _directions(case: CaseView) -> Value:
+    return len(case.start.plan.directions) if case.start else None
+
+
+def _mean_frame_size(data: CaseData) -> Value:
+    return float(data.row.frame_size.mean)
+
+
+def _criteria(record: CaseRecord, *, met: bool) -> Value:
+    return sum(check.met is met for check in record.checks) if record.checks else None
+
+
+def _rate(data: CaseData) -> int | None:
+    """Return the rate that stands for the case; None where loads were several, or none."""
+    rates = data.row.rates_fps
+    return rates[0] if len(rates) == 1 else None
+
+
+def _line_rate_percent(data: CaseData) -> Value:
+    rate = _rate(data)
+    found = None if rate is None else data.row.line_share(rate)
+    return None if found is None else float(100 * found)
+
+
+def _bps(data: CaseData, layer: int) -> Value:
+    rate = _rate(data)
+    return None if rate is None else data.row.bps(rate, layer)
+
+
+def _of_latency(data: CaseData, name: str) -> Any:
+    trial = data.latency_trial
+    return getattr(trial, name) if trial else None

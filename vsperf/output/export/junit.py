@@ -1,0 +1,167 @@
+"""JUnit XML, as Jenkins and GitLab take it.
+
+Each case is a suite of its own, since only suites have properties in the schema that Jenkins holds
+reports against. GitLab tells tests apart by class and name, and shows what is inside of a failure
+rather than its message; so what matters stands in all of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, BinaryIO, ClassVar
+
+from vsperf.analysis.answers import headlines
+from vsperf.analysis.summary import too_busy
+from vsperf.output.export.base import Format, Watch, all_cases
+from vsperf.output.export.case_columns import CaseColumn, case_columns
+from vsperf.output.export.columns import CaseData, plain
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.files.view import CaseView, RunView
+from vsperf.records.run import CaseRecord, Outcome
+from vsperf.trust.printable import printable
+
+if TYPE_CHECKING:
+    from junitparser import TestCase, TestSuite
+    from junitparser.junitparser import FinalResult
+
+SIMULATED = "SIMULATED: these numbers come from a model, not from a switch"
+
+
+class JunitReport(Format):
+    """FAIL is a failure; INVALID, ERROR and what did not end are errors; SKIP is skipped."""
+
+    summary = "XML for the test pages of Jenkins and GitLab, with the metrics as properties"
+    tables: ClassVar[Mapping[str, str]] = {"report": "junit.xml"}
+
+    def write(self, runs: Sequence[RunView], outputs: Mapping[str, BinaryIO], watch: Watch) -> None:
+        from junitparser import JUnitXml
+
+        columns = case_columns(runs)
+        names = _Names(several=len({run.run for run in runs}) > 1)
+        report = JUnitXml("vsperf")
+        records: dict[str, list[CaseRecord]] = {}
+        for view in watch(all_cases(runs)):
+            report.append(_suite(view, names, columns))  # type: ignore[no-untyped-call]
+            if view.record is not None:
+                records.setdefault(view.run, []).append(view.record)
+        for run in runs:
+            if (busy := too_busy(records.get(run.run, ()))) is not None:
+                report.append(_machine(run, busy))  # type: ignore[no-untyped-call]
+        report.update_statistics()  # type: ignore[no-untyped-call]
+        report.time = round(report.time, 3)
+        del report._elem.attrib["skipped"]  # only suites have it in the schema of Jenkins
+        report.write(outputs["report"])
+
+
+class _Names:
+    """Gives each case a name that no other case of its class has."""
+
+    def __init__(self, *, several: bool) -> None:
+        self._several = several
+        """Whether there are several runs, so that labels alone say too little."""
+        self._taken: set[tuple[str, str]] = set()
+
+    def of(self, view: CaseView) -> tuple[str, str]:
+        """Return the class and the name of a case."""
+        kind = printable(f"{view.header.testbed}.{view.testcase}")
+        name = f"{view.label} #{view.planned.repeat}" if view.planned.repeat > 1 else view.label
+        if (kind, printable(name)) in self._taken:
+            name = view.key
+        name += f" ({view.run})" if self._several else ""
+        name += " [SIMULATED]" if view.simulated else ""
+        self._taken.add((kind, printable(name)))
+        return kind, printable(name)
+
+
+def _suite(view: CaseView, names: _Names, columns: Sequence[CaseColumn]) -> TestSuite:
+    from junitparser import TestCase, TestSuite
+
+    kind, name = names.of(view)
+    suite = TestSuite(f"{kind}.{name}")
+    suite.timestamp = (view.start.started_at if view.start else view.header.started_at)[:19]
+    data = CaseData(view)
+    for column in columns:
+        value = column.value(data)
+        if value is not None:
+            suite.add_property(column.name, printable(plain(value)))
+    case = TestCase(name, kind)
+    case.time = round(view.record.measured_ns / NANOSECONDS, 3) if view.record else 0.0
+    _judge(case, view)
+    case.system_out = printable("\n".join(_said(view)))
+    suite.add_testcase(case)
+    suite.time = case.time
+    return suite
+
+
+def _machine(run: RunView, busy: str) -> TestSuite:
+    """Return the verdict on a run whose machine was too busy, as a test that did not succeed."""
+    from junitparser import Error, TestCase, TestSuite
+
+    kind = printable(f"{run.header.testbed}.machine")
+    suite = TestSuite(f"{kind}.{run.run}")
+    suite.timestamp = run.header.started_at[:19]
+    case = TestCase(f"the machine of {run.run}", kind)
+    result = Error(busy, "TOO-BUSY")
+    result.text = busy
+    case.result = [result]
+    suite.add_testcase(case)
+    return suite
+
+
+def _judge(case: TestCase, view: CaseView) -> None:
+    result = _result(view)
+    if result is not None:
+        result.text = result.message
+        case.result = [result]
+
+
+def _result(view: CaseView) -> FinalResult | None:
+    from junitparser import Error, Failure, Skipped
+
+    record = view.record
+    if record is None:
+        return _unfinished(view)
+    why = _why(record)
+    match record.outcome:
+        case Outcome.PASS:
+            return None
+        case Outcome.FAIL:
+            return Failure(why, record.outcome.value)
+        case Outcome.SKIP:
+            return Skipped(why, record.outcome.value)
+        case _:
+            return Error(why, record.outcome.value)
+
+
+def _unfinished(view: CaseView) -> FinalResult:
+    from junitparser import Error, Skipped
+
+    if view.refuted:
+        return Error(view.refuted, "REFUTED")
+    if view.attempt:
+        return Error("it was begun and did not come to an end", "INTERRUPTED")
+    return Skipped("it was never begun: the run ended before", "NOT-BEGUN")
+
+
+def _why(record: CaseRecord) -> str:
+    missed = [f"{one.criterion}: found {one.found}" for one in record.checks if one.met is not True]
+    return printable("\n".join([record.reason or record.outcome.value, *missed]))
+
+
+def _said(view: CaseView) -> Iterator[str]:
+    """Yield what somebody who looks at one test should know."""
+    if view.simulated:
+        yield SIMULATED
+    yield f"run {view.run}, case {view.key}"
+    if view.labels:
+        yield ", ".join(f"{name}={value}" for name, value in view.labels.items())
+    if view.result is not None:
+        yield from headlines(view.result)
+    if view.record is not None:
+        if view.record.limit is not None:
+            yield f"limit: {view.record.limit.value}"
+        if view.record.flags:
+            yield f"flags: {', '.join(view.record.flags)}"
+        for one in view.record.compliance:
+            yield f"{one.standard.value}: {one.level.value}"
+        yield from view.record.warnings

@@ -1,0 +1,73 @@
+"""Parquet: the tables of `csv` with types, for data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, BinaryIO, ClassVar, Final
+
+from vsperf.errors import StoreError
+from vsperf.output.export.columns import Column, Value
+from vsperf.output.export.tables import TableFormat
+
+BATCH: Final = 5_000
+"""Rows that are held until they are written."""
+
+
+class ParquetTables(TableFormat):
+    """Missing is null; integers have 64 bits."""
+
+    summary = "cases.parquet and trials.parquet, as csv but with types"
+    tables: ClassVar[Mapping[str, str]] = {"cases": "cases.parquet", "trials": "trials.parquet"}
+
+    binary: ClassVar[bool] = True
+
+    def sheet(self, output: BinaryIO, columns: Sequence[Column[Any]]) -> ParquetSheet:
+        return ParquetSheet(output, columns)
+
+
+class ParquetSheet:
+    """A Parquet file that is being written."""
+
+    def __init__(self, output: BinaryIO, columns: Sequence[Column[Any]]) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        types = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()}
+        fields = [(column.name, types[column.kind]) for column in columns]
+        self._schema = pa.schema(fields)
+        self._writer = pq.ParquetWriter(output, self._schema)
+        self._rows: list[Sequence[Value]] = []
+
+    def add(self, values: Sequence[Value]) -> None:
+        """Add a row."""
+        self._rows.append(values)
+        if len(self._rows) >= BATCH:
+            self._flush()
+
+    def __enter__(self) -> ParquetSheet:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if error[:1] == (None,):
+            self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        import pyarrow as pa
+
+        if not self._rows:
+            return
+        try:
+            columns = [list(column) for column in zip(*self._rows, strict=True)]
+            arrays = [
+                pa.array(values, type=field.type)
+                for values, field in zip(columns, self._schema, strict=True)
+            ]
+        except (OverflowError, pa.ArrowException, UnicodeEncodeError) as error:
+            raise StoreError(
+                "a record holds a value that Parquet has no room for",
+                why=str(error),
+                fix="`vsperf export csv` has no such bound",
+            ) from error
+        self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
+        self._rows = []

@@ -1,0 +1,184 @@
+"""Formats for time series: OpenMetrics, a gauge for each number of each case; InfluxDB's lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import BinaryIO, ClassVar, Final, TypeVar
+
+from vsperf.output.export.base import Format, Watch, all_cases, text_of
+from vsperf.output.export.case_columns import case_columns
+from vsperf.output.export.columns import CaseData, Column, FreeNames, TrialData, Value, slug
+from vsperf.output.export.trial_columns import trial_columns
+from vsperf.records.files.view import CaseView, RunView
+from vsperf.trust.printable import printable
+
+T = TypeVar("T")
+TELLING: Final = frozenset(
+    {"run", "case", "label", "testcase", "testbed", "preset", "simulated", "hostname", "trial"}
+)
+"""Columns that tell series apart, and so are no values of them."""
+PREFIX: Final = "vsperf_case"
+MOST: Final = 2**63 - 1
+"""Integers of lines have 64 bits; what is more is no field."""
+EPOCH: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+WORDS: Final = frozenset({"outcome", "limit", "flags", "purpose", "valid"})
+"""Columns beside the numbers that a reader of time series filters by."""
+
+
+class OpenMetrics(Format):
+    """Units are in the names, as in the tables; `vsperf_case_info` has what is no number."""
+
+    summary = "metrics of each case as text, for Prometheus and what reads the same"
+    tables: ClassVar[Mapping[str, str]] = {"metrics": "vsperf.openmetrics"}
+
+    def write(self, runs: Sequence[RunView], outputs: Mapping[str, BinaryIO], watch: Watch) -> None:
+        """Write family after family; what one case adds to each is all that is held of it."""
+        columns = metrics(case_columns(runs))
+        families: dict[str, list[str]] = {column.name: [] for column in columns}
+        infos: list[str] = []
+        for view in watch(all_cases(runs)):
+            labels, moment = telling(view), moment_of(view)
+            if moment is None:  # damaged: no sample may lack a time where others have one
+                continue
+            time = f" {moment.timestamp():.3f}"
+            infos.append(f"{PREFIX}_info{_labels({**labels, **_info(view)})} 1{time}\n")
+            for name, value in values(columns, CaseData(view)):
+                line = f"{PREFIX}_{name}{_labels(labels)} {value!r}{time}\n"
+                families[name].append(line)
+        output = outputs["metrics"]
+        text_of(output, f"# TYPE {PREFIX} info\n# HELP {PREFIX} What was measured.\n")
+        text_of(output, "".join(infos))
+        for name, lines in families.items():
+            if lines:
+                text_of(output, f"# TYPE {PREFIX}_{name} gauge\n")
+                text_of(output, "".join(lines))
+        text_of(output, "# EOF\n")
+
+
+def _info(view: CaseView) -> dict[str, str]:
+    found = {
+        "name": view.label,
+        "outcome": view.outcome.value if view.outcome else "",
+        "limit": view.record.limit.value if view.record and view.record.limit else "",
+        "flags": ",".join(view.record.flags) if view.record else "",
+        "vsperf_version": view.header.vsperf_version,
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _labels(labels: Mapping[str, str]) -> str:
+    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items()) + "}"
+
+
+def _escaped(value: str) -> str:
+    return printable(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+class InfluxLines(Format):
+    """Measurements `vsperf_case` and `vsperf_trial`; times are in nanoseconds."""
+
+    summary = "line protocol of InfluxDB: a point for each case and each trial"
+    tables: ClassVar[Mapping[str, str]] = {"lines": "vsperf.lp"}
+
+    def write(self, runs: Sequence[RunView], outputs: Mapping[str, BinaryIO], watch: Watch) -> None:
+        of_case, of_trial = _fields(case_columns(runs)), _fields(trial_columns(runs))
+        output = outputs["lines"]
+        for view in watch(all_cases(runs)):
+            if not view.attempt:
+                continue  # nothing was measured, and a point needs a field
+            case, tags = CaseData(view), telling(view)
+            found = values(of_case, case)
+            text_of(output, _point("vsperf_case", tags, found, moment_of(view)))
+            for trial in view.trials:
+                own = {**tags, "trial": str(trial.index)}
+                found = values(of_trial, TrialData(case, trial))
+                when = moment(trial.started_at)
+                text_of(output, _point("vsperf_trial", own, found, when))
+
+
+def _fields(columns: Sequence[Column[T]]) -> tuple[Column[T], ...]:
+    return tuple(
+        one
+        for one in columns
+        if one.name not in TELLING and (one.kind in (int, float) or one.name in WORDS)
+    )
+
+
+def _point(
+    name: str, tags: Mapping[str, str], found: Iterable[tuple[str, Value]], when: datetime | None
+) -> str:
+    """Return a line; empty where there is no field."""
+    fields = [(key, _field(value)) for key, value in found]
+    written = ",".join(f"{key}={value}" for key, value in fields if value)
+    if not written:
+        return ""
+    series = ",".join([name, *(f"{key}={_tag(value)}" for key, value in tags.items())])
+    time = "" if when is None else f" {(when - EPOCH) // timedelta(microseconds=1) * 1000}"
+    return f"{series} {written}{time}\n"
+
+
+def _tag(value: str) -> str:
+    """Return a tag's value. The protocol has no word for a line's end, nor for a last backslash."""
+    text = printable(value).replace("\n", "\\n").replace("\t", "\\t").rstrip("\\")
+    for one in (",", "=", " "):
+        text = text.replace(one, f"\\{one}")
+    return text or "-"
+
+
+def _field(value: Value) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return f"{value}i" if abs(value) <= MOST else ""
+        case float():
+            return repr(value)
+        case _:
+            text = printable(str(value)).replace("\\", "\\\\").replace('"', '\\"')
+            return '"' + text.replace("\n", " ") + '"'
+
+
+def metrics(columns: Iterable[Column[T]]) -> tuple[Column[T], ...]:
+    """Return the columns that are numbers; those with what tells series apart are none."""
+    return tuple(one for one in columns if one.kind in (int, float) and one.name not in TELLING)
+
+
+def telling(case: CaseView) -> dict[str, str]:
+    """Return what tells the series of a case from others: names and values, none of them empty."""
+    found = {
+        "run": case.run,
+        "case": case.key,
+        "testcase": case.testcase,
+        "testbed": case.header.testbed,
+        "preset": case.header.preset,
+        "simulated": "true" if case.simulated else "false",
+    }
+    names = FreeNames(found)
+    for name, value in sorted(case.labels.items()):
+        found[names.free(f"label_{slug(name)}")] = value
+    return {name: value for name, value in found.items() if value}
+
+
+def values(columns: Iterable[Column[T]], row: T) -> Iterator[tuple[str, Value]]:
+    """Yield the values of a row that there are."""
+    for column in columns:
+        value = column.value(row)
+        if value is not None:
+            yield column.name, value
+
+
+def moment(text: str | None) -> datetime | None:
+    """Return when something was, as recorded; None where that is no time."""
+    try:
+        found = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def moment_of(case: CaseView) -> datetime | None:
+    """Return when a case was over, or else when it was begun, or its run was."""
+    over = case.record.finished_at if case.record else None
+    begun = case.start.started_at if case.start else None
+    return moment(over) or moment(begun) or moment(case.header.started_at)

@@ -1,0 +1,110 @@
+"""The interval that each goal's answer lies in, against frame size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vsperf.output.figures.drawing import Drawing, Intervals, Panel, Point
+from vsperf.output.figures.facts import Facts, trusted
+from vsperf.output.figures.groups import (
+    Evidence,
+    Traits,
+    caption,
+    evidence_of,
+    groups_of,
+    most_of,
+    size_axis,
+    traits_of,
+)
+from vsperf.output.figures.plot import Options, Plot, Scope
+from vsperf.output.figures.rates import RATE_AXIS
+from vsperf.records.files.view import CaseView
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The answer to one goal in one case."""
+
+    traits: Traits
+    size: float
+    size_name: str
+    lower_fps: int
+    upper_fps: int | None
+    evidence: Evidence
+
+
+def gather(view: CaseView) -> tuple[Found, ...]:
+    """Return the answers of a case that may be believed."""
+    facts = Facts(view)
+    if facts.size is None or not facts.believed or view.result is None:
+        return ()
+    return tuple(
+        Found(
+            traits_of(view, measure=goal.goal),
+            float(facts.size.mean),
+            facts.size_name,
+            goal.lower_fps,
+            goal.upper_fps,
+            evidence_of(view),
+        )
+        for goal in view.result.goals
+        if goal.lower_fps is not None and trusted(goal.flags)
+    )
+
+
+def draw(samples: Sequence[Found], options: Options) -> Drawing | None:
+    """Draw each interval from the highest load that passed to the lowest that failed."""
+    if not samples:
+        return None
+    by = (*options.by, "measure") if options.by else ()
+    groups, more = most_of(groups_of(samples, by=by, without=("size",)))
+    shown = [one for group in groups for one in group.samples]
+    if len({(one.size, dict(one.traits)["run"]) for one in shown}) == 1:
+        return None  # numbers say it
+    layers = tuple(
+        Intervals(
+            group.name,
+            tuple(
+                Point(one.size, one.lower_fps, one.lower_fps, one.upper_fps)
+                for one in sorted(group.samples, key=lambda one: one.size)
+            ),
+            simulated=any(one.evidence.simulated for one in group.samples),
+            color=number,
+        )
+        for number, group in enumerate(groups)
+    )
+    return Drawing(
+        title="Intervals in which the answers lie",
+        caption=caption(
+            _each_case_once(shown),
+            "A marker is the highest load that passed, the end of its bar the lowest that failed; "
+            "an arrow where none failed.",
+            more,
+        ),
+        panels=(
+            Panel(
+                x=size_axis((one.size, one.size_name) for one in shown),
+                y=RATE_AXIS,
+                layers=layers,
+            ),
+        ),
+        simulated=any(one.evidence.simulated for one in shown),
+    )
+
+
+def _each_case_once(samples: Sequence[Found]) -> list[Evidence]:
+    """Return the evidence of each case once, though it answers several goals."""
+    goals = {dict(one.traits)["measure"] for one in samples}
+    most = max(goals, key=lambda goal: sum(("measure", goal) in one.traits for one in samples))
+    return [one.evidence for one in samples if ("measure", most) in one.traits]
+
+
+PLOT = Plot(
+    name="intervals",
+    title="the interval of each goal (NDR, PDR …) against frame size",
+    scope=Scope.CASES,
+    gather=gather,
+    draw=draw,
+    in_report=False,  # the table has them, and in a plot they are hardly wider than its lines
+)

@@ -1,0 +1,155 @@
+"""Latency against frame size, a panel for each load it was measured at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from vsperf.output.figures.drawing import Axis, Drawing, Layer, Line, Panel, Point
+from vsperf.output.figures.groups import (
+    Evidence,
+    Group,
+    Traits,
+    caption,
+    groups_of,
+    most_of,
+    size_axis,
+)
+from vsperf.output.figures.latency_case import Case, Latency, gather, latency_axis, share_name
+from vsperf.output.figures.plot import Options, Plot, Scope
+
+MOST_PANELS = 4
+MOST_GROUPS = 4
+"""Each has several lines."""
+ALONE = ("min", "mean", "p50", "p99", "p99.9")
+"""What is drawn of a single switch,"""
+SEVERAL = ("min", "mean", "p99")
+"""and of several, which would be too many lines otherwise."""
+SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The latency of one case at one load."""
+
+    traits: Traits
+    size: float
+    size_name: str
+    reference: str
+    lossy: bool
+    """Whether frames were lost at that load."""
+    values_ns: tuple[tuple[str, float], ...]
+    """By what they are called; what too few frames were there for is not there."""
+    evidence: Evidence
+
+
+def _found(cases: Sequence[Case]) -> Iterator[Found]:
+    """Yield the latencies that may be believed."""
+    for case in cases:
+        for one in case.latencies if case.believed and case.size is not None else ():
+            reference = one.reference or "a fixed load"
+            yield Found(
+                case.traits,
+                case.size or 0.0,
+                case.size_name,
+                reference,
+                one.lost_frames > 0,
+                tuple(_values(one)),
+                replace(case.evidence, trials=len(one.durations_ns)),
+            )
+
+
+def _values(one: Latency) -> Iterator[tuple[str, float]]:
+    yield "min", one.minimum_ns
+    yield "mean", one.mean_ns
+    for share in SHARES.values():
+        if (ns := one.at(share)) is not None:
+            yield share_name(share), ns
+
+
+def draw(cases: Sequence[Case], options: Options) -> Drawing | None:
+    """Draw a panel for each load, and in it lines for each switch or run."""
+    samples = list(_found(cases))
+    if not samples:
+        return None
+    groups, fewer = most_of(groups_of(samples, by=options.by, without=("size",)), MOST_GROUPS)
+    samples = [one for group in groups for one in group.samples]
+    references = list(dict.fromkeys(one.reference for one in samples))
+    if len({one.traits for one in samples}) == 1:
+        return None  # numbers say it
+    wanted = ALONE if len(groups) == 1 else SEVERAL
+    axis = latency_axis([ns for one in samples for name, ns in one.values_ns if name in wanted])
+    more = len(references) - MOST_PANELS
+    shown = [one for one in samples if one.reference in references[:MOST_PANELS]]
+    return Drawing(
+        title="Latency against frame size",
+        caption=caption(
+            [one.evidence for one in shown if one.reference == references[0]],
+            f"The same again for each of {len(references)} loads." if len(references) > 1 else "",
+            "Latencies of both directions together.",
+            _lossy(shown),
+            f"{more} more loads are not drawn." if more > 0 else "",
+            fewer,
+        ),
+        panels=tuple(_panel(one, groups, wanted, axis) for one in references[:MOST_PANELS]),
+        simulated=any(one.evidence.simulated for one in shown),
+    )
+
+
+def _lossy(shown: Sequence[Found]) -> str:
+    """Say where frames were lost: latency is of those that arrived."""
+    places: dict[str, list[str]] = {}
+    for one in shown:
+        if one.lossy:
+            places.setdefault(one.reference, []).append(one.size_name)
+    if not places:
+        return ""
+    said = (f"{where} ({', '.join(dict.fromkeys(sizes))})" for where, sizes in places.items())
+    return f"Frames were lost at {', '.join(said)}: there it is the latency of the others."
+
+
+def _panel(reference: str, groups: Sequence[Group], wanted: Sequence[str], y: Axis) -> Panel:
+    layers: list[Layer] = []
+    sizes: list[tuple[float, str]] = []
+    for number, group in enumerate(groups):
+        members = [one for one in group.samples if one.reference == reference]
+        sizes += [(one.size, one.size_name) for one in members]
+        for dash, name in enumerate(wanted):
+            points = tuple(_points(members, name))
+            if not points:
+                continue
+            alone = len(groups) == 1
+            layers.append(
+                Line(
+                    name if alone else f"{group.name}, {name}",
+                    points,
+                    simulated=any(one.evidence.simulated for one in members),
+                    color=dash if alone else number,
+                    dash=0 if alone else dash,
+                )
+            )
+    return Panel(x=size_axis(sizes), y=y, layers=tuple(layers), title=f"at {reference}")
+
+
+def _points(members: Sequence[Found], name: str) -> Iterator[Point]:
+    """Yield the value of each size; of repeats their middle one, and how far they reach."""
+    by_size: dict[float, list[float]] = {}
+    for one in members:
+        if (value := dict(one.values_ns).get(name)) is not None:
+            by_size.setdefault(one.size, []).append(value)
+    for size, values in sorted(by_size.items()):
+        middle = sorted(values)[len(values) // 2]
+        several = len(values) > 1
+        yield Point(
+            size, middle, min(values) if several else None, max(values) if several else None
+        )
+
+
+PLOT = Plot(
+    name="latency",
+    title="latency (least, mean, percentiles) against frame size, at each load",
+    scope=Scope.CASES,
+    gather=gather,
+    draw=draw,
+    rank=2,
+)

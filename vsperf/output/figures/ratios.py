@@ -1,0 +1,193 @@
+"""What changed from the first run to others, as ratios with the intervals in which they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from vsperf.analysis.answers import Finding, findings_of
+from vsperf.analysis.difference import Sample, difference_of, samples_of, scatter_of
+from vsperf.analysis.environment import ground_of_case
+from vsperf.output.figures.drawing import (
+    Axis,
+    Drawing,
+    Line,
+    Look,
+    Panel,
+    Point,
+    Points,
+    Scale,
+    Tick,
+)
+from vsperf.output.figures.groups import Evidence, caption, evidence_of
+from vsperf.output.figures.plot import Options, Plot, Scope
+from vsperf.quantities.unit import Unit
+from vsperf.records.files.view import CaseView
+from vsperf.records.result import heading
+from vsperf.records.run import labels_text
+
+MOST = 20
+"""Numbers that one drawing has room for."""
+MOST_SIDES = 7
+Place = tuple[str, str, Unit]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one case of one run found."""
+
+    side: str
+    """Runs with the same labels are one; a run without labels stands for itself."""
+    label: str
+    simulated: bool
+    ground: str
+    """What two results must have in common to be compared."""
+    findings: tuple[Finding, ...]
+    evidence: Evidence
+    switch: str = ""
+    """What its switch is called."""
+    apart: str = ""
+    """Its label without the switch."""
+
+
+def gather(view: CaseView) -> tuple[Found, ...]:
+    """Return the numbers of a case."""
+    found = tuple(findings_of(view.result)) if view.result is not None else ()
+    side = labels_text(view.labels) or view.run
+    left_out = "" if found else "no number"
+    evidence = evidence_of(view, left_out)
+    ground = ground_of_case(view.header, view.planned)
+    switch, apart = view.planned.driver("vswitch") or "", view.planned.label_without("vswitch")
+    return (Found(side, view.label, view.simulated, ground, found, evidence, switch, apart),)
+
+
+def draw(cases: Sequence[Found], options: Options) -> Drawing | None:
+    """Draw each number as a share of what the first run found that has it.
+
+    Or what the first switch came to: where that is asked for, and of one run that has several.
+    A model and reality are never put side by side: the kind that comes first is drawn, if there is
+    something to compare.
+    """
+    first = "run"
+    if _by_switch(cases, options):
+        cases = [replace(one, side=one.switch, label=one.apart) for one in cases]
+        first = "switch"
+    kinds = dict.fromkeys(one.simulated for one in cases)
+    every = (
+        _drawn([one for one in cases if one.simulated == kind], cases, first) for kind in kinds
+    )
+    return next((drawing for drawing in every if drawing is not None), None)
+
+
+def _by_switch(cases: Sequence[Found], options: Options) -> bool:
+    """Whether switches are compared, and not runs."""
+    if options.by:
+        return bool({"switch", "vswitch"} & set(options.by))
+    in_turns = any(one.apart != one.label for one in cases)
+    return in_turns and len({one.side for one in cases}) == 1
+
+
+def _drawn(kind: Sequence[Found], cases: Sequence[Found], noun: str) -> Drawing | None:
+    comparable = _comparable(kind)
+    sides = dict(list(_sides(comparable).items())[:MOST_SIDES])
+    places = list(dict.fromkeys(key for side in sides.values() for key in side))
+    shared = [key for key in places if sum(key in side for side in sides.values()) > 1]
+    shown = shared[:MOST]
+    layers = list(_layers(sides, shown, simulated=any(one.simulated for one in comparable)))
+    if not layers:
+        return None
+    ends = tuple(Point(number, 1.0) for number in range(len(shown)))
+    ticks = tuple(Tick(number, _name(key, shown)) for number, key in enumerate(shown))
+    more = len(shared) - MOST
+    first = next(iter(sides))
+    return Drawing(
+        title=f"Change from the first {noun}, number by number",
+        caption=caption(
+            [one.evidence for one in comparable],
+            f"Each as a share of what the first {noun} came to, {first}. Bars reach as far as the "
+            "ratio can be: at 95 %, by ranks of repeats where there are enough, else by the bounds "
+            "of the searches, widened by how far repeats lie apart where that is known.",
+            f"{more} more numbers are not drawn." if more > 0 else "",
+            "Cases of other frames, topologies, machines or kinds are left out."
+            if len(comparable) < len(cases)
+            else "",
+        ),
+        panels=(
+            Panel(
+                x=Axis("case and number", "", Scale.NAMES, ticks=ticks),
+                y=Axis(f"share of the first {noun}", "%"),
+                layers=(Line("no change", ends, Look.CEILING, markers=False), *layers),
+            ),
+        ),
+        simulated=any(one.simulated for one in comparable),
+    )
+
+
+def _layers(
+    sides: dict[str, dict[Place, Sample]], shown: Sequence[Place], *, simulated: bool
+) -> Iterator[Points]:
+    """Yield the ratios of each side to the first that has the number."""
+    bases = {key: next(name for name in sides if key in sides[name]) for key in shown}
+    for color, (name, side) in enumerate(sides.items()):
+        ratios = (
+            _ratio(place, sides[bases[key]][key], side[key], sides)
+            for place, key in enumerate(shown)
+            if key in side and bases[key] != name
+        )
+        points = tuple(point for point in ratios if point is not None)
+        if points:
+            yield Points(name, points, simulated=simulated, color=color)
+
+
+def _comparable(cases: Sequence[Found]) -> list[Found]:
+    """Return the cases that have to do with the first of the same name."""
+    grounds: dict[str, str] = {}
+    return [one for one in cases if grounds.setdefault(one.label, one.ground) == one.ground]
+
+
+def _sides(cases: Sequence[Found]) -> dict[str, dict[Place, Sample]]:
+    """Return the samples of each side, in the order in which they were given."""
+    by_case: dict[str, dict[str, list[Finding]]] = {}
+    for one in cases:
+        by_case.setdefault(one.side, {}).setdefault(one.label, []).extend(one.findings)
+    return {
+        side: {
+            (label, name, unit): sample
+            for label, findings in labels.items()
+            for (name, unit), sample in samples_of(findings).items()
+        }
+        for side, labels in by_case.items()
+    }
+
+
+def _ratio(
+    place: int, base: Sample, other: Sample, sides: dict[str, dict[Place, Sample]]
+) -> Point | None:
+    """Return a ratio with its ends; None where it is no number."""
+    groups = [
+        sample.values
+        for side in sides.values()
+        for key, sample in side.items()
+        if key[1] == base.name
+    ]
+    found = difference_of(base, other, scatter_of(groups))
+    if found.share is None:
+        return None
+    low, high = (None if end is None else 1 + end for end in (found.least, found.most))
+    return Point(place, 1 + found.share, low, high)
+
+
+def _name(key: Place, places: Sequence[Place]) -> str:
+    """Return the case and the number; the testcase is left out where it is always the same."""
+    testcases = {label.partition("-")[0] for label, _, _ in places}
+    label = key[0] if len(testcases) > 1 else key[0].partition("-")[2] or key[0]
+    return f"{label} {heading(key[1])}"
+
+
+PLOT = Plot(
+    name="ratios",
+    title="what changed from the first run to others, with confidence intervals",
+    scope=Scope.CASES,
+    gather=gather,
+    draw=draw,
+)

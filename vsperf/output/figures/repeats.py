@@ -1,0 +1,61 @@
+"""How far repeats of a case lie apart: each as a point, their quartiles as a box."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from vsperf.output.figures.drawing import Axis, Boxes, Drawing, Panel, Point, Scale, Tick
+from vsperf.output.figures.groups import caption, groups_of
+from vsperf.output.figures.plot import Options, Plot, Scope
+from vsperf.output.figures.rates import Rate, gather, shown_of
+from vsperf.quantities.human import human_fps
+
+MOST = 24
+"""Cases that one drawing has room for."""
+
+
+def draw(samples: Sequence[Rate], options: Options) -> Drawing | None:
+    """Draw the repeats of each case as shares of their median: rates of cases differ too much."""
+    shown = shown_of(samples)
+    groups = groups_of(shown, by=options.by, without=("run",)) if shown else ()
+    several = [one for group in groups if len(group.samples) > 1 for one in group.samples]
+    again = groups_of(several, by=options.by, without=("run",))  # called by what tells these apart
+    repeated = sorted(again, key=lambda group: group.samples[0].size)
+    if not repeated:
+        return None
+    ticks, points = [], []
+    for place, group in enumerate(repeated[:MOST]):
+        rates = [one.fps for one in group.samples]
+        middle = statistics.median(rates)
+        ticks.append(Tick(place, f"{group.name}: {human_fps(middle)}"))
+        points += [Point(place, rate / middle) for rate in rates]
+    counted = [one for group in repeated[:MOST] for one in group.samples]
+    simulated = any(one.evidence.simulated for one in counted)
+    more = len(repeated) - MOST
+    return Drawing(
+        title="Repeats, each as a share of the median of its case",
+        caption=caption(
+            [one.evidence for one in counted],
+            "Points are single repeats. Of four or more, a box holds the middle half, and its "
+            "whiskers reach at most 1.5 times as far; a line is the median.",
+            f"{more} more cases are not drawn." if more > 0 else "",
+        ),
+        panels=(
+            Panel(
+                x=Axis("case, and its median", "", Scale.NAMES, ticks=tuple(ticks)),
+                y=Axis("share of the median", "%"),
+                layers=(Boxes("repeats", tuple(points), simulated=simulated),),
+            ),
+        ),
+        simulated=simulated,
+    )
+
+
+PLOT = Plot(
+    name="repeats",
+    title="repeats of each case as points and box, against their median",
+    scope=Scope.CASES,
+    gather=gather,
+    draw=draw,
+)

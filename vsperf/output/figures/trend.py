@@ -1,0 +1,180 @@
+"""A case over many runs: what each found, its levels, and where they changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from vsperf.analysis.answers import Finding, findings_of, more_is_better
+from vsperf.analysis.difference import Sample
+from vsperf.analysis.environment import ground_of
+from vsperf.analysis.segments import Segment, segments_of
+from vsperf.output.figures.drawing import (
+    Axis,
+    Drawing,
+    Layer,
+    Line,
+    Look,
+    Panel,
+    Point,
+    Points,
+    Tick,
+)
+from vsperf.output.figures.groups import Evidence, caption, evidence_of
+from vsperf.output.figures.plot import Options, Plot, Scope
+from vsperf.quantities.unit import Unit
+from vsperf.records.files.view import CaseView
+from vsperf.records.result import heading
+
+MOST = 4
+"""Series that one drawing has room for, each in a panel of its own."""
+MOST_TICKS = 8
+LEAST_RUNS = 3
+"""Below, there is nothing that could be called a trend."""
+UNITS = {Unit.FPS: "fps", Unit.NANOSECONDS: "ns", Unit.RATIO: "%", Unit.FACTOR: "%"}
+
+Key = tuple[str, str, bool]
+"""Label, testbed, and whether it is a model's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one case of one run found."""
+
+    run: str
+    began: str
+    series: Key
+    ground: str
+    """What has to be the same for two numbers to have to do with each other."""
+    finding: Finding
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One number of a case, the oldest run first."""
+
+    key: Key
+    runs: tuple[Found, ...]
+    """The last repeat of each."""
+    samples: tuple[Sample, ...]
+    found: tuple[Found, ...]
+    """Every repeat of every run."""
+
+
+def gather(view: CaseView) -> tuple[Found, ...]:
+    """Return the number of a case that matters most."""
+    first = next(findings_of(view.result), None) if view.result is not None else None
+    if first is None:
+        return ()
+    ground = ground_of(view.header.environment, simulated=view.simulated)
+    return (
+        Found(
+            run=view.run,
+            began=view.header.started_at,
+            series=(view.label, view.header.testbed, view.simulated),
+            ground=json.dumps([view.planned.id, ground], sort_keys=True, default=str),
+            finding=first,
+            evidence=evidence_of(view),
+        ),
+    )
+
+
+def draw(cases: Sequence[Found], options: Options) -> Drawing | None:
+    """Draw a panel for each series that is long enough."""
+    every = [one for one in _series(cases) if len(one.runs) >= LEAST_RUNS]
+    shown = every[:MOST]
+    if not shown:
+        return None
+    more = len(every) - MOST
+    return Drawing(
+        title="Results over all runs, and where they changed",
+        caption=caption(
+            [found.evidence for one in shown for found in one.found],
+            "Points are medians of repeats, and lines their levels, found by jumpavg. Where a line "
+            "is broken, other settings or another machine are measured from then on.",
+            f"{more} more cases are not drawn." if more > 0 else "",
+        ),
+        panels=tuple(_panel(one) for one in shown),
+        simulated=any(one.key[2] for one in shown),
+    )
+
+
+def _series(cases: Sequence[Found]) -> Iterator[Series]:
+    known: dict[tuple[Key, str, Unit], dict[str, list[Found]]] = {}
+    for one in sorted(cases, key=lambda one: (one.began, one.run)):
+        number = (one.series, one.finding.name, one.finding.unit)
+        known.setdefault(number, {}).setdefault(one.run, []).append(one)
+    for (key, _, _), runs in known.items():
+        samples = tuple(Sample(tuple(one.finding for one in found)) for found in runs.values())
+        every = tuple(one for found in runs.values() for one in found)
+        yield Series(key, tuple(found[-1] for found in runs.values()), samples, every)
+
+
+def _panel(series: Series) -> Panel:
+    values = [sample.median for sample in series.samples]
+    segments = segments_of(values, [one.ground for one in series.runs])
+    first = series.samples[0]
+    label, testbed, simulated = series.key
+    points = tuple(
+        Point(
+            place,
+            value,
+            *(None, None) if sample.count == 1 else (min(sample.values), max(sample.values)),
+        )
+        for place, (value, sample) in enumerate(zip(values, series.samples, strict=True), start=1)
+    )
+    layers: list[Layer] = [Points("runs", points, simulated=simulated, color=0)]
+    layers += _levels(segments)
+    layers += _marks(segments, better_up=more_is_better(first.name, first.unit))
+    return Panel(
+        x=Axis("run, the oldest first", ticks=_ticks(series.runs)),
+        y=Axis(heading(first.name), UNITS.get(first.unit, ""), from_zero=True),
+        layers=tuple(layers),
+        title=f"{label}, testbed {testbed}",
+    )
+
+
+def _levels(segments: Sequence[Segment]) -> Iterator[Line]:
+    """Yield the levels as one line, broken where the series is cut."""
+    stretches: list[list[Segment]] = []
+    for segment in segments:
+        if segment.cut or not stretches:
+            stretches.append([])
+        stretches[-1].append(segment)
+    for stretch in stretches:
+        ends = [(place, one.mean) for one in stretch for place in (one.begin + 1, one.end)]
+        points = tuple(Point(place, mean) for place, mean in dict.fromkeys(ends))
+        if len(points) > 1:
+            yield Line("level", points, color=1, markers=False)
+
+
+def _marks(segments: Sequence[Segment], *, better_up: bool) -> Iterator[Points]:
+    """Yield the first run after each change, the worse ones apart from the better ones."""
+    changes = [(old, new) for old, new in pairwise(segments) if not new.cut]
+    for name, look, up in (
+        ("better from here on", Look.GOOD, better_up),
+        ("worse from here on", Look.BAD, not better_up),
+    ):
+        points = [
+            Point(new.begin + 1, new.mean) for old, new in changes if (new.mean > old.mean) == up
+        ]
+        if points:
+            yield Points(name, tuple(points), look)
+
+
+def _ticks(runs: Sequence[Found]) -> tuple[Tick, ...]:
+    """Name some runs by the day on which they began."""
+    step = -(-len(runs) // MOST_TICKS)
+    return tuple(Tick(place + 1, runs[place].began[:10]) for place in range(0, len(runs), step))
+
+
+PLOT = Plot(
+    name="trend",
+    title="a case over many runs, with its levels and the runs since which they changed",
+    scope=Scope.CASES,
+    gather=gather,
+    draw=draw,
+)

@@ -1,0 +1,261 @@
+"""Where the frames of a trial went: sent = arrived + dropped by a named counter + unexplained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+from vsperf.analysis.answers import loss_text
+from vsperf.errors import VsperfError
+from vsperf.output.report.page import Account, Branch, Stage, Table
+from vsperf.quantities.human import human_count, human_fps, human_seconds, human_share
+from vsperf.records.result import GoalResult, SearchResult
+from vsperf.records.trial import Purpose, Trial
+
+# The trials of a case as a table, and the command that shows more of them.
+
+NAMES = ("trial", "for", "load", "time", "sent", "arrived", "lost", "loss", "said of it")
+MOST_TRIALS = 1_000
+"""That stand in a page one by one; searches make some hundreds, somebody's record may hold more."""
+
+
+def trials_table(trials: Sequence[Trial]) -> Table | None:
+    """Return one row for each of the first trials; None where there are none."""
+    rows = tuple(_row(trial) for trial in trials[:MOST_TRIALS])
+    return Table(NAMES, rows, len(trials) if len(trials) > MOST_TRIALS else None) if rows else None
+
+
+def _row(trial: Trial) -> tuple[str, ...]:
+    reference = f" {trial.reference}" if trial.reference else ""
+    said = [flag.value for flag in trial.flags]
+    if trial.retry_of is not None:
+        said.append(f"repeats #{trial.retry_of}")
+    if trial.event is not None:
+        said.append(trial.event.name)
+    if trial.error:
+        said.append(trial.error)
+    counted = bool(trial.directions)
+    return (
+        f"#{trial.index}",
+        f"{trial.purpose.value}{reference}",
+        human_fps(trial.load_fps),
+        human_seconds(trial.duration_ns / 1e9),
+        human_count(trial.sent_frames) if counted else "–",
+        human_count(sum(way.good_frames for way in trial.directions)) if counted else "–",
+        human_count(trial.lost_frames) if counted else "–",
+        loss_text(trial.loss_ratio) if counted else "–",
+        ", ".join(said),
+    )
+
+
+# Which trial of a case a report tells of: its sentence, its drawing and its account have one.
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """The trial that says most of a case."""
+
+    trial: Trial
+    why: str
+    """Why this one and no other."""
+
+    @property
+    def name(self) -> str:
+        """The trial and why it is told of, for a heading."""
+        return f"trial #{self.trial.index}, {self.why}"
+
+
+def telling(result: SearchResult, trials: Sequence[Trial]) -> Telling | None:
+    """Choose the trial that ended the search; else one with loss; else the one at most load."""
+    usable = [one for one in trials if one.valid and one.intended_frames > 0]
+    made = [one for one in usable if one.purpose is Purpose.SEARCH]
+    for goal in result.goals[:1]:
+        if (ending := ending_of(goal, made)) is not None:
+            return Telling(ending, f"at {human_fps(ending.load_fps)}, where {goal.goal} ends")
+    lossy = [one for one in made if one.lost_frames > 0]
+    if lossy:
+        least = min(lossy, key=lambda one: one.load_fps)
+        return Telling(least, f"at {human_fps(least.load_fps)}, the lowest load that lost frames")
+    if made or usable:
+        most = max(made or usable, key=lambda one: one.load_fps)
+        why = f"at {human_fps(most.load_fps)}, the highest load; no frame was lost"
+        return Telling(most, why)
+    return None
+
+
+def ending_of(goal: GoalResult, trials: Sequence[Trial]) -> Trial | None:
+    """Return the mildest trial that failed at the upper bound: the reason of a goal names it."""
+    allowed = Fraction(goal.loss_ratio)
+    failed = [
+        one
+        for one in trials
+        if one.valid and one.purpose is Purpose.SEARCH and one.load_fps == goal.upper_fps
+        if one.switch_loss_ratio > allowed
+    ]
+    return min(failed, key=lambda one: one.switch_loss_ratio, default=None)
+
+
+NOBODY = "not counted"
+NOTHING = "–"
+
+
+def account_of(result: SearchResult, trials: Sequence[Trial]) -> Account | None:
+    """Return the account of the trial that says most; None where no trial counted a frame."""
+    found = telling(result, trials)
+    if found is None:
+        return None
+    trial = found.trial
+    due, sent = trial.intended_frames, trial.sent_frames
+    arrived = sum(way.good_frames for way in trial.directions)
+    unsent = list(_unsent(trial))
+    lost = list(_missing(trial))
+    stages = (
+        _stage("due to be sent", due, due, unsent),
+        _stage("sent", sent, due, lost),
+        _stage("arrived", arrived, due, []),
+    )
+    remark = _remark(trial) if lost else ""
+    return Account(trial.index, found.why, stages, _sums(sent, arrived, lost), remark)
+
+
+def _stage(name: str, frames: int, due: int, lost: Sequence[tuple[str, int, str]]) -> Stage:
+    return Stage(
+        name,
+        human_count(frames),
+        _percent(frames, due),
+        tuple(
+            Branch(
+                reason,
+                human_count(count),
+                human_share(count / frames) if frames > 0 else "–",
+                why,
+                _percent(count, frames),
+            )
+            for reason, count, why in lost
+        ),
+    )
+
+
+def _percent(part: int, whole: int) -> float:
+    return max(0.0, min(100.0, 100 * part / whole)) if whole > 0 else 0.0
+
+
+def _unsent(trial: Trial) -> Iterator[tuple[str, int, str]]:
+    """Yield frames that were not sent."""
+    for way in trial.directions:
+        if way.refused_frames:
+            why = "the port was full to the end, so the switch did not take them"
+            yield f"refused, {way.name}", way.refused_frames, why
+        if way.short_frames:
+            yield f"not sent, {way.name}", way.short_frames, "the generator was too slow"
+
+
+def _missing(trial: Trial) -> Iterator[tuple[str, int, str]]:
+    """Yield frames that were sent and did not arrive, by who counted them."""
+    missing = sum(way.sent_frames - way.good_frames for way in trial.directions)
+    if trial.explained_frames is None:
+        if missing:
+            why = "nobody on the way counts, so it cannot be told where they went"
+            yield NOBODY, missing, why
+        return
+    yield from _dropped(trial)
+    if trial.unexplained_frames:
+        few = trial.unexplained_frames < 0
+        why = (
+            "counters dropped more than is missing: some were not frames of the test"
+            if few
+            else "they are missing, and no counter of switch or machines has them"
+        )
+        yield "unexplained", trial.unexplained_frames, why
+
+
+def _dropped(trial: Trial) -> Iterator[tuple[str, int, str]]:
+    if trial.switch is not None:
+        for port in trial.switch.ports:
+            for reason, count in port.drops.items():
+                if count:
+                    where = port.link or port.machine or port.name
+                    yield f"{where}: {reason}", count, f"counted by the switch at port {port.name}"
+        for reason, count in trial.switch.drops.items():
+            if count:
+                yield reason, count, "counted by the switch"
+    for machine in trial.machines:
+        if machine.lost_frames:
+            yield f"in {machine.name}", machine.lost_frames, "came into the machine and not out"
+
+
+def _sums(sent: int, arrived: int, lost: Sequence[tuple[str, int, str]]) -> str:
+    """Write the account as an equation."""
+    if not lost:
+        return (
+            f"{human_count(sent)} sent = {human_count(arrived)} arrived; none of these is missing"
+        )
+    dropped = sum(count for name, count, _ in lost if name not in (NOBODY, "unexplained"))
+    rest = sum(count for name, count, _ in lost if name in (NOBODY, "unexplained"))
+    named = f" + {human_count(dropped)} dropped by a named counter"
+    if any(name == NOBODY for name, *_ in lost):
+        named, left = "", "that nobody counted"
+    else:
+        left = "unexplained"
+    return (
+        f"{human_count(sent)} sent = {human_count(arrived)} arrived{named} + "
+        f"{human_count(rest)} {left}"
+    )
+
+
+def _remark(trial: Trial) -> str:
+    if trial.counts_backwards:
+        return "A counter fell during this trial, so where frames were lost cannot be told."
+    if trial.explained_frames is None:
+        return "The switch, or a machine, has no counters that could be held against these numbers."
+    return ""
+
+
+def account_table(trials: Sequence[Trial]) -> Table | None:
+    """Return the account of the first trials that were counted; None where nobody counted.
+
+    How busy the switch was is left out of one that does not say it.
+    """
+    rows = []
+    counted = [trial for trial in trials if trial.explained_frames is not None]
+    of = len(counted) if len(counted) > MOST_TRIALS else None
+    for trial in counted[:MOST_TRIALS]:
+        lost = [f"{human_count(count)} {name}" for name, count, _ in _dropped(trial)]
+        refused = [way.refused_frames for way in trial.directions if way.refused_frames is not None]
+        busy = trial.switch_busy
+        rows.append(
+            (
+                f"#{trial.index}",
+                human_fps(trial.load_fps),
+                human_count(sum(way.intended_frames for way in trial.directions)),
+                human_count(trial.sent_frames),
+                human_count(sum(refused)) if refused else NOTHING,
+                human_count(sum(way.short_frames for way in trial.directions)),
+                human_count(sum(way.good_frames for way in trial.directions)),
+                ", ".join(lost) or "0",
+                human_count(trial.unexplained_frames or 0),
+                NOTHING if busy is None else f"{float(busy):.0%}",
+            )
+        )
+    sent = ("due", "sent", "refused", "not sent")
+    names = ("trial", "load", *sent, "arrived", "dropped", "unexplained", "switch busy")
+    if rows and all(row[-1] == NOTHING for row in rows):
+        return Table(names[:-1], tuple(row[:-1] for row in rows), of)
+    return Table(names, tuple(rows), of) if rows else None
+
+
+# What a damaged record, or one of another version, says as far as it can be made out.
+
+T = TypeVar("T")
+DAMAGED = (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError, VsperfError)
+"""What reading a specification of another version, or a damaged one, may come to."""
+
+
+def told(question: Callable[[], T], otherwise: T) -> T:
+    """Return what a record says, or `otherwise` where it cannot be made out."""
+    try:
+        return question()
+    except DAMAGED:
+        return otherwise

@@ -1,0 +1,451 @@
+"""All that a report says of one case, from what is stored of it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vsperf.analysis.collected import NAMES, Saw, cached, saw, title_of
+from vsperf.analysis.columns import outcome_text
+from vsperf.analysis.noise import reached, silent_trials
+from vsperf.analysis.summary import CaseRow
+from vsperf.analysis.ways import ways_of
+from vsperf.config.topology import Topology
+from vsperf.errors import StoreError
+from vsperf.output.report.account import account_of, account_table, telling, told, trials_table
+from vsperf.output.report.doubts import Concerns, criteria_of, standing_of
+from vsperf.output.report.environment import Found, found_of
+from vsperf.output.report.numbers import curve_tables, latency_table, numbers_of
+from vsperf.output.report.page import (
+    CasePart,
+    CollectedPart,
+    CostPart,
+    Costs,
+    Doubt,
+    Drawn,
+    Fact,
+    Lane,
+    Number,
+    Place,
+    Planned,
+    Step,
+    Table,
+)
+from vsperf.output.report.pictures import NoPictures, Pictures
+from vsperf.quantities.human import human_fps
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.asked import Asked
+from vsperf.records.chain import Way
+from vsperf.records.files.reader import RunState
+from vsperf.records.files.series import StoredSeries, series_of
+from vsperf.records.files.view import CaseView, RunView
+from vsperf.records.meaning import LIMITED_BY
+from vsperf.records.result import SearchResult
+from vsperf.records.run import CaseRecord, Outcome, Placement, Plan, shown
+from vsperf.records.run import Step as PlanStep
+from vsperf.records.trial import Direction, Trial
+
+# What a case was asked, in a few words each.
+
+
+def asked_of(asked: Asked) -> tuple[Fact, ...]:
+    """Return what a case was asked, in a few words each."""
+    traffic = asked.section("traffic")
+    flows = str(traffic.get("flows", "")) or None
+    frames = traffic.get("imix") or traffic.get("frame_size")
+    found = {
+        "frames": None if frames is None else str(frames),
+        "flows": f"{flows} per direction" if flows else None,
+        "direction": traffic.get("direction"),
+        "method": asked.value("search", "kind"),
+        "warm-up": asked.value("trial", "warm_up"),
+        "switch": asked.value("vswitch", "kind"),
+        "generator": asked.value("generator", "kind"),
+        "machines": asked.value("vnf", "kind") if asked.passes_machines else None,
+        "noise": _noise(asked),
+        "links": _links(asked),
+    }
+    return tuple(Fact(name, str(value)) for name, value in found.items() if value)
+
+
+def _links(asked: Asked) -> str | None:
+    """Say whether there were cables; who reads of ports thinks of network cards."""
+    virtual = [link.virtual for link in asked.links.values()]
+    if asked.value("testbed", "simulated") or not virtual or not all(virtual):
+        return None
+    return "virtual, without a network card"
+
+
+def _noise(asked: Asked) -> str | None:
+    """Say what ran beside the case, and next to what; the plan has the rest."""
+    noise = asked.section("noise")
+    if not noise:
+        return None
+    where = f", {noise['near']} of {noise['to']}" if noise.get("near") else ""
+    return f"{noise.get('instances', 1)} × {noise.get('kind')}{where}"
+
+
+# A topology as people draw it: the parts in the order of the frames, with CPUs and rates.
+
+OWN = "vsperf"
+GENERATOR = "generator"
+
+
+def drawn(
+    asked: Asked, plan: Plan | None, result: SearchResult, trials: Sequence[Trial]
+) -> Drawn | None:
+    """Return the topology of a case; None where its specification says nothing of one."""
+    return told(lambda: _drawn(asked, plan, result, trials), None)
+
+
+def _drawn(
+    asked: Asked, plan: Plan | None, result: SearchResult, trials: Sequence[Trial]
+) -> Drawn | None:
+    topology = Topology.model_validate(dict(asked.section("topology")))
+    placement = plan.placement if plan is not None else Placement()
+    named: tuple[str, ...] = ("vswitch", GENERATOR)
+    kinds = {part: kind for part in named if (kind := asked.text(part, "kind"))}
+    vnf = asked.text("vnf", "kind") or "machine"
+    parts = _Parts(placement, set(topology.machines), kinds, vnf)
+    links = asked.section("testbed", "links")
+    ways = ways_of(topology)
+    lanes = tuple(Lane(tuple(parts.along(way, links))) for way in ways[::2])
+    found = telling(result, trials)
+    rates = tuple(_rate(way, found.trial) for way in found.trial.directions) if found else ()
+    name = found.name if found else ""
+    return Drawn(topology.name, lanes, rates, name, tuple(parts.others()), tuple(placement.notes))
+
+
+class _Parts:
+    """The parts of a deployment and their CPUs."""
+
+    def __init__(
+        self, placement: Placement, machines: set[str], kinds: dict[str, str], vnf: str
+    ) -> None:
+        self._placement = placement
+        self._machines = machines
+        self._kinds = kinds
+        self._vnf = vnf
+
+    def along(self, way: Way, links: Mapping[str, Any]) -> Iterator[Place]:
+        """Yield what frames pass from one end to the other."""
+        yield self._generator("sends")
+        if not way.inside[0]:
+            yield _link(way.begin, links)
+        for machine in way.inside:
+            if machine is None:
+                kind = self._kinds.get("vswitch", "switch")
+                yield Place("switch", kind, self._cpus(None))
+            else:
+                yield Place("machine", machine, (self._vnf, *self._cpus(machine)))
+        if not way.inside[-1]:
+            yield _link(way.end, links)
+        yield self._generator("receives")
+
+    def others(self) -> Iterator[Fact]:
+        """Yield the CPUs of what frames do not pass."""
+        for role, cpus in self._placement.cpus.items():
+            if _first(role) == OWN:
+                yield Fact(role, _cpu_text(cpus))
+
+    def _generator(self, does: str) -> Place:
+        kind = self._kinds.get(GENERATOR, GENERATOR)
+        return Place(GENERATOR, kind, (does, *self._cpus(GENERATOR)))
+
+    def _cpus(self, part: str | None) -> tuple[str, ...]:
+        """Return the CPUs of a part by role; None is the switch."""
+        found = []
+        for role, cpus in self._placement.cpus.items():
+            first = _first(role)
+            mine = first == part
+            if part is None:
+                mine = first not in {*self._machines, GENERATOR, OWN}
+            if mine:
+                inner = role.removeprefix(part or "").strip()
+                found.append(f"{_cpu_text(cpus)} {inner}".strip())
+        return tuple(found)
+
+
+def _first(role: str) -> str:
+    return role.partition(" ")[0]
+
+
+def _cpu_text(cpus: Sequence[int]) -> str:
+    return f"CPU {','.join(str(cpu) for cpu in cpus)}" if cpus else "no CPU of its own"
+
+
+def _link(name: str, links: Mapping[str, Any]) -> Place:
+    link = links.get(name, {})
+    if link.get("virtual"):
+        return Place("link", name, ("virtual",))
+    return Place("link", name, (str(link["speed"]),) if "speed" in link else ())
+
+
+def _rate(way: Direction, trial: Trial) -> str:
+    sent = way.sent_frames * NANOSECONDS / trial.duration_ns
+    arrived = way.good_frames * NANOSECONDS / trial.duration_ns
+    return f"{way.name}: {human_fps(sent)} sent, {human_fps(arrived)} arrived"
+
+
+# The plan of a case as it can be carried out by hand, each step told once in a report.
+
+FEW = 4
+"""A plan that differs in so many steps at most is told by these."""
+
+
+@dataclass(slots=True)
+class Plans:
+    """The plans that a report has told so far; cases of one testcase share nearly all steps."""
+
+    _told: list[tuple[str, str, tuple[PlanStep, ...]]] = field(default_factory=list)
+
+    def tell(self, plan: Plan, anchor: str, label: str) -> Planned:
+        """Return a plan, by what is different where one like it was told before."""
+        memory = tuple(
+            f"{size >> 20} MB of hugepages on memory node {node}"
+            for node, size in plan.hugepage_bytes.items()
+        )
+        for other, name, steps in self._told:
+            if len(steps) != len(plan.steps):
+                continue
+            pairs = zip(plan.steps, steps, strict=True)
+            changed = [place for place, (one, two) in enumerate(pairs) if one != two]
+            if len(changed) <= FEW and len(changed) < len(steps):
+                found = tuple(_step(place + 1, plan.steps[place]) for place in changed)
+                return Planned(found, other, name, memory)
+        self._told.append((anchor, label, plan.steps))
+        whole = tuple(_step(number, step) for number, step in enumerate(plan.steps, start=1))
+        return Planned(whole, "", "", memory)
+
+
+def _step(number: int, step: PlanStep) -> Step:
+    command = "" if step.argv is None else shlex.join(shown(word) for word in step.argv)
+    return Step(number, step.component, step.action, command, tuple(step.lines))
+
+
+# What ran beside a case, and what that cost, as tables and sentences.
+
+BESIDE = ("noise", "settled at", "in trials", "had a CPU", "heard of in", "died or slackened in")
+COSTS = ("case", "number", "beside", "quiet", "beside noise", "change", "judged", "repeats")
+
+
+def noise_table(record: CaseRecord | None, trials: Sequence[Trial]) -> Table | None:
+    """Return a row for each instance of a load; None where nothing ran beside the case."""
+    made = sum(bool(trial.noise) for trial in trials)
+    lost = ", ".join(f"#{index}" for index in silent_trials(trials)) or "none"
+    rows = tuple(
+        (
+            one.instance,
+            one.settled or "–",
+            one.rates or "–",
+            one.shares or "–",
+            f"{one.trials} of {made} trials",
+            lost,
+        )
+        for one in reached(record, trials)
+    )
+    return Table(BESIDE, rows) if rows else None
+
+
+def cost_part(found: Costs, common: str, *, single: bool) -> CostPart:
+    """Return what noise cost in a run as a table; `common` is left out of the names of cases."""
+    rows = tuple(
+        (
+            one.case.removeprefix(common),
+            one.number,
+            one.level,
+            one.quiet,
+            one.noisy,
+            one.change,
+            one.judged,
+            one.repeats,
+        )
+        for one in found.rows
+    )
+    run = "" if single else found.run
+    return CostPart(run, Table(COSTS, rows) if rows else None, found.notes)
+
+
+def cost_lines(found: Sequence[Costs], run: str, label: str) -> tuple[str, ...]:
+    """Return what noise cost one case, a sentence for each of its numbers."""
+    return tuple(
+        f"{one.number}, {one.noisy} beside {one.level} and {one.quiet} without noise: "
+        f"{one.change}, {one.judged} ({one.repeats} repeats)"
+        for costs in found
+        if costs.run == run
+        for one in costs.rows
+        if one.label == label
+    )
+
+
+# What was seen around the trials of a case, as tables; of a file that is damaged, that it is.
+
+
+def sights(run: Path, case: str, attempt: int, trials: Sequence[Trial]) -> tuple[Saw, ...]:
+    """Return what parts of the cache did, then what each collector saw in an attempt at a case.
+
+    Of collectors, those of whole cases come first.
+    """
+    series = series_of(run, case, max(1, attempt))
+    found = sorted(series, key=lambda one: (one.header.heavy, one.header.collector))
+    parts = cached(trials)
+    return (*(() if parts is None else (parts,)), *(_sight(one) for one in found))
+
+
+def collected_parts(
+    run: Path, case: str, attempt: int, trials: Sequence[Trial]
+) -> tuple[CollectedPart, ...]:
+    """Return a table for each of them, or what it has to say instead."""
+    return tuple(
+        CollectedPart(
+            f"{one.title[0].upper()}{one.title[1:]}",
+            Table(NAMES, one.rows) if one.rows else None,
+            one.notes,
+        )
+        for one in sights(run, case, attempt, trials)
+    )
+
+
+def _sight(stored: StoredSeries) -> Saw:
+    try:
+        return saw(stored.header, stored.samples(), stored.notes(), stored.own_trials())
+    except StoreError as error:
+        header = stored.header
+        return Saw(title_of(header.collector, heavy=header.heavy), (), (str(error),))
+
+
+HEADLINES = 2
+"""Numbers that stand in the line of a case."""
+SUSPECT = 3
+"""Weight of the doubts from which on a number has a reservation."""
+AGAIN = "`vsperf run --resume {}` measures it again"
+UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+def anchor_of(number: int, place: int, case: CaseView) -> str:
+    """Return the name under which the case at a place of a run with this number is found."""
+    name = UNSAFE.sub("-", case.key).strip("-")
+    return f"case-{number}-{place}-{name}"
+
+
+def names_of(runs: Sequence[RunView]) -> dict[str, str]:
+    """Return what each of several runs is called: its last letters, if these tell them apart."""
+    if len(runs) < 2:
+        return {}
+    letters = {run.run: run.run.rpartition("-")[2] for run in runs}
+    return letters if len({*letters.values()}) == len(letters) else {one: one for one in letters}
+
+
+def label_of(case: CaseView) -> str:
+    """Name a case for people; repeats are told apart."""
+    repeat = case.planned.repeat
+    return f"{case.label} #{repeat}" if repeat > 1 else case.label
+
+
+@dataclass(slots=True)
+class Teller:
+    """Tells cases one after the other, and what they have in common once."""
+
+    pictures: Pictures | NoPictures
+    compact: bool
+    folded: bool = False
+    """Whether cases are lines that open."""
+    common: str = ""
+    """What the labels of all cases begin with; left out where one case stands among others."""
+    costs: Sequence[Costs] = ()
+    """What noise cost, of each run that has levels of it."""
+    runs: Mapping[str, str] = field(default_factory=dict)
+    """What runs are called, where there are several."""
+    concerns: Concerns = field(default_factory=Concerns)
+    plans: Plans = field(default_factory=Plans)
+    found: Found = field(default_factory=Found)
+
+    def short(self, case: CaseView) -> str:
+        """Name a case among the others, those of other runs included."""
+        return self._of_run(case, label_of(case).removeprefix(self.common))
+
+    def _of_run(self, case: CaseView, label: str) -> str:
+        return f"{label} of {self.runs[case.run]}" if case.run in self.runs else label
+
+    def tell(self, run: RunView, case: CaseView, row: CaseRow, anchor: str) -> CasePart:
+        """Return what is said of a case; only this one is held."""
+        label, asked, record = self.short(case), case.asked, case.record
+        trials = case.trials
+        result = (record.result if record is not None else None) or SearchResult()
+        around = found_of(record.surroundings if record is not None else None)
+        like, like_name = self.found.like(around, anchor, label)
+        plan = case.start.plan if case.start is not None else None
+        full = not self.compact
+        numbers = numbers_of(row, trials)
+        doubts = self.concerns.add(row, label)
+        return CasePart(
+            anchor=anchor,
+            label=self._of_run(case, label_of(case)),
+            short=label,
+            folded=self.folded,
+            line=_line(numbers, result, doubts),
+            title=str(asked.value("title") or case.testcase),
+            outcome=outcome_text(row),
+            reason=record.reason if record is not None else "",
+            simulated=case.simulated,
+            state=_state(run, case),
+            asked=asked_of(asked),
+            numbers=numbers,
+            criteria=criteria_of(record),
+            latency=latency_table(row),
+            curves=curve_tables(row) if full else (),
+            pictures=self.pictures.of_case(case) if full else (),
+            drawn=drawn(asked, plan, result, trials) if full else None,
+            account=account_of(result, trials) if full else None,
+            accounts=account_table(trials) if full else None,
+            noise=noise_table(record, trials),
+            costs=cost_lines(self.costs, case.run, case.label),
+            collected=collected_parts(case.folder, case.key, case.attempt, trials) if full else (),
+            plan=self.plans.tell(plan, anchor, label) if plan is not None else None,
+            found=around if not like else (),
+            found_like=like,
+            found_like_name=like_name,
+            doubts=doubts,
+            standings=tuple(standing_of(one) for one in record.compliance) if record else (),
+            trials=trials_table(trials) if full else None,
+            trials_hint=f"vsperf show {case.run} {case.key}",
+        )
+
+
+def _line(numbers: Sequence[Number], result: SearchResult, doubts: Sequence[Doubt]) -> str:
+    """Say in a line what a case came to."""
+    said = [f"{number.name} {number.value}" for number in numbers[:HEADLINES]]
+    said += [f"limited by {LIMITED_BY[limit]}" for limit in result.limits[:1]]
+    grave = sum(doubt.weight <= SUSPECT for doubt in doubts)
+    if grave:
+        said.append(f"{grave} {'doubt' if grave == 1 else 'doubts'}")
+    return " · ".join(said)
+
+
+def _state(run: RunView, case: CaseView) -> tuple[str, ...]:
+    """Say what a case did not come to."""
+    said = []
+    if case.refuted:
+        said.append(f"There is no result: {case.refuted}. {AGAIN.format(case.run)}.")
+    elif case.record is None:
+        if case.start is None:
+            said.append("This case was planned and never began.")
+        elif run.state is RunState.RUNNING:
+            said.append(f"This case is being measured: {len(case.trials)} trials so far.")
+        else:
+            made = len(case.trials)
+            said.append(
+                f"This case was cut short after {made} {'trial' if made == 1 else 'trials'}: there "
+                f"is no result. {AGAIN.format(case.run)}."
+            )
+    elif case.record.outcome is Outcome.ABORTED:
+        said.append(f"It was interrupted; {AGAIN.format(case.run)}.")
+    if case.result is not None and not case.result.whole:
+        said.append(f"The search is not whole: {case.result.ended} first.")
+    if case.attempt > 1:
+        said.append(f"This is attempt {case.attempt}; trials of earlier ones are in the records.")
+    return tuple(said)

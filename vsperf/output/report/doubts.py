@@ -1,0 +1,127 @@
+"""What there is to worry about, gravest first: flags, warnings, limits and criteria in plain words.
+
+The texts are those of `vsperf explain`, so that a word means the same wherever it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from vsperf.analysis.columns import LEVEL_MARKS
+from vsperf.analysis.summary import CaseRow
+from vsperf.output.report.page import Concern, Criterion, Doubt, Standing
+from vsperf.records.flags import FUNCTIONAL_ONLY, Flag, Severity
+from vsperf.records.meaning import LEVELS, LIMITED_BY, LIMITS, OUTCOMES, SEVERITIES, STANDARDS
+from vsperf.records.result import Compliance, Level, Limit
+from vsperf.records.run import CaseRecord, Outcome
+
+FLAG_WEIGHTS = {Severity.INVALID: 2, Severity.SUSPECT: 3, Severity.NOTE: 7}
+ENDS = (Outcome.ERROR, Outcome.INVALID, Outcome.FAIL, Outcome.ABORTED, Outcome.SKIP)
+NOT_THE_SWITCH = (
+    Limit.GENERATOR, Limit.GUEST, Limit.HOST, Limit.UNCOUNTED, Limit.BUDGET, Limit.UNKNOWN,
+)  # fmt: skip
+WORDS = {True: "met", False: "MISSED", None: "open"}
+SHOWN = 3
+
+
+def doubts_of(row: CaseRow) -> tuple[Doubt, ...]:
+    """Return all that speaks against the numbers of a case, gravest first."""
+    if row.record is None:
+        return ()
+    found = [*_ending(row.record), *_limited(row.record)]
+    found += [_flagged(flag) for flag in row.record.flags]
+    found += [Doubt(4, "warning", _begin(text), text) for text in row.record.warnings]
+    return tuple(sorted(dict.fromkeys(found), key=lambda doubt: doubt.weight))
+
+
+def _begin(text: str) -> str:
+    """Return a warning as a title: its first sentence."""
+    return text.partition(". ")[0].rstrip(".")
+
+
+def _ending(record: CaseRecord) -> Iterator[Doubt]:
+    if record.outcome in ENDS:
+        text = f"{OUTCOMES[record.outcome]} {record.reason}".strip()
+        yield Doubt(1, record.outcome.value, record.reason or text, text, record.outcome.value)
+
+
+def _limited(record: CaseRecord) -> Iterator[Doubt]:
+    if record.limit in NOT_THE_SWITCH:
+        limit = Limit(record.limit)
+        title = f"Limited by {LIMITED_BY[limit]}, and not by the switch"
+        if limit is Limit.UNKNOWN:
+            title = "What limited the result cannot be told"
+        yield Doubt(3, "limit", title, LIMITS[limit], limit.value)
+
+
+def _flagged(flag: Flag) -> Doubt:
+    """Return what a flag means; its weight is that of its severity.
+
+    Nothing that is suspect is graver than that a result says nothing of speed.
+    """
+    text = f"{flag.meaning} ({flag.severity.value}: {SEVERITIES[flag.severity]})"
+    weight = FLAG_WEIGHTS[Severity.INVALID if flag in FUNCTIONAL_ONLY else flag.severity]
+    return Doubt(weight, flag.severity.value, flag.gist, text, flag.value)
+
+
+def standing_of(item: Compliance) -> Standing:
+    """Return how a case stands to a standard, with what keeps it from complying."""
+    return Standing(
+        item.standard.value,
+        STANDARDS[item.standard],
+        item.level.value,
+        LEVEL_MARKS[item.level],
+        LEVELS[item.level],
+        item.deviations,
+    )
+
+
+def criteria_of(record: CaseRecord | None, label: str = "") -> tuple[Criterion, ...]:
+    """Return what was asked of the numbers of a case, and the answers."""
+    return tuple(
+        Criterion(WORDS[check.met], check.criterion, check.found, label)
+        for check in (record.checks if record is not None else ())
+    )
+
+
+@dataclass(slots=True)
+class Concerns:
+    """Doubts and standings over all cases, each once with the cases that it is about."""
+
+    cases: int = 0
+    """With a result."""
+    _doubts: dict[Doubt, list[str]] = field(default_factory=dict)
+    _standings: dict[Compliance, list[str]] = field(default_factory=dict)
+
+    def add(self, row: CaseRow, label: str) -> tuple[Doubt, ...]:
+        """Take in what is to be said of a case, and return it."""
+        found = doubts_of(row)
+        self.cases += row.record is not None
+        for doubt in found:
+            self._doubts.setdefault(doubt, []).append(label)
+        for item in row.record.compliance if row.record is not None else ():
+            self._standings.setdefault(item, []).append(label)
+        return found
+
+    def all(self) -> tuple[Concern, ...]:
+        """Return the doubts, gravest first, those about most cases first among equals."""
+        order = sorted(self._doubts.items(), key=lambda pair: (pair[0].weight, -len(pair[1])))
+        return tuple(Concern(doubt, self._which(labels)) for doubt, labels in order)
+
+    def standings(self) -> tuple[tuple[Standing, str], ...]:
+        """Return how cases stand to standards, by standard."""
+        levels = list(Level)
+        order = sorted(
+            self._standings.items(),
+            key=lambda pair: (pair[0].standard.value, levels.index(pair[0].level)),
+        )
+        return tuple((standing_of(item), self._which(labels)) for item, labels in order)
+
+    def _which(self, labels: list[str]) -> str:
+        unique = list(dict.fromkeys(labels))
+        if len(labels) == self.cases:
+            return ""
+        if len(unique) <= SHOWN:
+            return ", ".join(unique)
+        return f"{unique[0]} and {len(unique) - 1} others"

@@ -1,0 +1,119 @@
+"""What stood around a measurement: the machine, its software, and how parts were really set up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from vsperf.output.report.page import Fact
+from vsperf.quantities.human import human_fps, human_ns
+from vsperf.records.asked import part_of
+from vsperf.records.host import Surroundings
+from vsperf.records.run import RunHeader
+
+LONGEST = 400
+"""Characters of a value; a report is read by people."""
+
+
+def groups_of(header: RunHeader) -> tuple[tuple[str, tuple[Fact, ...]], ...]:
+    """Return the facts that a run found before it began, by subject."""
+    return tuple(
+        (str(name), tuple(_leaves(value)))
+        for name, value in header.environment.items()
+        if value not in ({}, [], None, "")
+    )
+
+
+def machine_text(header: RunHeader) -> str:
+    """Name the machine in a line, as far as it is known."""
+    machine, system = (part_of(header.environment, name) for name in ("machine", "system"))
+    cpus = machine.get("cpus")
+    known = [
+        machine.get("cpu_model"),
+        f"{cpus} CPUs" if cpus else None,
+        "a virtual machine" if machine.get("hypervisor") else None,
+        system.get("os"),
+        f"kernel {system['kernel']}" if system.get("kernel") else None,
+    ]
+    return ", ".join(str(word) for word in known if word)
+
+
+def short_machine(header: RunHeader) -> str:
+    """Name the machine in a few words; a model stands on none."""
+    machine = part_of(header.environment, "machine")
+    if header.simulated or not machine.get("cpus"):
+        return ""
+    kind = "a virtual machine" if machine.get("hypervisor") else "a machine"
+    model = f" ({machine['cpu_model']})" if machine.get("cpu_model") else ""
+    return f"{kind} with {machine['cpus']} CPUs{model}"
+
+
+def found_of(around: Surroundings | None) -> tuple[Fact, ...]:
+    """Return what a case found around itself."""
+    if around is None:
+        return ()
+    found = []
+    if (cap := around.calibration) is not None:
+        kept = ", measured before this run" if cap.cached else ""
+        text = f"{human_fps(cap.cap_fps)} per direction without a switch ({cap.method}{kept})"
+        if cap.workers > 1 and cap.per_cpu_fps is not None:
+            text += f"; {human_fps(cap.per_cpu_fps)} for each of its {cap.workers} CPUs"
+        found.append(Fact("cap of the generator", text))
+    for stall in around.stalls:
+        text = (
+            f"{stall.gaps} gaps, {human_ns(stall.total_ns)} of {human_ns(stall.observed_ns)}, "
+            f"the longest {human_ns(stall.longest_ns)}"
+        )
+        found.append(Fact(f"stalls of CPU {stall.cpu}", text))
+    if around.round_trip_ns is not None:
+        found.append(Fact("from CPU to CPU and back", human_ns(around.round_trip_ns)))
+    for name in ("switch", "machines", "generator"):
+        found += _leaves(getattr(around, name), name)
+    return tuple(found)
+
+
+def switch_version(around: Surroundings | None) -> str:
+    """Return the versions that a switch told; empty where it told none."""
+    version = around.switch.get("version") if around is not None else None
+    words = version if isinstance(version, list) else [version]
+    return ", ".join(str(word) for word in words if word)
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[Fact]:
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            yield from _leaves(item, f"{path} {key}".strip())
+    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        for number, item in enumerate(value):
+            inner = dict(item) if isinstance(item, dict) else {"": item}
+            name = inner.pop("name", number)
+            yield from _leaves(inner, f"{path} {name}".strip())
+    elif value not in (None, "", [], {}):
+        yield _fact(path, value)
+
+
+def _fact(path: str, value: Any) -> Fact:
+    if isinstance(value, list):
+        text = ", ".join(one if isinstance(one, str) else json.dumps(one) for one in value)
+    else:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    cut = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+    return Fact(path.replace("_", " "), cut)
+
+
+@dataclass(slots=True)
+class Found:
+    """What cases found around themselves, each told once in a report."""
+
+    _told: dict[tuple[Fact, ...], tuple[str, str]] = field(default_factory=dict)
+
+    def like(self, facts: tuple[Fact, ...], anchor: str, label: str) -> tuple[str, str]:
+        """Return anchor and label of a case that found the same; empty where this is the first."""
+        if not facts:
+            return "", ""
+        if facts in self._told:
+            return self._told[facts]
+        self._told[facts] = anchor, label
+        return "", ""

@@ -1,0 +1,529 @@
+"""The first screen of a report: what was measured on what, the answer, the verdict, the doubts."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from vsperf import __version__
+from vsperf.analysis.columns import (
+    Column,
+    column_case,
+    effort_columns,
+    first_figures,
+    goal_columns,
+    hit_columns,
+    latency_columns,
+    legend,
+    load_columns,
+    outcome_text,
+    rate_columns,
+    switch_columns,
+)
+from vsperf.analysis.repeated import NAMES, repeat_rows
+from vsperf.analysis.summary import TOO_BUSY, CaseRow, too_busy
+from vsperf.output.report.account import told
+from vsperf.output.report.case_part import Teller, asked_of, cost_part
+from vsperf.output.report.doubts import NOT_THE_SWITCH, WORDS, criteria_of
+from vsperf.output.report.environment import groups_of, machine_text, short_machine, switch_version
+from vsperf.output.report.page import (
+    Brief,
+    CasePart,
+    Concern,
+    Criterion,
+    Doubt,
+    Fact,
+    Number,
+    Overview,
+    Row,
+    RunPart,
+    Standing,
+    Table,
+    Verdict,
+)
+from vsperf.quantities.human import human_seconds
+from vsperf.records.files.reader import RunState
+from vsperf.records.files.view import CaseView, RunView
+from vsperf.records.flags import FUNCTIONAL_ONLY, Severity
+from vsperf.records.meaning import LIMITED_BY
+from vsperf.records.result import Level, Limit
+from vsperf.records.run import Outcome
+from vsperf.records.words import meaning
+
+# How runs came out: the verdict in a word, and whether their numbers can be trusted.
+
+GRAVEST = (Outcome.ERROR, Outcome.INVALID, Outcome.FAIL, Outcome.ABORTED, Outcome.SKIP)
+WITHOUT_NUMBER = (Outcome.ERROR, Outcome.INVALID)
+
+
+def verdict_of(
+    runs: Sequence[RunView], rows: Sequence[CaseRow], criteria: Sequence[Criterion]
+) -> Verdict:
+    """Say in a word and a sentence how it came out; first of all whether the machine let it."""
+    outcomes = Counter(row.record.outcome for row in rows if row.record is not None)
+    text = f"{'; '.join(_parts(outcomes, len(rows), criteria))}."
+    busy = too_busy(row.record for row in rows if row.record is not None)
+    if busy is not None and not outcomes[Outcome.ERROR]:
+        why = busy.removeprefix(f"{TOO_BUSY}: ")
+        return Verdict(TOO_BUSY, "bad", f"{why[:1].upper()}{why[1:]}. {text}")
+    return _by_outcome(runs, rows, outcomes, text, criteria)
+
+
+def _by_outcome(
+    runs: Sequence[RunView],
+    rows: Sequence[CaseRow],
+    outcomes: Counter[Outcome],
+    text: str,
+    criteria: Sequence[Criterion],
+) -> Verdict:
+    told_of = sum(outcomes.values())
+    states = {run.state for run in runs}
+    grave = next((one for one in GRAVEST if outcomes[one]), None)
+    if grave in (Outcome.ERROR, Outcome.INVALID, Outcome.FAIL):
+        return Verdict(grave.value, "bad", text)
+    if RunState.RUNNING in states:
+        return Verdict("STILL RUNNING", "open", text)
+    if RunState.INTERRUPTED in states or told_of < len(rows) or grave is Outcome.ABORTED:
+        return Verdict("INCOMPLETE", "open", text)
+    if grave is Outcome.SKIP:
+        return Verdict("SKIPPED" if outcomes[grave] == told_of else "PARTLY SKIPPED", "open", text)
+    word = "PASS" if criteria else "MEASURED"
+    doubted = sum(_doubted(row) for row in rows)
+    if not doubted:
+        return Verdict(word, "good", text)
+    if all(_functional(row) for row in rows):
+        text += " FUNCTIONAL ONLY: it shows that frames pass, and says nothing of how fast."
+    of = _of(doubted, len(rows))
+    return Verdict(f"{word}, WITH DOUBTS", "doubt", f"{text} Doubts: {of}, see below.")
+
+
+def _parts(outcomes: Counter[Outcome], cases: int, criteria: Sequence[Criterion]) -> list[str]:
+    told_of = sum(outcomes.values())
+    parts = [f"{told_of} of {cases} cases have a result"]
+    if criteria or set(outcomes) - {Outcome.PASS}:  # without a target there is nothing to pass
+        parts += [f"{outcomes[one]} {one.value}" for one in Outcome if outcomes[one] and cases > 1]
+    if not criteria:
+        return [*parts, "no target was set (`expect:`), so nobody says whether that is enough"]
+    words = Counter(one.word for one in criteria)
+    said = [f"{words[word]} {word.lower()}" for word in WORDS.values() if words[word]]
+    noun = "criterion" if len(criteria) == 1 else "criteria"
+    return [*parts, f"{len(criteria)} {noun}: {', '.join(said)}"]
+
+
+def trust_of(rows: Sequence[CaseRow], concerns: Sequence[Concern], *, simulated: bool) -> str:
+    """Say whether the numbers can be trusted; yes or no comes first."""
+    measured = [row for row in rows if row.record is not None]
+    lost = sum(row.record.outcome in WITHOUT_NUMBER for row in measured if row.record is not None)
+    if simulated:
+        return "No, not as numbers of a switch: a model made them."
+    if not measured or lost == len(measured):
+        return "There is no number that could be."
+    if all(_functional(row) for row in measured):
+        return "No, not as a speed: it shows that frames pass, and nothing of how fast."
+    said = []
+    if lost:
+        said.append(f"{_of(lost, len(rows))} {_ended(measured)}, without a number")
+    doubted = sum(_doubted(row) for row in measured)
+    if doubted:
+        why = next((one for one in concerns if one.doubt.word == Severity.SUSPECT.value), None)
+        because = f": {_small(why.doubt.title)}{_in(why)}" if why else ""
+        said.append(f"in {_of(doubted, len(rows))} there is a doubt{because}")
+    others = sum(_lower_only(row) for row in measured)
+    if others:
+        least = "is a lower limit only, since it was not the switch that set it"
+        said.append(f"in {_of(others, len(rows))} the number {least}")
+    if not said:
+        return "Yes: nothing speaks against them."
+    first = "Partly" if lost else "With reservations"
+    return f"{first}: {'; '.join(said)}."
+
+
+def _lower_only(row: CaseRow) -> bool:
+    """Whether the number of a case is a lower limit, set by something that is not the switch.
+
+    Where no load held, or no number was found, there is none that could be one.
+    """
+    if row.record is None or row.record.limit not in NOT_THE_SWITCH:
+        return False
+    first = next(iter(row.figures), None)
+    if first is not None:
+        return first.value is not None
+    return not row.goals or row.goals[0].lower_fps is not None
+
+
+def _ended(rows: Sequence[CaseRow]) -> str:
+    found = {row.record.outcome for row in rows if row.record is not None}
+    return " or ".join(f"ended {one.value}" for one in WITHOUT_NUMBER if one in found)
+
+
+def _small(title: str) -> str:
+    return f"{title[:1].lower()}{title[1:]}"
+
+
+def _in(concern: Concern) -> str:
+    return f" ({concern.cases})" if concern.cases else ""
+
+
+def _of(some: int, cases: int) -> str:
+    return "each case" if some == cases else f"{some} of {cases} cases"
+
+
+def _doubted(row: CaseRow) -> bool:
+    flags = row.record.flags if row.record is not None else ()
+    return any(flag.severity is not Severity.NOTE for flag in flags)
+
+
+def _functional(row: CaseRow) -> bool:
+    return row.record is not None and any(flag in FUNCTIONAL_ONLY for flag in row.record.flags)
+
+
+# A report in three lines: what was measured, which standards that meets, and its worth.
+
+STANDS = {
+    Level.UNCONDITIONAL: "complies with {}",
+    Level.CONDITIONAL: "complies with {} in all that it must, not in all that it should",
+    Level.NOT: "does not comply with {}",
+}
+COMPLIANCE = {True: ("compliance", "what it deviates in"), False: ("", "")}
+"""Where a report that was held against standards says more."""
+FEW = 3
+"""So many frame sizes are named one by one."""
+
+
+def brief_of(
+    facts: Mapping[str, str],
+    frames: Sequence[str],
+    rows: Sequence[CaseRow],
+    concerns: Sequence[Concern],
+    standings: Sequence[tuple[Standing, str]],
+    *,
+    simulated: bool,
+) -> tuple[Brief, ...]:
+    """Return what is to be known before anything else."""
+    return (
+        Brief(
+            "What was measured?",
+            _measured(facts, frames, simulated=simulated),
+            "cases",
+            "case by case",
+        ),
+        Brief("By which standard?", _standards(standings), *COMPLIANCE[bool(standings)]),
+        Brief(
+            "Can it be trusted?", trust_of(rows, concerns, simulated=simulated), "concerns", "why"
+        ),
+    )
+
+
+def _measured(facts: Mapping[str, str], frames: Sequence[str], *, simulated: bool) -> str:
+    sizes = ", ".join(frames)
+    if len(frames) > FEW:
+        sizes = f"{len(frames)} frame sizes from {frames[0]} to {frames[-1]}"
+    elif frames:
+        sizes = f"frames of {sizes}"
+    machines = f"with machines ({facts['machines']})" if "machines" in facts else ""
+    where = f"on {facts['machine']}" if facts.get("machine") else ""
+    links = f"over links that are {facts['links']}" if "links" in facts else ""
+    switch = f"a model ({facts.get('switch', '?')})" if simulated else facts.get("switch", "")
+    parts = (switch, machines, sizes, links, where)
+    return f"{', '.join(part for part in parts if part)}."
+
+
+def _standards(standings: Sequence[tuple[Standing, str]]) -> str:
+    """Say how the gravest case stands to each standard."""
+    levels = list(Level)
+    found: dict[str, Level] = {}
+    for standing, _ in standings:
+        level = Level(standing.level)
+        known = found.get(standing.standard, level)
+        found[standing.standard] = max(level, known, key=levels.index)
+    said = [
+        words.format(", ".join(name for name, stands in found.items() if stands is level))
+        for level, words in STANDS.items()
+        if level in found.values()
+    ]
+    return f"It {'; '.join(said)}." if said else "It was held against none."
+
+
+# What the words of a report mean, for whoever reads the first one.
+
+OTHERS = ("load", "fps", "note", "suspect", "invalid", "clean time")
+"""Words that stand in every report, whatever its columns."""
+
+
+def glossary_of(columns: Iterable[str]) -> tuple[Fact, ...]:
+    """Return what the words of a report with these columns mean."""
+    found = ((word, meaning(word)) for word in dict.fromkeys((*columns, *OTHERS)))
+    return tuple(Fact(word, text) for word, text in found if text is not None)
+
+
+TONES = {
+    Outcome.PASS: "good",
+    Outcome.FAIL: "bad",
+    Outcome.ERROR: "bad",
+    Outcome.INVALID: "bad",
+    Outcome.SKIP: "open",
+    Outcome.ABORTED: "open",
+}
+IN_DETAILS = ("clean", "compliance")
+"""Columns of what each case says itself."""
+HEADLINES = 4
+"""Cases at most whose first answer stands in large letters: the first and the last one; of several
+runs the first one of each."""
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What the first screen needs of each case: a few words, and no trial."""
+
+    rows: list[CaseRow] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    anchors: list[str] = field(default_factory=list)
+    runs: list[str] = field(default_factory=list)
+    tops: dict[str, list[tuple[str, Number]]] = field(default_factory=dict)
+    """First and last answer of each run, each with the name of its case."""
+    criteria: list[Criterion] = field(default_factory=list)
+    titles: dict[str, str] = field(default_factory=dict)
+    asked: dict[Fact, None] = field(default_factory=dict)
+    switches: dict[str, str] = field(default_factory=dict)
+    """Which there are, and the version that each told; empty where it told none."""
+
+    def add(self, case: CaseView, row: CaseRow, part: CasePart) -> None:
+        """Take in a case."""
+        self.rows.append(row)
+        self.labels.append(part.short)
+        self.anchors.append(part.anchor)
+        self.runs.append(case.run)
+        self.criteria += criteria_of(case.record, part.short)
+        self.titles.setdefault(case.testcase, part.title)
+        self.asked |= dict.fromkeys(asked_of(case.asked))
+        if (switch := told(lambda: case.planned.driver("vswitch"), None)) is not None:
+            version = switch_version(case.record.surroundings if case.record else None)
+            self.switches[switch] = self.switches.get(switch) or version
+        if part.numbers:
+            tops = self.tops.get(case.run, [])
+            self.tops[case.run] = [*tops[:1], (part.short, part.numbers[0])]
+
+    @property
+    def headlines(self) -> list[tuple[str, Number]]:
+        """The answers that stand for all: of each of several runs the same one."""
+        if len(self.tops) == 1:
+            return next(iter(self.tops.values()))
+        return [tops[0] for tops in self.tops.values()]
+
+
+def overview_of(runs: Sequence[RunView], gathered: Gathered, teller: Teller) -> Overview:
+    """Return the first screen, once all cases have been gone through."""
+    columns = _columns(gathered)
+    simulated = any(run.simulated for run in runs)
+    names = list(gathered.titles)
+    facts = _facts(runs, gathered, teller.runs)
+    concerns = (*_standing(runs, simulated), *teller.concerns.all())
+    standings = teller.concerns.standings()
+    shown = tuple(name for name, _ in columns)
+    if teller.runs:
+        shown = (shown[0], "run", *shown[1:])
+    return Overview(
+        title=_title(gathered, runs),
+        subtitle=", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else ""),
+        simulated=simulated,
+        verdict=verdict_of(runs, gathered.rows, gathered.criteria),
+        brief=brief_of(
+            {**{fact.name: fact.value for fact in facts}, "machine": short_machine(runs[0].header)},
+            [fact.value for fact in gathered.asked if fact.name == "frames"],
+            gathered.rows,
+            concerns,
+            standings,
+            simulated=simulated,
+        ),
+        answers=tuple(_answer(label, number) for label, number in gathered.headlines[:HEADLINES]),
+        facts=facts,
+        concerns=concerns,
+        criteria=tuple(gathered.criteria),
+        names=shown,
+        words=glossary_of((*shown, "outcome")),
+        rows=tuple(
+            Row(
+                anchor,
+                _with_run(_cells(columns, row), teller.runs.get(run)),
+                outcome_text(row),
+                _tone(row),
+            )
+            for anchor, run, row in zip(gathered.anchors, gathered.runs, gathered.rows, strict=True)
+        ),
+        legend=tuple(told(lambda: _legend(gathered.rows, simulated), [])),
+        repeats=_repeats(gathered, teller.runs),
+        costs=tuple(cost_part(one, teller.common, single=len(runs) == 1) for one in teller.costs),
+        pictures=teller.pictures.of_all(),
+        runs=tuple(_run(number, run) for number, run in enumerate(runs, start=1)),
+        standings=standings,
+        vsperf=__version__,
+        compact=teller.compact,
+    )
+
+
+def _title(gathered: Gathered, runs: Sequence[RunView]) -> str:
+    if len(gathered.titles) == 1:
+        return next(iter(gathered.titles.values()))
+    if gathered.titles:
+        return f"{len(gathered.titles)} testcases"
+    return runs[0].run
+
+
+def _answer(label: str, number: Number) -> Number:
+    name = f"{label}: {number.name}"
+    return replace(number, name=name)
+
+
+def _began(run: RunView, names: Mapping[str, str]) -> str:
+    """Say when a run began, and which it was of several."""
+    labels = "".join(f", {name}={value}" for name, value in run.labels.items())
+    about = f" ({names[run.run]}{labels})" if names else ""
+    return f"{_moment(run.header.started_at)}{about}"
+
+
+def _facts(
+    runs: Sequence[RunView], gathered: Gathered, names: Mapping[str, str]
+) -> tuple[Fact, ...]:
+    """Say what was measured on what."""
+    head = runs[0].header
+    asked: dict[str, list[str]] = {}
+    for fact in gathered.asked:
+        asked.setdefault(fact.name, []).append(fact.value)
+    switches = (f"{name} ({found})" if found else name for name, found in gathered.switches.items())
+    frames = ", ".join(asked.get("frames", ()))
+    measured = sum(row.record.measured_ns for row in gathered.rows if row.record is not None)
+    took = human_seconds(measured / 1e9) + (" of the model's time" if head.simulated else "")
+    trials = sum(row.record.trials for row in gathered.rows if row.record is not None)
+    known = {
+        "switch": ", ".join(switches),
+        "machines": ", ".join(asked.get("machines", ())),
+        "generator": ", ".join(asked.get("generator", ())),
+        "noise": "; ".join(asked.get("noise", ())),
+        "links": ", ".join(asked.get("links", ())),
+        "frames": frames,
+        "flows": ", ".join(asked.get("flows", ())),
+        "testbed": ", ".join(dict.fromkeys(run.header.testbed for run in runs))
+        + f"; preset {', '.join(dict.fromkeys(run.header.preset for run in runs))}",
+        "machine": "; ".join(dict.fromkeys(machine_text(run.header) for run in runs)),
+        "when": f"{', '.join(_began(run, names) for run in runs)}; {trials} trials in {took}",
+    }
+    return tuple(Fact(name, value) for name, value in known.items() if value)
+
+
+def _moment(text: str) -> str:
+    """Write a moment without its fractions of a second."""
+    moment, _, zone = text.partition("+")
+    return f"{moment.partition('.')[0].replace('T', ' ').removesuffix('Z')} UTC" + (
+        f"+{zone}" if zone not in ("", "00:00") else ""
+    )
+
+
+def _standing(runs: Sequence[RunView], simulated: bool) -> tuple[Concern, ...]:
+    """Say what is wrong with runs as a whole."""
+    found = []
+    if simulated:
+        text = "Every number comes from a model of a switch, and says nothing of a real one."
+        doubt = Doubt(0, "simulated", "SIMULATED: these numbers come from a model", text)
+        found.append(Concern(doubt, ""))
+    for run in runs:
+        if run.state is RunState.INTERRUPTED:
+            text = f"It did not come to its end. Go on with: vsperf run --resume {run.run}"
+            doubt = Doubt(0, "incomplete", f"{run.run} was interrupted", text)
+            found.append(Concern(doubt, ""))
+        if run.state is RunState.RUNNING:
+            text = "The report shows what was stored when it was made."
+            doubt = Doubt(0, "incomplete", f"{run.run} is still running", text)
+            found.append(Concern(doubt, ""))
+        if run.torn:
+            text = "The machine or vsperf stopped while it was written; nothing of it is counted."
+            doubt = Doubt(0, "incomplete", f"The last record of {run.run} was cut off", text)
+            found.append(Concern(doubt, ""))
+    return tuple(found)
+
+
+def _columns(gathered: Gathered) -> list[Column]:
+    rows = gathered.rows
+    if not any(row.record is not None for row in rows):
+        return [("case", lambda row: row.planned.label)]
+    nothing: list[Column] = []
+
+    def block(make: Callable[[Sequence[CaseRow]], list[Column]]) -> list[Column]:
+        return told(lambda: make(rows), nothing)
+
+    case = told(lambda: column_case(rows), ("case", lambda row: row.planned.label))
+    rates = block(rate_columns) if told(lambda: any(row.rates_fps for row in rows), True) else []
+    goals = told(lambda: goal_columns(rows, clean=False), nothing)
+    bounds = [*goals, *block(load_columns), *block(first_figures)]
+    latency = latency_columns() if any(row.latency for row in rows) else []
+    effort = [column for column in block(effort_columns) if column[0] not in IN_DETAILS]
+    return [
+        case,
+        *block(switch_columns),
+        *bounds,
+        *block(hit_columns),
+        *rates,
+        ("limited by", _limited_by),
+        *latency,
+        *effort,
+    ]
+
+
+def _limited_by(row: CaseRow) -> str:
+    """Say in words what limited the answers of a case."""
+    if row.loads:  # one line for each, as the loads beside them have
+        return "\n".join(LIMITED_BY[load.limit].removeprefix("the ") for load in row.loads)
+    record = row.record.limit if row.record is not None else None
+    limits = row.result.limits or ((Limit(record),) if record else ())
+    return "\n".join(dict.fromkeys(LIMITED_BY[one].removeprefix("the ") for one in limits)) or "–"
+
+
+def _cells(columns: Sequence[Column], row: CaseRow) -> tuple[str, ...]:
+    return tuple(told(lambda cell=cell: cell(row), "?") for _, cell in columns)  # type: ignore[misc]
+
+
+def _tone(row: CaseRow) -> str:
+    return "open" if row.record is None else TONES[row.record.outcome]
+
+
+def _legend(rows: Sequence[CaseRow], simulated: bool) -> list[str]:
+    measured = [row for row in rows if row.record is not None]
+    return legend(rows, measured, simulated, clean=False)
+
+
+def _with_run(cells: tuple[str, ...], name: str | None) -> tuple[str, ...]:
+    """Return the cells of a row with the run that it is of, where there are several."""
+    return cells if name is None else (cells[0], name, *cells[1:])
+
+
+def _repeats(gathered: Gathered, names: Mapping[str, str]) -> Table | None:
+    """Return what repeats did within their run: those of another run are none of theirs."""
+    found = []
+    for run in dict.fromkeys(gathered.runs):
+        rows = [row for row, of in zip(gathered.rows, gathered.runs, strict=True) if of == run]
+        found += [_with_run(cells, names.get(run)) for cells in repeat_rows(rows)]
+    columns = (NAMES[0], "run", *NAMES[1:]) if names else NAMES
+    return Table(columns, tuple(found)) if found else None
+
+
+def _run(number: int, run: RunView) -> RunPart:
+    header = run.header
+    facts = [
+        Fact("testbed", header.testbed),
+        Fact("preset", header.preset),
+        Fact("started", _moment(header.started_at)),
+        *([Fact("ended", _moment(run.end.finished_at))] if run.end else []),
+        *([Fact("exit code", str(run.end.exit_code))] if run.end else []),
+        *(Fact("resumed", _moment(one.resumed_at)) for one in run.resumes),
+        *(Fact(f"label {name}", value) for name, value in run.labels.items()),
+        Fact("command", _command(header.argv)),
+        Fact("vsperf", header.vsperf_version),
+        Fact("records", f"{run.folder.name}/records.jsonl, version {run.header.schema_version}"),
+    ]
+    return RunPart(f"run-{number}", run.run, run.state.value, tuple(facts), groups_of(header))
+
+
+def _command(argv: Sequence[str]) -> str:
+    words = argv if argv[:1] == ("vsperf",) else ("vsperf", *argv)
+    return shlex.join(words)

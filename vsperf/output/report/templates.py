@@ -1,0 +1,120 @@
+"""The templates of reports, and how words of others are made harmless in HTML and in Markdown."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from vsperf.trust.printable import printable
+
+CODE = re.compile(r"`([^`\n]+)`")
+MARKS = re.compile(r"([\\`*_\[\]|~#])")
+"""What Markdown reads as something else than itself, in the middle of a line."""
+ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
+"""Angle brackets begin HTML, and @ calls people."""
+UNSAFE_IN_CODE = frozenset("<>&@|")
+LINKS = re.compile(r"://|www\.", re.IGNORECASE)
+
+
+class Harmless(str):
+    """Markdown that is ours, and not to be escaped again."""
+
+    __slots__ = ()
+
+
+def html() -> Environment:
+    """Return the templates of HTML; all that they show is escaped."""
+    made = _environment(autoescape=True)
+    made.finalize = _shown
+    made.filters["prose"] = _prose
+    return made
+
+
+def markdown() -> Environment:
+    """Return the templates of Markdown; all that they show is escaped."""
+    made = _environment(autoescape=False)
+    made.finalize = _markdown
+    made.filters["prose"] = _markdown_prose
+    made.filters["code"] = _markdown_code
+    made.filters["html"] = _inside_html
+    return made
+
+
+def _environment(*, autoescape: bool) -> Environment:
+    return Environment(
+        loader=PackageLoader("vsperf.output.report"),
+        undefined=StrictUndefined,
+        autoescape=autoescape,  # noqa: S701 - Markdown is escaped by `finalize`
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def _shown(value: Any) -> Any:
+    """Write out control characters; what is markup already stays as it is."""
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    return printable(value)
+
+
+def _prose(text: str) -> Markup:
+    """Return a sentence whose words between backticks are code."""
+    return Markup(CODE.sub(r"<code>\1</code>", str(escape(printable(text)))))  # noqa: S704 - escaped
+
+
+def _markdown(value: Any) -> str:
+    return value if isinstance(value, Harmless) else escape_markdown(str(value))
+
+
+def escape_markdown(text: str) -> str:
+    """Return a text that Markdown shows as it is, within a line or a cell."""
+    line = " ".join(printable(text).split())
+    line = MARKS.sub(r"\\\1", line)
+    for one, entity in ENTITIES.items():
+        line = line.replace(one, entity)
+    return LINKS.sub(_unlinked, line)
+
+
+def _unlinked(found: re.Match[str]) -> str:
+    return found[0].replace(":", "&#58;").replace(".", "&#46;")
+
+
+def _markdown_prose(text: str) -> Harmless:
+    """Return a sentence whose words between backticks are code."""
+    parts = CODE.split(text)
+    return Harmless(
+        "".join(
+            _markdown_code(part) if place % 2 else _kept_spaces(part)
+            for place, part in enumerate(parts)
+        )
+    )
+
+
+def _inside_html(text: str) -> Harmless:
+    """Return a text for a line of HTML in Markdown, where Markdown itself means nothing."""
+    return Harmless(escape(" ".join(printable(text).split())))
+
+
+def _kept_spaces(text: str) -> str:
+    """Escape a part of a sentence; spaces at its ends part it from what is beside it."""
+    before = " " if text[:1].isspace() else ""
+    after = " " if text[-1:].isspace() and text.strip() else ""
+    return f"{before}{escape_markdown(text)}{after}"
+
+
+def _markdown_code(text: str) -> Harmless:
+    """Return a text as code within a line; a fence is longer than any inside.
+
+    Not every reader of Markdown keeps its hands off what stands in code.
+    """
+    line = " ".join(printable(text).split())
+    if not line or set(line) & UNSAFE_IN_CODE:
+        return Harmless(escape_markdown(line))
+    longest = max((len(run) for run in re.findall(r"`+", line)), default=0)
+    fence = "`" * (longest + 1)
+    space = " " if line.startswith("`") or line.endswith("`") else ""
+    return Harmless(f"{fence}{space}{line}{space}{fence}")

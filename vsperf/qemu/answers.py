@@ -1,0 +1,97 @@
+"""What the agent in a guest says, looked at before it is believed: a guest is not trusted."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from vsperf.errors import ComponentError
+from vsperf.trust.plain_json import MOST_COUNTED
+
+Message = dict[str, Any]
+Count = Annotated[int, Field(ge=0, le=MOST_COUNTED)]
+
+
+class _Answer(BaseModel):
+    """A message; what nobody reads may be anything."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
+
+
+class SeenNic(_Answer):
+    """A network card as the guest finds it."""
+
+    mac: str | None = None
+    pci: str | None = None
+
+
+class Booted(_Answer):
+    """The guest is up."""
+
+    protocol: int
+    nics: list[SeenNic] = Field(default_factory=list)
+
+
+class Ended(_Answer):
+    """The application ended by itself."""
+
+    app: str = "the application"
+    how: str = "by itself"
+    log: str | None = None
+
+
+class Refused(_Answer):
+    """The agent could not do what it was asked."""
+
+    error: str
+    log: str | None = None
+
+
+class CountedNic(_Answer):
+    """Counters of a card; None where the guest does not count."""
+
+    received: Count | None = None
+    sent: Count | None = None
+    drops: dict[str, Count] | None = None
+
+
+class Counted(_Answer):
+    """Counters of all cards."""
+
+    nics: list[CountedNic] | None = None
+
+
+class SeenProcessor(_Answer):
+    """What a processor did since the guest booted, as its kernel counts it."""
+
+    number: Count
+    user_ns: Count
+    system_ns: Count
+    idle_ns: Count
+    interrupts_ns: Count
+    steal_ns: Count
+
+
+class SeenSystem(_Answer):
+    """What the guest's kernel counts."""
+
+    processors: list[SeenProcessor] = Field(default_factory=list)
+    interrupts: Count
+    switches: Count
+
+
+AnyAnswer = TypeVar("AnyAnswer", bound=_Answer)
+
+
+def understood(machine: str, message: Message, kind: type[AnyAnswer]) -> AnyAnswer:
+    """Return a message as what it should be; raises `ComponentError` when it is something else."""
+    try:
+        return kind.model_validate(message)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise ComponentError(
+            f"{machine}: what its agent says makes no sense: {place}: {first['msg']}",
+            why="it is another agent than this vsperf's, or something in the guest speaks for it",
+        ) from error

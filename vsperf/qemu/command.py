@@ -1,0 +1,345 @@
+"""QEMU's command line for one machine. Pure.
+
+Paths begin with RUN, which the workspace fills in when the machine is started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from vsperf.qemu.emulator import command_of, file_of, files_of
+from vsperf.qemu.image import GuestImage
+from vsperf.qemu.settings import GuestSettings
+from vsperf.records.run import Placeholder, Wire
+from vsperf.trust.trusted import opened_file
+
+CONTROL_PORT = "vsperf.control"
+SHELL_PORT = "vsperf.shell"
+OWN_GUEST_WORDS = "console=ttyS0 quiet panic=-1"
+"""For the kernel of our own guest, where its manifest does not say more."""
+FIRST_SLOT = 0x10
+"""Of the cards on the machine's bus, so that their place does not depend on other devices."""
+SANDBOX = "on,obsolete=deny,spawn=deny"
+NO_OTHER_USER = ",elevateprivileges=deny"
+"""QEMU may not become anybody else. Where it has to, it has no rights and can get none: its sandbox
+holds for what it starts, too, and it has let go of all three of its users."""
+FIRST_USER = 1_987_600_000
+"""Of machines: numbers that no account and no range of a system has."""
+LONGEST_TAP_TX_RING = 256
+"""QEMU has longer rings from the guest on vhost-user only."""
+OFFLOADS = (
+    "csum", "gso", "guest_csum", "guest_tso4", "guest_tso6", "guest_ecn", "guest_ufo",
+    "host_tso4", "host_tso6", "host_ecn", "host_ufo",
+)  # fmt: skip
+"""All off: a loopback passes frames on, and nobody may join or split them on the way."""
+USUAL_MTU = 1500
+ETHERNET_BYTES = 18
+"""Header and FCS: a frame of 1518 bytes carries a packet of 1500."""
+QCOW2_MAGIC = b"QFI\xfb"
+
+
+Settings_co = TypeVar("Settings_co", bound=GuestSettings, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine(Generic[Settings_co]):
+    """One machine, with everything decided."""
+
+    name: str
+    index: int
+    """Counted from 1."""
+    spec: Settings_co
+    """Its own settings, templates filled in."""
+    wires: tuple[Wire, ...]
+    """What its cards are plugged into, in their order."""
+    accelerator: str
+    """`kvm` or `tcg`."""
+    image: GuestImage
+    """Our own guest, whether this machine boots it or not."""
+    frame_bytes: int
+    """Longest frame with FCS."""
+    cpus: tuple[int, ...] = ()
+    """CPUs of the host for its vCPUs, in their order; anywhere when empty."""
+    emulator_cpus: tuple[int, ...] = ()
+    """CPUs of the host for QEMU's other threads; anywhere when empty."""
+    nodes: tuple[int, ...] = ()
+    """Memory nodes that its memory is bound to; any when empty."""
+    root: bool = False
+    """Whether QEMU is started by root."""
+    run_with: bool = False
+    """Whether it has `-run-with user=` in the place of `-runas`."""
+    vhost: bool = False
+    """Whether the kernel copies the frames of taps (vhost-net), or QEMU itself."""
+    settings: str = "vnf"
+    """Where users write its settings."""
+    port: str | None = None
+    """Of what the application in the guest speaks by itself, if there is such a thing."""
+    does: str = "forward"
+    """What it is there to do, for people who are told that it does not."""
+
+    @property
+    def control(self) -> str:
+        """The socket of the agent."""
+        return f"{Placeholder.RUN}/{self.name}.control"
+
+    @property
+    def shell(self) -> str:
+        """The socket of a shell in the guest."""
+        return f"{Placeholder.RUN}/{self.name}.shell"
+
+    @property
+    def application(self) -> str:
+        """The socket of the application in the guest."""
+        return f"{Placeholder.RUN}/{self.name}.application"
+
+    @property
+    def qmp(self) -> str:
+        """The socket of QEMU itself."""
+        return f"{Placeholder.RUN}/{self.name}.qmp"
+
+    @property
+    def console(self) -> str:
+        """The file with the end of what the guest's kernel wrote."""
+        return f"{Placeholder.RUN}/{self.name}.console"
+
+    @property
+    def console_socket(self) -> str:
+        """The socket that the guest's kernel writes to."""
+        return f"{Placeholder.RUN}/{self.name}.tty"
+
+    @property
+    def seed(self) -> str:
+        """The folder that cloud-init reads."""
+        return f"{Placeholder.RUN}/{self.name}.cidata"
+
+    @property
+    def sockets(self) -> tuple[str, ...]:
+        """Sockets that QEMU listens on as soon as it runs."""
+        called = [wire.address for wire in self.cards if wire.kind == "vhost-user-client"]
+        own = [
+            self.qmp,
+            self.console_socket,
+            *((self.control, self.shell) if self.spec.has_agent else ()),
+            *((self.application,) if self.port is not None else ()),
+        ]
+        return (*own, *called)
+
+    @property
+    def user(self) -> int | None:
+        """The user that QEMU becomes before the guest runs; None where it stays who it is.
+
+        It opens its sockets, memory, disks and taps before. What it opens later is in a folder of
+        root's: files for cloud-init, and the switch's socket where that one listens.
+        """
+        calls = any(wire.kind == "vhost-user" for wire in self.cards)
+        if not self.root or calls or self.spec.cloud_init is not None:
+            return None
+        return FIRST_USER + self.index
+
+    @property
+    def taps(self) -> tuple[Wire, ...]:
+        """Wires that are taps, which have to be there before QEMU and before the switch."""
+        return tuple(wire for wire in self.wires if wire.kind == "tap")
+
+    @property
+    def mtu(self) -> int:
+        """Longest packet that its cards pass on."""
+        return max(USUAL_MTU, self.frame_bytes - ETHERNET_BYTES)
+
+    @property
+    def cards(self) -> tuple[Wire, ...]:
+        """Cards plugged into the switch; none where devices of the host take their place."""
+        return () if self.spec.devices else self.wires
+
+    @property
+    def mergeable(self) -> bool:
+        """Whether a frame may span several buffers."""
+        chosen = self.spec.mergeable
+        return self.frame_bytes > 1518 if chosen is None else chosen
+
+    @property
+    def cpu_model(self) -> str:
+        """The CPU that the guest sees."""
+        if self.spec.cpu != "auto":
+            return self.spec.cpu
+        return "host" if self.accelerator == "kvm" else "max"
+
+    def card_address(self, number: int) -> str:
+        """Return where the guest finds a card on its PCI bus."""
+        return f"0000:00:{FIRST_SLOT + number:02x}.0"
+
+
+AnyMachine = Machine[GuestSettings]
+
+
+def command_line(program: str, machine: AnyMachine) -> tuple[str, ...]:
+    """Return the whole command line."""
+    files = files_of(machine.spec, machine.image)
+    return command_of(machine.spec, _words(program, machine), files)
+
+
+def _words(program: str, machine: AnyMachine) -> tuple[str, ...]:
+    return (
+        program,
+        *_general(machine),
+        *_processor(machine),
+        *_memory(machine),
+        *_ways_in(machine),
+        *_boot(machine),
+        *(word for number in range(len(machine.cards)) for word in _card(machine, number)),
+        *(word for number in range(len(machine.spec.devices)) for word in _device(machine, number)),
+        *machine.spec.arguments,
+    )
+
+
+def _general(machine: AnyMachine) -> Iterator[str]:
+    yield from ("-name", f"{machine.name},debug-threads=on")
+    yield from ("-nodefaults", "-no-user-config", "-no-reboot")
+    yield from ("-display", "none", "-vga", "none", "-monitor", "none")
+    if machine.user is None:
+        yield from ("-sandbox", SANDBOX + NO_OTHER_USER)
+    else:
+        becomes = f"{machine.user}:{machine.user}"
+        known = ("-run-with", f"user={becomes}") if machine.run_with else ("-runas", becomes)
+        yield from ("-sandbox", SANDBOX, *known)
+
+
+def _processor(machine: AnyMachine) -> Iterator[str]:
+    accelerator = "tcg,thread=multi" if machine.accelerator == "tcg" else machine.accelerator
+    yield from ("-machine", f"{machine.spec.machine},memory-backend=memory")
+    yield from ("-accel", accelerator)
+    yield from ("-cpu", machine.cpu_model)
+    vcpus = machine.spec.vcpu_count
+    yield from ("-smp", f"{vcpus},sockets=1,cores={vcpus},threads=1")
+
+
+def _memory(machine: AnyMachine) -> Iterator[str]:
+    """Memory without a name in a file system, that the switch may map, all there from the start."""
+    size = f"{machine.spec.memory}M"
+    words = ["memory-backend-memfd", "id=memory", f"size={size}", "share=on", "prealloc=on"]
+    if machine.spec.hugepages:
+        words += ["hugetlb=on", "hugetlbsize=2M"]
+    if machine.nodes:
+        words += [f"host-nodes={node}" for node in machine.nodes] + ["policy=bind"]
+    yield from ("-m", size, "-object", ",".join(words))
+
+
+def _ways_in(machine: AnyMachine) -> Iterator[str]:
+    yield from ("-chardev", _listening("qmp", machine.qmp))
+    yield from ("-mon", "chardev=qmp,mode=control")
+    yield from ("-chardev", _listening("console", machine.console_socket))
+    yield from ("-serial", "chardev:console")
+    if machine.spec.has_agent:
+        yield from ("-device", "virtio-serial-pci")
+        ports = [
+            ("control", machine.control, CONTROL_PORT),
+            ("shell", machine.shell, SHELL_PORT),
+        ]
+        if machine.port is not None:
+            ports.append(("application", machine.application, machine.port))
+        for name, path, port in ports:
+            yield from ("-chardev", _listening(name, path))
+            yield from ("-device", f"virtserialport,chardev={name},name={port}")
+
+
+def _listening(name: str, path: str) -> str:
+    return f"socket,id={name},path={_quoted(path)},server=on,wait=off"
+
+
+def _boot(machine: AnyMachine) -> Iterator[str]:
+    spec = machine.spec
+    if spec.own_guest:
+        words = machine.image.append or OWN_GUEST_WORDS
+        kernel, initrd = (file_of(spec, path) for path in files_of(spec, machine.image))
+        yield from ("-kernel", kernel, "-initrd", initrd)
+        yield from ("-append", f"{words} {spec.append}".strip())
+        return
+    if spec.kernel is not None:
+        yield from ("-kernel", file_of(spec, spec.kernel))
+        if spec.initrd is not None:
+            yield from ("-initrd", file_of(spec, spec.initrd))
+        if spec.append:
+            yield from ("-append", spec.append)
+    if spec.image is not None:
+        layout = image_format(Path(spec.image))
+        drive = f"if=virtio,format={layout},snapshot=on,file={_quoted(file_of(spec, spec.image))}"
+        yield from ("-drive", drive)
+    if spec.cloud_init is not None:
+        folder = _quoted(machine.seed)
+        yield from (
+            "-drive",
+            f"if=virtio,format=raw,readonly=on,file.driver=vvfat,file.label=cidata,"
+            f"file.dir={folder}",
+        )
+
+
+def _card(machine: AnyMachine, number: int) -> Iterator[str]:
+    """Return a network card, and what it is plugged into."""
+    spec, wire = machine.spec, machine.cards[number]
+    yield from _plug(machine, number)
+    longest = LONGEST_TAP_TX_RING if wire.kind == "tap" else spec.tx_ring
+    settings = {
+        "netdev": f"net{number}",
+        "mac": wire.mac,
+        "addr": f"{FIRST_SLOT + number:#x}",
+        "romfile": "",
+        "disable-legacy": "on",
+        "mq": _switch(spec.queues > 1),
+        "vectors": str(_vectors(machine)),
+        "rx_queue_size": str(spec.rx_ring),
+        "tx_queue_size": str(min(spec.tx_ring, longest)),
+        "packed": _switch(spec.packed),
+        "mrg_rxbuf": _switch(machine.mergeable),
+        **dict.fromkeys(OFFLOADS, "off"),
+    }
+    words = ",".join(f"{name}={value}" for name, value in settings.items())
+    yield from ("-device", f"virtio-net-pci,{words}")
+
+
+def _plug(machine: AnyMachine, number: int) -> Iterator[str]:
+    """Return the host's side of a card: a tap, or a socket for vhost-user."""
+    queues, wire = machine.spec.queues, machine.cards[number]
+    if wire.kind == "tap":
+        words = f"ifname={wire.address},script=no,downscript=no,vhost={_switch(machine.vhost)}"
+        yield from ("-netdev", f"tap,id=net{number},{words},queues={queues}")
+        return
+    listening = wire.kind == "vhost-user-client"
+    way = "server=on,wait=off" if listening else "server=off,reconnect=1"
+    yield from ("-chardev", f"socket,id=wire{number},path={_quoted(wire.address)},{way}")
+    yield from ("-netdev", f"vhost-user,id=net{number},chardev=wire{number},queues={queues}")
+
+
+def _vectors(machine: AnyMachine) -> int:
+    """Return how many interrupts a card has: one per queue, and two for the rest.
+
+    None when emulated: QEMU 7.2 then crashes as soon as the guest's kernel unmasks one of a card
+    on vhost-user. The card falls back to the interrupt line, and polling needs neither.
+    """
+    return 2 * machine.spec.queues + 2 if machine.accelerator == "kvm" else 0
+
+
+def _device(machine: AnyMachine, number: int) -> Iterator[str]:
+    """Return a device of the host that the guest has to itself."""
+    address = machine.spec.devices[number]
+    yield from ("-device", f"vfio-pci,host={address},addr={FIRST_SLOT + number:#x},romfile=")
+
+
+def image_format(path: Path) -> str:
+    """Return the format of a disk image by how it begins; a name stands in for a missing file."""
+    try:
+        with opened_file(path) as file:
+            return "qcow2" if file.read(len(QCOW2_MAGIC)) == QCOW2_MAGIC else "raw"
+    except OSError:
+        return "qcow2" if path.suffix == ".qcow2" else "raw"
+
+
+def _quoted(path: str) -> str:
+    """Return a path as QEMU's options want it: a comma is written twice."""
+    return path.replace(",", ",,")
+
+
+def _switch(on: bool) -> str:
+    return "on" if on else "off"

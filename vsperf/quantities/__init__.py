@@ -1,0 +1,1 @@
+"""Exact quantities with units, as they are written, computed with and read."""

@@ -1,0 +1,67 @@
+"""Amounts of memory, and how fast they are read or written, exact and with their units."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from vsperf.quantities.quantity import NUMBER, Quantity, UnitError, match, number_in, scaled, whole
+
+STEPS = {
+    "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+    "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40,
+}  # fmt: skip
+UNITS = "|".join(sorted(STEPS, key=len, reverse=True))
+
+
+@functools.total_ordering
+@dataclass(frozen=True, slots=True)
+class ByteSize(Quantity):
+    """An amount of memory, such as 32KiB (32768 bytes) or 4MB (4000000 bytes)."""
+
+    EXAMPLES: ClassVar[tuple[str, ...]] = ("32KiB", "4MiB", "64MB")
+
+    bytes: int
+
+    def __post_init__(self) -> None:
+        if self.bytes <= 0:
+            raise UnitError("an amount of memory must be above zero")
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        if isinstance(value, cls):
+            return value
+        found = match(rf"{NUMBER}\s*(?P<unit>{UNITS})", value, "an amount of memory", cls.EXAMPLES)
+        return cls(whole(number_in(found) * STEPS[found["unit"]], "an amount of memory in bytes"))
+
+    def __lt__(self, other: ByteSize) -> bool:
+        return self.bytes < other.bytes
+
+    def __str__(self) -> str:
+        return scaled(self.bytes, STEPS)
+
+
+@functools.total_ordering
+@dataclass(frozen=True, slots=True)
+class ByteRate(Quantity):
+    """Bytes per second, such as 5000MB/s or 2GiB/s; 0 for none."""
+
+    EXAMPLES: ClassVar[tuple[str, ...]] = ("5000MB/s", "2GiB/s", "0")
+
+    per_second: int
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        if isinstance(value, cls):
+            return value
+        found = match(rf"0|{NUMBER}\s*(?P<unit>{UNITS})/s", value, "a rate", cls.EXAMPLES)
+        if found["unit"] is None:
+            return cls(0)
+        return cls(whole(number_in(found) * STEPS[found["unit"]], "a rate in bytes per second"))
+
+    def __lt__(self, other: ByteRate) -> bool:
+        return self.per_second < other.per_second
+
+    def __str__(self) -> str:
+        return f"{scaled(self.per_second, STEPS)}/s" if self.per_second else "0"

@@ -1,0 +1,548 @@
+"""Turns: switches share their CPUs, one of them runs and receives frames, all others stand.
+
+There are hundreds of turns in a round, so they are stored as columns, and a turn is made when
+somebody looks at it. All that is said of a comparison is computed from them (`records/turns.py`).
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import repeat
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from vsperf.records.base import Record
+from vsperf.records.signed_ranks import LEVEL, Middle, least_of, middle_of
+
+NANOSECONDS = 1_000_000_000
+Column = tuple[int, ...]
+"""One number for each turn, in their order."""
+End = Literal["complete", "stopped", "process-ended", "worker-lost"]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn; `TurnColumns` says what its numbers are."""
+
+    side: int
+    began_ns: int
+    ended_ns: int
+    measured_ns: int
+    sent_frames: int
+    received_frames: int
+    intended_frames: int | None
+    refused_frames: int | None
+    full_ns: int
+    gaps_ns: int
+    longest_gap_ns: int
+    silence_ns: int
+    latencies: int | None
+    latency_sum_ns: int | None
+    turn_sent_frames: int
+    turn_received_frames: int
+    elsewhere_frames: int
+    continue_ns: int
+    first_ns: int | None
+    drain_ns: int
+    drained: bool
+    hold_ns: int
+
+
+OPTIONAL = ("intended_frames", "refused_frames", "latencies", "latency_sum_ns")
+"""Columns that are there for all turns or for none."""
+
+
+class TurnColumns(Record):
+    """Turns that were whole: columns of the same length."""
+
+    side: Column
+    began_ns: Column
+    """When its processes were told to go on, since the begin of all turns."""
+    ended_ns: Column
+    """When they were held still, and all ports had been looked at."""
+    measured_ns: Column
+    """How long it was measured, gaps of the generator included. Of that time are:"""
+    sent_frames: Column
+    received_frames: Column
+    """Frames that arrived intact, where they should and for the first time, whenever they left."""
+    intended_frames: Column | None
+    """Frames that were due; None where a direction is sent flat out."""
+    refused_frames: Column | None
+    """Of these, those that were not sent and were due while the port was full."""
+    full_ns: Column
+    """Time in which ports took no frames, of all directions together."""
+    gaps_ns: Column
+    """Time in which the generator did not run, in gaps of more than 10 µs."""
+    longest_gap_ns: Column
+    silence_ns: Column
+    """In which nothing arrived for more than 500 µs on end; the gaps are left out."""
+    latencies: Column | None
+    """Frames whose latency is in the sum."""
+    latency_sum_ns: Column | None
+    turn_sent_frames: Column
+    """Of the whole turn, with the guard and all that came before the switch was held still."""
+    turn_received_frames: Column
+    elsewhere_frames: Column
+    """Frames of any kind that came in on ports of those that were held still."""
+    continue_ns: Column
+    """How long it took to tell the processes to go on."""
+    first_ns: tuple[int | None, ...]
+    """From there to the first arrival; None where there was none."""
+    drain_ns: Column
+    """For how long what was on its way was received, before the switch was held still."""
+    drained: tuple[bool, ...]
+    """Whether nothing came any more then."""
+    hold_ns: Column
+    """How long it took to tell the processes to stop."""
+
+    @classmethod
+    def of(cls, turns: Sequence[Turn]) -> Self:
+        """Return the columns of these turns; what one of them has, all of them have."""
+        columns = {name: tuple(getattr(turn, name) for turn in turns) for name in cls.model_fields}
+        absent = (name for name in OPTIONAL if None in columns[name])
+        return cls(**columns | dict.fromkeys(absent))
+
+    @model_validator(mode="after")
+    def _of_one_length(self) -> Self:
+        columns: list[Sequence[object] | None] = [
+            getattr(self, name) for name in type(self).model_fields
+        ]
+        if {len(column) for column in columns if column is not None} != {len(self.side)}:
+            raise ValueError("columns of turns have different lengths")
+        return self
+
+    def rows(self) -> Iterator[Turn]:
+        """Make each turn."""
+        names = (field.name for field in fields(Turn))
+        columns = (getattr(self, name) for name in names)
+        return map(Turn, *(repeat(None) if column is None else column for column in columns))
+
+
+def _per_second(frames: int, time_ns: int) -> float:
+    return frames * NANOSECONDS / max(1, time_ns)
+
+
+class SideCounts(Record):
+    """All that one side has counted, in all of its turns and what came at the very end."""
+
+    directions: tuple[int, ...]
+    sent_frames: int
+    arrived_frames: int
+    """Every arrival that says it is of one of its frames: all of those below, but for the last
+    four."""
+    received_frames: int
+    """Intact, at the right port and for the first time. What else was sent is lost."""
+    duplicate_frames: int
+    """Copies, and frames so late that nobody can tell whether they are."""
+    corrupted_frames: int
+    misrouted_frames: int
+    reordered_frames: int
+    """Received, but after a later one of their flow."""
+    wrong_size_frames: int
+    foreign_frames: int
+    """At its ports, of somebody else."""
+    stale_frames: int
+    """At its ports, of another trial."""
+    unreadable_frames: int
+    """At its ports, of the generator, and so damaged that nobody can say whose."""
+    elsewhere_frames: int
+    """Of any kind, at its ports while others had their turn."""
+    latency_histogram: str | None = None
+    """Of what is measured of all of its turns."""
+
+
+class Turns(Record):
+    """What turns found."""
+
+    end: End
+    ended_side: int | None = None
+    """The side of which a process has ended, if that is why turns ended; and which it was."""
+    ended_process: int | None = None
+    settled: bool
+    """Whether nothing came any more at the end of all."""
+    ring_frames: int | None = None
+    """Of each direction so many can wait for the generator while it does not run; None where nobody
+    knows."""
+    started_unix_ns: int
+    elapsed_ns: int
+    columns: TurnColumns
+    sides: tuple[SideCounts, ...]
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """Those that were whole, in order."""
+        return tuple(self.columns.rows())
+
+
+class Role(enum.StrEnum):
+    """What the turns of a round are for."""
+
+    CHECK = "path-check"
+    """To see that each side forwards at all."""
+    LOAD = "load"
+    """To find out which load is too much for the fastest."""
+    ANSWER = "answer"
+    """To tell how the sides stand to each other."""
+
+
+class Named(Record):
+    """One of those that take turns."""
+
+    letter: str
+    """A is the first, A′ the same once more, B and what follows its rivals."""
+    name: str
+
+
+class Round(Record):
+    """Turns that were made without a pause, all on the same deployments."""
+
+    index: int = Field(ge=1)
+    """Counts the rounds of a case."""
+    role: Role
+    started_at: str
+    deployment: int = Field(ge=1)
+    """Counts how often all switches and the generator were made anew."""
+    sides: tuple[Named, ...]
+    load_fps: int
+    """Offered to the switch whose turn it is, per direction."""
+    directions: int = Field(ge=1)
+    turn_ns: int
+    guard_ns: int
+    """Before the measured part of each turn, so that caches are those of the switch again."""
+    elapsed_ns: int
+    """Of the whole round; of a model, simulated time."""
+    turns: TurnColumns
+    counts: tuple[SideCounts, ...] = ()
+    """What each side counted in all of its turns; nothing of a model."""
+    settled: bool = True
+    """Whether nothing came any more at the end of all."""
+    ring_frames: int | None = None
+    """Of each direction so many can wait for the generator while it does not run; None where nobody
+    knows."""
+
+    def fps(self, turn: Turn) -> float:
+        """Return what came through in a second of a turn, of all directions.
+
+        The time in which the path was silent for the generator's sake does not count. In a gap a
+        switch goes on until it has forwarded what its ring had, and filled that to the generator:
+        up to a ring of frames is of the gap, and of a longer one the rest was silent. Of several
+        only the longest is known, and the others count. So does time in which the switch itself
+        brought nothing: nobody knows from a turn whose fault that was.
+        """
+        counted = _per_second(turn.received_frames, turn.measured_ns)
+        waited = (self.ring_frames or 0) * self.directions
+        if self.ring_frames is None or waited >= turn.received_frames:
+            return counted
+        # Where the ring outlasts the longest gap, and so all, the first is what was so, otherwise
+        # the second; each is too low where the other is so.
+        ran_ns = turn.measured_ns - turn.longest_gap_ns
+        return max(counted, _per_second(turn.received_frames - waited, ran_ns))
+
+    def busy_fps(self, turn: Turn) -> float:
+        """Return the most that it can have been while both ran: neither gap nor silence counts."""
+        ran_ns = turn.measured_ns - turn.gaps_ns - turn.silence_ns
+        return _per_second(turn.received_frames, ran_ns)
+
+    def offered_fps(self, turn: Turn) -> float:
+        """Return what was offered of the load, of all directions: what was taken, or refused."""
+        offered = turn.sent_frames + (turn.refused_frames or 0)
+        if turn.intended_frames is None:
+            return _per_second(offered, turn.measured_ns)
+        share = min(1.0, offered / max(1, turn.intended_frames))
+        return self.load_fps * self.directions * share
+
+    @property
+    def passes(self) -> tuple[tuple[Turn, ...], ...]:
+        """The turns in groups in which each side has one; one that was cut off is left out."""
+        count, every = len(self.sides), tuple(self.turns.rows())
+        whole = len(every) // count * count
+        return tuple(every[begin : begin + count] for begin in range(0, whole, count))
+
+    def place_of(self, letter: str) -> int | None:
+        """Return the place of a side among all; None where it takes no part."""
+        return next((n for n, side in enumerate(self.sides) if side.letter == letter), None)
+
+
+# What rounds of turns say: how each side stands to the first, and how sure that is. Pure.
+#
+# Two turns of one pass are neighbours in time, so what the machine does to both of them falls out
+# of their ratio. What the deployments themselves differ by does not: it is drawn anew in each
+# round, so the rounds are the sample, and their interval holds both.
+
+FIRST, CONTROL = "A", "A′"
+AWAY = 20
+"""One part in so many of a turn the generator may have been away, in sum; a pass with a turn in
+which it was so for longer is left out, whatever came through in it."""
+BRIDGED = 5
+"""One part in so many of a turn it may have been away, where a ring bridged each gap."""
+LEAST_PASSES = 10
+"""With fewer that are left, a round says nothing."""
+CARRIED = 0.98
+"""A switch that brings so much through of what it is offered was not overloaded in that turn."""
+SEVERAL = 20
+"""One part in so many of the turns of a side are several."""
+HALF_A_FRAME = 0.5
+"""Stands for none, of which there is no logarithm."""
+
+
+UNTIL, DECIDED = "until", "decided"
+MOST_LOOKS = 4
+"""At most so often is it looked whether a comparison is decided."""
+BETWEEN_LOOKS = 8
+"""Fewer rounds than these are not waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What rounds were asked for, as far as it decides what they say."""
+
+    overload: bool = True
+    """Whether the load was meant to be too much for every side; else it was given."""
+    looks: tuple[int, ...] = ()
+    """After how many rounds it was looked whether all is decided; once, at the end, if empty."""
+
+    @classmethod
+    def of(cls, search: Mapping[str, Any]) -> Self:
+        """Return what the settings of a method say, as they are stored."""
+        looks = looks_of(int(search["rounds"])) if search.get(UNTIL) == DECIDED else ()
+        return cls(search.get("load") is None, looks)
+
+    @property
+    def level(self) -> float:
+        """Of the interval at each look: they are wrong in 5 % of cases together, and not in more.
+
+        Whoever looks several times, and stops when he likes what he sees, is wrong more often than
+        at each look. Levels that sum up to 5 % hold whatever the looks have to do with each other.
+        """
+        return LEVEL / max(1, len(self.looks))
+
+    @property
+    def least(self) -> int:
+        """Of how many rounds there is an interval."""
+        return least_of(self.level)
+
+
+def looks_of(rounds: int) -> tuple[int, ...]:
+    """Return after how many rounds it is looked, if there may be so many: four times at most."""
+    apart = max(BETWEEN_LOOKS, -(-rounds // MOST_LOOKS))
+    return (*range(apart, rounds, apart), rounds)
+
+
+PLAIN = Terms()
+
+
+@dataclass(frozen=True, slots=True)
+class InRound:
+    """What one round says of two sides."""
+
+    index: int
+    ratio: float
+    lower: float | None
+    upper: float | None
+    pairs: int
+    """What it was computed from."""
+    left_out: int
+    """Passes in which the generator was away for too long, or frames came in elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How a side stands to another over all rounds: by which factor its rate is that one's."""
+
+    ratio: float
+    lower: float | None
+    """The interval at 95 % over rounds; None where there are too few."""
+    upper: float | None
+    draw: float | None
+    """Standard deviation between rounds, as a share: what a deployment alone makes."""
+    one_round: float | None
+    """Half the width of the interval of one round alone, in the middle of all."""
+    rounds: tuple[InRound, ...]
+    carried: bool = False
+    """Whether it brought all through of what was meant to be too much, so it may be faster."""
+    base_carried: bool = False
+    """Whether the other did."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there is an interval."""
+        return self.lower is not None and self.upper is not None
+
+    @property
+    def decided(self) -> bool:
+        """Whether something is known."""
+        return self.bounded and not (self.carried and self.base_carried)
+
+    @property
+    def slower(self) -> bool:
+        """Whether it is slower for sure, other than chance makes it once in twenty times."""
+        return self.upper is not None and self.upper < 1 and not self.carried
+
+    @property
+    def faster(self) -> bool:
+        """Whether it is faster for sure, likewise."""
+        return self.lower is not None and self.lower > 1 and not self.base_carried
+
+    @property
+    def different(self) -> bool:
+        """Whether there is a difference."""
+        return self.slower or self.faster
+
+    def within(self, share: float) -> bool:
+        """Whether a difference is less than this share for sure."""
+        if self.lower is None or self.upper is None or self.carried or self.base_carried:
+            return False
+        return self.lower > 1 - share and self.upper < 1 + share
+
+
+def ratio_name(letter: str) -> str:
+    """Return what the figure of a rival is called, such as ratio_b."""
+    return f"ratio_{letter.lower()}"
+
+
+def letters_of(rounds: Sequence[Round]) -> tuple[str, ...]:
+    """Return the letters of all sides, in their order."""
+    return tuple(side.letter for side in rounds[0].sides) if rounds else ()
+
+
+def answering(rounds: Iterable[Round]) -> tuple[Round, ...]:
+    """Return the rounds that an answer is made of: the last one on each deployment.
+
+    One that comes before another of its deployment was made at a load that was not too much. Where
+    a case was begun anew, rounds count from the first again, and those before count no more.
+    """
+    last: dict[int, Round] = {}
+    before = 0
+    for one in rounds:
+        if one.index <= before:
+            last.clear()
+        before = one.index
+        if one.role is Role.ANSWER:
+            last[one.deployment] = one
+    return tuple(last.values())
+
+
+def carried(one: Round, letter: str) -> bool:
+    """Whether a load was no overload: in several of its turns a side brought all of it through.
+
+    Looked at is what it did while it ran. A switch that others keep from running for half of a turn
+    brings half of a load through, and may be one that could do more than the whole of it.
+    """
+    turns = turns_of(one, letter)
+    return sum(_carried(one, turn) for turn in turns) * SEVERAL > len(turns)
+
+
+def _carried(one: Round, turn: Turn) -> bool:
+    return one.busy_fps(turn) >= CARRIED * one.offered_fps(turn)
+
+
+def was_short(one: Round, letter: str) -> bool:
+    """Whether the generator itself offered less than the load, where a side brought it through."""
+    asked_fps = CARRIED * one.load_fps * one.directions
+    turns = [turn for turn in turns_of(one, letter) if _carried(one, turn)]
+    return sum(one.offered_fps(turn) < asked_fps for turn in turns) * 2 > len(turns)
+
+
+def turns_of(one: Round, letter: str) -> tuple[Turn, ...]:
+    """Return the turns of a side in passes that can be used."""
+    place = one.place_of(letter)
+    return tuple(turn for group in clean_passes(one) for turn in group if turn.side == place)
+
+
+def clean_passes(one: Round) -> tuple[tuple[Turn, ...], ...]:
+    """Return the passes in which the generator ran; what came through in them is not looked at."""
+    return tuple(group for group in one.passes if not any(_disturbed(one, turn) for turn in group))
+
+
+def _disturbed(one: Round, turn: Turn) -> bool:
+    return turn.elsewhere_frames > 0 or was_away(one, turn)
+
+
+def was_away(one: Round, turn: Turn) -> bool:
+    """Whether the generator did not run for too much of a turn.
+
+    A gap in which a ring lasts, at the load that was offered, makes no difference to who forwards.
+    It has to be filled again: an overload that is away for long is none.
+    """
+    if turn.gaps_ns * AWAY <= turn.measured_ns:
+        return False
+    lasts = (one.ring_frames or 0) * NANOSECONDS >= turn.longest_gap_ns * one.load_fps
+    return not lasts or turn.gaps_ns * BRIDGED > turn.measured_ns
+
+
+def in_round(one: Round, letter: str, base: str = FIRST) -> InRound | None:
+    """Return what a round says of two sides; None where it has too few pairs to say anything."""
+    place, other = one.place_of(letter), one.place_of(base)
+    kept = clean_passes(one)
+    if place is None or other is None or len(kept) < LEAST_PASSES:
+        return None
+    logarithms = []
+    for group in kept:
+        by_side = {turn.side: turn for turn in group}
+        logarithms.append(_log_rate(one, by_side[place]) - _log_rate(one, by_side[other]))
+    middle = middle_of(logarithms)
+    return InRound(
+        one.index,
+        math.exp(middle.value),
+        None if middle.lower is None else math.exp(middle.lower),
+        None if middle.upper is None else math.exp(middle.upper),
+        len(kept),
+        len(one.passes) - len(kept),
+    )
+
+
+def _log_rate(one: Round, turn: Turn) -> float:
+    if not turn.received_frames:
+        return math.log(HALF_A_FRAME * NANOSECONDS / max(1, turn.measured_ns))
+    return math.log(one.fps(turn))
+
+
+def compared(
+    rounds: Sequence[Round], letter: str, base: str = FIRST, terms: Terms = PLAIN
+) -> Compared | None:
+    """Return how a side stands to another; None where no round says anything."""
+    rounds = answering(rounds)
+    found = [one for each in rounds if (one := in_round(each, letter, base)) is not None]
+    if not found:
+        return None
+    logarithms = [math.log(one.ratio) for one in found]
+    middle: Middle = middle_of(logarithms, terms.level)
+    widths = [(one.upper / one.lower) ** 0.5 - 1 for one in found if one.lower and one.upper]
+    return Compared(
+        ratio=math.exp(middle.value),
+        lower=None if middle.lower is None else math.exp(middle.lower),
+        upper=None if middle.upper is None else math.exp(middle.upper),
+        draw=statistics.stdev(logarithms) if len(logarithms) > 1 else None,
+        one_round=statistics.median(widths) if widths else None,
+        rounds=tuple(found),
+        carried=terms.overload and any(carried(one, letter) for one in rounds),
+        base_carried=terms.overload and any(carried(one, base) for one in rounds),
+    )
+
+
+def rates_of(rounds: Sequence[Round], letter: str) -> tuple[float, ...]:
+    """Return the rate of a side in each round [fps per direction]: the middle of its turns."""
+    found = []
+    for one in answering(rounds):
+        turns = turns_of(one, letter)
+        if len(turns) >= LEAST_PASSES:
+            found.append(statistics.median(map(one.fps, turns)) / one.directions)
+    return tuple(found)
+
+
+def lost_share(rounds: Sequence[Round], letter: str) -> float | None:
+    """Return which share of the frames due a side did not bring through; None where none were.
+
+    Over whole turns, so that frames on their way at an end of the measured part are no loss.
+    """
+    due = came = 0
+    for one in answering(rounds):
+        for turn in turns_of(one, letter):
+            due += turn.turn_sent_frames + (turn.refused_frames or 0)
+            came += turn.turn_received_frames
+    return max(0.0, 1 - came / due) if due else None
