@@ -283,5 +283,6 @@ def test_an_own_socket_is_found_with_what_it_dropped(require: Callable[[str], No
                 sender.sendto(b"x" * 1000, ("127.0.0.1", 9))
         (found,) = (one for one in packet_sockets() if one.inode == inode)
         assert found.drops > 0
-        assert drops_of(os.getpid())["lo"] == found.drops
+        # Others may talk on lo meanwhile, so it drops more while we look.
+        assert drops_of(os.getpid())["lo"] >= found.drops
     assert drops_of(2**22 + 1) == {}

@@ -419,8 +419,9 @@ def test_a_script_of_the_standard_library_is_ours_too(trapped: Path, tmp_path: P
 
 def test_the_vsperf_that_runs_is_the_one_that_is_started(tmp_path: Path) -> None:
     (package := tmp_path / "vsperf").mkdir()
+    (package / "trust").mkdir()
     (package / "__init__.py").touch()
-    (copy := package / "own_python.py").write_text(Path(own_python.__file__).read_text())
+    (copy := package / "trust" / "own_python.py").write_text(Path(own_python.__file__).read_text())
     (package / "says.py").write_text("import sys; print(__name__, sys.argv)")
     spec = spec_from_file_location("copied", copy)
     assert spec is not None
