@@ -14,7 +14,7 @@ from loopbacks import OPTIONS
 from real_runs import Place, fixture_calibrations, fixture_place
 from switch_cases import deployed, real_case
 
-from vsperf.drivers.collectors.witness import View, pace
+from vsperf.drivers.collectors.pacing import View, pace
 from vsperf.drivers.generators.base import TrialRequest
 from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, ways_between
 from vsperf.host.frame_stamps import Stamps, stamping
