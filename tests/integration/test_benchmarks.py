@@ -34,7 +34,10 @@ SHARED = (
 )
 PROGRAMS = sorted({path.stem for path in FOLDER.glob("*.py")} - {*SHARED})
 LAST_LINE = re.compile(r"ratio \S.* median [\d.e-]+ from [\d.e-]+ to [\d.e-]+ rounds \d+")
-PATIENCE_S = 120
+MOST_CPU_S = 120
+"""What a benchmark computes at most, which a busy machine makes no longer."""
+PATIENCE_S = 1800
+"""Whatever the machine does meanwhile: ends one that hangs and computes nothing."""
 LATE_PAGE = """<!DOCTYPE html><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>Late</title><style>
@@ -45,7 +48,8 @@ p { visibility: hidden; animation: late 0s 2s forwards }
 
 
 def argv(program: str, *arguments: str) -> list[str]:
-    return [sys.executable, str(FOLDER / f"{program}.py"), *arguments]
+    bounded = ["prlimit", f"--cpu={MOST_CPU_S}"]
+    return [*bounded, sys.executable, str(FOLDER / f"{program}.py"), *arguments]
 
 
 def bench(program: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

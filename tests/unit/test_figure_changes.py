@@ -50,6 +50,24 @@ class TestRatios:
         drawing = drawn(ratios.PLOT, [*old, *new])
         assert points(drawing, "rev=new") == [(0, pytest.approx(1.2, abs=0.001))]
 
+    def test_bars_reach_to_the_ends_of_the_interval_by_ranks(self) -> None:
+        """Of five against five, chance leaves out 2 of the 25 ratios at each end in 5 % at most.
+
+        Each number is known to 1 %, and may be off to either side.
+        """
+        were, are = (1000, 1040, 1010, 1030, 1020), (1180, 1150, 1210, 1190, 1160)
+        old = [case(f"o{n}", rate * 1000, labels={"rev": "old"}) for n, rate in enumerate(were)]
+        new = [case(f"n{n}", rate * 1000, labels={"rev": "new"}) for n, rate in enumerate(are)]
+        drawing = drawn(ratios.PLOT, [*old, *new])
+        assert drawing is not None
+        (bar,) = (p for one in drawing.layers if one.name == "rev=new" for p in one.points)
+        every = sorted(after / before for after in are for before in were)
+        assert (bar.low, bar.high) == (
+            pytest.approx(every[2] / 1.01, rel=1e-3),
+            pytest.approx(every[-3] * 1.01, rel=1e-3),
+        )
+        assert bar.y == pytest.approx(every[12], rel=1e-3)
+
     def test_what_has_nothing_to_do_with_each_other_is_left_out(self) -> None:
         other = {"traffic": {"frame_size": "64B", "flows": "7"}}
         assert drawn(ratios.PLOT, [case("a", 1000_000), case("b", 900_000, spec=other)]) is None
