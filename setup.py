@@ -103,6 +103,7 @@ setup(
             "json = vsperf.output.export.json_document:JsonDocument",
             "junit = vsperf.output.export.junit:JunitReport",
             "openmetrics = vsperf.output.export.time_series:OpenMetrics",
+            "prometheus = vsperf.output.export.time_series:PrometheusText",
             "influx = vsperf.output.export.time_series:InfluxLines",
         ],
         "vsperf.figures": [

@@ -34,7 +34,10 @@ OUTPUTS = (
     *(("report", "{run}", "-o", "-"), ("report", "{run}", "--format", "md", "-o", "-")),
     *(("compare", "{whole}", "{run}"), ("compare", "{run}", "{whole}", "--json")),
     *(("trend", "phy2phy_tput"), ("trend", "phy2phy_tput", "--json"), ("baseline", "list")),
-    *(("export", kind, "{run}") for kind in ("influx", "junit", "json", "openmetrics")),
+    *(
+        ("export", kind, "{run}")
+        for kind in ("influx", "junit", "json", "openmetrics", "prometheus")
+    ),
     *(("export", "csv", "{run}", "--table", table) for table in ("cases", "trials")),
     *(("export", "parquet", "{run}", "-o", "tables"), ("export", "csv", "--like=vsperf", "{run}")),
     *(("plot", name, "{run}", "--data") for name in PLOTS),

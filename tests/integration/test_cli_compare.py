@@ -198,7 +198,7 @@ class TestCriteria:
 # `vsperf export` on the command line: files, folders, pipes, and what goes wrong.
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
-SINGLE = ("json", "junit", "openmetrics", "influx")
+SINGLE = ("json", "junit", "openmetrics", "prometheus", "influx")
 
 
 @pytest.fixture(name="stored")

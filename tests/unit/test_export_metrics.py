@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 from all_wrong import hold_each, relative
+from conftest import REPOSITORY
 from export_samples import GOLDEN, HOSTILE, every_outcome, exported, hostile
 from prometheus_client import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client.parser import text_string_to_metric_families as scraped_families
 
 from vsperf.records.files.view import RunView, open_run
 from vsperf.trust.printable import printable
@@ -92,6 +94,46 @@ def test_hostile_labels_come_back_with_what_a_terminal_obeys_written_out(tmp_pat
     text = exported("openmetrics", run)["metrics"].decode()
     assert all(one.isprintable() or one in "\n\t" for one in text)
     assert {info.labels["label_a_b"], info.labels["label_a_b_2"]} == {"1", "2"}
+
+
+def scraped(*runs: RunView) -> dict[str, Metric]:
+    text = exported("prometheus", *runs)["metrics"].decode()
+    return {one.name: one for one in scraped_families(text)}
+
+
+def test_what_is_scraped_has_no_times_and_each_series_once() -> None:
+    found = scraped(*(open_run(folder) for folder in GOLDEN))
+    assert all(family.type == "gauge" for family in found.values())
+    for family in found.values():
+        assert all(sample.timestamp is None for sample in family.samples)
+        series = [tuple(sorted(sample.labels.items())) for sample in family.samples]
+        assert len(series) == len(set(series)), family.name
+
+
+def test_of_two_runs_of_a_case_the_newer_one_is_scraped_whatever_their_order() -> None:
+    runs = [open_run(folder) for folder in GOLDEN]
+    told = scraped(*runs)
+    assert scraped(*reversed(runs)).keys() == told.keys()
+    over: dict[tuple[str, str], float] = {}
+    for run in runs:
+        for case in run.cases():
+            if case.record is not None:
+                key = (case.label, run.header.testbed)
+                moment = datetime.fromisoformat(case.record.finished_at).timestamp()
+                over[key] = max(over.get(key, 0.0), moment)
+    for one in told["vsperf_case_over_seconds"].samples:
+        expected = over[one.labels["name"], one.labels["testbed"]]
+        assert one.value == pytest.approx(expected, abs=0.001)
+
+
+def test_the_dashboard_asks_for_what_is_exported() -> None:
+    text = (REPOSITORY / "docs" / "grafana" / "vsperf.json").read_text()
+    asked = set(re.findall(r"vsperf_case_\w+", text))
+    told = scraped(*(open_run(folder) for folder in GOLDEN))
+    assert asked and asked <= told.keys()
+    labels = set(re.findall(r"(\w+)(?:=~?)\\\"\$", text))
+    (first, *_) = told["vsperf_case_ndr_lower_fps"].samples
+    assert labels and labels <= first.labels.keys()
 
 
 def test_line_protocol_has_a_point_for_each_case_and_trial() -> None:

@@ -60,12 +60,11 @@ class TestRatios:
         new = [case(f"n{n}", rate * 1000, labels={"rev": "new"}) for n, rate in enumerate(are)]
         drawing = drawn(ratios.PLOT, [*old, *new])
         assert drawing is not None
-        (bar,) = (p for one in drawing.layers if one.name == "rev=new" for p in one.points)
+        points = (one for one in drawing.layers if isinstance(one, Points))
+        (bar,) = (point for one in points if one.name == "rev=new" for point in one.points)
         every = sorted(after / before for after in are for before in were)
-        assert (bar.low, bar.high) == (
-            pytest.approx(every[2] / 1.01, rel=1e-3),
-            pytest.approx(every[-3] * 1.01, rel=1e-3),
-        )
+        assert bar.low == pytest.approx(every[2] / 1.01, rel=1e-3)
+        assert bar.high == pytest.approx(every[-3] * 1.01, rel=1e-3)
         assert bar.y == pytest.approx(every[12], rel=1e-3)
 
     def test_what_has_nothing_to_do_with_each_other_is_left_out(self) -> None:

@@ -1,4 +1,4 @@
-"""Formats for time series: OpenMetrics, a gauge for each number of each case; InfluxDB's lines."""
+"""Formats for time series: gauges for OpenMetrics and for scraping; InfluxDB's lines."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ TELLING: Final = frozenset(
     {"run", "case", "label", "testcase", "testbed", "preset", "simulated", "hostname", "trial"}
 )
 """Columns that tell series apart, and so are no values of them."""
+CONTINUED: Final = frozenset({"testcase", "testbed", "preset", "simulated"})
+"""What of them is the same in the next run of a case."""
+REPEAT: Final = "repeat"
 PREFIX: Final = "vsperf_case"
 MOST: Final = 2**63 - 1
 """Integers of lines have 64 bits; what is more is no field."""
@@ -54,6 +57,53 @@ class OpenMetrics(Format):
                 text_of(output, f"# TYPE {PREFIX}_{name} gauge\n")
                 text_of(output, "".join(lines))
         text_of(output, "# EOF\n")
+
+
+class PrometheusText(Format):
+    """What the last attempt at each case found: text of version 0.0.4, and samples without times.
+
+    So the textfile collector of node_exporter and the Pushgateway take it. A series goes on from
+    one run to the next: neither a run nor its labels tell it apart, `vsperf_case_info` has these.
+    """
+
+    summary = "the newest metrics of each case, for the textfile collector of node_exporter"
+    tables: ClassVar[Mapping[str, str]] = {"metrics": "vsperf.prom"}
+
+    def write(self, runs: Sequence[RunView], outputs: Mapping[str, BinaryIO], watch: Watch) -> None:
+        """Write family after family, each once: of cases with one name the newest counts."""
+        columns = [one for one in metrics(case_columns(runs)) if one.name != REPEAT]
+        newest: dict[str, tuple[datetime, str, tuple[tuple[str, Value], ...]]] = {}
+        for view in watch(all_cases(runs)):
+            moment, series = moment_of(view), _labels(_continued(view))
+            if moment is None or (series in newest and newest[series][0] > moment):
+                continue
+            info = _labels({**telling(view), **_info(view)})
+            newest[series] = (moment, info, tuple(values(columns, CaseData(view))))
+        output = outputs["metrics"]
+        for name, lines in _families(newest).items():
+            text_of(output, f"# TYPE {name} gauge\n")
+            text_of(output, "".join(lines))
+
+
+def _families(
+    newest: Mapping[str, tuple[datetime, str, tuple[tuple[str, Value], ...]]],
+) -> dict[str, list[str]]:
+    """Return the lines of each family of samples, by its name."""
+    found: dict[str, list[str]] = {f"{PREFIX}_info": [], f"{PREFIX}_over_seconds": []}
+    for series, (moment, info, told) in newest.items():
+        found[f"{PREFIX}_info"].append(f"{PREFIX}_info{info} 1\n")
+        over = f"{PREFIX}_over_seconds{series} {moment.timestamp():.3f}\n"
+        found[f"{PREFIX}_over_seconds"].append(over)
+        for name, value in told:
+            line = f"{PREFIX}_{name}{series} {value!r}\n"
+            found.setdefault(f"{PREFIX}_{name}", []).append(line)
+    return found
+
+
+def _continued(view: CaseView) -> dict[str, str]:
+    """Return what tells a case apart in this run and in the next one."""
+    own = {"name": view.label, REPEAT: str(view.planned.repeat)}
+    return {**own, **{name: text for name, text in telling(view).items() if name in CONTINUED}}
 
 
 def _info(view: CaseView) -> dict[str, str]:
