@@ -100,12 +100,6 @@ def test_every_number_has_its_unit_in_its_name(runs: list[RunView]) -> None:
                 assert counted or column.name.endswith(UNITS), column.name
 
 
-def test_the_same_runs_give_the_same_bytes(runs: list[RunView]) -> None:
-    text = ("csv", "csv-like-vsperf", "json", "junit", "openmetrics", "prometheus", "influx")
-    for name in (*text, "parquet"):
-        assert exported(name, *runs) == exported(name, *runs), name
-
-
 def test_what_was_not_measured_is_empty_and_never_zero(tmp_path: Path) -> None:
     run = every_outcome(tmp_path)
     found = {row["label"]: row for row in rows(exported("csv", run)["cases"])}

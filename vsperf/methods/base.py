@@ -81,7 +81,7 @@ class Bench(Protocol):
 
 
 def probe_on(bench: Bench, options: TrialOptions = PLAIN) -> Probe:
-    """Return the probe of a search on a bench, whose trials are all made in one options."""
+    """Return the probe of a search on a bench, whose trials are all made with the same options."""
     return Probe(
         partial(bench.trial, options=options),
         bench.budget,

@@ -8,13 +8,17 @@ from typing import Any
 
 import pytest
 from collector_contract import CollectorContract, LightContract
+from export_contract import ExportContract
+from figure_contract import FigureContract
 from load_contract import LoadContract
 from machines_contract import MachinesContract
 from places import PLACEMENT, started_switch
 from simulated_cases import WAYS
 from switch_cases import PVP
 from trafficgen_contract import Rig, TrafficGeneratorContract
+from vsperf_wires import figure
 from vsperf_wires.collector import LoadAverage
+from vsperf_wires.export import Lines
 from vsperf_wires.generator import NumberedFrames, NumberedSpec
 from vsperf_wires.load import Spin
 from vsperf_wires.machine import RelayMachines, RelayMachineSpec
@@ -27,6 +31,8 @@ from vsperf.drivers.generators.base import TrafficGenerator
 from vsperf.drivers.loads.base import LoadGenerator
 from vsperf.drivers.vnfs.base import Vnf
 from vsperf.drivers.vswitches.base import VSwitch
+from vsperf.output.export.base import Format
+from vsperf.output.figures.plot import Plot
 
 PATIENT = NumberedSpec.model_validate({"kind": "numbered", "grace": "1s"})
 
@@ -106,3 +112,16 @@ class TestRelayMachines(MachinesContract):
     @classmethod
     def case(cls) -> CaseSpec:
         return wired(topology=PVP, vnf=RelayMachineSpec(kind="relay"))
+
+
+class TestLines(ExportContract):
+    @pytest.fixture
+    def driver(self) -> Format:
+        return Lines()
+
+
+class TestLosses(FigureContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def plot(cls) -> Plot:
+        return figure.PLOT

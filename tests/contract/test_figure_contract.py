@@ -1,0 +1,18 @@
+"""All figures of this installation keep the promises of figures."""
+
+from __future__ import annotations
+
+import pytest
+from figure_contract import FigureContract
+
+from vsperf.output.figures.plot import Plot, all_plots, named
+
+PLOTS = sorted(plot.name for plot in all_plots())
+
+
+@pytest.mark.parametrize("plot", PLOTS, indirect=True, scope="class")
+class TestEach(FigureContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def plot(cls, request: pytest.FixtureRequest) -> Plot:
+        return named(request.param)
