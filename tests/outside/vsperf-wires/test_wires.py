@@ -12,6 +12,7 @@ from export_contract import ExportContract
 from figure_contract import FigureContract
 from load_contract import LoadContract
 from machines_contract import MachinesContract
+from method_contract import MethodContract
 from places import PLACEMENT, started_switch
 from simulated_cases import WAYS
 from switch_cases import PVP
@@ -22,6 +23,7 @@ from vsperf_wires.export import Lines
 from vsperf_wires.generator import NumberedFrames, NumberedSpec
 from vsperf_wires.load import Spin
 from vsperf_wires.machine import RelayMachines, RelayMachineSpec
+from vsperf_wires.method import KeepsShare
 from vsperf_wires.switch import RelaySpec, RelaySwitch
 from vswitch_contract import ForwardingContract, real_case
 
@@ -31,6 +33,7 @@ from vsperf.drivers.generators.base import TrafficGenerator
 from vsperf.drivers.loads.base import LoadGenerator
 from vsperf.drivers.vnfs.base import Vnf
 from vsperf.drivers.vswitches.base import VSwitch
+from vsperf.methods.base import Method
 from vsperf.output.export.base import Format
 from vsperf.output.figures.plot import Plot
 
@@ -125,3 +128,9 @@ class TestLosses(FigureContract):
     @classmethod
     def plot(cls) -> Plot:
         return figure.PLOT
+
+
+class TestKeepsShare(MethodContract):
+    @pytest.fixture
+    def method(self) -> Method:
+        return KeepsShare.model_validate({"kind": "keeps", "duration": "1s"})
