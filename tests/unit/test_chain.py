@@ -264,7 +264,7 @@ def test_the_ends_are_shown_where_frames_were_lost_at_them() -> None:
     assert list(there.columns[4].cells) == ["?"]
 
 
-@pytest.mark.parametrize("nics", [1, 2])
+@pytest.mark.parametrize("cards", [1, 2])
 @pytest.mark.parametrize(
     "paths",
     [

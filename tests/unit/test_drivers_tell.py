@@ -20,10 +20,12 @@ HOUSE = Path(__file__).parents[2] / "vsperf"
 FIRST_GROUP = "vsperf."
 CHOICE = re.compile(r"^\w+\.kind=")
 """What `--set` begins with, where a kind is chosen."""
+ROOMS = {"drivers", "output"}
+"""Packages of packages of kinds."""
 LIBRARIES = {
     "sim": ("simulation",),
-    "testpmd": ("testpmd",),
-    "qemu": ("guests",),
+    "testpmd": ("dpdk",),
+    "qemu": ("qemu",),
     "otg": ("otg",),
 }
 """Folders that have the name of a program or of a model, and serve the drivers called after it."""
@@ -47,6 +49,7 @@ WORDS = {
     "network": "a rule, and the kernel's networks",
     "noise": "a section of a case",
     "none": "nothing",
+    "pacing": "how evenly frames leave, as a column of a table",
     "perf": "a program",
     "proc": "a folder of the kernel",
     "repeats": "a number in tables",
@@ -94,7 +97,9 @@ def homes() -> dict[str, set[Path]]:
     """Return the folders or files that a kind may be named in."""
     found: dict[str, set[Path]] = defaultdict(set)
     for entry in offered():
-        found[entry.name].add(HOUSE.parent.joinpath(*entry.module.split(".")[:3]))
+        path = entry.module.split(".")
+        depth = 4 if path[1] in ROOMS else 3
+        found[entry.name].add(HOUSE.parent.joinpath(*path[:depth]))
         found[entry.name] |= {HOUSE / name for name in LIBRARIES.get(entry.name, ())}
     return found
 

@@ -405,7 +405,7 @@ def test_rings_are_as_large_as_was_asked_and_packed_on_wish() -> None:
 
 
 @pytest.mark.parametrize(
-    ("conditions", "accelerator", "model"),
+    ("host", "accelerator", "model"),
     [(EMULATED, "tcg,thread=multi", "max"), (ACCELERATED, "kvm", "host")],
 )
 def test_the_cpu_fits_the_accelerator(host: QemuHost, accelerator: str, model: str) -> None:

@@ -314,7 +314,7 @@ class RunningMachine:
         if missing:
             raise ComponentError(
                 f"{self.name} does not see the device {missing[0]}",
-                why=f"its guest has {', '.join(macs) or 'no network card'}",
+                why=f"its guest has {', '.join(macs) or 'no NIC'}",
                 fix="see that the guest has a driver for it",
             )
         return [macs[place] for place in places]

@@ -205,7 +205,7 @@ def _check_devices(design: Design) -> None:
     if nics and len(design.places) > 2:
         raise UsageError(
             f"testpmd cannot be told which ports belong together where {', '.join(nics)} "
-            f"{'is a network card' if len(nics) == 1 else 'are network nics'}",
+            f"{'is a NIC' if len(nics) == 1 else 'are NICs'}",
             why="it joins ports in the order in which DPDK finds them, which has NICs first",
             fix="--set topology=p2p, or a switch with rules: --set vswitch.kind=ovs-dpdk",
         )
