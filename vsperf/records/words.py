@@ -96,6 +96,8 @@ FRAMES: Mapping[str, str] = MappingProxyType(
 PARTS: Mapping[str, str] = MappingProxyType(
     {
         "device under test": "The switch, `dut` in short, with all that lies behind it.",
+        "reference DUT": "A forwarder that does known wrong to known frames; generators are tested "
+        "against it.",
         "generator": "Sends frames, receives them again, and counts both.",
         "VNF": "Virtual network function: what a switch forwards to, in a virtual machine or a "
         "process, such as a router or a firewall; here one that sends everything back.",
@@ -151,6 +153,12 @@ RUNS: Mapping[str, str] = MappingProxyType(
         "share a CPU.",
         "soak": "One load for minutes or hours, to see whether anything is ever lost.",
         "background load": "What runs beside a case on purpose: `noise:` in a testcase.",
+        "test conditions": "What a case found around itself: calibration, stalls, versions, and "
+        "how its parts were really set up.",
+        "event": "What is done to the switch or to machines in the midst of a trial, such as a "
+        "restart.",
+        "pacing monitor": "Sees frames leave the generator, and says how evenly they come: "
+        "`collect: pacing`.",
         "collector": "Looks at what machine and parts did around trials, and is no part of them.",
         "note": "A doubt with which the number stands.",
         "suspect": "A doubt with which the number stands, with a reservation.",
