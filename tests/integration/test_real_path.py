@@ -179,6 +179,7 @@ def test_a_removed_route_of_vpp_is_diagnosed_and_not_searched(
     assert "the switch took frames from phy0 and gave none to phy1" in case.record.reason
 
 
+@pytest.mark.everyday
 def test_an_address_behind_the_wrong_port_of_the_kernels_bridge_is_diagnosed_and_not_searched(
     disturbed: Run, require: Callable[[str], None]
 ) -> None:

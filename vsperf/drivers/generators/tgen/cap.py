@@ -77,15 +77,17 @@ def loop_of(case: CaseSpec) -> Loop:
     return "machine" if outer_nics(case.topology) else "vhost"
 
 
-def measure_noise(
+def measure_jitter(
     options: Options, switch_cpus: tuple[int, ...], lasts_ns: int, workspace: Workspace
 ) -> HostJitter:
     """Return the stalls of all CPUs, and how far the switch's first is from the generator's.
 
-    Each CPU is watched by a loop that does nothing else.
+    Each CPU is watched by a loop that does nothing else. It sends nothing, so it takes ordinary
+    memory: more workers would ask for more hugepages than were set aside for the generator alone.
     """
     cpus = tuple(dict.fromkeys((*options.cpus, *switch_cpus)))
-    with at_hand(NOTHING, replace(options, cpus=cpus), workspace) as tgen:
+    looking = replace(options, cpus=cpus, hugepages=False)
+    with at_hand(NOTHING, looking, workspace) as tgen:
         answer = stalls(tgen, lasts_ns, THRESHOLD_NS)
         distance_ns = tgen.round_trip_ns((options.cpus[0], switch_cpus[0])) if switch_cpus else None
     return HostJitter(_stalls(answer, lasts_ns), distance_ns)

@@ -20,7 +20,7 @@ from vsperf.drivers.generators.directions import check_directions
 from vsperf.drivers.generators.dpdk_ports import Port
 from vsperf.drivers.generators.tgen import guest_plan
 from vsperf.drivers.generators.tgen.binary import TGEN
-from vsperf.drivers.generators.tgen.cap import measure_cap, measure_noise, method_of
+from vsperf.drivers.generators.tgen.cap import measure_cap, measure_jitter, method_of
 from vsperf.drivers.generators.tgen.checks import (
     check_devices,
     check_hosts,
@@ -228,7 +228,7 @@ class TgenGenerator:
         options = _options(case, spec, placement)
         if spec.place == "vm":
             check_place(spec)  # before there is a switch that would wait for it
-        return measure_noise(options, placement.of(SWITCH_ROLE), spec.stalls.ns, workspace)
+        return measure_jitter(options, placement.of(SWITCH_ROLE), spec.stalls.ns, workspace)
 
     @contextmanager
     def start(
