@@ -18,12 +18,14 @@ from all_wrong import none_wrong
 
 HOUSE = Path(__file__).parents[2] / "vsperf"
 FIRST_GROUP = "vsperf."
+ROOMS = ("drivers", "output")
+"""Folders of folders: a kind is at home in what is in one of those."""
 CHOICE = re.compile(r"^\w+\.kind=")
 """What `--set` begins with, where a kind is chosen."""
 LIBRARIES = {
     "sim": ("simulation",),
-    "testpmd": ("testpmd",),
-    "qemu": ("guests",),
+    "testpmd": ("dpdk",),
+    "qemu": ("qemu",),
     "otg": ("otg",),
 }
 """Folders that have the name of a program or of a model, and serve the drivers called after it."""
@@ -94,7 +96,8 @@ def homes() -> dict[str, set[Path]]:
     """Return the folders or files that a kind may be named in."""
     found: dict[str, set[Path]] = defaultdict(set)
     for entry in offered():
-        found[entry.name].add(HOUSE.parent.joinpath(*entry.module.split(".")[:3]))
+        parts = entry.module.split(".")
+        found[entry.name].add(HOUSE.parent.joinpath(*parts[: 4 if parts[1] in ROOMS else 3]))
         found[entry.name] |= {HOUSE / name for name in LIBRARIES.get(entry.name, ())}
     return found
 
