@@ -23,10 +23,10 @@ from vsperf.output.compare_text import (
     change_grids,
     comparison_data,
     environment_grid,
+    headline,
     meanings,
     notes,
     sides_grid,
-    summary,
 )
 from vsperf.output.generators_text import generators_grid
 from vsperf.quantities.units import Ratio
@@ -176,7 +176,8 @@ def _print(found: Comparison, only_changed: bool, limit: int) -> None:
     out = console()
     if found.simulated:
         out.print(simulated_banner())
-    say(summary(found))
+    head = headline(found)
+    say(f"{head.word}: {head.text}")
     out.print(grid_table(sides_grid(found)))
     out.print()
     environment = environment_grid(found)

@@ -39,7 +39,7 @@ def draw(samples: Sequence[Rate], options: Options) -> Drawing | None:
     sizes += [(point.x, f"{point.x:g}B") for one in published.points(0) for point in one.points]
     layers: list[Layer] = [*_ceilings(groups, sorted({size for size, _ in sizes}))]
     layers += [line_of(group, number, _size) for number, group in enumerate(groups)]
-    layers += published.points(len(groups))
+    layers += [*_target(shown), *published.points(len(groups))]
     return Drawing(
         title="Frames per second against frame size",
         caption=caption(
@@ -82,6 +82,14 @@ def _ceilings(groups: Sequence[Group], sizes: Sequence[float]) -> Iterator[Line 
         of = f", {group.name}" if len(groups) > 1 else ""
         name = f"what the generator does without a switch{of}"
         yield Points(name, points, Look.CEILING, color=number if len(groups) > 1 else None)
+
+
+def _target(shown: Sequence[Rate]) -> Iterator[Points]:
+    """Yield what criteria ask for at each frame size."""
+    asked = {(one.size, one.target_fps) for one in shown if one.target_fps is not None}
+    if asked:
+        points = tuple(Point(size, fps) for size, fps in sorted(asked))
+        yield Points("target, by expect", points, Look.TARGET)
 
 
 def _same(caps: dict[float, float], other: dict[float, float]) -> bool:
