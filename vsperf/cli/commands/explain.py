@@ -38,13 +38,13 @@ def complete_topic(ctx: click.Context, param: click.Parameter, incomplete: str) 
 @click.command(
     epilog="Examples:\n\n\b\n  vsperf explain                 # all subjects\n"
     "  vsperf explain exit-codes\n  vsperf explain 5\n  vsperf explain rx-exceeds-tx\n"
-    "  vsperf explain NDR\n  vsperf explain cycles/frame\n"
+    "  vsperf explain NDR\n  vsperf explain cycles/frame\n  vsperf explain so it is\n"
 )
-@click.argument("topic", required=False, shell_complete=complete_topic)
+@click.argument("words", nargs=-1, metavar="[TOPIC]", shell_complete=complete_topic)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(topic: str | None, as_json: bool) -> None:
+def command(words: tuple[str, ...], as_json: bool) -> None:
     """Explain TOPIC: a subject, or one word: a column, an exit code, a flag, a standard."""
-    found = _find(topic)
+    found = find(" ".join(words) or None)
     if as_json:
         click.echo(json.dumps(found, indent=2))
         return
@@ -55,7 +55,8 @@ def command(topic: str | None, as_json: bool) -> None:
             click.echo(click.wrap_text(text, 88, "      ", "      "))
 
 
-def _find(topic: str | None) -> dict[str, dict[str, str]]:
+def find(topic: str | None) -> dict[str, dict[str, str]]:
+    """Return what is explained of a word or a subject, by subject; of none, all there is."""
     everything = topics()
     if topic is None:
         return everything

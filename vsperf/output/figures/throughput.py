@@ -102,6 +102,7 @@ def _same(caps: dict[float, float], other: dict[float, float]) -> bool:
 PLOT = Plot(
     name="throughput",
     title="frames per second against frame size, below the line rate and what the generator does",
+    needs="rates of two frame sizes or more, or of two runs, such as `phy2phy_tput`",
     scope=Scope.CASES,
     gather=gather,
     draw=draw,

@@ -188,6 +188,7 @@ def _names(runs: Sequence[Found]) -> list[str]:
 PLOT = Plot(
     name="trend",
     title="a case over many runs, with its levels and the runs since which they changed",
+    needs="three runs of one case or more that have a number: `vsperf plot trend RUN RUN RUN`",
     scope=Scope.CASES,
     gather=gather,
     draw=draw,

@@ -190,6 +190,7 @@ def _by_verdict(case: Search, place: Callable[[Tried], tuple[float, float]]) -> 
 SEARCH = Plot(
     name="search",
     title="trace of the search of a case: the load of each trial, and its verdict",
+    needs="a search with trials at two loads or more, such as `phy2phy_tput`",
     scope=Scope.CASE,
     gather=gather,
     draw=draw_search,
@@ -198,6 +199,7 @@ SEARCH = Plot(
 LOSS = Plot(
     name="loss",
     title="loss against load of a case",
+    needs="trials at two loads or more, such as `phy2phy_loss`",
     scope=Scope.CASE,
     gather=gather,
     draw=draw_loss,
