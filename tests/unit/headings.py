@@ -36,8 +36,15 @@ def _in(tree: ast.AST) -> Iterator[tuple[str, int]]:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             if any(_name(one) in LISTS for one in targets) and isinstance(node.value, ast.Tuple):
                 yield from _texts(node.value.elts)
+        elif isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple):
+            if any(_name(one.func) == "add_column" for one in _calls(node.body)):
+                yield from _texts(node.iter.elts)
         elif isinstance(node, ast.Tuple) and len(node.elts) == 2 and _shows(node.elts[1]):
             yield from _texts(node.elts[:1])
+
+
+def _calls(body: list[ast.stmt]) -> Iterator[ast.Call]:
+    return (one for part in body for one in ast.walk(part) if isinstance(one, ast.Call))
 
 
 def _shows(node: ast.expr) -> bool:
