@@ -21,8 +21,15 @@ from vsperf.records.files.view import CaseView
 from vsperf.records.result import Figure, GoalResult, latency_trials
 from vsperf.records.trial import Trial
 
+
+class Moment(str):
+    """A moment as records have it, ISO 8601; a format with types makes a time of it."""
+
+    __slots__ = ()
+
+
 Value = int | float | str | bool | None
-Kind = type[int] | type[float] | type[str] | type[bool]
+Kind = type[int] | type[float] | type[str] | type[bool] | type[Moment]
 T = TypeVar("T")
 
 
