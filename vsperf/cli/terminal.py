@@ -45,6 +45,11 @@ class PlainConsole(Console):
                 yield segment._replace(text=printable(segment.text))
 
 
+def fitting(text: Text, out: Console, indent: str) -> Text:
+    """Return a line, on a terminal in several where it is too long, the later ones indented."""
+    return between_words(text, out.width, indent) if out.is_terminal else text
+
+
 def between_words(text: Text, width: int, indent: str = INDENT) -> Text:
     """Break long lines between words, and indent what goes on.
 

@@ -81,7 +81,7 @@ def _earlier(results: Path, runs: Sequence[RunView]) -> Iterable[Earlier]:
         return  # nobody knows what lies beside it
     for baseline in _baselines(results, last):
         name = f"the baseline {baseline.name}"
-        command = f"vsperf compare --baseline {baseline.name} {last.run}"
+        command = f"vsperf compare --baseline {baseline.name} {_letters(last)}"
         yield Earlier(name, (baseline.folder,), (last.folder,), command)
     if (folder := _same_case(results, last)) is not None:
         yield _run(open_run(folder), last)
@@ -89,8 +89,13 @@ def _earlier(results: Path, runs: Sequence[RunView]) -> Iterable[Earlier]:
 
 def _run(first: RunView, last: RunView) -> Earlier:
     name = f"{first.run} of {first.header.started_at[:16].replace('T', ' ')} UTC"
-    command = f"vsperf compare {first.run} {last.run}"
+    command = f"vsperf compare {_letters(first)} {_letters(last)}"
     return Earlier(name, (first.folder,), (last.folder,), command)
+
+
+def _letters(run: RunView) -> str:
+    """Return what a run is called in short."""
+    return run.run.rpartition("-")[2]
 
 
 def _baselines(results: Path, run: RunView) -> list[Baseline]:

@@ -16,7 +16,7 @@ from rich.text import Text
 from vsperf.cli.selection import library, load, overrides_cases
 from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import console
-from vsperf.cli.terminal import between_words
+from vsperf.cli.terminal import fitting
 from vsperf.config.base import DriverSpec
 from vsperf.config.loader import Request
 from vsperf.errors import ExitCode, VsperfError
@@ -159,8 +159,7 @@ def _show(out: Console, findings: Iterable[Finding]) -> None:
 
 def _line(out: Console, text: Text, indent: int) -> None:
     """Print a line, on a terminal in several where it is too long, with the later ones indented."""
-    fitting = between_words(text, out.width, " " * indent) if out.is_terminal else text
-    out.print(fitting, soft_wrap=True)
+    out.print(fitting(text, out, " " * indent), soft_wrap=True)
 
 
 def _specifications(here: Surroundings) -> Answer:

@@ -7,10 +7,14 @@ import json
 
 import click
 
+from vsperf.cli.tables import console
 from vsperf.errors import ExitCode, UsageError
 from vsperf.records.flags import Flag
 from vsperf.records.meaning import LEVELS, LIMITS, OUTCOMES, SEVERITIES, STANDARDS
 from vsperf.records.words import ALSO, SUBJECTS
+
+WIDEST = 88
+"""Columns of a line that is read easily."""
 
 
 def topics() -> dict[str, dict[str, str]]:
@@ -48,11 +52,12 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(found, indent=2))
         return
+    width = min(WIDEST, console().width)
     for subject, terms in found.items():
         click.echo(click.style(subject.replace("-", " ").capitalize(), bold=True))
         for term, text in terms.items():
             click.echo(f"  {click.style(term, fg='cyan')}")
-            click.echo(click.wrap_text(text, 88, "      ", "      "))
+            click.echo(click.wrap_text(text, width, "      ", "      "))
 
 
 def find(topic: str | None) -> dict[str, dict[str, str]]:
