@@ -54,12 +54,8 @@ def github() -> Pipeline:
         steps["Report"]["run"],
         (*upload["with"]["path"].split(), "report/junit.xml"),
         ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c"),
-        {name: EXPRESSION.sub(_given, text) for name, text in job["env"].items()},
+        job["env"],
     )
-
-
-def _given(found: re.Match[str]) -> str:
-    return GIVEN[f"GITHUB_{found[1].upper()}"]
 
 
 def gitlab() -> Pipeline:
@@ -105,7 +101,10 @@ def carried_out(
         env={
             **{name: text for name, text in os.environ.items() if not name.startswith("VSPERF")},
             **given,
-            **pipeline.environ,
+            **{
+                name: EXPRESSION.sub(lambda found: given[f"GITHUB_{found[1].upper()}"], text)
+                for name, text in pipeline.environ.items()
+            },
             "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
             "HOME": str(folder),
             "PATH": os.pathsep.join(

@@ -23,9 +23,10 @@ from vsperf.engine.quiet import (
 )
 from vsperf.engine.run import Planned
 from vsperf.errors import NotReadyError
+from vsperf.host import lock
 from vsperf.host.activity import Share
 from vsperf.host.files import Roots
-from vsperf.host.lock import TestbedInUse, testbed_lock
+from vsperf.host.lock import TestbedInUse
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.run import Placement, Plan
 
@@ -130,15 +131,17 @@ def test_who_does_not_wait_is_refused_at_once(said: list[str]) -> None:
 def test_a_testbed_that_another_run_took_meanwhile_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: list[str]
 ) -> None:
-    monkeypatch.setattr("vsperf.engine.quiet.testbed_lock", partial(testbed_lock, root=tmp_path))
+    monkeypatch.setattr(
+        "vsperf.engine.quiet.testbed_lock", partial(lock.testbed_lock, root=tmp_path)
+    )
     patience = Patience(wait_ns=3600 * NANOSECONDS)
     with ExitStack() as other:
-        other.enter_context(testbed_lock("lab", "first", tmp_path))
+        other.enter_context(lock.testbed_lock("lab", "first", tmp_path))
         monkeypatch.setattr("vsperf.engine.quiet.sleep", lambda seconds: other.close())
         with (
             held_once_free("lab", "second", patience, said.append),
             pytest.raises(TestbedInUse, match="lab is in use"),
-            testbed_lock("lab", "third", tmp_path),
+            lock.testbed_lock("lab", "third", tmp_path),
         ):
             pass
     assert len(said) == 1 and "run first" in said[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -12,6 +13,7 @@ from vsperf.cli.commands import doctor, explain, plugins
 from vsperf.cli.main import run_cli
 from vsperf.cli.terminal import PlainConsole
 
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 VIEWS = (["plugins"], ["explain"], ["doctor"])
 
 
@@ -40,4 +42,5 @@ def _printed(
     for module in (tables, doctor, explain, plugins):
         monkeypatch.setattr(module, "console", lambda: out)
     run_cli(list(argv))
-    return (file.getvalue() + capsys.readouterr().out).splitlines()
+    printed = file.getvalue() + capsys.readouterr().out
+    return COLOURS.sub("", printed).splitlines()
