@@ -48,7 +48,7 @@ def write_html(
     single = sum(len(run.header.cases) for run in runs) == 1
     environment = templates.html()
     environment.globals["library"] = library
-    teller = _teller(Pictures(single, interactive=library is not None), runs, compared)
+    teller = _teller(Pictures(single, library is not None, names_of(runs)), runs, compared)
     return _write(environment, "html", teller, runs, out, progress)
 
 
