@@ -80,7 +80,8 @@ def headline(found: Comparison) -> Headline:
     prefix = common_prefix([row.label for row in found.rows])
     name = f"{row.label.removeprefix(prefix) or row.label} {heading(row.name)}"
     of = f" ({LETTERS[number]})" if len(found.sides) > 2 else ""
-    text = f"The most: {name}{of} {change_text(one, row.unit)}. {summary(found)}"
+    which = "The worst" if worst and best else "The most"
+    text = f"{which}: {name}{of} {change_text(one, row.unit)}. {summary(found)}"
     word = "WORSE AND BETTER" if worst and best else "WORSE" if worst else "BETTER"
     return Headline(word, "bad" if worst else "good", text)
 
