@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Generic, TypeVar
@@ -159,6 +160,17 @@ def latency_columns(of: Callable[[T], Latency | None]) -> Iterator[Column[T]]:
 
 def _percentile(one: float, latency: Latency) -> Value:
     return latency.percentiles_ns[one]
+
+
+def time_of(value: Value) -> datetime | None:
+    """Return a moment as a time in UTC; None of what is none, as in a damaged record."""
+    try:
+        found = datetime.fromisoformat(str(value)) if value is not None else None
+    except ValueError:
+        return None
+    if found is None:
+        return None
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def plain(value: Value) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, BinaryIO, ClassVar, Final
 
 from vsperf.errors import StoreError
-from vsperf.output.export.columns import Column, Moment, Value
+from vsperf.output.export.columns import Column, Moment, Value, time_of
 from vsperf.output.export.tables import TableFormat
 
 BATCH: Final = 5_000
@@ -81,13 +81,4 @@ def _typed(values: Sequence[Value], kind: Any) -> Sequence[Value | datetime]:
     """Return the values of a column as its type takes them."""
     import pyarrow as pa
 
-    return [_time(one) for one in values] if pa.types.is_timestamp(kind) else values
-
-
-def _time(value: Value) -> datetime | None:
-    """Return a moment as a time; None of what is none, as in a damaged record."""
-    try:
-        found = datetime.fromisoformat(str(value)) if value is not None else None
-    except ValueError:
-        return None
-    return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)
+    return [time_of(one) for one in values] if pa.types.is_timestamp(kind) else values
