@@ -20,8 +20,8 @@ from vsperf.host.doctor.finding import (
     Check,
     Finding,
     Group,
+    Host,
     Status,
-    Surroundings,
     absent,
     ok,
     warning,
@@ -54,7 +54,7 @@ PLUGINS = Plugins(
 
 
 @pytest.fixture(name="found")
-def fixture_found(tree: MachineTree, here: Surroundings) -> list[Finding]:
+def fixture_found(tree: MachineTree, here: Host) -> list[Finding]:
     tree.user(1000, "0")
     return list(examine(here, checks(PLUGINS)))
 
@@ -109,7 +109,7 @@ def test_kvm_is_spoken_of_in_one_line(
     """That the device is well, beside that no guest boots on it, would be two answers to one."""
     monkeypatch.setattr(guests, "ask_kvm", lambda here: ok("/dev/kvm makes a machine"))
     monkeypatch.setattr(Probe, "known", lambda probe: known)
-    here = Surroundings(results=tmp_path, plugins=Plugins.load())
+    here = Host(results=tmp_path, plugins=Plugins.load())
     about = [one for one in checks(here.plugins) if "kvm" in one.name.lower()]
     (finding,) = examine(here, about)
     expected = {
@@ -120,7 +120,7 @@ def test_kvm_is_spoken_of_in_one_line(
     assert (finding.status, finding.proviso) == expected
 
 
-def test_without_kvm_guests_can_be_used_emulated(here: Surroundings) -> None:
+def test_without_kvm_guests_can_be_used_emulated(here: Host) -> None:
     assert ask_kvm(here).status is Status.ABSENT
     plugins = Plugins((Plugin("vnf", "slow", lambda: type("D", (), {"checks": guests.CHECKS})),))
     well = [Finding(name, Group.PROGRAMS, Status.OK, "there") for name in ("qemu", "guest image")]

@@ -26,8 +26,8 @@ from vsperf.host.doctor.finding import (
     Check,
     Finding,
     Group,
+    Host,
     Status,
-    Surroundings,
     ok,
     warning,
 )
@@ -71,7 +71,7 @@ def command(request: Request, results: Path, as_json: bool) -> int:
     `vswitch.root`, `vnf.root`) are looked for where a run with the same options would find them.
     """
     plugins = Plugins.load()
-    here = Surroundings(
+    here = Host(
         results=results,
         plugins=plugins,
         environment=os.environ,
@@ -162,7 +162,7 @@ def _line(out: Console, text: Text, indent: int) -> None:
     out.print(fitting(text, out, " " * indent), soft_wrap=True)
 
 
-def _specifications(here: Surroundings) -> Answer:
+def _specifications(here: Host) -> Answer:
     """Check that every testcase can be read."""
     places = library()
     entries = [
