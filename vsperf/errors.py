@@ -73,6 +73,23 @@ class Problem:
     fix: str | None = None
 
 
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """Return problems by their lines, those of a file together, as their files come up first.
+
+    What has no place comes before all of them.
+    """
+    found = list(problems)
+    sources = list(dict.fromkeys(one.where.source for one in found if one.where is not None))
+
+    def place(problem: Problem) -> tuple[int, int, int]:
+        where = problem.where
+        if where is None:
+            return -1, 0, 0
+        return sources.index(where.source), where.line or 0, where.column or 0
+
+    return sorted(found, key=place)
+
+
 class VsperfError(Exception):
     """Base of all errors that are shown without a traceback."""
 

@@ -176,7 +176,7 @@ def test_the_doctor_speaks_json_on_a_machine_that_is_not_ready_too(vsperf: Shell
     ended = vsperf("doctor", "--json")
     failed = [finding for finding in ended.data if finding["status"] == "failure"]
     assert ended.code == (ExitCode.NOT_READY if failed else ExitCode.OK)
-    assert {"name", "group", "status", "evidence", "fix"} == set(ended.data[0])
+    assert {"name", "group", "status", "evidence", "fix", "proviso"} == set(ended.data[0])
 
 
 def test_missing_numbers_are_null_in_json_and_never_zero(vsperf: Shell) -> None:

@@ -23,9 +23,11 @@ from conftest import Require
 from packaging.requirements import Requirement
 from tiers import GIT
 
-BUILD_SDIST = (
-    "import sys; from setuptools import build_meta as b; print(b.build_sdist(sys.argv[1]))"
-)
+BUILD = {
+    way: f"import sys; from setuptools import build_meta as b; print(b.build_{way}(sys.argv[1]))"
+    for way in ("sdist", "wheel")
+}
+"""What makes the file that is installed, where it is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ def fixture_source(
 @pytest.fixture(
     name="installed",
     scope="module",
-    params=["sdist", pytest.param("tree", marks=pytest.mark.everyday), "editable"],
+    params=["sdist", "wheel", pytest.param("tree", marks=pytest.mark.everyday), "editable"],
 )
 def fixture_installed(
     request: pytest.FixtureRequest, source: Path, tmp_path_factory: pytest.TempPathFactory
@@ -124,8 +126,8 @@ def fixture_installed(
     folder = tmp_path_factory.mktemp("environment") / way
     _empty_environment(folder, source)
     what = ["."]
-    if way == "sdist":
-        done = _run([sys.executable, "-c", BUILD_SDIST, str(folder)], source)
+    if way in BUILD:
+        done = _run([sys.executable, "-c", BUILD[way], str(folder)], source)
         what = [str(folder / done.stdout.splitlines()[-1])]
     elif way == "editable":
         what = ["--editable", "."]
@@ -181,3 +183,11 @@ def test_every_specification_of_the_checkout_is_installed(installed: Installed) 
 def test_types_are_announced_to_type_checkers(installed: Installed) -> None:
     top = installed.source if installed.way == "editable" else installed.packages
     assert (top / "vsperf" / "py.typed").is_file()
+
+
+def test_extras_are_those_of_a_checkout_or_of_a_file(installed: Installed) -> None:
+    """Each is asked for behind the path of what is installed: `.[vpp]`, `FILE.whl[vpp]`."""
+    python = str(installed.folder / "bin" / "python")
+    asked = "import importlib.metadata as m; print(*m.metadata('vsperf').get_all('Provides-Extra'))"
+    done = _run([python, "-c", asked], installed.folder)
+    assert set(done.stdout.split()) == {"interactive", "otg", "spirent", "trex", "vpp"}

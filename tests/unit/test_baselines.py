@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import click
 import pytest
 from stored_runs import store_finished
 
+from vsperf.cli.commands.compare import command as compare_command
 from vsperf.errors import StoreError, UsageError
 from vsperf.records.files.baselines import (
     FOLDER,
@@ -125,3 +127,13 @@ def test_a_link_is_not_followed(tmp_path: Path, folder: Path) -> None:
     (tmp_path / FOLDER / "main.json").symlink_to("other.json")
     with pytest.raises(StoreError, match="cannot be read"):
         read_baseline(tmp_path, "main")
+
+
+def test_the_shell_completes_the_names_of_baselines(tmp_path: Path, folder: Path) -> None:
+    for name in ("main", "release-2.1"):
+        set_baseline(tmp_path, name, folder)
+    context = click.Context(compare_command)
+    context.params["results"] = tmp_path
+    (option,) = (one for one in compare_command.params if one.name == "baseline")
+    assert [one.value for one in option.shell_complete(context, "")] == ["main", "release-2.1"]
+    assert [one.value for one in option.shell_complete(context, "m")] == ["main"]

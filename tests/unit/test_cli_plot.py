@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from vsperf.cli.main import run_cli
+from vsperf.cli.selection import library
 from vsperf.errors import ExitCode
 from vsperf.output.figures.plot import all_plots
 
@@ -96,6 +98,7 @@ def test_published_numbers_are_told_apart(capsys: pytest.CaptureFixture[str]) ->
         (["throughput", str(TPUT), "--case", "*-9B"], "there are: phy2phy_tput-64B"),
         (["throughput", str(TPUT), "--beside", "gossip"], "known tables: dpvs_1_9_2"),
         (["workers", str(TPUT)], "there is nothing to draw for workers"),
+        (["workers", str(TPUT)], "it takes two numbers of polling threads or more"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(
@@ -104,3 +107,11 @@ def test_what_cannot_be_drawn_is_said(
     assert run_cli(["plot", *arguments]) == ExitCode.BAD_INPUT
     assert said in capsys.readouterr().err
     assert list(elsewhere.iterdir()) == []
+
+
+def test_each_figure_says_what_makes_it_drawable_and_names_testcases_that_there_are() -> None:
+    known = library().testcases()
+    for plot in all_plots():
+        assert plot.needs, plot.name
+        named = re.findall(r"(?:`|vsperf run )((?:phy2phy|pvp)_\w+)", plot.needs)
+        assert set(named) <= set(known), plot.name

@@ -10,6 +10,7 @@ from doctor_machine import answer, fixture_here, fixture_tree
 from machine_tree import MachineTree, write
 
 from vsperf.host.activity import Activity, Process, competitors, stolen_ppm
+from vsperf.host.doctor.devices import ask_kvm
 from vsperf.host.doctor.examine import examine
 from vsperf.host.doctor.finding import Host, Status
 from vsperf.host.doctor.programs import program_check
@@ -208,9 +209,9 @@ def test_nics_are_shown_with_what_speaks_against_each(tree: MachineTree, here: H
 
 
 def test_kvm_that_answers_no_question_is_not_well(here: Host) -> None:
-    assert answer(here, "kvm").status is Status.ABSENT
+    assert ask_kvm(here).status is Status.ABSENT
     write(here.roots.dev / "kvm", "no device")
-    assert answer(here, "kvm").status is Status.WARNING
+    assert ask_kvm(here).status is Status.WARNING
 
 
 def test_programs_are_found_by_any_of_their_names(here: Host, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,30 @@ def test_csv_and_parquet_say_the_same(runs: list[RunView]) -> None:
         theirs = parquet_rows(typed[table])
         assert len(ours) == len(theirs)
         for row, other in zip(ours, theirs, strict=True):
-            assert row == {name: field(value) for name, value in other.items()}
+            assert row | times(row) == {name: written_of(value) for name, value in other.items()}
+
+
+def times(row: dict[str, str]) -> dict[str, str]:
+    """Return the moments of a row as typed tables have them: in UTC, to the microsecond."""
+    moments = {name: text for name, text in row.items() if name.endswith("_at") and text}
+    return {name: written_of(datetime.fromisoformat(text)) for name, text in moments.items()}
+
+
+def written_of(value: Any) -> str:
+    return value.astimezone(UTC).isoformat() if isinstance(value, datetime) else field(value)
+
+
+def test_times_of_parquet_are_times(runs: list[RunView], tmp_path: Path) -> None:
+    for content in exported("parquet", *runs).values():
+        schema = pq.read_table(io.BytesIO(content)).schema
+        moments = {one.name: str(one.type) for one in schema if one.name.endswith("_at")}
+        assert moments and set(moments.values()) == {"timestamp[us, tz=UTC]"}
+
+
+def test_a_moment_that_is_none_has_no_time_and_is_written_as_it_is(tmp_path: Path) -> None:
+    run = one_case(tmp_path, finished_at="a long time ago")
+    assert rows(exported("csv", run)["cases"])[0]["finished_at"] == "a long time ago"
+    assert parquet_rows(exported("parquet", run)["cases"])[0]["finished_at"] is None
 
 
 def test_every_number_has_its_unit_in_its_name(runs: list[RunView]) -> None:

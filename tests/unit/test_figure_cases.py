@@ -231,6 +231,23 @@ def test_a_logarithmic_axis_has_a_place_for_zero_below_all_others() -> None:
     assert ("0" in {name for _, name in found.ticks()}) and found.low < found.place(0)
 
 
+@pytest.mark.parametrize(
+    ("unit", "ends", "label", "named"),
+    [
+        ("ns", (900, 2e7), "x", ["1 µs", "10 µs", "100 µs", "1 ms", "10 ms"]),
+        ("fps", (900, 2e7), "x", ["1 kfps", "10 kfps", "100 kfps", "1 Mfps", "10 Mfps"]),
+        ("ns", (2_000, 9_000), "x [µs]", ["2", "5"]),
+        ("frames", (90, 2e6), "x [frames]", ["100", "1,000", "10,000", "100,000", "1 million"]),
+    ],
+)
+def test_numbers_far_apart_are_written_in_the_units_that_people_say(
+    unit: str, ends: tuple[float, float], label: str, named: list[str]
+) -> None:
+    found = placing(Axis("x", unit, Scale.LOG), ends)
+    assert found.label == label
+    assert [name for _, name in found.ticks()] == named
+
+
 def stalled(stalls: int) -> CaseView:
     noted = tuple(
         Slot(index=number, sent_frames=(9,), received_frames=(9,), refused_frames=(0,),

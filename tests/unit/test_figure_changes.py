@@ -128,3 +128,21 @@ class TestTrend:
         drawing = drawn(trend.PLOT, self.days([1, 2, 3], simulated=True))
         assert drawing is not None
         assert drawing.simulated
+
+    def test_runs_are_named_by_what_the_user_called_them_where_that_tells_them_apart(self) -> None:
+        for same in (False, True):
+            cases = [
+                case(
+                    f"r-{letters}", 1000_000, started_at=f"2026-11-0{day}T10:00:00Z",
+                    labels={"switch": "ovs", "revision": "4f2c1ab" if same else letters * 2},
+                )
+                for day, letters in enumerate(("aaaa", "bbbb", "cccc"), start=1)
+            ]  # fmt: skip
+            drawing = drawn(trend.PLOT, cases)
+            assert drawing is not None
+            names = [tick.name for tick in drawing.panels[0].x.ticks]
+            assert names == (
+                ["11-01 aaaa", "11-02 bbbb", "11-03 cccc"]
+                if same
+                else ["aaaaaaaa", "bbbbbbbb", "cccccccc"]
+            )

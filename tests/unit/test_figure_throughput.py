@@ -138,3 +138,18 @@ def test_simulated_numbers_say_so() -> None:
     assert found.simulated
     assert "SIMULATED" in found.caption
     assert all(one.simulated for one in found.layers if one.look is Look.SERIES)
+
+
+def test_what_a_criterion_asks_for_stands_over_the_sizes_that_it_is_for() -> None:
+    expect = [
+        {"metric": "ndr", "min": "5Mfps", "frame_size": "64B"},
+        {"metric": "ndr", "min": "50%", "frame_size": "128B"},
+        {"metric": "pdr", "min": "9Mfps"},
+        {"metric": "ndr", "max": "9Mfps"},
+        {"metric": "no such thing", "min": 7},
+    ]
+    found = drawn(*both(4_000_000, 4_040_000, spec={"expect": expect}))
+    (target,) = (one for one in found.layers if one.look is Look.TARGET)
+    assert isinstance(target, Points)
+    assert [(one.x, round(one.y)) for one in target.points] == [(64, 5_000_000), (128, 4_222_973)]
+    assert not any(one.look is Look.TARGET for one in drawn(*both(1_000, 1_010)).layers)

@@ -147,7 +147,7 @@ def test_a_tag_more_is_room_for_longer_frames() -> None:
     [
         ({"source_mac": "02:00:00:00:07"}, "is no MAC address"),
         ({"destination_ip": "198.18.7"}, "is no IP address"),
-        ({"push_vlan": 4096}, "less than or equal to 4095"),
+        ({"push_vlan": 4095}, "less than or equal to 4094"),
         ({"dscp": 64}, "less than or equal to 63"),
         ({"ttl": 0}, "greater than or equal to 1"),
         ({"ttl": "increment"}, "decrement"),

@@ -23,6 +23,7 @@ from vsperf.host.cpus import Beside, Cpu, CpuNeed, CpuTopology, read_topology
 from vsperf.host.files import Roots
 from vsperf.output.quiet import MOST_LINES, against_quiet, costs_of
 from vsperf.output.report.case_part import noise_table
+from vsperf.output.report.page import Compared
 from vsperf.output.report.write import write_html, write_markdown
 from vsperf.quantities.byte_units import ByteRate, ByteSize
 from vsperf.quantities.quantity import UnitError
@@ -437,7 +438,7 @@ RATES: dict[str, int | None] = {"none": 1_000_000, "level_0": 1_000_000, "level_
 
 def page(*folders: Path) -> Reader:
     out, reader = io.StringIO(), Reader()
-    write_html(folders, out, quietly, costs=costs_of(folders))
+    write_html(folders, out, quietly, compared=Compared(costs_of(folders)))
     reader.feed(out.getvalue())
     assert reader.open == []
     return reader
@@ -517,7 +518,7 @@ def test_the_command_says_it_in_html_and_markdown(
 
 def test_markdown_has_whole_tables(tmp_path: Path) -> None:
     out, folder = io.StringIO(), levels(tmp_path, RATES)
-    write_markdown([folder], out, quietly, costs_of([folder]))
+    write_markdown([folder], out, quietly, Compared(costs_of([folder])))
     lines = out.getvalue().splitlines()
     head = next(at for at, line in enumerate(lines) if line.startswith("| case | number | beside"))
     assert lines[head + 1] == "|" + " :--- |" * 8

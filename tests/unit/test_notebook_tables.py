@@ -41,6 +41,7 @@ def test_cases_are_rows_with_units_in_the_names(results: r.Results) -> None:
     assert cases["ndr_lower_fps"].tolist() == [8_000_000, 8_000_000]
     assert cases["frame_size_bytes"].tolist() == [64, 128]
     assert cases["simulated"].all()
+    assert str(cases["finished_at"].dtype) == "datetime64[us, UTC]"
 
 
 def test_trials_are_rows_of_whole_numbers(results: r.Results) -> None:

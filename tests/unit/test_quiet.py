@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from vsperf.engine import session
-from vsperf.engine.quiet import MOST_PPM, Patience, Taken, look_around, require_quiet
+from vsperf.engine.quiet import (
+    MOST_PPM,
+    Patience,
+    Taken,
+    held_once_free,
+    look_around,
+    once_free,
+    require_quiet,
+)
 from vsperf.engine.run import Planned
 from vsperf.errors import NotReadyError
+from vsperf.host import lock
 from vsperf.host.activity import Share
 from vsperf.host.files import Roots
+from vsperf.host.lock import TestbedInUse
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.run import Placement, Plan
 
@@ -90,6 +102,49 @@ def test_who_waits_is_told_once_and_begins_when_the_machine_is_quiet(said: list[
 def test_waiting_has_an_end(said: list[str]) -> None:
     with pytest.raises(NotReadyError, match="too busy to measure on still"):
         require_quiet(planned(), Patience(wait_ns=1), said.append, used(2_000_000))
+
+
+def in_use(times: int) -> Callable[[], str]:
+    """Return what takes a testbed that is in use so many times."""
+    left = [TestbedInUse("testbed lab is in use", why="run r (process 7) measures on it")] * times
+
+    def act() -> str:
+        if left:
+            raise left.pop()
+        return "taken"
+
+    return act
+
+
+def test_a_testbed_in_use_is_waited_for_and_that_is_said_once(said: list[str]) -> None:
+    patience = Patience(wait_ns=3600 * NANOSECONDS)
+    assert once_free(in_use(3), patience, said.append) == "taken"
+    assert said == ["waiting: testbed lab is in use: run r (process 7) measures on it"]
+
+
+def test_who_does_not_wait_is_refused_at_once(said: list[str]) -> None:
+    with pytest.raises(TestbedInUse, match="lab is in use"):
+        once_free(in_use(1), Patience(), said.append)
+    assert said == []
+
+
+def test_a_testbed_that_another_run_took_meanwhile_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: list[str]
+) -> None:
+    monkeypatch.setattr(
+        "vsperf.engine.quiet.testbed_lock", partial(lock.testbed_lock, root=tmp_path)
+    )
+    patience = Patience(wait_ns=3600 * NANOSECONDS)
+    with ExitStack() as other:
+        other.enter_context(lock.testbed_lock("lab", "first", tmp_path))
+        monkeypatch.setattr("vsperf.engine.quiet.sleep", lambda seconds: other.close())
+        with (
+            held_once_free("lab", "second", patience, said.append),
+            pytest.raises(TestbedInUse, match="lab is in use"),
+            lock.testbed_lock("lab", "third", tmp_path),
+        ):
+            pass
+    assert len(said) == 1 and "run first" in said[0]
 
 
 Ticks = Mapping[str, int]

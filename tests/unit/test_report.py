@@ -25,8 +25,10 @@ from stored_runs import RUN, finished, store
 from vsperf.errors import NotReadyError, RecordingError, UsageError
 from vsperf.output.report import target
 from vsperf.output.report.form import Form, form_of
+from vsperf.output.report.pictures import Pictures
 from vsperf.output.report.target import write_report
 from vsperf.output.report.write import MANY
+from vsperf.records.files.view import open_run
 from vsperf.records.flags import Flag
 from vsperf.records.result import Limit, SearchResult
 from vsperf.records.run import Check, Line, Outcome, RunHeader, TrialLine
@@ -349,6 +351,15 @@ def test_two_runs_make_one_report(tmp_path: Path) -> None:
     assert "(k7f3" in when and "(zzzz" in when
     assert page.repeats is None, "another run is no repeat of this one"
     assert "64B of zzzz" in html_of(one, two)
+
+
+def test_of_several_runs_each_figure_of_a_case_says_which_it_is_of() -> None:
+    golden = Path(__file__).parents[1] / "golden" / "records"
+    run = open_run(golden / "2026-11-20-phy2phy_tput-gxq9")
+    case = next(iter(run.cases()))
+    titles = {one.title for one in Pictures(runs={run.run: "gxq9"}).of_case(case)}
+    assert titles
+    assert titles == {f"{one.title} of gxq9" for one in Pictures().of_case(case)}
 
 
 @pytest.mark.parametrize(

@@ -255,3 +255,15 @@ def test_no_test_is_skipped_past_the_parts() -> None:
         path.name for path in (REPOSITORY / "tests").rglob("*.py") if skips.search(path.read_text())
     ]
     assert sorted(found) == ["conftest.py", "test_repository.py"]
+
+
+def test_nothing_is_installed_by_a_name_of_ours_that_somebody_else_may_own() -> None:
+    """`pip install vsperf` fetches whatever is called so; a checkout or a wheel is ours."""
+    asked = re.compile(r"pip install [^\n`#]*?(?<![\w./-])(vsperf(?:\[\w+\])?)(?!'s)(?=['\"\s`]|$)")
+    ours = {REPOSITORY / "README.md", REPOSITORY / "docs", REPOSITORY / "vsperf"}
+    none_wrong(
+        f"{relative(path)}:{line_of(text, found)}: {found[0]}"
+        for path, text in texts()
+        if ours & {path, *path.parents}
+        for found in asked.finditer(text)
+    )

@@ -210,6 +210,16 @@ def test_a_run_that_came_to_nothing_is_no_point(tmp_path: Path) -> None:
     assert len(only(tmp_path).points) == 1
 
 
+def test_beside_a_real_run_without_a_number_the_simulated_ones_are_named(tmp_path: Path) -> None:
+    stored(tmp_path, 1, [1000_000], simulated=True)
+    head = header("2026-11-02-phy2phy_tput-k7f3", cases=1, simulated=False, environment=MACHINE)
+    store(tmp_path, head.run, [head, case_start(head.cases[0].key)])
+    with pytest.raises(UsageError) as refused:
+        trends(tmp_path, CASE)
+    (problem,) = refused.value.problems
+    assert problem.fix == ("1 simulated run is left out beside real ones: --simulated shows them")
+
+
 @pytest.mark.parametrize(
     ("wanted", "metric", "said"),
     [(Filter(testcase="nothing"), None, "no stored run"), (CASE, "pdr", "no case .* 'pdr'")],

@@ -224,7 +224,7 @@ def test_a_bit_rate_says_its_layer_and_layers_differ_by_the_gap() -> None:
         (human_expected(273, 0), "4 min 33 s"),
         (human_expected(273, 10), "4 min 33 s"),
         (human_expected(273, 0, 1.2), "4 min 33 s of simulated time, some seconds here"),
-        (human_expected(7200, 0, 95), "2 h 00 min of simulated time, some 2 min here"),
+        (human_expected(7200, 0, 95), "2 h 00 min of simulated time, about 2 min here"),
     ],
 )
 def test_people_read_four_digits_and_a_prefix(text: str, shown: str) -> None:

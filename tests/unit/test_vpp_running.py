@@ -39,6 +39,7 @@ from vsperf.drivers.vswitches.vpp.spec import VppSpec
 from vsperf.drivers.vswitches.vpp.work import Meter
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Host, Status
+from vsperf.host.software import to_install_extra
 from vsperf.records.switch import SwitchCounters
 
 # A VPP that does not answer is noticed in time, whatever it does instead.
@@ -595,4 +596,4 @@ def test_a_missing_library_is_named_with_the_way_to_get_it(
     monkeypatch.setattr(programs, "PYTHON", "no_such_library")
     with pytest.raises(NotReadyError, match="no_such_library is not installed") as caught:
         programs.require_library()
-    assert caught.value.problems[0].fix == "pip install 'vsperf[vpp]'"
+    assert caught.value.problems[0].fix == to_install_extra("vpp")

@@ -6,12 +6,16 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from all_wrong import none_wrong
 from click.testing import CliRunner
+from headings import headings
 
 from vsperf.analysis.columns import effort_columns, latency_columns, limit_column, rate_columns
 from vsperf.cli.account import ALWAYS, WHERE_COUNTED
-from vsperf.cli.main import cli
+from vsperf.cli.commands.explain import find
+from vsperf.cli.main import cli, run_cli
+from vsperf.errors import ExitCode, UsageError
 from vsperf.records.words import SUBJECTS, meaning
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -59,3 +63,25 @@ def test_no_word_of_the_field_is_explained_twice() -> None:
     counted = Counter(word.lower() for words in SUBJECTS.values() for word in words)
     none_wrong(f"{word}: {count} times" for word, count in counted.items() if count > 1)
     assert len(counted) > 60
+
+
+def test_each_heading_of_a_table_is_explained() -> None:
+    known = headings()
+    assert {"limit", "so it is", "took", "measured at, and why"} <= set(known), "none was found"
+
+    def is_explained(heading: str) -> bool:
+        try:
+            return bool(find(heading))
+        except UsageError:
+            return False
+
+    none_wrong(
+        f"{place} has the heading {heading!r}, which `vsperf explain` does not know"
+        for heading, place in known.items()
+        if not is_explained(heading)
+    )
+
+
+def test_several_words_need_no_quotes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_cli(["explain", "so", "it", "is"]) == ExitCode.OK
+    assert "not to be told apart" in capsys.readouterr().out

@@ -122,7 +122,10 @@ def trends(results: Path, wanted: Filter, metric: str | None = None) -> Trends:
     if not found:
         raise UsageError(
             f"no case {wanted.testcase!r} came to a number" + (f" {metric!r}" if metric else ""),
-            fix="`vsperf results --cases` says how each ended, and what it found",
+            fix=f"{left_out} simulated {'run is' if left_out == 1 else 'runs are'} left out beside "
+            "real ones: --simulated shows them"
+            if left_out
+            else "`vsperf results --cases` says how each ended, and what it found",
         )
     return Trends(found, left_out)
 

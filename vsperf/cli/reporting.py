@@ -15,7 +15,7 @@ from vsperf.errors import ExitCode, VsperfError
 from vsperf.output.report.form import Form, form_of
 
 if TYPE_CHECKING:
-    from vsperf.output.report.page import Costs, Overview
+    from vsperf.output.report.page import Compared, Overview
 
 BESIDE_THE_RECORDS = "report.html"
 """The report of a run that names no other."""
@@ -34,19 +34,21 @@ def write_after(folder: Path, report: str, form: Form) -> int:
 
     target = folder / report if report == BESIDE_THE_RECORDS else Path(report)
     try:
-        costs = noise_costs([folder])
-        tell(target, write_report([folder], target, form, telling(), costs=costs))
+        found = compared(folder.parent, [folder])
+        tell(target, write_report([folder], target, form, telling(), compared=found))
     except VsperfError as error:
         print_problems(error.problems)
         return error.exit_code
     return ExitCode.OK
 
 
-def noise_costs(folders: Sequence[Path]) -> tuple[Costs, ...]:
-    """Return what noise cost in these runs, for their report."""
+def compared(results: Path, folders: Sequence[Path]) -> Compared:
+    """Return for the report of these runs what noise cost, and how they stand to earlier ones."""
+    from vsperf.output.before import before_of
     from vsperf.output.quiet import costs_of
+    from vsperf.output.report.page import Compared
 
-    return costs_of(folders)
+    return Compared(costs_of(folders), before_of(results, folders))
 
 
 def telling() -> Callable[[int, int], None]:

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import click
 
 from vsperf.cli.output import say
+from vsperf.errors import VsperfError
+from vsperf.records.files.baselines import baselines
 from vsperf.records.files.folders import run_folders
 from vsperf.records.run import RunHeader
 
@@ -19,6 +21,16 @@ def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) ->
     """Complete the ids of stored runs."""
     names = [folder.name for folder in run_folders(Path(ctx.params.get("results") or "results"))]
     return [name for name in ("latest", *names) if name.startswith(incomplete)]
+
+
+def complete_baseline(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the names of baselines."""
+    results = Path(ctx.params.get("results") or "results")
+    try:
+        names = [one.name for one in baselines(results)]
+    except VsperfError:
+        return []
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def results_option(command: F) -> F:

@@ -13,7 +13,8 @@ from rich.text import Text
 
 from vsperf.trust.printable import printable
 
-WORD = re.compile(r"\s*\S+\s?")
+WORD = re.compile(r"\s*\S+(?: %\S*)?\s?")
+"""What lines are broken between; a per cent sign stays with its number."""
 INDENT = "  "
 
 
@@ -44,7 +45,12 @@ class PlainConsole(Console):
                 yield segment._replace(text=printable(segment.text))
 
 
-def between_words(text: Text, width: int) -> Text:
+def fitting(text: Text, out: Console, indent: str) -> Text:
+    """Return a line, on a terminal in several where it is too long, the later ones indented."""
+    return between_words(text, out.width, indent) if out.is_terminal else text
+
+
+def between_words(text: Text, width: int, indent: str = INDENT) -> Text:
     """Break long lines between words, and indent what goes on.
 
     A word that is longer than a line, such as a path, stays whole, so that it can be copied.
@@ -54,13 +60,13 @@ def between_words(text: Text, width: int) -> Text:
         breaks, used = [], 0
         for word in WORD.finditer(line.plain):
             length = cell_len(word[0])
-            if used + cell_len(word[0].rstrip()) > width and used > len(INDENT):
+            if used + cell_len(word[0].rstrip()) > width and used > len(indent):
                 breaks.append(word.start())
-                used = len(INDENT)
+                used = len(indent)
             used += length
         parts = line.divide(breaks)
         for part in parts:
             part.rstrip()
         found.append_text(Text("\n" if number else ""))
-        found.append_text(Text("\n" + INDENT).join(parts))
+        found.append_text(Text("\n" + indent).join(parts))
     return found

@@ -18,6 +18,7 @@ from vsperf.drivers.generators.tgen.summary import (
     live_rows,
     port_rows,
     roundtrip_rows,
+    short,
     stream_rows,
     worker_names,
     worker_rows,
@@ -61,6 +62,8 @@ def print_trial(result: Json, ways: Sequence[Way]) -> None:
     ports = port_rows(result["ports"])
     if ports:
         output.print(_table("port", [str(port["port"]) for port in result["ports"]], ports))
+    for text in short([way.name for way in ways], result["streams"]):
+        output.print(f"! {text}", style="yellow", soft_wrap=True)
     for said, text in (
         (not result["settled"], "frames still arrived when the drain ended; counts may be low"),
         (result["stopped_early"], "the trial was stopped early"),

@@ -22,6 +22,7 @@ from vsperf.config.rules import (
     case_problems,
     driver_problems,
     expectations_for,
+    metric_problems,
     misplaced_sections,
     unused_expectations,
 )
@@ -30,7 +31,7 @@ from vsperf.config.suggest import listed
 from vsperf.config.topologies import TopologyError, resolve_topology
 from vsperf.config.tree import Entry, Listing, Mark, Node, Section, find, origins
 from vsperf.config.validation import Context, drop_removed, validate
-from vsperf.errors import Location, Problem, SpecError
+from vsperf.errors import Location, Problem, SpecError, in_order
 from vsperf.stop import raise_if_stopped
 
 MOST_REPEATS = 1000
@@ -105,7 +106,7 @@ def load(request: Request, library: Library, drivers: Drivers) -> Loaded:
         why = f"the testcases choose {listed(testbeds)}"
         problems.append(Problem("a run has one testbed", None, why, "choose one by `--testbed`"))
     if problems:
-        raise SpecError(dict.fromkeys(problems))
+        raise SpecError(in_order(dict.fromkeys(problems)))
     cases = tuple(
         replace(case, repeat=repeat)
         for repeat in range(1, request.repeat + 1)
@@ -235,7 +236,10 @@ class _Loader:
         document, wrong_collectors = lifted(document, self.drivers.get(COLLECT, {}))
         self.problems += wrong_collectors
         document = document.without(COLLECT) if wrong_collectors else document
-        wrong = (wrong_drivers, wrong_settings, wrong_collectors)
+        wrong_metrics = metric_problems(document, self.drivers)
+        self.problems += wrong_metrics.values()
+        document = document.without_items("expect", wrong_metrics)
+        wrong = (wrong_drivers, wrong_settings, wrong_collectors, wrong_metrics)
         incomplete = incomplete or any(map(bool, wrong))
         context = Context((), names(layers), incomplete)
         against: dict[str, str] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 from vsperf.config.alternatives import item_problems
@@ -14,15 +15,18 @@ from vsperf.config.document import (
     TESTCASES,
     Drivers,
 )
+from vsperf.config.method import MethodSpec
 from vsperf.config.noise import NOISE, QUIET
 from vsperf.config.rival import MADE
 from vsperf.config.suggest import described, did_you_mean, listed, quoted
 from vsperf.config.tree import Listing, Node, Scalar, Section, find, plain
+from vsperf.config.validation import Context, validate
 from vsperf.config.wiring import forks
 from vsperf.errors import Problem
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Rate
 
+PERCENTILE = re.compile(r"p\d+(\.\d+)?")
 MISPLACED = {
     EXTENDS: f"a testcase says it at the top of its file, a preset in `{PRESET_HEADER}:`",
     TESTCASES: "a file that holds several testcases is called NAME.suite.yaml",
@@ -76,6 +80,37 @@ def _driver_problem(section: str, node: Node | None, known: Collection[str]) -> 
     fix = f"known {noun}s: {listed(known)}" if known else nothing
     fix = did_you_mean(str(value), known, fix) or fix
     return Problem(what, kind.mark.location, None, fix)
+
+
+def metric_problems(document: Section, drivers: Drivers) -> dict[int, Problem]:
+    """Return, by number, which expectations name a metric that the method does not have.
+
+    They are looked for before the document is whole, so that they are told with all else that is
+    wrong in it. A method that cannot be read says nothing of its metrics.
+    """
+    search, expect = document.get("search"), document.get("expect")
+    if not isinstance(search, Section) or not isinstance(expect, Listing):
+        return {}
+    kind = search.get("kind")
+    model = drivers.get("search", {}).get(plain(kind)) if isinstance(kind, Scalar) else None
+    method = validate(search, model, Context())[0] if model is not None else None
+    if not isinstance(method, MethodSpec):
+        return {}
+    latency = document.get("latency")
+    timed = bool(method.asked()) and latency is not None and plain(latency) is not None
+    known = (*method.metrics(), *(("p50", "p99") if timed else ()))
+    problems = {}
+    for index, item in enumerate(expect.items):
+        node = find(item, "metric")
+        metric = plain(node) if node is not None else None
+        if node is None or not isinstance(metric, str) or metric in known:
+            continue
+        if timed and PERCENTILE.fullmatch(metric):
+            continue
+        what = f"expect names the metric {quoted(metric)}"
+        fix = f"this case has {', '.join(known)}"
+        problems[index] = Problem(what, node.mark.location, None, fix)
+    return problems
 
 
 def case_problems(spec: CaseSpec, document: Section) -> list[Problem]:

@@ -18,7 +18,8 @@ Directions = Literal["both", "forward", "reverse"]
 TunnelKind = Literal["vxlan", "geneve", "gre", "gtpu"]
 Layer3 = Literal["ipv4", "ipv6"]
 Destination = Literal["unicast", "broadcast", "multicast"]
-VlanId = Annotated[int, Field(ge=0, le=4095)]
+VlanId = Annotated[int, Field(ge=0, le=4094)]
+"""IEEE 802.1Q keeps 4095 for itself: no frame may have it."""
 MplsLabel = Annotated[int, Field(ge=0, le=1_048_575)]
 
 TAG_BYTES = 4

@@ -6,7 +6,7 @@ higher layer replaces what lies below.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -119,6 +119,14 @@ class Section:
     def without(self, *keys: str) -> Section:
         """Return the section without `keys`."""
         return replace(self, entries={k: e for k, e in self.entries.items() if k not in keys})
+
+    def without_items(self, key: str, numbers: Container[int]) -> Section:
+        """Return the section without some items of the list under `key`."""
+        found = self.entries.get(key)
+        if found is None or not isinstance(found.node, Listing):
+            return self
+        kept = tuple(one for at, one in enumerate(found.node.items) if at not in numbers)
+        return self.having(key, replace(found.node, items=kept), found.key)
 
     def only(self, *keys: str) -> Section:
         """Return the section with nothing but `keys`, as far as it has them."""

@@ -1,4 +1,4 @@
-"""Whether a machine is quiet enough to measure on: asked before a run begins, and waited for.
+"""Whether a machine is free and quiet enough to measure on: asked before a run, and waited for.
 
 What others use of CPUs that the run leaves free does no harm. Where they use more than that, parts
 that poll are kept from running, and nobody can tell afterwards what the switch does.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from vsperf.engine.run import Planned
 from vsperf.errors import NotReadyError
@@ -22,6 +24,7 @@ from vsperf.host.activity import (
     ticks_per_second,
 )
 from vsperf.host.files import Roots
+from vsperf.host.lock import TestbedInUse, testbed_lock
 from vsperf.quantities.human import human_seconds
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.waits import sleep
@@ -55,6 +58,7 @@ class Taken:
         return f"others use {self.ppm / 10_000:.0f} % of a CPU ({what})"
 
 
+Held = TypeVar("Held")
 Look = Callable[[], Taken]
 """Measures for a while what others use."""
 
@@ -67,6 +71,31 @@ class Patience:
     """Measure all the same."""
     wait_ns: int = 0
     """For how long it is waited for that others end."""
+
+
+def once_free(act: Callable[[], Held], patience: Patience, say: Callable[[str], None]) -> Held:
+    """Do something that takes a testbed; while another run has it, wait if so told."""
+    told, deadline_ns = False, time.monotonic_ns() + patience.wait_ns
+    while True:
+        try:
+            return act()
+        except TestbedInUse as error:
+            if time.monotonic_ns() >= deadline_ns:
+                raise
+            if not told:
+                say(f"waiting: {error.with_why}")
+                told = True
+        sleep(PAUSE_S)  # between two looks at a condition
+
+
+@contextmanager
+def held_once_free(
+    testbed: str, run: str, patience: Patience, say: Callable[[str], None]
+) -> Iterator[None]:
+    """Hold a testbed for a run, once no other has it."""
+    with ExitStack() as stack:
+        once_free(lambda: stack.enter_context(testbed_lock(testbed, run)), patience, say)
+        yield
 
 
 def require_quiet(

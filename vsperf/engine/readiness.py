@@ -29,6 +29,8 @@ def require_ready(
     specs = [item.case.spec for item in planned]
     if all(spec.testbed.simulated for spec in specs):
         return []
+    with testbed_lock(specs[0].testbed.name, "about to begin"):
+        pass  # who holds it would refuse the run later, and has memory that is free again then
     wires = [wire for item in planned for wire in item.plan.plan.wires]
     places = [in_run(wire.address) for wire in wires]
     links = [f"{link}.sock" for spec in specs for link in spec.testbed.links]
@@ -54,8 +56,6 @@ def require_ready(
             masks_of({**item.case.spec.cache}, abilities(Roots()))
         if item.drivers.noise is not None:
             item.drivers.noise.require(item.case.spec)
-    with testbed_lock(specs[0].testbed.name, "about to begin"):
-        pass  # who holds it would refuse the run later, with a folder of results made for nothing
     return as_data(found)
 
 

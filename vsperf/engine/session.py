@@ -31,6 +31,10 @@ Admit = Callable[[Sequence[Planned]], None]
 """Asked once the machine is ready: raises while it is no time to measure on it."""
 
 
+Hold = Callable[[str, str], AbstractContextManager[None]]
+"""Takes a testbed, by its name, for a run; and lets go of it."""
+
+
 def everybody(planned: Sequence[Planned]) -> None:
     """Admit any run at any time."""
 
@@ -45,6 +49,8 @@ class Session:
     simulated: bool
     before: Before = field(default_factory=Before)
     """What is there of it already."""
+    hold: Hold = testbed_lock
+    """Takes the testbed for the run."""
 
     def carry_out(self, emit: Emit, options: RunOptions) -> ExitCode:
         """Run the cases, close the file, and hold what was written against the schema."""
@@ -71,7 +77,7 @@ class Session:
         """Have the testbed for this run alone; a model can serve any number of them."""
         if self.simulated or not self.planned:
             return nullcontext()
-        return testbed_lock(self.planned[0].case.spec.testbed.name, self.writer.run)
+        return self.hold(self.planned[0].case.spec.testbed.name, self.writer.run)
 
 
 def begin(  # noqa: PLR0913, PLR0917 - what is run, where it is kept, and who admits it

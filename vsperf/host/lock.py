@@ -19,6 +19,12 @@ LOOK_S = 0.1
 """`vsperf clean` and `vsperf doctor` may be looking at the lock for an instant."""
 
 
+class TestbedInUse(NotReadyError):
+    """Another run holds the testbed; that passes by itself."""
+
+    __test__ = False  # its name looks like that of tests
+
+
 @contextmanager
 def testbed_lock(testbed: str, run: str, root: Path | None = None) -> Iterator[None]:
     """Hold a testbed for a run; refuse when another run of this machine holds it.
@@ -94,14 +100,14 @@ def _open(path: Path, flags: int) -> int:
         return folder.open(path.name, flags)
 
 
-def _held(descriptor: int, testbed: str) -> NotReadyError:
+def _held(descriptor: int, testbed: str) -> TestbedInUse:
     try:
         holder = json.loads(os.pread(descriptor, 4096, 0))
         who, pid = f"run {holder['run']}", f"process {holder['pid']}"
     except (ValueError, KeyError, TypeError):
         who, pid = "another run", "another process"
-    return NotReadyError(
+    return TestbedInUse(
         f"testbed {testbed} is in use",
         why=f"{who} ({pid}) measures on it, and two runs would disturb each other",
-        fix=f"wait until it has ended, or stop {pid}",
+        fix=f"wait until it has ended (`vsperf run … --wait 30m` does), or stop {pid}",
     )

@@ -34,3 +34,11 @@ def _installed(argv: tuple[str, ...]) -> dict[str, str]:
         return {}
     rows = (line.split() for line in done.stdout.splitlines())
     return {row[0]: row[1] for row in rows if len(row) == 3 and row[2] == "installed"}
+
+
+def to_install_extra(name: str) -> str:
+    """Return how an extra of vsperf is installed: from its own files.
+
+    Nobody says who owns its name on an index.
+    """
+    return f"pip install '.[{name}]' in vsperf's checkout, or, of its wheel, 'FILE.whl[{name}]'"

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from vsperf.analysis.comparison import Comparison
 from vsperf.output.compare_text import (
     change_grids,
     environment_grid,
+    headline,
     meanings,
     notes,
     sides_grid,
-    summary,
 )
 from vsperf.output.generators_text import generators_grid
 from vsperf.output.grid import Grid
 from vsperf.trust.printable import printable
+
+if TYPE_CHECKING:
+    from vsperf.output.report.page import Picture
 
 # Tables of plain text as a part of a page.
 
@@ -71,13 +75,25 @@ def html_page(found: Comparison, *, only_changed: bool = False) -> str:
         title=_title(found),
         style=Markup("\n".join(style.read_text() for style in styles)),  # noqa: S704 - our own
         simulated=SIMULATED if found.simulated else "",
-        summary=summary(found),
+        headline=headline(found),
+        picture=_picture(found),
         grids=_grids(found, only_changed),
         meanings=meanings(found),
         notes=list(notes(found)),
         empty=NOTHING,
         looks={"worse": " bad", "better": " good"},
     )
+
+
+def _picture(found: Comparison) -> Picture | None:
+    from vsperf.output.compare_picture import picture_of
+    from vsperf.output.figures.render import svg
+    from vsperf.output.report.page import Picture
+
+    drawing = picture_of(found)
+    if drawing is None:
+        return None
+    return Picture("changes", drawing.title, drawing.caption, svg(drawing), drawing.simulated)
 
 
 def html_tables(found: Comparison) -> str:
@@ -93,10 +109,11 @@ def markdown(found: Comparison, *, only_changed: bool = False) -> str:
     """Return the same as Markdown."""
     from vsperf.output.report.templates import escape_markdown
 
-    parts = [f"## {escape_markdown(_title(found))}"]
+    head = headline(found)
+    parts = [f"## {head.word}: {escape_markdown(_title(found))}"]
     if found.simulated:
         parts.append(f"**SIMULATED: {SIMULATED}**")
-    parts.append(escape_markdown(summary(found)))
+    parts.append(escape_markdown(head.text))
     for grid in _grids(found, only_changed):
         parts.append(f"### {escape_markdown(grid.title)}")
         parts.append("\n".join(_lines(grid, escape_markdown)) if grid.rows else NOTHING)

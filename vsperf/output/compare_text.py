@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from vsperf.analysis.answers import regime_in
@@ -40,6 +41,49 @@ def sides_grid(found: Comparison) -> Grid:
             (letter, " ".join(part for part in (name, f"({runs})" if name else runs) if part))
         )
     return Grid("sides", ("", "the first is what the others are held against"), tuple(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """How a comparison came out, in a word, and by how much; its tone is good, bad or open."""
+
+    word: str
+    tone: str
+    text: str
+
+
+def headline(found: Comparison) -> Headline:
+    """Return what came out of a comparison, with the size of the greatest change."""
+    sides = range(1, len(found.sides))
+    marked = [(row, n, mark_of(row, n)) for row in found.rows for n in sides]
+    worst = next((one for one in marked if one[2] == "worse"), None)
+    best = next((one for one in marked if one[2] == "better"), None)
+    most = worst or best
+    if most is None:
+        judged = {one.means for row in found.rows for one in row.differences if one is not None}
+        if judged <= {Means.NOTHING}:
+            return Headline("CANNOT BE TOLD", "open", summary(found))
+        ends = [
+            end
+            for row in found.rows
+            for one in row.differences
+            if one is not None and one.least is not None and one.most is not None
+            for end in (one.least, one.most)
+        ]
+        most_text = ""
+        if ends:
+            size = percent_text(max(ends, key=abs))
+            most_text = f" Where both ends are known, none changed by more than {size}."
+        return Headline("NO CHANGE", "good", f"{summary(found)}{most_text}")
+    row, number, _ = most
+    one = row.differences[number - 1]
+    prefix = common_prefix([row.label for row in found.rows])
+    name = f"{row.label.removeprefix(prefix) or row.label} {heading(row.name)}"
+    of = f" ({LETTERS[number]})" if len(found.sides) > 2 else ""
+    which = "The worst" if worst and best else "The most"
+    text = f"{which}: {name}{of} {change_text(one, row.unit)}. {summary(found)}"
+    word = "WORSE AND BETTER" if worst and best else "WORSE" if worst else "BETTER"
+    return Headline(word, "bad" if worst else "good", text)
 
 
 def summary(found: Comparison) -> str:
@@ -98,13 +142,13 @@ def change_text(one: Difference | None, unit: Unit) -> str:
     if one is None:
         return "–"
     if one.means is Means.NOTHING:
-        return UNKNOWN if one.share is None else f"{UNKNOWN} {_percent(one.share)}"
-    between = _between(one.least, one.most)
+        return UNKNOWN if one.share is None else f"{UNKNOWN} {percent_text(one.share)}"
+    between = between_text(one.least, one.most)
     if not one.significant:
         return f"{NO_CHANGE} {between}".rstrip()
     if one.share is None:
         return f"{one.change.value} {between}".rstrip()
-    return f"{_percent(one.share)} {between}".rstrip()
+    return f"{percent_text(one.share)} {between}".rstrip()
 
 
 def mark_of(row: Row, number: int) -> str:
@@ -259,17 +303,18 @@ def _means(one: Difference | None) -> str:
     return one.means.value if one.p is None else f"{one.means.value}, p = {one.p:.2g}"
 
 
-def _percent(share: float) -> str:
+def percent_text(share: float) -> str:
+    """Write a change as a share."""
     return f"{100 * share:+.2f} %"
 
 
-def _between(least: float | None, most: float | None) -> str:
+def between_text(least: float | None, most: float | None) -> str:
     """Write an interval; one that is open on a side says only how far it goes on the other."""
     if least is None:
-        return "" if most is None else f"[≤ {_percent(most)}]"
+        return "" if most is None else f"[≤ {percent_text(most)}]"
     if most is None:
-        return f"[≥ {_percent(least)}]"
-    return f"[{100 * least:+.2f} … {_percent(most)}]"
+        return f"[≥ {percent_text(least)}]"
+    return f"[{100 * least:+.2f} … {percent_text(most)}]"
 
 
 # A comparison as plain data, for programs.

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from vsperf.output.export.case_columns import case_columns
-from vsperf.output.export.columns import CaseData, Column, TrialData
+from vsperf.output.export.columns import CaseData, Column, Moment, TrialData, time_of
 from vsperf.output.export.trial_columns import trial_columns
 from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.trial import DirectionSample, Second
@@ -19,7 +19,10 @@ from vsperf.records.trial import DirectionSample, Second
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-TYPES = {int: "Int64", float: "Float64", bool: "boolean", str: "string"}
+TYPES: dict[type, str] = {
+    **{int: "Int64", float: "Float64", bool: "boolean", str: "string"},
+    Moment: "datetime64[us, UTC]",
+}
 """What pandas calls a column that can miss values, by what the others are."""
 SECONDS: dict[str, type] = {
     "run": str,
@@ -76,7 +79,12 @@ def second_table(runs: Sequence[RunView]) -> DataFrame:
 def _table(columns: Sequence[Column[Any]], rows: Iterable[Any]) -> DataFrame:
     """Return a table; of each row only its values are kept."""
     types = {column.name: TYPES[column.kind] for column in columns}
-    return _of_rows(types, ([column.value(row) for column in columns] for row in rows))
+    return _of_rows(types, ([_value(column, row) for column in columns] for row in rows))
+
+
+def _value(column: Column[Any], row: Any) -> object:
+    found = column.value(row)
+    return time_of(found) if column.kind is Moment else found
 
 
 def _of_rows(types: dict[str, str], rows: Iterable[Sequence[object]]) -> DataFrame:

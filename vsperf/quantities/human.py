@@ -83,5 +83,6 @@ def human_expected(seconds: float, spread_s: float, here_s: float | None = None)
     text = f"{human_seconds(seconds)}{spread}"
     if here_s is None:
         return text
-    here = "some seconds" if here_s <= SOME_S else f"some {math.ceil(here_s / 60)} min"
+    minutes = math.ceil(here_s / 60)
+    here = "some seconds" if here_s <= SOME_S else f"about {minutes} min"
     return f"{text} of simulated time, {here} here"

@@ -165,6 +165,77 @@ RUNS: Mapping[str, str] = MappingProxyType(
         "invalid": "A doubt with which the number is not used.",
     }
 )
+TABLES: Mapping[str, str] = MappingProxyType(
+    {
+        "number": "What a row is about, such as the NDR or a figure of the method.",
+        "figure": "A number that a method found beside or in place of a rate, such as a burst.",
+        "value": "The figure itself.",
+        "measured at, and why": "The load or length at which a figure was found, and why it is no "
+        "other.",
+        "lowest … highest": "The least and the greatest of what was measured several times.",
+        "median": "The one in the middle: as many are less as are more.",
+        "least": "The smallest that was seen.",
+        "most": "The greatest that was seen.",
+        "p90": "What 90 of 100 did not exceed.",
+        "result, per direction": "What was found, for frames of one direction; both together carry "
+        "twice as many where frames go both ways.",
+        "first result": "What the first case of a run came to.",
+        "loss allowed": "The loss with which a load still passes for a goal, as a share.",
+        "lost": "Frames that were due and did not arrive.",
+        "away": "How long no frame came after an event, at worst.",
+        "switch": "Which switch a row is of, as the testcase calls it.",
+        "started": "When a run began (UTC).",
+        "took": "How long a run took, without the time for which it was interrupted.",
+        "cases": "How many cases a run has.",
+        "label": "What a user called a run, such as revision=4f2c1ab: `vsperf run --label`.",
+        "name": "What something is called on the command line.",
+        "title": "What it is, in a line.",
+        "tags": "Words that testcases are chosen by: `vsperf run --tag`.",
+        "from": "The file that it was found in, and which others of that name it hides.",
+        "part": "Switch, machine or generator of a deployment that is kept.",
+        "card": "A network card of a machine, by its number.",
+        "your generator": "What a generator of your own does to reach a port that is kept open.",
+        "repeated": "Which number was measured several times.",
+        "s": "Standard deviation: how far repeats lie from their mean.",
+        "s / mean": "The same as a share of the mean.",
+        "mean, 95 %": "Where the mean of many repeats lies, in 95 of 100 such tables; it presumes "
+        "that they scatter normally, and that no repeat depends on another.",
+        "repeats": "How often each side was measured, as A:B.",
+        "what differs": "A fact on machine, software or settings that sides do not share.",
+        "where": "In which cases it differs; empty where it does in all.",
+        "A": "The side that all others are held against: the first.",
+        "by": "By which means a change was judged: ranks of repeats, scatter, or intervals alone.",
+        "change": "By how much a number is another, as a share of the first, and in brackets where "
+        "that can lie; ~ is no change that is more than chance, ? nothing to judge by.",
+        "forwards": "What each switch came to, over all rounds.",
+        "to A": "The rate beside that of the first switch, by turns that follow each other.",
+        "95 %": "The interval that holds the truth in 95 of 100 such measurements.",
+        "so it is": "What follows: faster, slower, or not to be told apart.",
+        "one round": "To how much one round alone is known.",
+        "rounds": "How often all switches were deployed anew and measured in turns.",
+        "stream": "Frames of one direction, as the generator counts them.",
+        "worker": "A thread of the generator.",
+        "port": "Where the generator sends and receives.",
+        "round trip": "How long a cache line takes from one CPU to another and back.",
+        "frame": "Size of the frames, with their checksum (FCS).",
+        "per CPU": "The same divided by the CPUs of the generator.",
+        "loss-free": "The interval in which the highest load without loss lies.",
+        "floor min": "The least latency that there is without a switch.",
+        "of": "The thread, port or part that was looked at.",
+        "what": "What was counted there.",
+        "for a frame": "The same divided by the frames that passed.",
+        "for": "What a trial was for: a search, a latency, a warm-up.",
+        "said of it": "Doubts about a trial.",
+        "noise": "What runs beside a case on purpose: `noise:` in a testcase.",
+        "collect": "What is looked at around trials: `collect:` in a testcase.",
+        "settled at": "What a load beside the case did before the first trial.",
+        "in trials": "What it did while frames were sent.",
+        "had a CPU": "The share of the time in which it ran.",
+        "heard of in": "In how many trials it said what it did.",
+        "died or slackened in": "In which trials it did not do what it had settled at.",
+        "quiet": "The case without a load beside it.",
+    }
+)
 SUBJECTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "rates": RATES,
@@ -173,15 +244,31 @@ SUBJECTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "frames": FRAMES,
         "parts": PARTS,
         "runs": RUNS,
+        "tables": TABLES,
     }
 )
 
 
-ALSO = MappingProxyType({"clean": "clean time"})
-"""Headings that are shorter than the word."""
+ALSO = MappingProxyType(
+    {
+        "clean": "clean time",
+        "labels": "label",
+        "lowest": "least",
+        "minimum": "least",
+        "highest": "most",
+        "maximum": "most",
+        "stalls": "stall",
+        "beside": "noise",
+        "beside noise": "noise",
+        "judged": "by",
+        "begun (utc)": "started",
+        "vm": "VNF",
+    }
+)
+"""Headings that are shorter than the word, or another one for it."""
 
 
 def meaning(word: str) -> str | None:
     """Return what a word means; None where it is none of these."""
-    word = ALSO.get(word, word)
+    word = ALSO.get(word.lower(), word)
     return next((words[word] for words in SUBJECTS.values() if word in words), None)

@@ -9,7 +9,7 @@ import click
 
 from vsperf.cli.grids import grid_table
 from vsperf.cli.output import say
-from vsperf.cli.stored import complete_run, json_option, results_option
+from vsperf.cli.stored import complete_baseline, complete_run, json_option, results_option
 from vsperf.cli.tables import console
 from vsperf.errors import ExitCode
 from vsperf.output.grid import Grid
@@ -33,7 +33,7 @@ def command() -> None:
 
 
 @command.command(name="set")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_baseline)
 @click.argument("run", shell_complete=complete_run)
 @results_option
 def set_command(name: str, run: str, results: Path) -> int:
@@ -70,7 +70,7 @@ def list_command(results: Path, as_json: bool) -> int:
 
 
 @command.command(name="remove")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_baseline)
 @results_option
 def remove_command(name: str, results: Path) -> int:
     """Forget NAME; its run stays."""

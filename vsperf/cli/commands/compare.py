@@ -13,7 +13,7 @@ from vsperf.analysis.sides import Side, apart, baseline_side, side
 from vsperf.cli.grids import grid_table
 from vsperf.cli.output import say
 from vsperf.cli.quantities import QuantityType
-from vsperf.cli.stored import complete_run, results_option
+from vsperf.cli.stored import complete_baseline, complete_run, results_option
 from vsperf.cli.tables import console, simulated_banner
 from vsperf.config.document import COMPARABLE
 from vsperf.errors import ExitCode, RecordingError, UsageError
@@ -23,10 +23,10 @@ from vsperf.output.compare_text import (
     change_grids,
     comparison_data,
     environment_grid,
+    headline,
     meanings,
     notes,
     sides_grid,
-    summary,
 )
 from vsperf.output.generators_text import generators_grid
 from vsperf.quantities.units import Ratio
@@ -46,7 +46,12 @@ FORMATS = ("table", "json", "md", "html")
     "  vsperf compare vswitch:vpp vswitch:ovs-dpdk@k7f3\n"
 )
 @click.argument("sides", nargs=-1, required=True, metavar="SIDE...", shell_complete=complete_run)
-@click.option("--baseline", metavar="NAME", help="Hold them against this baseline.")
+@click.option(
+    "--baseline",
+    metavar="NAME",
+    shell_complete=complete_baseline,
+    help="Hold them against this baseline.",
+)
 @click.option(
     "--by",
     type=click.Choice(COMPARABLE),
@@ -176,7 +181,8 @@ def _print(found: Comparison, only_changed: bool, limit: int) -> None:
     out = console()
     if found.simulated:
         out.print(simulated_banner())
-    say(summary(found))
+    head = headline(found)
+    say(f"{head.word}: {head.text}")
     out.print(grid_table(sides_grid(found)))
     out.print()
     environment = environment_grid(found)

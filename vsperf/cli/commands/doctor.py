@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
+from rich.console import Console
+from rich.text import Text
 
 from vsperf.cli.selection import library, load, overrides_cases
 from vsperf.cli.stored import json_option, results_option
+from vsperf.cli.tables import console
+from vsperf.cli.terminal import fitting
 from vsperf.config.base import DriverSpec
 from vsperf.config.loader import Request
-from vsperf.errors import ExitCode
+from vsperf.errors import ExitCode, VsperfError
 from vsperf.host.doctor.examine import checks, examine
 from vsperf.host.doctor.finding import (
     Answer,
@@ -27,9 +31,11 @@ from vsperf.host.doctor.finding import (
     ok,
     warning,
 )
+from vsperf.host.doctor.usable import WAY, Judged, Part, judge_drivers, judge_way
 from vsperf.plugins import Plugins
-from vsperf.trust.printable import printable
 
+LABEL = 7
+"""Places that `ready:` and `not:` take."""
 ANY_TESTCASE = "pvp_tput"
 """By it the options are read: it has a switch and a machine."""
 MARKS = {
@@ -59,8 +65,9 @@ ENDINGS = {
 def command(request: Request, results: Path, as_json: bool) -> int:
     """Check this machine and this installation; changes nothing.
 
-    Each check gives its evidence, and where something can be mended, the command for it. Exits
-    with 3 if something would keep a run from working. Parts that are elsewhere (`vswitch.install`,
+    Each check gives its evidence, and where something can be mended, the command for it. The last
+    lines say which ways of frames (topologies) and which drivers can be used. Exits with 3 if
+    something would keep a run from working. Parts that are elsewhere (`vswitch.install`,
     `vswitch.root`, `vnf.root`) are looked for where a run with the same options would find them.
     """
     plugins = Plugins.load()
@@ -75,7 +82,12 @@ def command(request: Request, results: Path, as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
-        _show(findings)
+        out = console()
+        _show(out, findings)
+        drivers = judge_drivers(plugins, findings)
+        ways = list(_ways(request, plugins, drivers))
+        for line in ending([*ways, *drivers.values()]):
+            _line(out, Text(line), LABEL)
     failed = any(finding.status is Status.FAILURE for finding in findings)
     return ExitCode.NOT_READY if failed else ExitCode.OK
 
@@ -89,20 +101,65 @@ def _chosen(request: Request, plugins: Plugins) -> tuple[DriverSpec, ...]:
     return tuple(one for place, one in enumerate(parts) if one not in parts[:place])
 
 
-def _show(findings: Iterable[Finding]) -> None:
+def _ways(request: Request, plugins: Plugins, drivers: Mapping[Part, Judged]) -> Iterator[Judged]:
+    """Yield of each topology whether what carries it out with these options can be used."""
+    for name in library(foreign=request.foreign).topologies():
+        sets = (*request.sets, f"topology={name}")
+        try:
+            spec = load(replace(request, names=(ANY_TESTCASE,), sets=sets), plugins).cases[0].spec
+        except VsperfError:
+            continue  # what is wrong with it, `specifications` says
+        vnf = spec.vnf if spec.topology.machines else None
+        parts = {"vswitch": spec.vswitch, "generator": spec.generator, "vnf": vnf}
+        used = [(section, one.kind) for section, one in parts.items() if one is not None]
+        yield judge_way(name, used, drivers)
+
+
+def ending(judged: Iterable[Judged]) -> list[str]:
+    """Return what can be used, by kind, and what cannot with what mends it: each remedy once."""
+    every = list(judged)
+    ready: dict[str, dict[str | None, list[str]]] = {}
+    mended: dict[str, list[str]] = {}
+    for one in every:
+        if one.ready:
+            ready.setdefault(one.section, {}).setdefault(one.proviso, []).append(one.name)
+        else:
+            name = one.name if one.section == WAY else f"{one.section} {one.name}"
+            mended.setdefault("; ".join(one.mend), []).append(name)
+    parts = [
+        " ".join(
+            ([] if section == WAY else [section])
+            + [", ".join(names) + (f" ({proviso})" if proviso else "")]
+        )
+        for section, by_proviso in ready.items()
+        for proviso, names in by_proviso.items()
+    ]
+    lines = [f"{'ready:':<{LABEL}}{'; '.join(parts) or 'nothing'}"]
+    return lines + [
+        f"{'not:':<{LABEL}}{', '.join(names)}: {mend}" for mend, names in mended.items()
+    ]
+
+
+def _show(out: Console, findings: Iterable[Finding]) -> None:
     found = list(findings)
     width = max(len(finding.name) for finding in found)
     for group in dict.fromkeys(finding.group for finding in found):
-        click.secho(str(group), bold=True)
+        out.print(Text(str(group), "bold"))
         for finding in (finding for finding in found if finding.group is group):
             sign, colour = MARKS[finding.status]
-            mark = click.style(sign, fg=colour) if colour else sign
-            click.echo(f"  {mark} {finding.name:<{width}}  {printable(finding.evidence)}")
+            text = Text("  ").append(sign, colour or "")
+            text.append(f" {finding.name:<{width}}  {finding.evidence}")
+            _line(out, text, width + 6)
             if finding.fix and finding.status is not Status.OK:
-                click.echo(f"    {'':<{width}}  fix: {printable(finding.fix)}")
+                _line(out, Text(f"{'':<{width + 6}}fix: {finding.fix}"), width + 11)
     counts = Counter(finding.status for finding in found)
     parts = [f"{counts[status]} {ENDINGS[status]}" for status in MARKS if counts[status]]
-    click.echo(f"{len(found)} checks: {', '.join(parts)}")
+    _line(out, Text(f"{len(found)} checks: {', '.join(parts)}"), 2)
+
+
+def _line(out: Console, text: Text, indent: int) -> None:
+    """Print a line, on a terminal in several where it is too long, with the later ones indented."""
+    out.print(fitting(text, out, " " * indent), soft_wrap=True)
 
 
 def _specifications(here: Host) -> Answer:

@@ -7,10 +7,14 @@ import json
 
 import click
 
+from vsperf.cli.tables import console
 from vsperf.errors import ExitCode, UsageError
 from vsperf.records.flags import Flag
 from vsperf.records.meaning import LEVELS, LIMITS, OUTCOMES, SEVERITIES, STANDARDS
 from vsperf.records.words import ALSO, SUBJECTS
+
+WIDEST = 88
+"""Columns of a line that is read easily."""
 
 
 def topics() -> dict[str, dict[str, str]]:
@@ -38,24 +42,26 @@ def complete_topic(ctx: click.Context, param: click.Parameter, incomplete: str) 
 @click.command(
     epilog="Examples:\n\n\b\n  vsperf explain                 # all subjects\n"
     "  vsperf explain exit-codes\n  vsperf explain 5\n  vsperf explain rx-exceeds-tx\n"
-    "  vsperf explain NDR\n  vsperf explain cycles/frame\n"
+    "  vsperf explain NDR\n  vsperf explain cycles/frame\n  vsperf explain so it is\n"
 )
-@click.argument("topic", required=False, shell_complete=complete_topic)
+@click.argument("words", nargs=-1, metavar="[TOPIC]", shell_complete=complete_topic)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(topic: str | None, as_json: bool) -> None:
+def command(words: tuple[str, ...], as_json: bool) -> None:
     """Explain TOPIC: a subject, or one word: a column, an exit code, a flag, a standard."""
-    found = _find(topic)
+    found = find(" ".join(words) or None)
     if as_json:
         click.echo(json.dumps(found, indent=2))
         return
+    width = min(WIDEST, console().width)
     for subject, terms in found.items():
         click.echo(click.style(subject.replace("-", " ").capitalize(), bold=True))
         for term, text in terms.items():
             click.echo(f"  {click.style(term, fg='cyan')}")
-            click.echo(click.wrap_text(text, 88, "      ", "      "))
+            click.echo(click.wrap_text(text, width, "      ", "      "))
 
 
-def _find(topic: str | None) -> dict[str, dict[str, str]]:
+def find(topic: str | None) -> dict[str, dict[str, str]]:
+    """Return what is explained of a word or a subject, by subject; of none, all there is."""
     everything = topics()
     if topic is None:
         return everything

@@ -124,7 +124,7 @@ def command(
         raise UsageError(
             f"there is nothing to draw for {name}",
             why=f"of {plot.title}, these records hold nothing, or so little that a number says it",
-            fix="`vsperf show RUN` prints what they hold; `vsperf plot --list` names other plots",
+            fix=f"it takes {plot.needs or 'records of something else'}",
         )
     if data:
         _print_data(name, found, as_json=as_json)

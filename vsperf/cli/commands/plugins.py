@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 
 import click
+from rich.text import Text
 
+from vsperf.cli.tables import console
+from vsperf.cli.terminal import fitting
 from vsperf.plugins import GROUPS, OF_READERS, Plugins
-from vsperf.trust.printable import printable
+
+KINDS = 12
+"""Places that names of drivers take."""
 
 
 @click.command(epilog="Examples:\n\n\b\n  vsperf plugins\n  vsperf plugins --json\n")
@@ -32,13 +37,14 @@ def command(as_json: bool) -> None:
         ]
         click.echo(json.dumps(rows, indent=2))
         return
+    out = console()
     for section in (*GROUPS, *OF_READERS):
-        click.echo(click.style(section, bold=True))
+        out.print(Text(section, "bold"))
         mine = [plugin for plugin in every if plugin.section == section]
         for plugin in mine:
-            mark = click.style("✗", fg="red") if plugin.failure else click.style("✓", fg="green")
+            line = Text("  ").append(*("✗", "red") if plugin.failure else ("✓", "green"))
             text = plugin.failure or plugin.summary
-            words = f"{plugin.kind:<12} {text}  ({plugin.package})"
-            click.echo(f"  {mark} {printable(words)}")
+            line.append(f" {plugin.kind:<{KINDS}} {text} ({plugin.package})")
+            out.print(fitting(line, out, " " * (KINDS + 5)), soft_wrap=True)
         if not mine:
-            click.echo("  none installed")
+            out.print("  none installed")

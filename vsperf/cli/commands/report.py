@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vsperf.cli.reporting import noise_costs, tell, telling
+from vsperf.cli.reporting import compared, tell, telling
 from vsperf.cli.stored import complete_run, results_option, say_of
 from vsperf.errors import ExitCode, UsageError
 from vsperf.output.report.form import Form, form_of
@@ -18,6 +18,7 @@ from vsperf.records.files.reader import header_of
 
 if TYPE_CHECKING:
     from vsperf.output.report.interactive import Library
+    from vsperf.output.report.page import Compared
 
 STANDARD_OUTPUT = "-"
 
@@ -64,14 +65,15 @@ def command(
     target = None if output is None or to_stdout else Path(output)
     chosen = form_of(target, form)
     library = _library(chosen) if interactive else None
+    told = compared(results, folders)
     if to_stdout:
-        _print(folders, chosen, library)
+        _print(folders, chosen, library, told)
         say_of(*headers)
         return ExitCode.OK
     written = target or Path(f"report.{chosen.value}")
     from vsperf.output.report.target import write_report
 
-    found = write_report(folders, written, chosen, telling(), library, noise_costs(folders))
+    found = write_report(folders, written, chosen, telling(), library, told)
     tell(written, found)
     say_of(*headers)
     return ExitCode.OK
@@ -90,12 +92,12 @@ def _library(form: Form) -> Library:
     return library()
 
 
-def _print(folders: Sequence[Path], form: Form, library: Library | None) -> None:
+def _print(folders: Sequence[Path], form: Form, library: Library | None, told: Compared) -> None:
     from vsperf.output.report.write import write_html, write_markdown
 
     if form is Form.PDF:
         raise UsageError("a PDF is not printed to stdout", fix="name a file: -o report.pdf")
     if form is Form.MARKDOWN:
-        write_markdown(folders, sys.stdout, telling(), noise_costs(folders))
+        write_markdown(folders, sys.stdout, telling(), told)
     else:
-        write_html(folders, sys.stdout, telling(), library, noise_costs(folders))
+        write_html(folders, sys.stdout, telling(), library, told)

@@ -14,9 +14,11 @@ from vsperf.analysis.answers import headlines
 from vsperf.cli.notes import OUTCOME_STYLES
 from vsperf.cli.output import say
 from vsperf.cli.selection import complete_testcase
+from vsperf.cli.stacked import stacked
 from vsperf.cli.stored import json_option, results_option
-from vsperf.cli.tables import Column, console, fitted
+from vsperf.cli.tables import Column, console
 from vsperf.errors import ExitCode
+from vsperf.quantities.human import human_seconds
 from vsperf.records.files.index import CaseEntry, Filter, Index, RunEntry
 from vsperf.records.files.reader import RunState
 from vsperf.records.meaning import how_far
@@ -24,6 +26,7 @@ from vsperf.records.run import Outcome, labels_text, parse_labels
 
 LIMIT = 50
 """Rows of a table when nobody asks for more."""
+SIMULATED = " (SIMULATED)"
 
 
 @click.command(
@@ -110,21 +113,30 @@ def command(
 
 
 def _runs(entries: Sequence[RunEntry], index: Index, width: int) -> Table:
-    """Show when runs were, what their first case came to, and how all of them ended."""
+    """Show when runs were, how long they took, what their first case came to, how all ended."""
     first = {entry.run: index.cases(Filter(run=entry.run, limit=1)) for entry in entries}
+    found = [
+        ("".join(map(_headline, first[entry.run])) or "–") + SIMULATED * entry.simulated
+        for entry in entries
+    ]
     columns = [
         Column("run", [Text(entry.run, "cyan") for entry in entries]),
         Column("started", [entry.started_at[11:16] for entry in entries]),
-        Column("testbed", [_testbed(entry) for entry in entries], rank=2),
+        Column("took", [_took(entry) for entry in entries]),
+        Column("testbed", [entry.testbed for entry in entries], rank=2),
         Column("preset", [entry.preset for entry in entries], rank=3),
         Column("cases", [str(entry.cases) for entry in entries], rank=4),
-        Column("first result", ["".join(map(_headline, first[one.run])) or "–" for one in entries]),
-        Column("outcome", [_ended(entry) for entry in entries], breaks=True),
+        Column("first result", found),
+        Column("outcome", [_ended(entry) for entry in entries]),
     ]
     if any(entry.labels for entry in entries):
         texts = [labels_text(entry.labels) for entry in entries]
         columns.append(Column("labels", texts, rank=1, breaks=True))
-    return fitted(columns, width)
+    return stacked(columns, ("first result", "outcome"), width)
+
+
+def _took(entry: RunEntry) -> str:
+    return "–" if entry.took_s is None else human_seconds(entry.took_s)
 
 
 def _headline(case: CaseEntry) -> str:
@@ -151,9 +163,11 @@ def _cases(entries: Sequence[CaseEntry], width: int) -> Table:
         Column("outcome", [_outcome(entry) for entry in entries]),
     ]
     if len({entry.run for entry in entries}) > 1:
-        columns.insert(0, Column("run", [Text(entry.run, "cyan") for entry in entries]))
-        columns.insert(4, Column("testbed", [_testbed(entry) for entry in entries], rank=1))
-    return fitted(columns, width)
+        names = [Text(entry.run, "cyan").append(SIMULATED * entry.simulated) for entry in entries]
+        columns.insert(0, Column("run", names))
+        columns.insert(4, Column("testbed", [entry.testbed for entry in entries], rank=1))
+    below = [one.name for one in columns[1:] if one.name in ("case", "result, per direction")]
+    return stacked(columns, below, width)
 
 
 def _outcome(entry: CaseEntry) -> Text:
@@ -162,5 +176,5 @@ def _outcome(entry: CaseEntry) -> Text:
     return Text(how_far(begun=entry.attempt > 0, refuted=entry.refuted), "dim")
 
 
-def _testbed(entry: RunEntry | CaseEntry) -> str:
-    return f"{entry.testbed} (SIMULATED)" if entry.simulated else entry.testbed
+def _testbed(entry: CaseEntry) -> str:
+    return entry.testbed + SIMULATED * entry.simulated

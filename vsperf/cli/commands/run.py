@@ -22,7 +22,7 @@ from vsperf.cli.stored import complete_run, json_option, results_option
 from vsperf.cli.tables import console
 from vsperf.config.loader import Loaded, Request
 from vsperf.engine.baselines import with_baselines
-from vsperf.engine.quiet import Patience, require_quiet
+from vsperf.engine.quiet import Patience, held_once_free, once_free, require_quiet
 from vsperf.engine.run import RunOptions, plan_cases
 from vsperf.engine.session import Session, begin, take_up
 from vsperf.engine.slower import not_slower
@@ -118,7 +118,7 @@ def _note(ctx: click.Context, error: BaseException) -> None:
     "--wait",
     type=QuantityType(Duration),
     metavar="TIME",
-    help="Wait for a quiet machine, such as 30m.",
+    help="Wait for a quiet machine, and for a testbed in use, such as 30m.",
 )
 @click.option(
     "--anyway",
@@ -183,7 +183,7 @@ def command(
         _refuse_selection(request, labels, fail_above)
         folder = resolve(results, resume)
         refuse_foreign(folder / RECORDS, foreign=request.foreign)
-        session = take_up(folder, plugins, argv, admit)
+        session = once_free(lambda: take_up(folder, plugins, argv, admit), patience, _say)
     else:
         named = parse_labels(labels)
         loaded = load(request, plugins)
@@ -194,7 +194,10 @@ def command(
         if dry_run:
             print_plans(planned, as_json)
             return ExitCode.OK
-        session = begin(loaded, planned, results, argv, plugins, named, admit)
+        session = once_free(
+            lambda: begin(loaded, planned, results, argv, plugins, named, admit), patience, _say
+        )
+    session = replace(session, hold=partial(held_once_free, patience=patience, say=_say))
     click.get_current_context().meta[BEGUN] = True
     _warn_of_budget(session, budget)
     interruption: KeyboardInterrupt | None = None

@@ -61,7 +61,9 @@ def examine(here: Host, chosen: Iterable[Check] | None = None) -> Iterator[Findi
             answer = check.ask(here)
         except (OSError, ValueError) as error:
             answer = unknown(str(error))
-        yield Finding(check.name, check.group, answer.status, answer.evidence, answer.fix)
+        yield Finding(
+            check.name, check.group, answer.status, answer.evidence, answer.fix, answer.proviso
+        )
 
 
 def examine_for(

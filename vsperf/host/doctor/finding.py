@@ -54,6 +54,8 @@ class Answer:
     evidence: str
     fix: str | None = None
     """A command where there is one."""
+    proviso: str | None = None
+    """Of a part that can be used whatever the status: in which way only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ class Finding:
     status: Status
     evidence: str
     fix: str | None = None
+    proviso: str | None = None
 
 
 def ok(evidence: str) -> Answer:

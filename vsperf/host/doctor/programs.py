@@ -9,14 +9,19 @@ from vsperf.host.software import package_versions
 
 
 def program_check(
-    name: str, purpose: str, package: str | None = None, *, names: tuple[str, ...] = ()
+    name: str,
+    purpose: str,
+    package: str | None = None,
+    *,
+    names: tuple[str, ...] = (),
+    otherwise: str | None = None,
 ) -> Check:
     """Return the check whether a program is there, and of which version.
 
     Any of `names` will do, where it is called otherwise than the check; a distribution has it in
-    `package`, or none does.
+    `package`, or none does, and `otherwise` says where it is to be had.
     """
-    fix = f"apt-get install {package}" if package else None
+    fix = f"apt-get install {package}" if package else otherwise
 
     def ask(here: Host) -> Answer:
         path = here.environment.get("PATH")

@@ -17,7 +17,6 @@ class Want(enum.StrEnum):
     """It makes devices of the kernel by /dev/net/tun."""
     CYCLE_COUNTER = "cycle counter"
     """It stamps frames by the counter of the CPU."""
-    KVM = "KVM"
     NICS = "NICs"
     """A port of it is a device on the PCI bus."""
 

@@ -15,6 +15,7 @@ from vsperf.output.export.columns import (
     CaseData,
     Column,
     Kind,
+    Moment,
     Value,
     as_specified,
     joined,
@@ -88,7 +89,7 @@ def _recorded(name: str, kind: Kind, of: Callable[[CaseRecord], Value]) -> CaseC
 
 def _about_the_run() -> Iterator[CaseColumn]:
     yield _seen("run", str, lambda case: case.run)
-    yield _seen("run_started_at", str, lambda case: case.header.started_at)
+    yield _seen("run_started_at", Moment, lambda case: case.header.started_at)
     yield _seen("simulated", bool, lambda case: case.simulated)
     yield _seen("testbed", str, lambda case: case.header.testbed)
     yield _seen("preset", str, lambda case: case.header.preset)
@@ -117,11 +118,11 @@ def _about_the_case() -> Iterator[CaseColumn]:
     yield Column("mean_frame_size_bytes", float, as_specified(_mean_frame_size))
     yield _seen("flows", int, lambda case: case.asked.flows)
     yield _seen("directions", int, _directions)
-    yield _seen("started_at", str, lambda case: case.start.started_at if case.start else None)
+    yield _seen("started_at", Moment, lambda case: case.start.started_at if case.start else None)
 
 
 def _about_the_outcome() -> Iterator[CaseColumn]:
-    yield _recorded("finished_at", str, lambda record: record.finished_at)
+    yield _recorded("finished_at", Moment, lambda record: record.finished_at)
     yield _recorded("outcome", str, lambda record: record.outcome.value)
     yield _recorded("reason", str, lambda record: record.reason or None)
     yield _recorded("limit", str, lambda record: record.limit.value if record.limit else None)

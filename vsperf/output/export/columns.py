@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Generic, TypeVar
@@ -21,8 +22,15 @@ from vsperf.records.files.view import CaseView
 from vsperf.records.result import Figure, GoalResult, latency_trials
 from vsperf.records.trial import Trial
 
+
+class Moment(str):
+    """A moment as records have it, ISO 8601; a format with types makes a time of it."""
+
+    __slots__ = ()
+
+
 Value = int | float | str | bool | None
-Kind = type[int] | type[float] | type[str] | type[bool]
+Kind = type[int] | type[float] | type[str] | type[bool] | type[Moment]
 T = TypeVar("T")
 
 
@@ -152,6 +160,17 @@ def latency_columns(of: Callable[[T], Latency | None]) -> Iterator[Column[T]]:
 
 def _percentile(one: float, latency: Latency) -> Value:
     return latency.percentiles_ns[one]
+
+
+def time_of(value: Value) -> datetime | None:
+    """Return a moment as a time in UTC; None of what is none, as in a damaged record."""
+    try:
+        found = datetime.fromisoformat(str(value)) if value is not None else None
+    except ValueError:
+        return None
+    if found is None:
+        return None
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def plain(value: Value) -> str:

@@ -2,7 +2,8 @@
 
 Each case is a suite of its own, since only suites have properties in the schema that Jenkins holds
 reports against. GitLab tells tests apart by class and name, and shows what is inside of a failure
-rather than its message; so what matters stands in all of these.
+rather than its message. Jenkins shows both, so the message says how a test ended, and why stands
+inside alone.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from vsperf.output.export.case_columns import CaseColumn, case_columns
 from vsperf.output.export.columns import CaseData, plain
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.files.view import CaseView, RunView
+from vsperf.records.meaning import OUTCOMES
 from vsperf.records.run import CaseRecord, Outcome
 from vsperf.trust.printable import printable
 
@@ -101,7 +103,7 @@ def _machine(run: RunView, busy: str) -> TestSuite:
     suite = TestSuite(f"{kind}.{run.run}")
     suite.timestamp = run.header.started_at[:19]
     case = TestCase(f"the machine of {run.run}", kind)
-    result = Error(busy, "TOO-BUSY")
+    result = Error("the machine was too busy to measure on", "TOO-BUSY")
     result.text = busy
     case.result = [result]
     suite.add_testcase(case)
@@ -111,7 +113,6 @@ def _machine(run: RunView, busy: str) -> TestSuite:
 def _judge(case: TestCase, view: CaseView) -> None:
     result = _result(view)
     if result is not None:
-        result.text = result.message
         case.result = [result]
 
 
@@ -121,31 +122,43 @@ def _result(view: CaseView) -> FinalResult | None:
     record = view.record
     if record is None:
         return _unfinished(view)
-    why = _why(record)
-    match record.outcome:
-        case Outcome.PASS:
-            return None
-        case Outcome.FAIL:
-            return Failure(why, record.outcome.value)
-        case Outcome.SKIP:
-            return Skipped(why, record.outcome.value)
-        case _:
-            return Error(why, record.outcome.value)
+    if record.outcome is Outcome.PASS:
+        return None
+    kinds: dict[Outcome, type[FinalResult]] = {Outcome.FAIL: Failure, Outcome.SKIP: Skipped}
+    result = kinds.get(record.outcome, Error)(_what(record), record.outcome.value)
+    result.text = _why(record)
+    return result
 
 
 def _unfinished(view: CaseView) -> FinalResult:
     from junitparser import Error, Skipped
 
     if view.refuted:
-        return Error(view.refuted, "REFUTED")
-    if view.attempt:
-        return Error("it was begun and did not come to an end", "INTERRUPTED")
-    return Skipped("it was never begun: the run ended before", "NOT-BEGUN")
+        found: FinalResult = Error("its answer does not stand", "REFUTED")
+        found.text = printable(view.refuted)
+    elif view.attempt:
+        found = Error("it was begun and did not come to an end", "INTERRUPTED")
+        found.text = printable(f"vsperf run --resume {view.run} runs it again")
+    else:
+        found = Skipped("it was never begun", "NOT-BEGUN")
+        found.text = "the run ended before"
+    return found
+
+
+def _what(record: CaseRecord) -> str:
+    """Say in a line how a case ended; why, stands inside."""
+    if record.outcome is Outcome.FAIL:
+        missed = sum(one.met is False for one in record.checks)
+        return f"{missed} {'criterion' if missed == 1 else 'criteria'} missed"
+    return OUTCOMES[record.outcome]
 
 
 def _why(record: CaseRecord) -> str:
+    """Say why a case ended so; what its reason says is not said again for each criterion."""
     missed = [f"{one.criterion}: found {one.found}" for one in record.checks if one.met is not True]
-    return printable("\n".join([record.reason or record.outcome.value, *missed]))
+    told = missed if record.outcome is Outcome.FAIL and missed else [record.reason, *missed]
+    lines = dict.fromkeys(line for line in told if line)
+    return printable("\n".join(lines) or record.outcome.value)
 
 
 def _said(view: CaseView) -> Iterator[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, BinaryIO, ClassVar, Final
 
 from vsperf.errors import StoreError
-from vsperf.output.export.columns import Column, Value
+from vsperf.output.export.columns import Column, Moment, Value, time_of
 from vsperf.output.export.tables import TableFormat
 
 BATCH: Final = 5_000
@@ -14,7 +15,7 @@ BATCH: Final = 5_000
 
 
 class ParquetTables(TableFormat):
-    """Missing is null; integers have 64 bits."""
+    """Missing is null; integers have 64 bits, and times are UTC."""
 
     summary = "cases.parquet and trials.parquet, as csv but with types"
     tables: ClassVar[Mapping[str, str]] = {"cases": "cases.parquet", "trials": "trials.parquet"}
@@ -32,7 +33,10 @@ class ParquetSheet:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        types = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()}
+        types = {
+            **{int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()},
+            Moment: pa.timestamp("us", tz="UTC"),
+        }
         fields = [(column.name, types[column.kind]) for column in columns]
         self._schema = pa.schema(fields)
         self._writer = pq.ParquetWriter(output, self._schema)
@@ -60,7 +64,7 @@ class ParquetSheet:
         try:
             columns = [list(column) for column in zip(*self._rows, strict=True)]
             arrays = [
-                pa.array(values, type=field.type)
+                pa.array(_typed(values, field.type), type=field.type)
                 for values, field in zip(columns, self._schema, strict=True)
             ]
         except (OverflowError, pa.ArrowException, UnicodeEncodeError) as error:
@@ -71,3 +75,10 @@ class ParquetSheet:
             ) from error
         self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
         self._rows = []
+
+
+def _typed(values: Sequence[Value], kind: Any) -> Sequence[Value | datetime]:
+    """Return the values of a column as its type takes them."""
+    import pyarrow as pa
+
+    return [time_of(one) for one in values] if pa.types.is_timestamp(kind) else values

@@ -12,6 +12,7 @@ from operator import attrgetter
 from vsperf.output.export.columns import (
     Column,
     Kind,
+    Moment,
     TrialData,
     Value,
     joined,
@@ -63,7 +64,7 @@ def _about_the_trial() -> Iterator[TrialColumn]:
     yield _seen("frame_size_bytes", int, lambda case: case.asked.frame_bytes)
     yield _counted("trial", int, lambda trial: trial.index)
     yield _counted("purpose", str, lambda trial: trial.purpose.value)
-    yield _counted("started_at", str, lambda trial: trial.started_at)
+    yield _counted("started_at", Moment, lambda trial: trial.started_at)
     yield _counted("load_fps", int, lambda trial: trial.load_fps)
     yield _counted("reference", str, lambda trial: trial.reference)
     yield _counted("duration_ns", int, lambda trial: trial.duration_ns)

@@ -184,6 +184,7 @@ def draw_runs(samples: Sequence[Buffer], options: Options) -> Drawing | None:
 PLOT = Plot(
     name="buffer",
     title="buffer time by back-to-back frames against frame size",
+    needs="two frame sizes of a case of the method back2back: `phy2phy_back2back`",
     scope=Scope.CASES,
     gather=gather,
     draw=draw,
@@ -191,6 +192,7 @@ PLOT = Plot(
 RUNS = Plot(
     name="buffer-runs",
     title="buffer time by back-to-back frames, run by run",
+    needs="two runs or repeats of a case of the method back2back: `phy2phy_back2back`",
     scope=Scope.CASES,
     gather=gather,
     draw=draw_runs,

@@ -90,6 +90,7 @@ def _axis(column: Column) -> Axis:
 PLOT = Plot(
     name="curves",
     title="curves that the method of a case found, such as loss over the hours of a soak",
+    needs="a case whose method finds a curve, such as `phy2phy_soak` or `phy2phy_loss`",
     scope=Scope.CASE,
     gather=gather,
     draw=draw,

@@ -34,6 +34,8 @@ class Look(enum.StrEnum):
     """Measured; each has a colour and a marker of its own."""
     CEILING = "ceiling"
     """What nothing can exceed, such as the line rate; a broken line without markers."""
+    TARGET = "target"
+    """What was asked for; a bar over each place."""
     GOOD = "good"
     """Trials that passed."""
     BAD = "bad"

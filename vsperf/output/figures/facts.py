@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
-from vsperf.quantities.units import FrameSize
+from vsperf.config.expect import Expectation
+from vsperf.errors import VsperfError
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import FrameSize, Rate
 from vsperf.records.asked import Asked
 from vsperf.records.files.view import CaseView
 from vsperf.records.flags import Flag, Severity, worst
@@ -60,6 +64,30 @@ class Facts:
         if conditions is None or conditions.calibration is None:
             return None
         return conditions.calibration.cap_fps
+
+    def target_fps(self, metric: str) -> float | None:
+        """Return what a criterion asks of a rate at least; None where none does."""
+        size, link = self.size, self.asked.slowest
+        for one in self._criteria:
+            wanted = one.metric == metric and one.known and not one.at_most
+            if not wanted or one.max_loss is not None or size is None or link is None:
+                continue
+            if one.frame_size in (None, size):
+                with suppress(VsperfError, ValueError):
+                    bound = one.bound.read(Unit.FPS)
+                    assert isinstance(bound, Rate)  # by the unit
+                    return float(bound.frames_per_second(size, link))
+        return None
+
+    @cached_property
+    def _criteria(self) -> tuple[Expectation, ...]:
+        """What was asked of its numbers, as far as it can be read."""
+        found = self.asked.value("expect")
+        criteria = []
+        for one in found if isinstance(found, list) else []:
+            with suppress(ValueError):
+                criteria.append(Expectation.model_validate(one))
+        return tuple(criteria)
 
     @property
     def believed(self) -> bool:

@@ -103,6 +103,7 @@ def _each_case_once(samples: Sequence[Found]) -> list[Evidence]:
 PLOT = Plot(
     name="intervals",
     title="the interval of each goal (NDR, PDR …) against frame size",
+    needs="a search of two frame sizes, or of one in two runs, such as `phy2phy_tput`",
     scope=Scope.CASES,
     gather=gather,
     draw=draw,

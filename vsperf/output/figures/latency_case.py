@@ -240,6 +240,7 @@ def _lines(case: Case) -> Iterator[Line]:
 PERCENTILES = Plot(
     name="percentiles",
     title="latency percentiles of a case on an axis of nines, a line for each load",
+    needs="a case with latency trials, such as `phy2phy_tput`",
     scope=Scope.CASE,
     gather=gather,
     draw=draw_percentiles,
@@ -248,6 +249,7 @@ PERCENTILES = Plot(
 LOADS = Plot(
     name="latency-load",
     title="latency of a case against load",
+    needs="a case with latency trials at two loads or more, such as `phy2phy_tput`",
     scope=Scope.CASE,
     gather=gather,
     draw=draw_loads,

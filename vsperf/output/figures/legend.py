@@ -10,6 +10,7 @@ from vsperf.output.figures.drawing import Bars, Intervals, Layer, Line, Look, Pa
 from vsperf.output.figures.paint import (
     BAR_OVER,
     LOOKS,
+    OVER,
     color_of,
     name_of,
     number_of,
@@ -80,7 +81,7 @@ def sample(entry: Entry) -> tuple[str, dict[str, Any]]:
         style |= {"linestyle": theme.DASHES[dash], "linewidth": 1.0 if ceiling else 1.6}
         marked = layer.markers and not ceiling
         style["marker"] = theme.marker(entry.number) if marked else "None"
-    elif isinstance(layer, Points) and layer.look is Look.CEILING:
+    elif isinstance(layer, Points) and layer.look in OVER:
         style |= BAR_OVER
     elif isinstance(layer, Points | Intervals):
         looks = LOOKS.get(layer.look)

@@ -28,13 +28,15 @@ LONGEST_NAME = 56
 BAR, WIDEST = 0.8, 48.0
 """Of the room between two names is taken by bars, but a bar is not wider than so much [pt]."""
 LOOKS = {
+    Look.TARGET: (theme.WARNING, "_"),
     Look.GOOD: (theme.GOOD, "o"),
     Look.BAD: (theme.BAD, "X"),
     Look.NEUTRAL: (theme.SERIES[0], "d"),
     Look.DOUBTED: (theme.MUTED, "v"),
 }
 BAR_OVER = {"marker": "_", "markersize": 18, "markeredgewidth": 1.6, "zorder": 2}
-"""A ceiling that is known at places only."""
+"""A ceiling that is known at places only, or a target."""
+OVER = (Look.CEILING, Look.TARGET)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def placings(panel: Panel) -> tuple[Placing, Placing]:
 
 def simulated_only(panel: Panel) -> bool:
     """Whether all that was measured here comes from a model."""
-    told = [one for one in panel.layers if one.look not in (Look.CEILING, Look.PUBLISHED)]
+    told = [one for one in panel.layers if one.look not in (*OVER, Look.PUBLISHED)]
     return bool(told) and all(layer.simulated for layer in told)
 
 
@@ -222,7 +224,7 @@ def _points(canvas: Canvas, layer: Points, paint: tuple[str, int], aside: float)
     xs = [place + aside for place in places]
     shape = LOOKS[layer.look][1] if layer.look in LOOKS else theme.marker(number)
     hollow = layer.look in (Look.PUBLISHED, Look.DOUBTED)
-    if layer.look is Look.CEILING:
+    if layer.look in OVER:
         canvas.axes.plot(xs, ys, linestyle="none", color=color, **BAR_OVER)
         return
     canvas.axes.errorbar(

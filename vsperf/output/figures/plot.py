@@ -59,6 +59,8 @@ class Plot:
     """Whether it says no more than the table above it where there are few loads."""
     of_given_loads: bool = False
     """Whether it is the headline of a case whose loads were given, or gone through."""
+    needs: str = ""
+    """What makes it drawable, for whoever has nothing of it: runs, cases or a setting."""
 
 
 # All plots of this installation, by entry point, and the drawings that they make of cases.

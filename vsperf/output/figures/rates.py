@@ -42,6 +42,8 @@ class Rate:
     """Of the slowest link; None where one is no cable."""
     cap_fps: float | None
     evidence: Evidence
+    target_fps: float | None = None
+    """What it was asked to reach by a criterion; None where none asks for it."""
 
 
 def gather(view: CaseView) -> tuple[Rate, ...]:
@@ -71,6 +73,7 @@ def gather(view: CaseView) -> tuple[Rate, ...]:
             link_bps=facts.link_bps,
             cap_fps=facts.cap_fps,
             evidence=evidence_of(view, left_out=why),
+            target_fps=facts.target_fps(measure),
         ),
     )
 

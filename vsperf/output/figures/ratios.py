@@ -187,6 +187,7 @@ def _name(key: Place, places: Sequence[Place]) -> str:
 PLOT = Plot(
     name="ratios",
     title="what changed from the first run to others, with confidence intervals",
+    needs="two runs of one case, or one run of several switches: `vsperf plot ratios RUN RUN`",
     scope=Scope.CASES,
     gather=gather,
     draw=draw,

@@ -55,6 +55,7 @@ def draw(samples: Sequence[Rate], options: Options) -> Drawing | None:
 PLOT = Plot(
     name="repeats",
     title="repeats of each case as points and box, against their median",
+    needs="repeats of a case: `vsperf run TESTCASE --repeat 5`",
     scope=Scope.CASES,
     gather=gather,
     draw=draw,

@@ -16,6 +16,8 @@ TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 MOST_NINES = 9.0
 ZERO_BELOW = 0.6
 """How far below the least decade the place for 0 is, in decades."""
+NO_SMALLER = -1.0
+"""Decades: below a tenth of its unit nobody says a number in it."""
 MARGIN = 0.04
 HEADROOM = 0.06
 FEW_DECADES = 3
@@ -40,8 +42,17 @@ class Placing:
 
     @property
     def label(self) -> str:
-        """What stands at the axis, with its unit."""
+        """What stands at the axis, with its unit, unless each number has its own."""
+        if self.own_units:
+            counted = self.axis.unit in COUNTED
+            return f"{self.axis.label} [{self.axis.unit}]" if counted else self.axis.label
         return f"{self.axis.label} [{self.unit}]" if self.unit else self.axis.label
+
+    @property
+    def own_units(self) -> bool:
+        """Whether numbers lie so far apart that each is written in a unit of its own: 1 µs, 2 s."""
+        far = self.axis.scale is Scale.LOG and self.low < NO_SMALLER
+        return far and self.axis.unit not in ("", "%")
 
     def place(self, value: float) -> float:
         """Return where a number stands."""
@@ -85,7 +96,16 @@ class Placing:
                 place = decade + math.log10(digit)
                 above_zero = self.axis.scale is Scale.LOG or place > self.zero + 0.3
                 if self.low - 1e-9 <= place <= self.high + 1e-9 and above_zero:
-                    yield place, f"{digit * 10.0**decade:g}"
+                    yield place, self._written(digit * 10.0**decade)
+
+    def _written(self, number: float) -> str:
+        if not self.own_units:
+            return f"{number:g}"
+        value = number * self.factor
+        if self.axis.unit in COUNTED:
+            return f"{value / 1e6:g} million" if value >= 1e6 else f"{value:,.6g}"
+        factor, unit = _unit(self.axis, value * (1 + 1e-9))
+        return f"{value / factor:.6g} {unit}"
 
 
 def placing(axis: Axis, values: Iterable[float]) -> Placing:

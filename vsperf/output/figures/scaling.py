@@ -105,6 +105,7 @@ def _ideal(groups: Sequence[Group], place: Callable[[Rate], float]) -> Iterator[
 FLOWS = Plot(
     name="flows",
     title="frames per second against number of flows",
+    needs="two numbers of flows or more: `--set traffic.flows=[1,1k,100k]`",
     scope=Scope.CASES,
     gather=gather,
     draw=draw_flows,
@@ -112,6 +113,7 @@ FLOWS = Plot(
 WORKERS = Plot(
     name="workers",
     title="frames per second against polling threads of the switch, with the ideal line",
+    needs="two numbers of polling threads or more: `--set vswitch.pmds=[1,2]`",
     scope=Scope.CASES,
     gather=gather,
     draw=draw_workers,

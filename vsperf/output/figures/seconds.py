@@ -229,6 +229,7 @@ def _middle(one: Stretch) -> float:
 PLOT = Plot(
     name="seconds",
     title="second by second in long trials: received, lost, latency, kept from running, events",
+    needs="trials of 10 s or more, of which each second is kept, such as `phy2phy_soak`",
     scope=Scope.CASE,
     gather=gather,
     draw=draw,

@@ -218,6 +218,7 @@ def _panel(case: Collected, one: Panelled) -> Panel:
 PLOT = Plot(
     name="series",
     title="what collectors saw over the time of a case, under its trials",
+    needs="a case with a collector: `--set collect=proc`",
     scope=Scope.CASE,
     gather=gather,
     draw=draw,

@@ -179,6 +179,7 @@ def _thinned(case: Stalls) -> str:
 PLOT = Plot(
     name="stalls",
     title="time line of a case's stalls: generator kept from running, path silent",
+    needs="trials by tgen on a machine that kept generator or path from running",
     scope=Scope.CASE,
     gather=gather,
     draw=draw,

@@ -39,7 +39,7 @@ def draw(samples: Sequence[Rate], options: Options) -> Drawing | None:
     sizes += [(point.x, f"{point.x:g}B") for one in published.points(0) for point in one.points]
     layers: list[Layer] = [*_ceilings(groups, sorted({size for size, _ in sizes}))]
     layers += [line_of(group, number, _size) for number, group in enumerate(groups)]
-    layers += published.points(len(groups))
+    layers += [*_target(shown), *published.points(len(groups))]
     return Drawing(
         title="Frames per second against frame size",
         caption=caption(
@@ -84,6 +84,14 @@ def _ceilings(groups: Sequence[Group], sizes: Sequence[float]) -> Iterator[Line 
         yield Points(name, points, Look.CEILING, color=number if len(groups) > 1 else None)
 
 
+def _target(shown: Sequence[Rate]) -> Iterator[Points]:
+    """Yield what criteria ask for at each frame size."""
+    asked = {(one.size, one.target_fps) for one in shown if one.target_fps is not None}
+    if asked:
+        points = tuple(Point(size, fps) for size, fps in sorted(asked))
+        yield Points("target, by expect", points, Look.TARGET)
+
+
 def _same(caps: dict[float, float], other: dict[float, float]) -> bool:
     return all(
         size in other and abs(cap - other[size]) <= CLOSE * other[size]
@@ -94,6 +102,7 @@ def _same(caps: dict[float, float], other: dict[float, float]) -> bool:
 PLOT = Plot(
     name="throughput",
     title="frames per second against frame size, below the line rate and what the generator does",
+    needs="rates of two frame sizes or more, or of two runs, such as `phy2phy_tput`",
     scope=Scope.CASES,
     gather=gather,
     draw=draw,

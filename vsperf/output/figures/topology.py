@@ -171,6 +171,7 @@ def _key(row: int, column: int, machine: str | None) -> str:
 PLOT = Plot(
     name="topology",
     title="the way of a case's frames, with CPUs and rates",
+    needs="a case whose specification is whole",
     scope=Scope.CASE,
     gather=gather,
     draw=draw,

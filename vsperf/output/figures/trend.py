@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from vsperf.analysis.answers import Finding, findings_of, more_is_better
@@ -24,6 +24,7 @@ from vsperf.output.figures.drawing import (
 )
 from vsperf.output.figures.groups import Evidence, caption, evidence_of
 from vsperf.output.figures.plot import Options, Plot, Scope
+from vsperf.output.figures.text import shortened
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
 from vsperf.records.result import heading
@@ -31,6 +32,7 @@ from vsperf.records.result import heading
 MOST = 4
 """Series that one drawing has room for, each in a panel of its own."""
 MOST_TICKS = 8
+LONGEST_LABEL = 12
 LEAST_RUNS = 3
 """Below, there is nothing that could be called a trend."""
 UNITS = {Unit.FPS: "fps", Unit.NANOSECONDS: "ns", Unit.RATIO: "%", Unit.FACTOR: "%"}
@@ -50,6 +52,8 @@ class Found:
     """What has to be the same for two numbers to have to do with each other."""
     finding: Finding
     evidence: Evidence
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What the user called the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ def gather(view: CaseView) -> tuple[Found, ...]:
             ground=json.dumps([view.planned.id, ground], sort_keys=True, default=str),
             finding=first,
             evidence=evidence_of(view),
+            labels=view.labels,
         ),
     )
 
@@ -166,14 +171,24 @@ def _marks(segments: Sequence[Segment], *, better_up: bool) -> Iterator[Points]:
 
 
 def _ticks(runs: Sequence[Found]) -> tuple[Tick, ...]:
-    """Name some runs by the day on which they began."""
+    """Name some runs by their labels, where these tell all of them apart; else by day and id."""
     step = -(-len(runs) // MOST_TICKS)
-    return tuple(Tick(place + 1, runs[place].began[:10]) for place in range(0, len(runs), step))
+    names = _names(runs)
+    return tuple(Tick(place + 1, names[place]) for place in range(0, len(runs), step))
+
+
+def _names(runs: Sequence[Found]) -> list[str]:
+    for name in dict.fromkeys(name for run in runs for name in run.labels):
+        values = [run.labels.get(name, "") for run in runs]
+        if all(values) and len({*values}) == len(values):
+            return [shortened(value, LONGEST_LABEL) for value in values]
+    return [f"{run.began[5:10]} {run.run.rpartition('-')[2]}" for run in runs]
 
 
 PLOT = Plot(
     name="trend",
     title="a case over many runs, with its levels and the runs since which they changed",
+    needs="three runs of one case or more that have a number: `vsperf plot trend RUN RUN RUN`",
     scope=Scope.CASES,
     gather=gather,
     draw=draw,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from vsperf.output.figures.drawing import Axis, Drawing, Line, Look, Panel, Point, Points, Scale
+from vsperf.output.figures.facts import Facts
 from vsperf.output.figures.groups import Evidence, caption, evidence_of_trials
 from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.quantities.human import human_fps, human_share
@@ -46,6 +47,8 @@ class Search:
     bounds: tuple[tuple[str, int], ...]
     """Name of a goal, and its lower bound."""
     evidence: Evidence
+    targets: tuple[tuple[str, float], ...] = ()
+    """Name of a goal, and what a criterion asks of it."""
 
 
 def gather(view: CaseView) -> tuple[Search, ...]:
@@ -60,7 +63,12 @@ def gather(view: CaseView) -> tuple[Search, ...]:
     )
     bounds = tuple((one.goal, one.lower_fps) for one in goals if one.lower_fps is not None)
     allowed = max((float(Fraction(one.loss_ratio)) for one in goals), default=0.0)
-    return (Search(view.label, tried, len(made), allowed, bounds, evidence_of_trials(view, made)),)
+    facts = Facts(view)
+    targets = tuple(
+        (one.goal, fps) for one in goals if (fps := facts.target_fps(one.goal)) is not None
+    )
+    evidence = evidence_of_trials(view, made)
+    return (Search(view.label, tried, len(made), allowed, bounds, evidence, targets),)
 
 
 def draw_search(samples: Sequence[Search], options: Options) -> Drawing | None:
@@ -80,10 +88,19 @@ def draw_search(samples: Sequence[Search], options: Options) -> Drawing | None:
             )
             for number, (name, fps) in enumerate(case.bounds)
         ]
+        targets = [
+            Line(
+                f"target, by expect: {name} {human_fps(fps)}",
+                (Point(first, fps), Point(last, fps)),
+                Look.TARGET,
+                markers=False,
+            )
+            for name, fps in case.targets
+        ]
         return Panel(
             x=Axis("trial of the case, in the order they were made"),
             y=loads,
-            layers=(*bounds, *_by_verdict(shown, lambda one: (one.index, one.load_fps))),
+            layers=(*bounds, *targets, *_by_verdict(shown, lambda one: (one.index, one.load_fps))),
             title=title,
         )
 
@@ -173,6 +190,7 @@ def _by_verdict(case: Search, place: Callable[[Tried], tuple[float, float]]) -> 
 SEARCH = Plot(
     name="search",
     title="trace of the search of a case: the load of each trial, and its verdict",
+    needs="a search with trials at two loads or more, such as `phy2phy_tput`",
     scope=Scope.CASE,
     gather=gather,
     draw=draw_search,
@@ -181,6 +199,7 @@ SEARCH = Plot(
 LOSS = Plot(
     name="loss",
     title="loss against load of a case",
+    needs="trials at two loads or more, such as `phy2phy_loss`",
     scope=Scope.CASE,
     gather=gather,
     draw=draw_loss,

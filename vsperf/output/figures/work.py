@@ -187,6 +187,7 @@ def _name(one: Work, several: bool) -> str:
 CYCLES = Plot(
     name="cycles",
     title="cycles for a frame and busy share of the switch's threads against frame size",
+    needs="a switch that counts its cycles, such as OVS-DPDK or VPP, at two frame sizes or more",
     scope=Scope.CASES,
     gather=gather,
     draw=draw_cycles,
@@ -194,6 +195,7 @@ CYCLES = Plot(
 CACHE_SPLIT = Plot(
     name="caches",
     title="which flow cache of the switch answered which share of the lookups",
+    needs="OVS with DPDK, at two numbers of flows or frame sizes",
     scope=Scope.CASES,
     gather=gather,
     draw=draw_caches,

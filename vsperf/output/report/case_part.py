@@ -23,6 +23,7 @@ from vsperf.output.report.numbers import curve_tables, latency_table, numbers_of
 from vsperf.output.report.page import (
     CasePart,
     CollectedPart,
+    Compared,
     CostPart,
     Costs,
     Doubt,
@@ -356,8 +357,7 @@ class Teller:
     """Whether cases are lines that open."""
     common: str = ""
     """What the labels of all cases begin with; left out where one case stands among others."""
-    costs: Sequence[Costs] = ()
-    """What noise cost, of each run that has levels of it."""
+    compared: Compared = field(default_factory=Compared)
     runs: Mapping[str, str] = field(default_factory=dict)
     """What runs are called, where there are several."""
     concerns: Concerns = field(default_factory=Concerns)
@@ -403,7 +403,7 @@ class Teller:
             account=account_of(result, trials) if full else None,
             accounts=account_table(trials) if full else None,
             noise=noise_table(record, trials),
-            costs=cost_lines(self.costs, case.run, case.label),
+            costs=cost_lines(self.compared.costs, case.run, case.label),
             collected=collected_parts(case.folder, case.key, case.attempt, trials) if full else (),
             plan=self.plans.tell(plan, anchor, label) if plan is not None else None,
             found=around if not like else (),

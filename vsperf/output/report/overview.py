@@ -329,13 +329,19 @@ def overview_of(runs: Sequence[RunView], gathered: Gathered, teller: Teller) -> 
         subtitle=", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else ""),
         simulated=simulated,
         verdict=verdict_of(runs, gathered.rows, gathered.criteria),
-        brief=brief_of(
-            {**{fact.name: fact.value for fact in facts}, "machine": short_machine(runs[0].header)},
-            [fact.value for fact in gathered.asked if fact.name == "frames"],
-            gathered.rows,
-            concerns,
-            standings,
-            simulated=simulated,
+        brief=_with(
+            teller.compared.before,
+            brief_of(
+                {
+                    **{fact.name: fact.value for fact in facts},
+                    "machine": short_machine(runs[0].header),
+                },
+                [fact.value for fact in gathered.asked if fact.name == "frames"],
+                gathered.rows,
+                concerns,
+                standings,
+                simulated=simulated,
+            ),
         ),
         answers=tuple(_answer(label, number) for label, number in gathered.headlines[:HEADLINES]),
         facts=facts,
@@ -354,13 +360,19 @@ def overview_of(runs: Sequence[RunView], gathered: Gathered, teller: Teller) -> 
         ),
         legend=tuple(told(lambda: _legend(gathered.rows, simulated), [])),
         repeats=_repeats(gathered, teller.runs),
-        costs=tuple(cost_part(one, teller.common, single=len(runs) == 1) for one in teller.costs),
+        costs=tuple(
+            cost_part(one, teller.common, single=len(runs) == 1) for one in teller.compared.costs
+        ),
         pictures=teller.pictures.of_all(),
         runs=tuple(_run(number, run) for number, run in enumerate(runs, start=1)),
         standings=standings,
         vsperf=__version__,
         compact=teller.compact,
     )
+
+
+def _with(before: Brief | None, brief: tuple[Brief, ...]) -> tuple[Brief, ...]:
+    return brief if before is None else (*brief, before)
 
 
 def _title(gathered: Gathered, runs: Sequence[RunView]) -> str:

@@ -312,6 +312,16 @@ class Brief:
 
 
 @dataclass(frozen=True, slots=True)
+class Compared:
+    """What is known of runs by holding them against others."""
+
+    costs: tuple[Costs, ...] = ()
+    """What noise cost."""
+    before: Brief | None = None
+    """Whether they are slower than before; None where there is nothing before."""
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One case in the table of results."""
 

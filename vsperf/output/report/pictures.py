@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from vsperf.output.figures.drawing import Drawing
@@ -22,7 +24,13 @@ class Pictures:
     Of a single case there is nothing to draw together; its own figures take that place.
     """
 
-    def __init__(self, single: bool = False, interactive: bool = False) -> None:
+    def __init__(
+        self,
+        single: bool = False,
+        interactive: bool = False,
+        runs: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Begin; `runs` are what runs are called, where there are several."""
         # the headline chart is the first one that says something
         plots = sorted((p for p in all_plots() if p.in_report), key=lambda p: (p.rank, p.name))
         self._of_case = [plot for plot in plots if plot.scope is Scope.CASE]
@@ -31,6 +39,7 @@ class Pictures:
         self._options = Options()
         self._single = single
         self._interactive = interactive
+        self._runs = runs
         self._own: tuple[Picture, ...] = ()
         self._taken = Taken()
 
@@ -56,13 +65,16 @@ class Pictures:
         plots = [plot for plot in self._of_case if not (few and plot.of_many_loads)]
         if view.result is not None and view.result.loads:
             plots.sort(key=lambda plot: not plot.of_given_loads)  # nothing was searched
-        found = [self._drawn(plot, self._taken.of(plot, view)) for plot in plots]
+        of = f" of {self._runs[view.run]}" if view.run in self._runs else ""
+        found = [self._drawn(plot, self._taken.of(plot, view), of) for plot in plots]
         return tuple(picture for picture in found if picture is not None)
 
-    def _drawn(self, plot: Plot, samples: Any) -> Picture | None:
+    def _drawn(self, plot: Plot, samples: Any, of: str = "") -> Picture | None:
+        """Draw, with what says which run it is of behind the title."""
         drawing: Drawing | None = plot.draw(samples, self._options) if samples else None
         if drawing is None:
             return None
+        drawing = replace(drawing, title=f"{drawing.title}{of}")
         return Picture(
             name=plot.name,
             title=drawing.title,

@@ -14,7 +14,7 @@ from typing import BinaryIO
 from vsperf.errors import ComponentError, NotReadyError, RecordingError
 from vsperf.output.report.form import Form
 from vsperf.output.report.interactive import Library
-from vsperf.output.report.page import Costs, Overview
+from vsperf.output.report.page import Compared, Overview
 from vsperf.output.report.write import Progress, write_html, write_markdown
 from vsperf.trust import trusted
 from vsperf.trust.named_files import written
@@ -107,7 +107,7 @@ def write_report(
     form: Form,
     progress: Progress,
     library: Library | None = None,
-    costs: Sequence[Costs] = (),
+    compared: Compared | None = None,
 ) -> Overview | None:
     """Write a report of these runs to a file; nothing is there before it is whole."""
     if form is Form.PDF:
@@ -117,9 +117,9 @@ def write_report(
     def write(file: BinaryIO) -> None:
         out = io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace")
         if form is Form.MARKDOWN:
-            found.append(write_markdown(folders, out, progress, costs))
+            found.append(write_markdown(folders, out, progress, compared))
         else:
-            found.append(write_html(folders, out, progress, library, costs))
+            found.append(write_html(folders, out, progress, library, compared))
         out.detach()
 
     try:

@@ -16,7 +16,7 @@ from vsperf.output.report import templates
 from vsperf.output.report.case_part import Teller, anchor_of, names_of
 from vsperf.output.report.interactive import Library
 from vsperf.output.report.overview import Gathered, overview_of
-from vsperf.output.report.page import CasePart, Costs, Overview
+from vsperf.output.report.page import CasePart, Compared, Overview
 from vsperf.output.report.pictures import NoPictures, Pictures
 from vsperf.records.asked import Asked
 from vsperf.records.files.view import RunView, open_run
@@ -37,38 +37,43 @@ def write_html(
     out: TextIO,
     progress: Progress,
     library: Library | None = None,
-    costs: Sequence[Costs] = (),
+    compared: Compared | None = None,
 ) -> Overview:
     """Write a report of these runs as one page of HTML; return what its first screen says.
 
-    With a library, its figures can be pointed at and zoomed. `costs` are what noise cost: that is
-    found by comparing cases, and told here.
+    With a library, its figures can be pointed at and zoomed. What was found by comparing is
+    told here.
     """
     runs = [open_run(folder) for folder in folders]
     single = sum(len(run.header.cases) for run in runs) == 1
     environment = templates.html()
     environment.globals["library"] = library
-    teller = _teller(Pictures(single, interactive=library is not None), runs, costs)
+    teller = _teller(Pictures(single, library is not None, names_of(runs)), runs, compared)
     return _write(environment, "html", teller, runs, out, progress)
 
 
 def write_markdown(
-    folders: Sequence[Path], out: TextIO, progress: Progress, costs: Sequence[Costs] = ()
+    folders: Sequence[Path],
+    out: TextIO,
+    progress: Progress,
+    compared: Compared | None = None,
 ) -> Overview:
     """Write a report of these runs as Markdown, which has no figures."""
     runs = [open_run(folder) for folder in folders]
-    teller = _teller(NoPictures(), runs, costs)
+    teller = _teller(NoPictures(), runs, compared)
     return _write(templates.markdown(), "md", teller, runs, out, progress)
 
 
 def _teller(
-    pictures: Pictures | NoPictures, runs: Sequence[RunView], costs: Sequence[Costs]
+    pictures: Pictures | NoPictures, runs: Sequence[RunView], compared: Compared | None
 ) -> Teller:
     """Return who tells the cases of these runs, in as many words as there is room for."""
     total = sum(len(run.header.cases) for run in runs)
     names = {Asked(case).name for run in runs for case in run.header.cases}
     common = f"{next(iter(names))}-" if len(names) == 1 else ""
-    return Teller(pictures, total > MANY, total > FEW, common, costs, runs=names_of(runs))
+    return Teller(
+        pictures, total > MANY, total > FEW, common, compared or Compared(), names_of(runs)
+    )
 
 
 def _write(

@@ -51,7 +51,7 @@ CREATE TABLE runs (
     run TEXT PRIMARY KEY, inode INTEGER, size INTEGER, mtime_ns INTEGER,
     read_bytes INTEGER, read_lines INTEGER, read_crc INTEGER, problem TEXT,
     started_at TEXT, testbed TEXT, preset TEXT, simulated INTEGER, vsperf_version TEXT,
-    cases INTEGER, exit_code INTEGER, labels TEXT
+    cases INTEGER, exit_code INTEGER, labels TEXT, begun TEXT, seen TEXT, took_s REAL
 ) WITHOUT ROWID;
 CREATE TABLE cases (
     run TEXT, key TEXT, position INTEGER, id TEXT, label TEXT, testcase TEXT, tags TEXT,
@@ -61,7 +61,9 @@ CREATE TABLE cases (
 ) WITHOUT ROWID;
 """
 """An attempt of 0 is none yet. What is refuted counts as not finished: by a cap of the generator
-that was found in the same place."""
+that was found in the same place. A run took from `begun` to `seen`, and `took_s` before it was
+resumed."""
+SECONDS = "(julianday(seen) - julianday(begun)) * 86400"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,19 +172,24 @@ class _Rows:
                 self._attempt(line.case)
             case CaseStart():
                 self._start(line.case)
+                self._seen(line.started_at)
             case CaseRecord():
                 self._end(line)
+                self._seen(line.finished_at)
             case RunHeader():
                 self._header(line)
             case RunResume():
                 self._end_run(None)
+                self._resume(line.resumed_at)
             case RunEnd():
                 self._end_run(line.exit_code)
+                self._seen(line.finished_at)
 
     def _header(self, header: RunHeader) -> None:
         self._database.execute(
             "UPDATE runs SET started_at = ?, testbed = ?, preset = ?, simulated = ?, "
-            "vsperf_version = ?, cases = ?, labels = ? WHERE run = ?",
+            "vsperf_version = ?, cases = ?, labels = ?, begun = ?, seen = ?, took_s = 0 "
+            "WHERE run = ?",
             (
                 header.started_at,
                 header.testbed,
@@ -191,6 +198,8 @@ class _Rows:
                 header.vsperf_version,
                 len(header.cases),
                 json.dumps(header.labels),
+                header.started_at,
+                header.started_at,
                 self._run,
             ),
         )
@@ -215,6 +224,16 @@ class _Rows:
         self._database.execute(
             "UPDATE cases SET outcome = ?, record = ? WHERE run = ? AND key = ?",
             (record.outcome.value, LINE.dump_json(record).decode(), self._run, record.case),
+        )
+
+    def _seen(self, moment: str) -> None:
+        self._database.execute("UPDATE runs SET seen = ? WHERE run = ?", (moment, self._run))
+
+    def _resume(self, moment: str) -> None:
+        """Count what it took so far; what lies between is no time of the run."""
+        self._database.execute(
+            f"UPDATE runs SET took_s = took_s + {SECONDS}, begun = ?, seen = ? WHERE run = ?",  # noqa: S608
+            (moment, moment, self._run),
         )
 
     def _end_run(self, exit_code: int | None) -> None:
@@ -255,7 +274,7 @@ __all__ = ["BrokenRun", "CaseEntry", "Filter", "Index", "RunEntry"]
 INDEX = "index.sqlite"
 SCRATCH = f".{INDEX}."
 """What the names begin with under which an index is written before it takes its place."""
-LAYOUT = 5
+LAYOUT = 6
 """Raised when the tables change; an index of another layout is made anew."""
 SEED = LAYOUT * 1000 + SCHEMA_VERSION
 """What the checksum begins with: that of another version of vsperf does not fit."""

@@ -226,7 +226,7 @@ def refuse_other_versions(path: Path, first_line: bytes) -> None:
             f"the run was recorded by a newer vsperf (records version {version})",
             where=where,
             why=f"this vsperf reads version {SCHEMA_VERSION} and would misread it",
-            fix="upgrade: pip install --upgrade vsperf",
+            fix="upgrade vsperf: to the one that wrote it, or a later one",
         )
     if version < SCHEMA_VERSION:
         raise StoreError(f"records version {version} never existed", where=where)

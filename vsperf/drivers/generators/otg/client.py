@@ -15,9 +15,10 @@ from typing import Any
 from vsperf.drivers.generators.otg.accounts import Counters, PortCounters
 from vsperf.drivers.generators.otg.taken import differences
 from vsperf.errors import ComponentError, NotReadyError
+from vsperf.host.software import to_install_extra
 from vsperf.waits import aside
 
-INSTALL = "pip install vsperf[otg], or: pip install snappi"
+INSTALL = to_install_extra("otg")
 USER = "vsperf"
 MOST_DIFFERENCES = 5
 MOST_WORDS = 500
@@ -180,7 +181,7 @@ def _connected(location: str, patience_s: float) -> tuple[Any, Any]:
         raise NotReadyError(
             "this version of snappi is not known",
             why="without its session of HTTP there is no deadline for answers",
-            fix=INSTALL + "==1.62.0",
+            fix=INSTALL,
         ) from error
     session.trust_env = False
     session.max_redirects = 0

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from vsperf.errors import ComponentError, NotReadyError
+from vsperf.host.software import to_install_extra
 from vsperf.waits import aside
 
 USER = "vsperf"
@@ -25,7 +26,7 @@ def library() -> Any:
         raise NotReadyError(
             "the library stcrestclient is not installed",
             why="TestCenter is spoken to by the vendor's own client (generator.kind=spirent)",
-            fix="pip install 'vsperf[spirent]'",
+            fix=to_install_extra("spirent"),
         ) from error
     return stchttp
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from vsperf.quantities.human import human_fps, human_ns
+from vsperf.quantities.human import human_fps, human_ns, human_share
 
 NANOSECONDS = 1_000_000_000
 UNKNOWN = "–"
+SHORT = 0.001
+"""What is not sent of a stream, as a share, beyond which its rate was not reached."""
 PERCENTILES = ("50", "90", "99", "99.9", "99.99")
 COUNTERS = (
     ("intended", "intended"),
@@ -54,6 +56,20 @@ def stream_rows(streams: Sequence[Json]) -> list[Row]:
     if any("pdv_ns" in stream.get("latency", {}) for stream in streams):
         rows.append(_row("PDV p99.9", streams, lambda s: _percentile(s, "pdv_ns", "99.9")))
     return rows
+
+
+def short(names: Sequence[str], streams: Sequence[Json]) -> list[str]:
+    """Say of which streams less was sent than was asked for, and how much less."""
+    found = []
+    for name, stream in zip(names, streams, strict=True):
+        intended, unsent = stream.get("intended") or 0, stream.get("unsent") or 0
+        if unsent > SHORT * intended:
+            share = human_share(unsent / intended)
+            found.append(
+                f"the rate was not reached: {name} sent {_sent_rate(stream)}, and {share} of its "
+                "frames never; `vsperf tgen calibrate` says what the generator can do here"
+            )
+    return found
 
 
 def port_rows(ports: Sequence[Json]) -> list[Row]:

@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from vsperf.errors import ComponentError, NotReadyError
+from vsperf.host.software import to_install_extra
 from vsperf.waits import wait_for
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 ANSWER_S = 5.0
 """Patience with an answer; a server that works gives one within a few milliseconds."""
-GET_ZMQ = "pip install 'vsperf[trex]'"
+GET_ZMQ = to_install_extra("trex")
 Answer = Any
 
 

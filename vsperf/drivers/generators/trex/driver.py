@@ -46,7 +46,12 @@ class TrexGenerator(Unmeasured):
     summary: ClassVar[str] = "TRex, stateless: counted by streams, latency of a sampled stream"
     Spec: ClassVar[type[DriverSpec]] = TrexSpec
     checks: ClassVar[tuple[Check, ...]] = (
-        program_check(kind, "testbeds that name it as their generator", names=("t-rex-64",)),
+        program_check(
+            kind,
+            "testbeds that name it as their generator",
+            names=("t-rex-64",),
+            otherwise="unpack TRex, and name its folder: --set generator.install=DIR",
+        ),
     )
 
     def capabilities(self, case: CaseSpec) -> Capabilities:

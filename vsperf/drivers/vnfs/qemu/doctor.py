@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 from vsperf.drivers.vnfs.qemu.spec import QemuSpec
 from vsperf.errors import NotReadyError
+from vsperf.host.doctor.devices import ask_kvm
 from vsperf.host.doctor.finding import (
     Answer,
     Check,
     Group,
     Host,
+    Status,
     absent,
     missing,
     ok,
@@ -24,6 +27,8 @@ from vsperf.qemu.checks import PACKAGE, check_program
 from vsperf.qemu.host import PROGRAM, program_of
 from vsperf.qemu.image import find_image, planned_image
 from vsperf.qemu.kvm import Probe, cache_file
+
+EMULATED = "emulated"
 
 
 def _qemu(here: Host) -> Answer:
@@ -61,17 +66,25 @@ def _image(here: Host) -> Answer:
 
 
 def _boots_on_kvm(here: Host) -> Answer:
-    """Say how trying it ended; the first run with a guest tries it."""
+    """Say in one answer whether there is KVM, and how trying it ended.
+
+    The first run with a guest tries it. Without it guests are emulated, and so can be used.
+    """
+    device = ask_kvm(here)
+    if device.status is not Status.OK:
+        return replace(device, proviso=EMULATED)
     chosen = here.settings(QemuSpec)
     tree = HERE if chosen is None else chosen.tree
     image = planned_image(here.environment)
     probe = Probe(image, program_of(tree), cache_file(), tree=tree)
     known = probe.known()
     if known is None:
-        return unknown("no guest has been booted on it since this machine started")
+        tried = f"{device.evidence}, and no guest has been booted on it since this one started"
+        return replace(unknown(tried), proviso="KVM not tried")
     if not known.works:
         again = f"rm {probe.cache} lets the next run try again" if probe.cache.exists() else None
-        return warning(f"guests are emulated: {known.why}", again)
+        evidence = f"{device.evidence}, and guests are emulated: {known.why}"
+        return replace(warning(evidence, again), proviso=EMULATED)
     return ok(known.why)
 
 

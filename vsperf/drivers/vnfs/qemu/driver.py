@@ -33,7 +33,7 @@ class Qemu:
     kind: ClassVar[str] = "qemu"
     summary: ClassVar[str] = "virtual machines of QEMU on vhost-user or taps, with KVM or emulated"
     Spec: ClassVar[type[DriverSpec]] = QemuSpec
-    wants: ClassVar[frozenset[Want]] = frozenset({Want.QUIET_CPUS, Want.KVM})
+    wants: ClassVar[frozenset[Want]] = frozenset({Want.QUIET_CPUS})
     checks: ClassVar[tuple[Check, ...]] = CHECKS
 
     def needs(self, case: CaseSpec) -> Needs:

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from vsperf.errors import NotReadyError
+from vsperf.host.software import to_install_extra
 from vsperf.host.tree import HERE, Tree
 from vsperf.host.versions import version_text
 from vsperf.trust.programs import whole
@@ -19,7 +20,7 @@ PLUGIN_FOLDERS = ("lib/*/vpp_plugins", "lib/vpp_plugins", "lib64/vpp_plugins")
 API_FOLDERS = ("share/vpp/api", "CMakeFiles")
 PYTHON = "vpp_papi"
 """VPP's own library for its API."""
-GET_PYTHON = "pip install 'vsperf[vpp]'"
+GET_PYTHON = to_install_extra("vpp")
 GET_VPP = (
     "install VPP (FD.io has packages for some distributions: https://fd.io), or name an installed "
     "tree or a build directory: vswitch.install=PATH"

@@ -1,0 +1,168 @@
+"""Whether a run is slower than before: than its baseline, or the last run of the same case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vsperf.analysis.answers import findings_of, more_is_better
+from vsperf.analysis.comparison import Comparison, Row, compare
+from vsperf.analysis.difference import Difference, Means, least_repeats
+from vsperf.analysis.sides import Side, side_of
+from vsperf.errors import UsageError, VsperfError
+from vsperf.output.compare_text import between_text, percent_text
+from vsperf.output.grid import common_prefix
+from vsperf.output.report.account import told
+from vsperf.output.report.page import Brief
+from vsperf.records.asked import Asked
+from vsperf.records.files.baselines import Baseline, baselines
+from vsperf.records.files.index import Filter, Index
+from vsperf.records.files.view import RunView, open_run
+from vsperf.records.result import heading
+from vsperf.records.run import Outcome, PlannedCase
+
+QUESTION = "Is it slower than before?"
+BY = {
+    Means.RANKS: "by ranks over repeats",
+    Means.SCATTER: "by intervals and how far repeats lie apart",
+    Means.INTERVALS: "by the intervals of single runs, and nobody knows how far runs lie apart: "
+    f"`--repeat {least_repeats()}` on each side is the least that tells",
+}
+NUMBERED = (Outcome.PASS, Outcome.FAIL)
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What a run is held against."""
+
+    name: str
+    """For people."""
+    folders: tuple[Path, ...]
+    found: tuple[Path, ...]
+    """Of the runs that are held against it."""
+    command: str
+    """What shows all of it."""
+
+
+def before_of(results: Path, folders: Sequence[Path]) -> Brief | None:
+    """Return the answer for the first screen of a report; None where there is nothing before.
+
+    Of several runs, the last one is held against the first. Of a run, its baseline counts first:
+    that which its criteria name, then the one that was set last.
+    """
+    return told(lambda: _before_of(results, folders), None)
+
+
+def _before_of(results: Path, folders: Sequence[Path]) -> Brief | None:
+    runs = sorted((open_run(one) for one in folders), key=lambda run: run.header.started_at)
+    for earlier in _earlier(results, runs):
+        base = side_of(earlier.name, earlier.folders)
+        other = side_of(earlier.found[0].name, earlier.found)
+        try:
+            found = compare((base, other))
+        except UsageError as error:
+            if earlier.name.startswith("the baseline"):
+                return Brief(QUESTION, f"It cannot be told: {error.with_why}.", "", "")
+            continue
+        if (answer := _answer(found, base, other)) is not None:
+            return Brief(QUESTION, f"{answer} More: `{earlier.command}`.", "", "")
+    return None
+
+
+def _earlier(results: Path, runs: Sequence[RunView]) -> Iterable[Earlier]:
+    """Yield what a report may be held against, what tells most first."""
+    last = runs[-1]
+    if len(runs) > 1:
+        first = runs[0]
+        yield _run(first, last)
+        return
+    if last.folder.parent.resolve() != results.resolve():
+        return  # nobody knows what lies beside it
+    for baseline in _baselines(results, last):
+        name = f"the baseline {baseline.name}"
+        command = f"vsperf compare --baseline {baseline.name} {_letters(last)}"
+        yield Earlier(name, (baseline.folder,), (last.folder,), command)
+    if (folder := _same_case(results, last)) is not None:
+        yield _run(open_run(folder), last)
+
+
+def _run(first: RunView, last: RunView) -> Earlier:
+    name = f"{first.run} of {first.header.started_at[:16].replace('T', ' ')} UTC"
+    command = f"vsperf compare {_letters(first)} {_letters(last)}"
+    return Earlier(name, (first.folder,), (last.folder,), command)
+
+
+def _letters(run: RunView) -> str:
+    """Return what a run is called in short."""
+    return run.run.rpartition("-")[2]
+
+
+def _baselines(results: Path, run: RunView) -> list[Baseline]:
+    """Return the baselines of other runs, those that criteria name first."""
+    asked = {name for case in run.header.cases for name in _asked(case)}
+    try:
+        found = [one for one in baselines(results) if one.there and one.run != run.run]
+    except VsperfError:
+        return []
+    return sorted(
+        sorted(found, key=lambda one: one.set_at, reverse=True),
+        key=lambda one: one.name not in asked,
+    )
+
+
+def _asked(case: PlannedCase) -> list[str]:
+    criteria = case.spec.get("expect")
+    found = criteria if isinstance(criteria, list) else []
+    return [str(one["baseline"]) for one in found if isinstance(one, dict) and one.get("baseline")]
+
+
+def _same_case(results: Path, run: RunView) -> Path | None:
+    """Return the last run before this one that has a number of one of its cases."""
+    header = run.header
+    ids = {case.id for case in header.cases}
+    with Index.open(results) as index:
+        index.refresh()
+        for name in dict.fromkeys(Asked(case).name for case in header.cases):
+            wanted = Filter(testcase=name, testbed=header.testbed, simulated=header.simulated)
+            for case in index.cases(wanted):
+                earlier = case.run != run.run and case.started_at < header.started_at
+                if earlier and case.id in ids and case.outcome in NUMBERED:
+                    return results / case.run
+    return None
+
+
+def _answer(found: Comparison, base: Side, other: Side) -> str | None:
+    """Say what became of the first number of each case; None where none stands on both sides."""
+    first = {
+        case.label: next((one.name for one in findings_of(case.result)), "")
+        for case in other.cases
+        if case.result is not None
+    }
+    rows = [row for row in found.rows if row.name == first.get(row.label)]
+    told_of = [(row, one) for row in rows if (one := row.differences[0]) is not None]
+    if not told_of:
+        return None
+    prefix = common_prefix([row.label for row, _ in told_of])
+    against = f"against {base.name}"
+    judged = [(row, one) for row, one in told_of if one.means is not Means.NOTHING]
+    if not judged:
+        return f"It cannot be told {against}: single numbers without bounds."
+    worse = [(row, one) for row, one in judged if row.worse(1)]
+    better = [(row, one) for row, one in judged if one.significant and not row.worse(1)]
+    of = f" of {len(judged)}" if len(judged) > 1 else ""
+    for word, some in (("Yes", worse), ("No, it is better", better)):
+        if some:
+            count = f"{len(some)}{of} numbers; the most, " if of else ""
+            return f"{word}: {count}{_told(*some[0], prefix)}, {against}, {BY[some[0][1].means]}."
+    most = max(judged, key=lambda one: abs(one[1].share or 0))
+    count = f" in any{of} numbers; the most, " if of else ": "
+    return f"No change that is more than chance{count}{_told(*most, prefix)}, {against}."
+
+
+def _told(row: Row, one: Difference, prefix: str) -> str:
+    name = f"{row.label.removeprefix(prefix) or row.label} {heading(row.name)}"
+    way = "" if more_is_better(row.name, row.unit) else " (less is better)"
+    between = between_text(one.least, one.most)
+    share = percent_text(one.share) if one.share is not None else one.change.value * one.significant
+    return " ".join(part for part in (f"{name}{way}", share, between) if part)
