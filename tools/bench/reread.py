@@ -36,6 +36,8 @@ from reread_trials import (
     away_ns,
     believed,
     by_distance,
+    drawn_on,
+    like_the_first,
     looking,
     since_check,
     through,
@@ -46,7 +48,15 @@ from vsperf.quantities.units import Duration, FrameSize, LinkSpeed, Rate
 from vsperf.quantities.units import Ratio as Share
 from vsperf.records.files.view import views
 from vsperf.records.flags import Flag
-from vsperf.records.result import GoalResult, Limit, LoadResult, PartialResult, SearchResult
+from vsperf.records.result import (
+    Draw,
+    GoalResult,
+    Limit,
+    LoadResult,
+    PartialResult,
+    SearchResult,
+    View,
+)
 from vsperf.records.trial import Direction, Purpose, Second, Trial
 from vsperf.search.base import Budget
 
@@ -63,6 +73,10 @@ THROUGHPUT = "throughput"
 """The goal of methods that refer to one."""
 AT_THROUGHPUT = ("broadcast", "latency")
 """Methods whose answer is that of trials at it: what these lose speaks against it."""
+
+
+Printed = GoalResult | PartialResult | Draw
+"""An answer with bounds."""
 
 
 class Is(enum.Enum):
@@ -345,10 +359,11 @@ def _by_load(trials: Sequence[Seen]) -> dict[int, list[Seen]]:
 
 
 def differs(
-    goal: Goal, printed: GoalResult | PartialResult, trials: Sequence[Seen]
+    goal: Goal, printed: Printed, trials: Sequence[Seen]
 ) -> tuple[str, ...]:
     """Say where the printed bounds of a goal are not those of its trials."""
-    ended = printed.limit is Limit.BUDGET or Flag.OUT_OF_BUDGET in printed.flags
+    flags = () if isinstance(printed, Draw) else printed.flags
+    ended = printed.limit is Limit.BUDGET or Flag.OUT_OF_BUDGET in flags
     rules = [goal, goal.leniently(trials)] if ended else [goal]
     if any(_same(one, printed, bounds(one, trials), trials) for one in rules):
         return ()
@@ -356,7 +371,7 @@ def differs(
 
 
 def _same(
-    goal: Goal, printed: GoalResult | PartialResult, found: Found, trials: Sequence[Seen]
+    goal: Goal, printed: Printed, found: Found, trials: Sequence[Seen]
 ) -> bool:
     return (printed.lower_fps, printed.upper_fps) == (found.lower, _of_switch(goal, found, trials))
 
@@ -374,7 +389,7 @@ def _as_printed(goal: Goal, trials: Sequence[Seen]) -> tuple[int | None, int | N
 
 
 def _against(
-    goal: Goal, printed: GoalResult | PartialResult, found: Found, trials: Sequence[Seen]
+    goal: Goal, printed: Printed, found: Found, trials: Sequence[Seen]
 ) -> Iterator[str]:
     groups = _by_load(trials)
     for name, load, own in (
@@ -419,9 +434,49 @@ def answers(
                     rest = (in_clean_time(each, silent=silent) for each in made)
                     seen = [each for each in rest if each is not None]
                 yield f"{one.goal} {there.regime}", differs(goal, there, seen)
+        for draw in one.draws.made[1:] if one.draws is not None else ():
+            if draw.limit is not None and one.draws is not None:
+                drawn = drawn_on(trials, draw.deployment)
+                seen = _as_viewed(one.draws.view, known, drawn, silent=silent)
+                yield f"{one.goal} on deployment {draw.deployment}", differs(goal, draw, seen)
+        yield from _over(one)
     for load in result.loads:
         yield f"{load.load_fps:,}", tuple(_load_differs(search, load, trials))
     yield from _others(search, trials, result, seconds)
+
+
+def _as_viewed(
+    view: View, first: Sequence[Trial], drawn: Sequence[Trial], *, silent: bool
+) -> list[Seen]:
+    """Return trials on another deployment, as those on the first one were looked at."""
+    apart = view in (View.NEAR, View.FAR)
+    kept = like_the_first(first, drawn, view.value if apart else None)
+    slots = any(in_clean_time(one, silent=silent) is not None for one in first)
+    if view is View.ALL or (apart and not slots):
+        return [as_it_is(one) for one in kept]
+    left = (in_clean_time(one, silent=silent) for one in kept)
+    return [one for one in left if one is not None]
+
+
+def _over(printed: GoalResult) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield where what is printed over all deployments is not what each of them came to."""
+    draws = printed.draws
+    if draws is None:
+        return
+    answered = [
+        one
+        for one in draws.made
+        if one.lower_fps is not None
+        and one.limit not in (None, Limit.HOST, Limit.BUDGET, Limit.UNKNOWN)
+    ]
+    lower = upper = None
+    if len(answered) > 1:
+        lower = sorted(one.lower_fps or 0 for one in answered)[0]
+        open_ended = any(one.upper_fps is None for one in answered)
+        upper = None if open_ended else sorted(one.upper_fps or 0 for one in answered)[-1]
+    told = (draws.lower_fps, draws.upper_fps)
+    against = f"printed {told}, by all deployments {(lower, upper)}"
+    yield f"{printed.goal} over deployments", () if told == (lower, upper) else (against,)
 
 
 def _taken_back(goal: Goal, printed: GoalResult, trials: Sequence[Trial]) -> Iterator[str]:

@@ -14,6 +14,8 @@ from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.regime import Regime
 from vsperf.records.result import (
+    NO_ANSWER,
+    Draw,
     Figure,
     GoalResult,
     Limit,
@@ -21,6 +23,7 @@ from vsperf.records.result import (
     PartialResult,
     RegimeResult,
     SearchResult,
+    View,
     heading,
 )
 from vsperf.records.trial import Trial
@@ -61,20 +64,51 @@ def by_regime(goal: GoalResult) -> list[tuple[RegimeResult, GoalResult]]:
     ]
 
 
+IN_VIEW = {View.ALL: "", View.CLEAN: "clean ", View.NEAR: "near ", View.FAR: "far "}
+
+
+def over_draws(goal: GoalResult) -> str:
+    """Write how far deployments lie apart; empty where fewer than two of them have an answer."""
+    draws = goal.draws
+    if draws is None or draws.lower_fps is None:
+        return ""
+    ends = {"lower_fps": draws.lower_fps, "upper_fps": draws.upper_fps, "flags": ()}
+    told = interval(goal.model_copy(update=ends))
+    made = len(draws.told)
+    fewer = "" if made == draws.asked else f" of {draws.asked}"
+    return f"{IN_VIEW[draws.view]}{told} over {made}{fewer}"
+
+
+def by_draw(goal: GoalResult) -> list[tuple[Draw, str]]:
+    """Return the answers to a goal by deployment, with their intervals, or none."""
+    return [
+        (one, interval(goal.model_copy(update={**_ends(one), "flags": ()})) if one.limit else "")
+        for one in (goal.draws.made if goal.draws is not None else ())
+    ]
+
+
+def _ends(draw: Draw) -> dict[str, int | None]:
+    return {"lower_fps": draw.lower_fps, "upper_fps": draw.upper_fps}
+
+
 def answers(goal: GoalResult) -> list[str]:
-    """Write the answer to a goal, the one from clean time if it is another, and those by regime."""
-    clean = another(goal)
+    """Write the answer to a goal: all time, clean time if it is another, by regime, over draws."""
+    clean, spread = another(goal), over_draws(goal)
     return [
         interval(goal),
         *([] if clean is None else [f"clean {interval(clean)}"]),
         *(f"{there.regime} {interval(one)}" for there, one in by_regime(goal)),
+        *([spread] if spread else []),
     ]
 
 
 def headlines(result: SearchResult) -> list[str]:
     """Write what a method found, one line for each goal and load, and the first figure."""
     return [
-        *(f"{goal.goal} {interval(goal)}" for goal in result.goals),
+        *(
+            f"{goal.goal} {'; '.join(filter(None, (interval(goal), over_draws(goal))))}"
+            for goal in result.goals
+        ),
         *(
             f"{human_fps(load.load_fps)}: lost {loss_text(load.worst_loss_ratio)}"
             for load in result.loads
@@ -96,6 +130,10 @@ def reasons(row: CaseRow) -> list[str]:
             f"{goal.goal} {there.regime}, in {share_text(Fraction(there.share))} of the time: "
             f"{there.reason}"
             for there, _ in by_regime(goal)
+        ]
+        found += [
+            f"{goal.goal} on deployment {draw.deployment}: {told or NO_ANSWER}; {draw.reason}"
+            for draw, told in by_draw(goal)
         ]
     return found
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
-from vsperf.analysis.answers import another, answers, interval, loss_text, share_text
+from vsperf.analysis.answers import (
+    another,
+    answers,
+    interval,
+    loss_text,
+    over_draws,
+    share_text,
+)
 from vsperf.analysis.summary import LOSSY, PERCENTILES, CaseRow, flows_differ
 from vsperf.quantities.human import human_count, human_fps, human_ns, human_seconds, human_share
 from vsperf.quantities.units import NANOSECONDS
@@ -216,6 +223,7 @@ def legend(
     if clean and any(goal.clean is not None for row in rows for goal in row.goals):
         lines.append("clean: only the time in which nothing kept generator or switch from running")
     lines += _where(rows) if clean else []
+    lines += _over(rows) if clean else []
     frames = [count for row in measured for count in row.lossless.values()]
     if frames and (share := unlikely_above(min(frames))) is not None:
         least = "" if len(frames) == 1 else "at least "
@@ -252,6 +260,17 @@ def _where(rows: Sequence[CaseRow]) -> list[str]:
     clean = ", in clean time" if any(one.clean is not None for one in told) else ""
     where = f"the CPUs of generator and switch {', and '.join(words)}"
     return [f"near, far: from trials{clean} with {where}"]
+
+
+def _over(rows: Sequence[CaseRow]) -> list[str]:
+    """Say what an interval over several deployments is."""
+    told = [over for row in rows for goal in row.goals if (over := over_draws(goal))]
+    if not told:
+        return []
+    return [
+        "over N: from the least of the lower bounds on N deployments to the greatest of the upper "
+        "ones; each deployment is a draw of its own"
+    ]
 
 
 def _assumed(rows: Sequence[CaseRow]) -> list[str]:

@@ -17,6 +17,7 @@ from vsperf.engine.assignment import CaseRun
 from vsperf.engine.bench import MeasuredBench
 from vsperf.engine.checks import check_path
 from vsperf.engine.closing import close_case, close_failed, close_interrupted
+from vsperf.engine.draws import ask_again
 from vsperf.engine.instruments import disturbed, instruments, looked_back
 from vsperf.engine.paired import measure_together
 from vsperf.engine.surroundings import clipped, outdated, uneven
@@ -79,7 +80,8 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         warnings += clipped(spec, loads) + uneven(spec)
         run.enter("deploy")
         deployment = deploy(spec, plan, run.drivers, place, stack)
-        looking = instruments(run, deployment, place, calibration, noise, groups)
+        known = calibration, noise
+        looking = instruments(run, deployment, place, known, groups)
         around = stack.enter_context(looking)
         run.enter("check the path")
         warnings += check_path(around.measurer, spec)
@@ -88,6 +90,7 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         run.enter("search")
         bench, after = MeasuredBench(around.measurer, loads), followers(spec)
         apart_ns = around.collecting.time_ns(bench.overhead_ns)
+        apart_ns += method_of(spec).drawing_ns(bench)
         with run.budget.holding_back(time_ns(after, bench) + apart_ns):
             result = method_of(spec).run(bench)
         with run.budget.holding_back(apart_ns):
@@ -99,11 +102,13 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         around.found = looked_back(around.found, deployment.generator)
         if calibration is not None and outdated(calibration, result):
             warnings += run.groundwork.forget(spec, plan, calibration)
-        if run.keep():
+        if method_of(spec).deployments == 1 and run.keep():
             place.keep()
             run.emit(DeploymentKept(run.case, str(place.folder), deployment.access))
         run.enter("tear down")
     place.require_nothing_left()
+    result, said = ask_again(run, result, tuple(run.trials[first:]), loads, known)
+    warnings += said
     return close_case(run.case, plan, result, run.trials[first:], around.found, warnings)
 
 

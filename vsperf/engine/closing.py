@@ -26,7 +26,12 @@ def close_case(
     surroundings: Surroundings,
     warnings: tuple[str, ...],
 ) -> CaseRecord:
-    """Return the record of a case whose search came to an answer."""
+    """Return the record of a case whose search came to an answer.
+
+    What speaks for it and against it is what was seen on its first deployment.
+    """
+    totals = _totals(trials)
+    trials = [one for one in trials if one.deployment == 1]
     result = contradicted(case.spec, believed(result, trials), trials)
     checks = check_all(case.spec, result, trials)
     outcome, reason = outcome_of(result, checks)
@@ -48,7 +53,7 @@ def close_case(
         compliance=() if outcome is Outcome.INVALID else qualified(stands, flags),
         warnings=(*warnings, *distances(trials), *_spoiled(result)),
         surroundings=surroundings,
-        **_totals(trials),
+        **totals,
     )
 
 

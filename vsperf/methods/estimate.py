@@ -229,7 +229,9 @@ class _Stage:
 def _rehearsal(method: Method, loads: Loads, presumed: Presumption, seed: int) -> _Rehearsal:
     luck = random.Random(seed)  # noqa: S311 - luck that is the same each time
     stage = _Stage(loads, presumed, luck)
-    method.run(stage)
+    found = method.run(stage)
+    for number in range(2, method.deployments + 1):
+        found = method.drawn(found, stage, (), number)
     return _Rehearsal(stage.trials, stage.sending_ns)
 
 
