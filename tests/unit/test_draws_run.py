@@ -168,6 +168,14 @@ def test_a_deployment_that_fails_takes_nothing_back(
     assert len(drawn(tmp_path).made) == 2
 
 
+def test_where_the_answer_is_not_the_switchs_nothing_is_deployed_again(tmp_path: Path) -> None:
+    done = run(tmp_path, "--budget", "5s")
+    record = stored(tmp_path).record
+    assert record is not None, done.output
+    assert {one.deployment for one in stored(tmp_path).trials} == {1}
+    assert any(one.startswith("no further deployment was asked") for one in record.warnings)
+
+
 def test_a_time_that_ends_leaves_what_deployments_there_are(tmp_path: Path) -> None:
     done = run(tmp_path, "--budget", "60s", draws=20)
     assert done.exit_code == 0, done.output

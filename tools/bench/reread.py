@@ -50,6 +50,7 @@ from vsperf.records.files.view import views
 from vsperf.records.flags import Flag
 from vsperf.records.result import (
     Draw,
+    Draws,
     GoalResult,
     Limit,
     LoadResult,
@@ -358,9 +359,7 @@ def _by_load(trials: Sequence[Seen]) -> dict[int, list[Seen]]:
     return groups
 
 
-def differs(
-    goal: Goal, printed: Printed, trials: Sequence[Seen]
-) -> tuple[str, ...]:
+def differs(goal: Goal, printed: Printed, trials: Sequence[Seen]) -> tuple[str, ...]:
     """Say where the printed bounds of a goal are not those of its trials."""
     flags = () if isinstance(printed, Draw) else printed.flags
     ended = printed.limit is Limit.BUDGET or Flag.OUT_OF_BUDGET in flags
@@ -370,9 +369,7 @@ def differs(
     return tuple(_against(goal, printed, bounds(goal, trials), trials))
 
 
-def _same(
-    goal: Goal, printed: Printed, found: Found, trials: Sequence[Seen]
-) -> bool:
+def _same(goal: Goal, printed: Printed, found: Found, trials: Sequence[Seen]) -> bool:
     return (printed.lower_fps, printed.upper_fps) == (found.lower, _of_switch(goal, found, trials))
 
 
@@ -388,9 +385,7 @@ def _as_printed(goal: Goal, trials: Sequence[Seen]) -> tuple[int | None, int | N
     return found.lower, _of_switch(goal, found, trials)
 
 
-def _against(
-    goal: Goal, printed: Printed, found: Found, trials: Sequence[Seen]
-) -> Iterator[str]:
+def _against(goal: Goal, printed: Printed, found: Found, trials: Sequence[Seen]) -> Iterator[str]:
     groups = _by_load(trials)
     for name, load, own in (
         ("lower", printed.lower_fps, found.lower),
@@ -434,15 +429,26 @@ def answers(
                     rest = (in_clean_time(each, silent=silent) for each in made)
                     seen = [each for each in rest if each is not None]
                 yield f"{one.goal} {there.regime}", differs(goal, there, seen)
-        for draw in one.draws.made[1:] if one.draws is not None else ():
-            if draw.limit is not None and one.draws is not None:
-                drawn = drawn_on(trials, draw.deployment)
-                seen = _as_viewed(one.draws.view, known, drawn, silent=silent)
-                yield f"{one.goal} on deployment {draw.deployment}", differs(goal, draw, seen)
-        yield from _over(one)
+        yield from _by_deployment(goal, one, known, trials)
     for load in result.loads:
         yield f"{load.load_fps:,}", tuple(_load_differs(search, load, trials))
     yield from _others(search, trials, result, seconds)
+
+
+def _by_deployment(
+    goal: Goal, printed: GoalResult, first: Sequence[Trial], trials: Sequence[Trial]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the answers on further deployments, each from the trials there."""
+    draws = printed.draws
+    if draws is None:
+        return
+    silent = silent_too(first)
+    for draw in draws.made[1:]:
+        if draw.limit is not None:
+            drawn = drawn_on(trials, draw.deployment)
+            seen = _as_viewed(draws.view, first, drawn, silent=silent)
+            yield f"{printed.goal} on deployment {draw.deployment}", differs(goal, draw, seen)
+    yield f"{printed.goal} over deployments", tuple(_over(printed, draws))
 
 
 def _as_viewed(
@@ -458,11 +464,19 @@ def _as_viewed(
     return [one for one in left if one is not None]
 
 
-def _over(printed: GoalResult) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield where what is printed over all deployments is not what each of them came to."""
-    draws = printed.draws
-    if draws is None:
-        return
+def _over(printed: GoalResult, draws: Draws) -> Iterator[str]:
+    """Say where what is printed over all deployments is not what each of them came to.
+
+    The first one's is the answer of the search, from the same part of the time.
+    """
+    views = {
+        View.ALL: printed,
+        View.CLEAN: printed.clean,
+        **{View(one.regime.value): one for one in printed.regimes},
+    }
+    found, first = views.get(draws.view), draws.made[0]
+    if found is None or (found.lower_fps, found.upper_fps) != (first.lower_fps, first.upper_fps):
+        yield "the first deployment has another answer than the search"
     answered = [
         one
         for one in draws.made
@@ -475,8 +489,8 @@ def _over(printed: GoalResult) -> Iterator[tuple[str, tuple[str, ...]]]:
         open_ended = any(one.upper_fps is None for one in answered)
         upper = None if open_ended else sorted(one.upper_fps or 0 for one in answered)[-1]
     told = (draws.lower_fps, draws.upper_fps)
-    against = f"printed {told}, by all deployments {(lower, upper)}"
-    yield f"{printed.goal} over deployments", () if told == (lower, upper) else (against,)
+    if told != (lower, upper):
+        yield f"printed {told}, by all deployments {(lower, upper)}"
 
 
 def _taken_back(goal: Goal, printed: GoalResult, trials: Sequence[Trial]) -> Iterator[str]:

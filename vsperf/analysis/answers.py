@@ -203,14 +203,17 @@ def findings_of(result: SearchResult, *, curve: bool = False) -> Iterator[Findin
     """Yield the numbers of a result in the order of its answers.
 
     One that there is not, or that is not to be believed, is left out. Those by regime have its name
-    behind their own, so that nothing is held against another one. Loads that were gone through
-    one by one are told by the figures that follow from them; `curve` has each of them as well.
+    behind their own, so that nothing is held against another one; so have those of several
+    deployments, each of which is a draw. Loads that were gone through one by one are told by the
+    figures that follow from them; `curve` has each of them as well.
     """
     for goal in result.goals:
         yield from _of_goal(goal.goal, goal)
     for goal in result.goals:
         for one in goal.regimes:
             yield from _of_goal(in_regime(goal.goal, one.regime), one)
+    for goal in result.goals:
+        yield from _of_draws(goal)
     for figure in result.figures:
         if figure.value is not None and worst(figure.flags) is not Severity.INVALID:
             yield _of_figure(figure, figure.value)
@@ -221,6 +224,41 @@ def findings_of(result: SearchResult, *, curve: bool = False) -> Iterator[Findin
 def in_regime(name: str, regime: Regime) -> str:
     """Return the name of a finding that was made in a regime."""
     return f"{name} {regime}"
+
+
+DRAWN = " over draws"
+"""How the name of a finding ends of which each deployment has one."""
+
+
+def names_of_draws(name: str) -> dict[View, str]:
+    """Return the names that an answer has by what its draws are from."""
+    plain = {
+        View.ALL: name,
+        View.CLEAN: f"{name} clean",
+        View.NEAR: in_regime(name, Regime.NEAR),
+        View.FAR: in_regime(name, Regime.FAR),
+    }
+    return {view: f"{text}{DRAWN}" for view, text in plain.items()}
+
+
+def undrawn(name: str) -> tuple[str, ...]:
+    """Return the names of answers of single deployments whose scatter draws of a name show."""
+    if not name.endswith(DRAWN):
+        return ()
+    text = name.removesuffix(DRAWN)
+    goal = text.partition(" ")[0]
+    return tuple(dict.fromkeys((goal, text)))
+
+
+def _of_draws(goal: GoalResult) -> Iterator[Finding]:
+    draws = goal.draws
+    if draws is None or draws.lower_fps is None:
+        return
+    name = names_of_draws(goal.goal)[draws.view]
+    for one in draws.told:
+        low = float(one.lower_fps or 0)
+        high = math.inf if one.upper_fps is None else one.upper_fps
+        yield Finding(name, Unit.FPS, low, low, high, one.limit)
 
 
 def regime_in(name: str) -> Regime | None:

@@ -14,6 +14,8 @@ from vsperf.analysis.answers import (
     in_regime,
     latencies_of,
     more_is_better,
+    names_of_draws,
+    undrawn,
 )
 from vsperf.analysis.difference import (
     Change,
@@ -307,12 +309,16 @@ def findings_in(case: CaseView, *, latency: bool = False, curve: bool = False) -
 
 
 def _scatters(found: Sequence[dict[str, dict[Key, Sample]]]) -> dict[str, Scatter]:
-    """Return how far repeats lie apart, for each number over all cases and sides."""
+    """Return how far repeats lie apart, for each number over all cases and sides.
+
+    Deployments of one case lie as far apart as repeats of it: each of these is a draw, too.
+    """
     groups: dict[str, list[tuple[float, ...]]] = {}
     for side in found:
         for samples in side.values():
             for (name, _), sample in samples.items():
-                groups.setdefault(name, []).append(sample.values)
+                for told in (name, *undrawn(name)):
+                    groups.setdefault(told, []).append(sample.values)
     known = {name: scatter_of(values) for name, values in groups.items()}
     return {name: scatter for name, scatter in known.items() if scatter is not None}
 
@@ -325,22 +331,23 @@ def _rows(
         base = samples[0]
         differences = tuple(
             None
-            if base is None or other is None or _told_by_regime(key, sides[0], side)
+            if base is None or other is None or _told_closer(key, sides[0], side)
             else difference_of(base, other, scatters.get(key[0]))
             for side, other in zip(sides[1:], samples[1:], strict=True)
         )
         yield Row(label, *key, samples, differences)
 
 
-def _told_by_regime(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) -> bool:
-    """Whether two sides have the same number in the same regime.
+def _told_closer(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) -> bool:
+    """Whether two sides have the same number in the same regime, or over deployments.
 
     Then that is what is held against each other: how much of the time each was near decides what
-    all trials come to.
+    all trials come to, and what a deployment is like what one of them comes to.
     """
     name, unit = key
-    there = [(in_regime(name, regime), unit) for regime in Regime]
-    return any(one in base and one in other for one in there)
+    there = [in_regime(name, regime) for regime in Regime]
+    there += names_of_draws(name).values()
+    return any((one, unit) in base and (one, unit) in other for one in there)
 
 
 def _gaps(

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
+from vsperf.analysis.answers import findings_of, in_regime, names_of_draws, over_draws
+from vsperf.analysis.difference import Sample, samples_of, scatter_of
 from vsperf.config.case import CaseSpec
 from vsperf.config.expect import Bound, Expectation
 from vsperf.methods.base import method_of
@@ -16,6 +18,7 @@ from vsperf.quantities.units import Count, Duration, Rate, Ratio
 from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.histogram import percentiles_ns
 from vsperf.records.result import (
+    Draws,
     Figure,
     GoalResult,
     Limit,
@@ -108,10 +111,71 @@ def _interval(figure: Figure) -> str:
 
 
 def _check_goal(expected: Expectation, spec: CaseSpec, goal: GoalResult | None) -> Check:
+    """Judge a goal; several deployments by all of them, or against a baseline by their middle."""
     least = _number(expected.bound, Unit.FPS, spec)
     criterion = f"{expected.metric} ≥ {expected.asked} ({human_fps(least)})"
     if goal is None or worst(goal.flags) is Severity.INVALID:
         return Check(criterion=criterion, met=None, found="not measured")
+    if expected.baseline is not None and (like := _like_it(expected, goal)) is not None:
+        name, sample = like
+        least = _number(expected.held_by[name], Unit.FPS, spec)
+        return _check_like(f"{name} ≥ {human_fps(least)}, {expected.baseline}", sample, least)
+    if expected.baseline is None and goal.draws is not None and goal.draws.lower_fps is not None:
+        return _check_draws(criterion, goal, goal.draws, least)
+    if expected.baseline is not None and expected.apart is None and goal.draws is not None:
+        scatter = scatter_of([[one.lower_fps or 0 for one in goal.draws.told]])
+        if scatter is not None:
+            least *= math.exp(-scatter.margin(1, 1))
+            criterion += f", less what deployments lie apart: {human_fps(least)}"
+    return _check_bounds(criterion, goal, least)
+
+
+def _like_it(expected: Expectation, goal: GoalResult) -> tuple[str, Sample] | None:
+    """Return the number that the baseline has, too: over deployments, or else in a regime.
+
+    Of several regimes it is the one in which the machine was for longest.
+    """
+    found = samples_of(findings_of(SearchResult(goals=(goal,))))
+    samples = {name: sample for (name, _), sample in found.items()}
+    by_share = sorted(goal.regimes, key=lambda one: Fraction(one.share), reverse=True)
+    names = [*names_of_draws(goal.goal).values()]
+    names += [in_regime(goal.goal, one.regime) for one in by_share]
+    for name in names:
+        if name in expected.held_by and name in samples:
+            return name, samples[name]
+    return None
+
+
+def _check_like(criterion: str, sample: Sample, least: float) -> Check:
+    """Judge the middle of what was found against a bound that was made of the same."""
+    lower, upper = sample.middle
+    told = human_fps(lower) if math.isinf(upper) else f"{human_fps(lower)} … {human_fps(upper)}"
+    found = told if sample.count == 1 else f"{told}, the middle of {sample.count}"
+    met = True if lower >= least else False if upper <= least else None
+    if met is None:
+        found += ": the interval is too wide to tell"
+    return Check(criterion=criterion, met=met, found=found)
+
+
+def _check_draws(criterion: str, goal: GoalResult, draws: Draws, least: float) -> Check:
+    """Judge a bound by all deployments: one that only some of them reach is open."""
+    told = over_draws(goal)
+    if (draws.lower_fps or 0) >= least:
+        return Check(criterion=criterion, met=True, found=told)
+    if draws.upper_fps is not None and draws.upper_fps <= least:
+        if all(one.limit in NOT_THE_SWITCH for one in draws.told):
+            found = (
+                f"{told}, limited by {draws.told[0].limit}: what the switch can do nobody can tell"
+            )
+            return Check(criterion=criterion, met=None, found=found)
+        return Check(criterion=criterion, met=False, found=told)
+    reached = sum((one.lower_fps or 0) >= least for one in draws.told)
+    found = f"{told}: {reached} of {len(draws.told)} deployments reach it"
+    return Check(criterion=criterion, met=None, found=found)
+
+
+def _check_bounds(criterion: str, goal: GoalResult, least: float) -> Check:
+    """Judge the interval of one deployment."""
     found = human_fps(goal.lower_fps) if goal.lower_fps is not None else "no load"
     if goal.upper_fps is not None and goal.upper_fps <= least:
         if goal.limit in NOT_THE_SWITCH:

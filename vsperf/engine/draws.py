@@ -48,16 +48,18 @@ def ask_again(
     known: tuple[Calibration | None, Noise],
 ) -> tuple[SearchResult, tuple[str, ...]]:
     """Return the result with what further deployments say of it, and what kept them from it."""
-    wanted = method_of(run.case.seeded_spec).deployments
+    method = method_of(run.case.seeded_spec)
+    wanted = method.deployments
+    if wanted > 1 and not method.asks_again(result):
+        return result, (
+            "no further deployment was asked: what ended the search on the first one is not its",
+        )
     for number in range(2, wanted + 1):
         try:
             result = _on_another(run, result, first, loads, known, number)
         except (ComponentError, InvalidTrialError) as error:
             return result, (_ended(number, wanted, error.with_why),)
         last = [one.draws.made[-1] for one in result.goals if one.draws is not None]
-        if not last:
-            what = "what was found on the first one is not that deployment's to repeat"
-            return result, (_ended(number, wanted, what),)
         if any(one.limit is Limit.BUDGET for one in last) and number < wanted:
             return result, (_ended(number + 1, wanted, "the time would not suffice"),)
     return result, ()

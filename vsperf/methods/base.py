@@ -173,6 +173,11 @@ class Method(MethodSpec):
         """On how many deployments it asks, one after the other."""
         return 1
 
+    def asks_again(self, result: SearchResult) -> bool:
+        """Whether there is anything in a result that another deployment can be asked."""
+        del result
+        return False
+
     def drawing_ns(self, bench: Bench) -> int:
         """Return about how long the trials take on all deployments but the first."""
         del bench

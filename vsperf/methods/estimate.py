@@ -230,7 +230,8 @@ def _rehearsal(method: Method, loads: Loads, presumed: Presumption, seed: int) -
     luck = random.Random(seed)  # noqa: S311 - luck that is the same each time
     stage = _Stage(loads, presumed, luck)
     found = method.run(stage)
-    for number in range(2, method.deployments + 1):
+    further = range(2, method.deployments + 1) if method.asks_again(found) else ()
+    for number in further:
         found = method.drawn(found, stage, (), number)
     return _Rehearsal(stage.trials, stage.sending_ns)
 

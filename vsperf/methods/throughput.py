@@ -23,7 +23,7 @@ from vsperf.records.result import COUNTED, Compliance, SearchResult, Standard
 from vsperf.records.trial import Purpose, Trial
 from vsperf.search import base
 from vsperf.search.confirm import Confirmed
-from vsperf.search.draws import drawn, expected_ns
+from vsperf.search.draws import drawn, expected_ns, first_of
 from vsperf.search.verdict import Question
 
 
@@ -90,6 +90,10 @@ class Throughput(WithinRange):
     def deployments(self) -> int:
         """As many as are to be drawn."""
         return self.draws
+
+    def asks_again(self, result: SearchResult) -> bool:
+        """Whether any of its answers is that of the deployment, and not of the machine or time."""
+        return any(first_of(goal) is not None for goal in result.goals)
 
     def drawing_ns(self, bench: Bench) -> int:
         """Return the time of short searches on all deployments but the first."""
