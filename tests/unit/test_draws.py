@@ -253,6 +253,15 @@ def test_where_the_machine_is_in_another_regime_all_the_while_there_is_no_draw()
     assert over_draws(result.goals[0]) == ""
 
 
+def test_a_deployment_of_whose_time_little_is_clean_has_no_answer() -> None:
+    spec, stage = asked("mlr"), Stage(stalled(CAPACITY))
+    result = drawn(spec, stage, [lambda load, ns: in_slots(load, ns, CAPACITY, ns // 10**7, 32, 0)])
+    draws = result.goals[0].draws
+    assert draws is not None
+    assert not draws.made[1].told
+    assert draws.made[1].reason.endswith("of the time was clean")
+
+
 def test_a_trial_that_stays_invalid_leaves_the_other_deployments() -> None:
     def never(load_fps: int, duration_ns: int) -> Trial:
         raise InvalidTrialError("trial 40 stayed invalid")

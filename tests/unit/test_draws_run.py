@@ -18,10 +18,12 @@ sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 from click.testing import Result
 from reread import of_runs
 
+from vsperf.deploy.deployment import deploy
 from vsperf.engine import draws as engine_draws
 from vsperf.errors import ComponentError
 from vsperf.quantities.units import FrameSize
 from vsperf.records.files.folders import resolve
+from vsperf.records.flags import Flag
 from vsperf.records.result import Draws
 from vsperf.records.trial import Purpose
 from vsperf.simulation.switch import Offer, SwitchModel
@@ -97,8 +99,28 @@ def test_the_first_deployment_is_judged_as_if_there_was_no_other(tmp_path: Path)
     assert among.flags == alone.flags
     assert among.compliance == alone.compliance
     assert among.case == alone.case, "what is asked is the same, on more deployments"
+    assert alone.result is not None
+    assert among.result is not None
     bare = [one.model_copy(update={"draws": None}) for one in among.result.goals]
     assert bare == list(alone.result.goals)
+
+
+def test_what_the_machine_did_on_other_deployments_is_no_doubt_of_the_first(
+    tmp_path: Path,
+) -> None:
+    """Each is near or far for good: a deployment in another regime than the first tells nothing."""
+    moved = {"far": "75%", "near_lasts": "10h", "far_lasts": "10h"}
+    given = [f"generator.machine.{name}={text}" for name, text in moved.items()]
+    done = run(tmp_path, *(part for one in given for part in ("--set", one)), draws=6)
+    assert done.exit_code == 0, done.output
+    record, trials = stored(tmp_path).record, stored(tmp_path).trials
+    assert record is not None
+    trips = {trip > 200 for one in trials for trip in one.round_trips_ns}
+    assert trips == {True, False}, "the seed has both"
+    assert Flag.CORES_MOVED not in record.flags
+    untold = [one for one in drawn(tmp_path).made if not one.told]
+    assert untold
+    assert all("not as on the first deployment" in one.reason for one in untold)
 
 
 def test_the_interval_over_deployments_is_shown_beside_that_of_one(tmp_path: Path) -> None:
@@ -125,7 +147,7 @@ def test_tables_have_them(tmp_path: Path) -> None:
     rows = csv.DictReader((out / "trials.csv").read_text().splitlines())
     assert {row["deployment"] for row in rows} == {"1", "2", "3"}
     draws = drawn(tmp_path)
-    assert cells["ndr_draws"] == "3"
+    assert cells["ndr_draws_count"] == "3"
     assert cells["ndr_draws_lower_fps"] == str(draws.lower_fps)
     assert cells["ndr_draws_upper_fps"] == str(draws.upper_fps)
 
@@ -150,7 +172,7 @@ def test_a_report_of_one_deployment_says_that_it_is_one_draw(tmp_path: Path) -> 
 def test_a_deployment_that_fails_takes_nothing_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = engine_draws.deploy
+    made = deploy
 
     def fails_the_second_time(*parts: Any) -> Any:
         if len(calls) == 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,7 +12,7 @@ from vsperf.analysis.summary import CaseRow, latency_rows
 from vsperf.quantities.human import human_fps, human_share
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag, Severity, worst
-from vsperf.records.regime import Regime
+from vsperf.records.regime import Boundary, Regime, boundary_among
 from vsperf.records.result import (
     NO_ANSWER,
     Draw,
@@ -199,19 +199,75 @@ def may_be_negative(name: str) -> bool:
     return any(word in name for word in DIFFERENCES)
 
 
-def findings_of(result: SearchResult, *, curve: bool = False) -> Iterator[Finding]:
+def parted(results: Iterable[SearchResult]) -> Boundary | None:
+    """Return what is near and what is far in several results; None where all met one regime."""
+    found = list(results)
+    told = [one for result in found for goal in result.goals for one in goal.regimes]
+    near = [one.most_ns for one in told if one.regime is Regime.NEAR]
+    far = [one.least_ns for one in told if one.regime is Regime.FAR]
+    if near and far:
+        return Boundary(max(near), min(far)) if max(near) < min(far) else None
+    return boundary_among(one.round_trips_ns for one in found if one.round_trips_ns is not None)
+
+
+ALONE = "alone"
+"""Stands for the one regime that somebody met, whichever it was."""
+
+
+def alone(name: str) -> str:
+    """Return the name of a number that is from one regime alone."""
+    return f"{name} {ALONE}"
+
+
+def spans_of(results: Iterable[SearchResult]) -> dict[str, tuple[int, int]]:
+    """Return the shortest and the longest round trip by regime, or of the only one."""
+    found = list(results)
+    told = [one for result in found for goal in result.goals for one in goal.regimes]
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for there in told:
+        spans.setdefault(there.regime.value, []).append((there.least_ns, there.most_ns))
+    if not told and parted(found) is None:
+        known = [one.round_trips_ns for one in found if one.round_trips_ns is not None]
+        if known and len(known) == len(found):
+            spans[ALONE] = known
+    return {
+        name: (min(one[0] for one in each), max(one[1] for one in each))
+        for name, each in spans.items()
+    }
+
+
+def alone_in(result: SearchResult, boundary: Boundary | None) -> Regime | None:
+    """Return the one regime that a result is from, by what others say is near and far."""
+    if boundary is None or result.round_trips_ns is None:
+        return None
+    return boundary.holding(*result.round_trips_ns)
+
+
+def cleanest(goal: GoalResult) -> GoalResult | PartialResult:
+    """Return the answer from clean time, or from all time where there is none: as by regime."""
+    clean = goal.clean
+    return goal if clean is None or clean.limit is None else clean
+
+
+def findings_of(
+    result: SearchResult, *, curve: bool = False, boundary: Boundary | None = None
+) -> Iterator[Finding]:
     """Yield the numbers of a result in the order of its answers.
 
     One that there is not, or that is not to be believed, is left out. Those by regime have its name
     behind their own, so that nothing is held against another one; so have those of several
-    deployments, each of which is a draw. Loads that were gone through one by one are told by the
-    figures that follow from them; `curve` has each of them as well.
+    deployments, each of which is a draw. What is from one regime alone is that regime's, where the
+    `boundary` between them is known from others. Loads that were gone through one by one are told
+    by the figures that follow from them; `curve` has each of them as well.
     """
     for goal in result.goals:
         yield from _of_goal(goal.goal, goal)
     for goal in result.goals:
         for one in goal.regimes:
             yield from _of_goal(in_regime(goal.goal, one.regime), one)
+    if (regime := alone_in(result, boundary)) is not None:
+        for goal in result.goals:
+            yield from _of_goal(in_regime(goal.goal, regime), cleanest(goal))
     for goal in result.goals:
         yield from _of_draws(goal)
     for figure in result.figures:

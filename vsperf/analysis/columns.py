@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 from vsperf.analysis.answers import (
+    alone_in,
     another,
     answers,
     interval,
     loss_text,
     over_draws,
+    parted,
     share_text,
 )
 from vsperf.analysis.summary import LOSSY, PERCENTILES, CaseRow, flows_differ
@@ -249,7 +251,7 @@ def _where(rows: Sequence[CaseRow]) -> list[str]:
     """Say what is near and far, and for how much of the time."""
     told = [one for row in rows for goal in row.goals for one in goal.regimes]
     if not told:
-        return []
+        return _alone(rows)
     words = []
     for regime in Regime:
         there = [one for one in told if one.regime is regime]
@@ -259,7 +261,33 @@ def _where(rows: Sequence[CaseRow]) -> list[str]:
         words.append(f"{least} to {most} ns apart there and back ({share} of the time)")
     clean = ", in clean time" if any(one.clean is not None for one in told) else ""
     where = f"the CPUs of generator and switch {', and '.join(words)}"
-    return [f"near, far: from trials{clean} with {where}"]
+    return [f"near, far: from trials{clean} with {where}", *_alone(rows)]
+
+
+def _alone(rows: Sequence[CaseRow]) -> list[str]:
+    """Say which regime it was, of cases that met one alone: near or far, if others tell."""
+    boundary = parted(row.result for row in rows)
+    groups: dict[Regime | None, list[CaseRow]] = {}
+    for row in rows:
+        if row.result.round_trips_ns is not None:
+            groups.setdefault(alone_in(row.result, boundary), []).append(row)
+    lines = []
+    for regime, group in groups.items():
+        spans = [row.result.round_trips_ns for row in group if row.result.round_trips_ns]
+        least, most = min(span[0] for span in spans), max(span[1] for span in spans)
+        labels = [row.planned.label for row in group]
+        more = f" and {len(labels) - 3} others" if len(labels) > 4 else ""
+        of = (
+            f" in {', '.join(labels[:3] if more else labels)}{more}"
+            if len(group) < len(rows)
+            else ""
+        )
+        where = "apart" if regime is None else f"apart, {regime.words}"
+        lines.append(
+            f"one regime{of}: the CPUs of generator and switch were {least} to {most} ns {where}, "
+            "there and back, in all trials"
+        )
+    return lines
 
 
 def _over(rows: Sequence[CaseRow]) -> list[str]:

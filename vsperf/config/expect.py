@@ -73,6 +73,9 @@ class Expectation(Spec):
     held_by: dict[str, Bound] = Field({})
     """The same for its number in a regime (`ndr near`) and over deployments (`ndr over draws`), as
     far as the baseline has them; filled in likewise."""
+    spans_ns: dict[str, tuple[int, int]] = Field({})
+    """Shortest and longest round trip of a cache line in the baseline, `near` and `far`; or `alone`
+    of one that met one regime, whose bound for it is that of `ndr alone`. Filled in likewise."""
     apart: Ratio | None = None
     """By how much less is asked, since deployments lie so far apart by chance, by the baseline's
     own; filled in likewise."""
@@ -101,7 +104,7 @@ class Expectation(Spec):
 
     def _no_baseline(self) -> None:
         """Refuse what only a baseline gives a meaning."""
-        for name in ("drop", "rise", "held_to", "held_by", "apart"):
+        for name in ("drop", "rise", "held_to", "held_by", "spans_ns", "apart"):
             if getattr(self, name):
                 raise ValueError(f"`{name}` refers to a `baseline`, and none is given")
 

@@ -14,7 +14,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vsperf.analysis.answers import findings_of, in_regime, names_of_draws
+from vsperf.analysis.answers import (
+    ALONE,
+    alone,
+    cleanest,
+    findings_of,
+    in_regime,
+    names_of_draws,
+    parted,
+    spans_of,
+)
 from vsperf.analysis.difference import Sample, samples_of, scatter_of
 from vsperf.analysis.environment import PROSE, contrasts, flat, obstacle, settings
 from vsperf.analysis.sides import Side, baseline_side
@@ -162,14 +171,25 @@ def _bounds(one: Expectation, case: Case, side: Side, views: Sequence[CaseView])
         return _as_bound(median * float(1 + change) * less, unit, rounded)
 
     others = {name: bound(found.median) for name, found in samples.items() if name != one.metric}
-    return {"held_to": bound(value), "held_by": others, "apart": apart}
+    spans = spans_of(view.result for view in views if view.result is not None)
+    if ALONE in spans and (clean := _cleanest(one.metric, views)):
+        others[alone(one.metric)] = bound(statistics.median(clean))
+    return {"held_to": bound(value), "held_by": others, "spans_ns": spans, "apart": apart}
+
+
+def _cleanest(goal: str, views: Sequence[CaseView]) -> list[int]:
+    """Return what repeats found of a goal, as answers by regime are found."""
+    results = [view.result for view in views if view.result is not None]
+    found = [cleanest(one).lower_fps for each in results for one in each.goals if one.goal == goal]
+    return [fps for fps in found if fps is not None]
 
 
 def _samples(goal: str, views: Sequence[CaseView]) -> dict[str, Sample]:
     """Return what repeats and deployments found of a goal, of all trials and by regime."""
     wanted = {goal, *names_of_draws(goal).values(), *(in_regime(goal, one) for one in Regime)}
     results = [view.result for view in views if view.result is not None]
-    every = (finding for result in results for finding in findings_of(result))
+    boundary = parted(results)
+    every = (one for result in results for one in findings_of(result, boundary=boundary))
     found = samples_of(one for one in every if one.name in wanted)
     return {name: sample for (name, _), sample in found.items()}
 

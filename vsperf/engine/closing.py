@@ -13,7 +13,8 @@ from vsperf.errors import ExitCode, VsperfError
 from vsperf.methods.base import method_of
 from vsperf.methods.compliance import qualified
 from vsperf.records.host import Surroundings
-from vsperf.records.result import SearchResult
+from vsperf.records.regime import boundary_of, span_of
+from vsperf.records.result import COUNTED, SearchResult
 from vsperf.records.run import CaseRecord, Outcome
 from vsperf.records.trial import Trial
 
@@ -33,6 +34,7 @@ def close_case(
     totals = _totals(trials)
     trials = [one for one in trials if one.deployment == 1]
     result = contradicted(case.spec, believed(result, trials), trials)
+    result = result.model_copy(update={"round_trips_ns": _round_trips(result, trials)})
     checks = check_all(case.spec, result, trials)
     outcome, reason = outcome_of(result, checks)
     flags = sorted_flags(
@@ -55,6 +57,14 @@ def close_case(
         surroundings=surroundings,
         **totals,
     )
+
+
+def _round_trips(result: SearchResult, trials: Sequence[Trial]) -> tuple[int, int] | None:
+    """Return how far CPUs were from each other, where that was one regime all the while."""
+    counted = [one for one in trials if one.valid and one.purpose in COUNTED]
+    if not result.goals or boundary_of(counted) is not None:
+        return None
+    return span_of(counted)
 
 
 def _spoiled(result: SearchResult) -> Iterator[str]:

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from vsperf.errors import InvalidTrialError
 from vsperf.quantities.units import NANOSECONDS
-from vsperf.records.clean import CleanTrial, clean_share, in_clean_time, kept_silent
+from vsperf.records.clean import LEAST, CleanTrial, clean_share, in_clean_time, kept_silent
 from vsperf.records.regime import Boundary, Regime, boundary_of, regime_of
 from vsperf.records.result import Draw, Draws, GoalResult, PartialResult, View
 from vsperf.records.trial import Trial
@@ -35,6 +35,7 @@ from vsperf.search.settle import (
 )
 from vsperf.search.verdict import Question, answer, finished
 from vsperf.search.verify import verify_upper
+from vsperf.search.words import percent
 
 WIDTH = Fraction(1, 50)
 """Of an interval on a further deployment, where the goal's own is narrower: deployments differ by
@@ -129,6 +130,14 @@ class OnDeployment(Seen):
         return left if isinstance(left, CleanTrial) else None
 
     @property
+    def hopeless(self) -> str | None:
+        """Say so if less of their time was clean than what stands for something."""
+        share = clean_share(self.trials) if self._cleaned else None
+        if share is None or share >= LEAST:
+            return None
+        return f"only {percent(share)} of the time was clean"
+
+    @property
     def elsewhere(self) -> Regime | None:
         """The regime in which the machine is, if it is not the one that is asked in."""
         self.look()
@@ -166,6 +175,7 @@ class Again:
             complete = False
         except InvalidTrialError as error:
             why = not_to_be_had(str(error))
+        why = self.seen.hopeless or why
         if why is not None or not self.seen.trials:
             return Draw(deployment=deployment, reason=why or "the time ended before any trial")
         if not complete:

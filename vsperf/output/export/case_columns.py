@@ -176,7 +176,7 @@ def _goal_over(column: GoalColumn) -> Iterator[CaseColumn]:
     def found(of: Callable[[Draws], Value]) -> Callable[[GoalResult], Value]:
         return lambda goal: of(goal.draws) if goal.draws is not None else None
 
-    yield column("draws", int, found(lambda draws: len(draws.told)))
+    yield column("draws_count", int, found(lambda draws: len(draws.told)))
     yield column("draws_view", str, found(lambda draws: draws.view.value))
     yield column("draws_lower_fps", int, found(lambda draws: draws.lower_fps))
     yield column("draws_upper_fps", int, found(lambda draws: draws.upper_fps))
