@@ -11,12 +11,13 @@ from search_models import case_of
 from test_draws_criteria import goal, in_regime
 from test_draws_run import run
 from test_paired_runs import shown, stored, vsperf
+from test_regimes import trials
 
 from vsperf.analysis.answers import ALONE, findings_of, parted, spans_of
 from vsperf.config.expect import Bound, Expectation
 from vsperf.engine.criteria import check_all
 from vsperf.records.files.folders import run_folders
-from vsperf.records.regime import Boundary, Regime, boundary_among
+from vsperf.records.regime import Boundary, Regime, boundary_among, span_of
 from vsperf.records.result import GoalResult, RegimeResult, SearchResult
 from vsperf.records.run import Check
 
@@ -59,6 +60,21 @@ def test_the_record_says_how_far_cpus_were_where_that_is_one_regime(tmp_path: Pa
     assert NEAR[0] <= least <= most <= NEAR[1]
     text = " ".join(shown(tmp_path).split())
     assert f"one regime: the CPUs of generator and switch were {least} to {most} ns apart" in text
+
+
+@pytest.mark.parametrize(
+    ("pairs", "span"),
+    [
+        ([(70, 90), (80, 125)], (70, 125)),
+        ([(415, 430), (78, 420), (420, 444), (425, 440)], (415, 440)),
+        ([(78, 420), (415, 80), (420, 78), (80, 440)], None),
+        ([], None),
+    ],
+)
+def test_one_look_that_was_disturbed_is_left_out_of_a_span(
+    pairs: list[tuple[int, int]], span: tuple[int, int] | None
+) -> None:
+    assert span_of(trials(*pairs)) == span
 
 
 def test_cases_that_met_one_each_tell_which_it_was() -> None:

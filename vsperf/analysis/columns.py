@@ -285,7 +285,7 @@ def _alone(rows: Sequence[CaseRow]) -> list[str]:
         where = "apart" if regime is None else f"apart, {regime.words}"
         lines.append(
             f"one regime{of}: the CPUs of generator and switch were {least} to {most} ns {where}, "
-            "there and back, in all trials"
+            "there and back"
         )
     return lines
 

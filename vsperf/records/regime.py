@@ -71,9 +71,18 @@ def boundary_among(spans: Iterable[tuple[int, int]]) -> Boundary | None:
 
 
 def span_of(trials: Iterable[Trial]) -> tuple[int, int] | None:
-    """Return the shortest and the longest round trip of trials; None where nobody looked."""
-    trips = [max(1, trip) for one in trials if _known(one) for trip in one.round_trips_ns]
-    return (min(trips), max(trips)) if trips else None
+    """Return the shortest and the longest round trip of trials of one regime.
+
+    One look that was disturbed is left out, as it makes no regime. None where that does not bring
+    them together, or nobody looked.
+    """
+    ends = [[max(1, trip) for trip in one.round_trips_ns] for one in trials if _known(one)]
+    least, most = sorted(min(pair) for pair in ends), sorted(max(pair) for pair in ends)
+    for spared in range(min(LEAST_TRIALS, len(ends))):
+        span = least[spared], most[-1 - spared]
+        if span[1] < APART * span[0]:
+            return span
+    return None
 
 
 def boundary_of(trials: Iterable[Trial]) -> Boundary | None:
