@@ -26,6 +26,7 @@ from vsperf.records.files.folders import resolve
 from vsperf.records.flags import Flag
 from vsperf.records.result import Draws
 from vsperf.records.trial import Purpose
+from vsperf.simulation.restless import Machine, Restless
 from vsperf.simulation.switch import Offer, SwitchModel
 
 IDEAL = "{kind: sim, capacity: 5Mpps, behaviour: {kind: ideal}, draw: 4%}"
@@ -121,6 +122,17 @@ def test_what_the_machine_did_on_other_deployments_is_no_doubt_of_the_first(
     untold = [one for one in drawn(tmp_path).made if not one.told]
     assert untold
     assert all("not as on the first deployment" in one.reason for one in untold)
+
+
+def test_where_no_other_deployment_has_an_answer_it_is_said_why(tmp_path: Path) -> None:
+    moved = {"far": "75%", "near_lasts": "10h", "far_lasts": "10h"}
+    model = Restless.model_validate(moved)
+    step = engine_draws.SEED_STEP
+    apart = (n for n in range(100) if Machine(model, n).near != Machine(model, n + step).near)
+    given = [f"machine.{name}={text}" for name, text in moved.items()] + [f"seed={next(apart)}"]
+    done = run(tmp_path, *(p for one in given for p in ("--set", f"generator.{one}")), draws=2)
+    assert not drawn(tmp_path).made[1].told
+    assert "no ndr over 2 deployments: on number 2, its CPUs were" in " ".join(done.output.split())
 
 
 def test_the_interval_over_deployments_is_shown_beside_that_of_one(tmp_path: Path) -> None:

@@ -351,18 +351,28 @@ def _held(name: str, held: int, cases: int) -> str:
 
 
 def unclean(row: CaseRow) -> list[str]:
-    """Say why there is no answer from clean time or in a regime, where there is none."""
-    return [
-        f"no {goal.goal} from clean time: {goal.clean.reason}"
-        for goal in row.goals
-        if goal.clean is not None and goal.clean.limit is None
-    ] + [
-        f"no {goal.goal} while the CPUs were {one.regime.words}, "
-        f"{float(Fraction(one.share)):.0%} of the time: {one.reason}"
-        for goal in row.goals
-        for one in goal.regimes
-        if one.limit is None
-    ]
+    """Say why there is no answer from clean time, in a regime or over deployments."""
+    return (
+        [
+            f"no {goal.goal} from clean time: {goal.clean.reason}"
+            for goal in row.goals
+            if goal.clean is not None and goal.clean.limit is None
+        ]
+        + [
+            f"no {goal.goal} while the CPUs were {one.regime.words}, "
+            f"{float(Fraction(one.share)):.0%} of the time: {one.reason}"
+            for goal in row.goals
+            for one in goal.regimes
+            if one.limit is None
+        ]
+        + [
+            f"no {goal.goal} over {goal.draws.asked} deployments: on number {draw.deployment}, "
+            f"{draw.reason}"
+            for goal in row.goals
+            if goal.draws is not None and not over_draws(goal)
+            for draw in [one for one in goal.draws.made if not one.told][:1]
+        ]
+    )
 
 
 def compliances(rows: Sequence[CaseRow]) -> dict[Compliance, list[str]]:
