@@ -138,7 +138,9 @@ def test_where_no_other_deployment_has_an_answer_it_is_said_why(tmp_path: Path) 
 def test_the_interval_over_deployments_is_shown_beside_that_of_one(tmp_path: Path) -> None:
     done = run(tmp_path)
     assert " over 3" in done.output
-    assert "each deployment is a draw of its own" in " ".join(done.output.split())
+    said = " ".join(done.output.split())
+    assert "each deployment is a draw of its own" in said
+    assert "one more lies beyond these in about 50% of cases" in said
     assert "one draw" not in done.output
     assert "ndr on deployment 3: " in shown(tmp_path, "64B")
 

@@ -291,13 +291,18 @@ def _alone(rows: Sequence[CaseRow]) -> list[str]:
 
 
 def _over(rows: Sequence[CaseRow]) -> list[str]:
-    """Say what an interval over several deployments is."""
-    told = [over for row in rows for goal in row.goals if (over := over_draws(goal))]
+    """Say what an interval over several deployments is, and what it is not.
+
+    Of so many draws and one more each is as likely to be the least as any other, and the greatest.
+    """
+    told = [goal.draws for row in rows for goal in row.goals if over_draws(goal)]
     if not told:
         return []
+    fewest = min(len(draws.told) for draws in told if draws is not None)
     return [
         "over N: from the least of the lower bounds on N deployments to the greatest of the upper "
-        "ones; each deployment is a draw of its own"
+        "ones; each deployment is a draw of its own, and one more lies beyond these in about "
+        f"{2 / (fewest + 1):.0%} of cases"
     ]
 
 
