@@ -17,7 +17,7 @@ from vsperf.engine.assignment import CaseRun
 from vsperf.engine.bench import MeasuredBench
 from vsperf.engine.checks import check_path
 from vsperf.engine.closing import close_case, close_failed, close_interrupted
-from vsperf.engine.draws import ask_again
+from vsperf.engine.draws import ask_again, asked_again
 from vsperf.engine.instruments import disturbed, instruments, looked_back
 from vsperf.engine.paired import measure_together
 from vsperf.engine.surroundings import clipped, outdated, uneven
@@ -102,7 +102,7 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         around.found = looked_back(around.found, deployment.generator)
         if calibration is not None and outdated(calibration, result):
             warnings += run.groundwork.forget(spec, plan, calibration)
-        if method_of(spec).deployments == 1 and run.keep():
+        if run.keep() and not asked_again(spec, result):
             place.keep()
             run.emit(DeploymentKept(run.case, str(place.folder), deployment.access))
         run.enter("tear down")

@@ -40,6 +40,12 @@ def drawn_anew(spec: CaseSpec, deployment: int) -> CaseSpec:
     return spec.model_copy(update={"generator": moved})
 
 
+def asked_again(spec: CaseSpec, result: SearchResult) -> bool:
+    """Whether further deployments follow; the last one is the one that may stay up."""
+    method = method_of(spec)
+    return method.deployments > 1 and method.asks_again(result)
+
+
 def ask_again(
     run: CaseRun,
     result: SearchResult,
@@ -48,9 +54,10 @@ def ask_again(
     known: tuple[Calibration | None, Noise],
 ) -> tuple[SearchResult, tuple[str, ...]]:
     """Return the result with what further deployments say of it, and what kept them from it."""
-    method = method_of(run.case.seeded_spec)
-    wanted = method.deployments
-    if wanted > 1 and not method.asks_again(result):
+    wanted = method_of(run.case.seeded_spec).deployments
+    if wanted == 1:
+        return result, ()
+    if not asked_again(run.case.seeded_spec, result):
         return result, (
             "no further deployment was asked: what ended the search on the first one is not its",
         )
