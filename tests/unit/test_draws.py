@@ -25,7 +25,7 @@ from reread import answers
 
 from vsperf.analysis.answers import over_draws
 from vsperf.errors import InvalidTrialError
-from vsperf.methods.base import PLAIN, Manner
+from vsperf.methods.base import PLAIN, TrialOptions
 from vsperf.methods.throughput import Throughput
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.result import Draw, Draws, GoalResult, Limit, SearchResult, View
@@ -51,10 +51,10 @@ class Stage:
         self.deployment = 1
         self.trials: list[Trial] = []
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
         made = self.measure(load_fps, duration_ns)
         news = {
-            "purpose": manner.purpose,
+            "purpose": options.purpose,
             "deployment": self.deployment,
             "index": len(self.trials) + 1,
             "elapsed_ns": duration_ns,

@@ -19,9 +19,9 @@ from vsperf.engine.checks import check_path
 from vsperf.engine.instruments import disturbed, instruments
 from vsperf.engine.warm_up import warm_up
 from vsperf.errors import ComponentError, InvalidTrialError
-from vsperf.events import DeploymentKept
 from vsperf.host.affinity import running_on
 from vsperf.methods.base import method_of
+from vsperf.progress import DeploymentKept
 from vsperf.records.host import Calibration
 from vsperf.records.result import Limit, SearchResult
 from vsperf.records.trial import Trial

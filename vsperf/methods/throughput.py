@@ -9,7 +9,7 @@ from typing import Annotated, Protocol
 from pydantic import Field
 
 from vsperf.config.case import CaseSpec
-from vsperf.methods.base import Bench, Manner, probe_on
+from vsperf.methods.base import Bench, TrialOptions, probe_on
 from vsperf.methods.compliance import (
     Findings,
     another_method,
@@ -111,7 +111,7 @@ class Throughput(WithinRange):
         goals = drawn(
             result.goals,
             search.questions,
-            probe_on(bench, Manner(Purpose.DRAW)),
+            probe_on(bench, TrialOptions(Purpose.DRAW)),
             [one for one in first if one.valid and one.purpose in COUNTED],
             search.duration_ns,
             (deployment, self.draws),
