@@ -33,7 +33,7 @@ from vsperf.records.switch import PmdCounters, SwitchCounters
 
 UNITS = ("_fps", "_ns", "_bytes", "_bps", "_percent", "_ratio", "_frames", "_ppm", "_share")
 COUNTS = {"repeat", "attempt", "flows", "directions", "criteria_met", "criteria_missed", "trials"}
-NUMBERS = {"trial", "retry_of", "rules_changed"}
+NUMBERS = {"trial", "deployment", "retry_of", "rules_changed"}
 
 
 def rows(content: bytes) -> list[dict[str, str]]:

@@ -36,6 +36,8 @@ from reread_trials import (
     away_ns,
     believed,
     by_distance,
+    drawn_on,
+    like_the_first,
     looking,
     since_check,
     through,
@@ -46,7 +48,16 @@ from vsperf.quantities.units import Duration, FrameSize, LinkSpeed, Rate
 from vsperf.quantities.units import Ratio as Share
 from vsperf.records.files.view import views
 from vsperf.records.flags import Flag
-from vsperf.records.result import GoalResult, Limit, LoadResult, PartialResult, SearchResult
+from vsperf.records.result import (
+    Draw,
+    Draws,
+    GoalResult,
+    Limit,
+    LoadResult,
+    PartialResult,
+    SearchResult,
+    View,
+)
 from vsperf.records.trial import Direction, Purpose, Second, Trial
 from vsperf.search.base import Budget
 
@@ -63,6 +74,10 @@ THROUGHPUT = "throughput"
 """The goal of methods that refer to one."""
 AT_THROUGHPUT = ("broadcast", "latency")
 """Methods whose answer is that of trials at it: what these lose speaks against it."""
+
+
+Printed = GoalResult | PartialResult | Draw
+"""An answer with bounds."""
 
 
 class Is(enum.Enum):
@@ -344,20 +359,17 @@ def _by_load(trials: Sequence[Seen]) -> dict[int, list[Seen]]:
     return groups
 
 
-def differs(
-    goal: Goal, printed: GoalResult | PartialResult, trials: Sequence[Seen]
-) -> tuple[str, ...]:
+def differs(goal: Goal, printed: Printed, trials: Sequence[Seen]) -> tuple[str, ...]:
     """Say where the printed bounds of a goal are not those of its trials."""
-    ended = printed.limit is Limit.BUDGET or Flag.OUT_OF_BUDGET in printed.flags
+    flags = () if isinstance(printed, Draw) else printed.flags
+    ended = printed.limit is Limit.BUDGET or Flag.OUT_OF_BUDGET in flags
     rules = [goal, goal.leniently(trials)] if ended else [goal]
     if any(_same(one, printed, bounds(one, trials), trials) for one in rules):
         return ()
     return tuple(_against(goal, printed, bounds(goal, trials), trials))
 
 
-def _same(
-    goal: Goal, printed: GoalResult | PartialResult, found: Found, trials: Sequence[Seen]
-) -> bool:
+def _same(goal: Goal, printed: Printed, found: Found, trials: Sequence[Seen]) -> bool:
     return (printed.lower_fps, printed.upper_fps) == (found.lower, _of_switch(goal, found, trials))
 
 
@@ -373,9 +385,7 @@ def _as_printed(goal: Goal, trials: Sequence[Seen]) -> tuple[int | None, int | N
     return found.lower, _of_switch(goal, found, trials)
 
 
-def _against(
-    goal: Goal, printed: GoalResult | PartialResult, found: Found, trials: Sequence[Seen]
-) -> Iterator[str]:
+def _against(goal: Goal, printed: Printed, found: Found, trials: Sequence[Seen]) -> Iterator[str]:
     groups = _by_load(trials)
     for name, load, own in (
         ("lower", printed.lower_fps, found.lower),
@@ -419,9 +429,68 @@ def answers(
                     rest = (in_clean_time(each, silent=silent) for each in made)
                     seen = [each for each in rest if each is not None]
                 yield f"{one.goal} {there.regime}", differs(goal, there, seen)
+        yield from _by_deployment(goal, one, known, trials)
     for load in result.loads:
         yield f"{load.load_fps:,}", tuple(_load_differs(search, load, trials))
     yield from _others(search, trials, result, seconds)
+
+
+def _by_deployment(
+    goal: Goal, printed: GoalResult, first: Sequence[Trial], trials: Sequence[Trial]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the answers on further deployments, each from the trials there."""
+    draws = printed.draws
+    if draws is None:
+        return
+    silent = silent_too(first)
+    for draw in draws.made[1:]:
+        if draw.limit is not None:
+            drawn = drawn_on(trials, draw.deployment)
+            seen = _as_viewed(draws.view, first, drawn, silent=silent)
+            yield f"{printed.goal} on deployment {draw.deployment}", differs(goal, draw, seen)
+    yield f"{printed.goal} over deployments", tuple(_over(printed, draws))
+
+
+def _as_viewed(
+    view: View, first: Sequence[Trial], drawn: Sequence[Trial], *, silent: bool
+) -> list[Seen]:
+    """Return trials on another deployment, as those on the first one were looked at."""
+    apart = view in (View.NEAR, View.FAR)
+    kept = like_the_first(first, drawn, view.value if apart else None)
+    slots = any(in_clean_time(one, silent=silent) is not None for one in first)
+    if view is View.ALL or (apart and not slots):
+        return [as_it_is(one) for one in kept]
+    left = (in_clean_time(one, silent=silent) for one in kept)
+    return [one for one in left if one is not None]
+
+
+def _over(printed: GoalResult, draws: Draws) -> Iterator[str]:
+    """Say where what is printed over all deployments is not what each of them came to.
+
+    The first one's is the answer of the search, from the same part of the time.
+    """
+    views = {
+        View.ALL: printed,
+        View.CLEAN: printed.clean,
+        **{View(one.regime.value): one for one in printed.regimes},
+    }
+    found, first = views.get(draws.view), draws.made[0]
+    if found is None or (found.lower_fps, found.upper_fps) != (first.lower_fps, first.upper_fps):
+        yield "the first deployment has another answer than the search"
+    answered = [
+        one
+        for one in draws.made
+        if one.lower_fps is not None
+        and one.limit not in (None, Limit.HOST, Limit.BUDGET, Limit.UNKNOWN)
+    ]
+    lower = upper = None
+    if len(answered) > 1:
+        lower = sorted(one.lower_fps or 0 for one in answered)[0]
+        open_ended = any(one.upper_fps is None for one in answered)
+        upper = None if open_ended else sorted(one.upper_fps or 0 for one in answered)[-1]
+    told = (draws.lower_fps, draws.upper_fps)
+    if told != (lower, upper):
+        yield f"printed {told}, by all deployments {(lower, upper)}"
 
 
 def _taken_back(goal: Goal, printed: GoalResult, trials: Sequence[Trial]) -> Iterator[str]:

@@ -56,9 +56,64 @@ def believed(trials: Sequence[Trial]) -> list[Trial]:
 
 
 def since_check(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trials on the last deployment: each begins with a look whether frames arrive."""
+    """Return the trials that an answer is from: each deployment begins with a look at the path.
+
+    They are on the last one that was tried, before it was asked again on further ones.
+    """
+    trials = [one for one in trials if one.deployment == 1]
     checks = [n for n, one in enumerate(trials) if one.purpose is Purpose.PATH_CHECK]
     return list(trials[(checks[-1] + 1 if checks else 0) :])
+
+
+def drawn_on(trials: Sequence[Trial], deployment: int) -> list[Trial]:
+    """Return the valid trials that ask what was found on the first deployment on another one."""
+    return [
+        one
+        for one in trials
+        if one.deployment == deployment
+        and one.purpose is Purpose.DRAW
+        and one.directions
+        and not any(flag.severity is Severity.INVALID for flag in one.flags)
+    ]
+
+
+def like_the_first(
+    first: Sequence[Trial], others: Sequence[Trial], kind: str | None
+) -> list[Trial]:
+    """Return those of other trials that were made where the first were: near, or far.
+
+    `kind` says which is meant. Where the first are all of one kind it is not said; which one it is
+    shows where others are of the other kind.
+    """
+    if kind is not None:
+        return _of_kind(first, others, kind)
+    if by_distance(first):
+        return list(others)
+    every = [*first, *others]
+    parted = by_distance(every)
+    if not parted:
+        return list(others)
+    near, far = (sum(one in parted[name] for one in first) for name in ("near", "far"))
+    return _of_kind(every, others, "near" if near >= far else "far")
+
+
+def _of_kind(known: Sequence[Trial], asked: Sequence[Trial], kind: str) -> list[Trial]:
+    """Return the trials that are near, or far, by where others are known to be so.
+
+    The border lies where it is as many times as far from the longest near as from the shortest far.
+    """
+    parted = by_distance(known)
+    if not parted:
+        return []
+    longest = max(trip for one in parted["near"] for trip in one.round_trips_ns)
+    shortest = min(trip for one in parted["far"] for trip in one.round_trips_ns)
+    border = longest * shortest
+    return [
+        one
+        for one in asked
+        if len(one.round_trips_ns) == 2
+        and all((trip * trip < border) == (kind == "near") for trip in one.round_trips_ns)
+    ]
 
 
 def by_distance(trials: Sequence[Trial]) -> dict[str, list[Trial]]:

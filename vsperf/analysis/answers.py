@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,8 +12,10 @@ from vsperf.analysis.summary import CaseRow, latency_rows
 from vsperf.quantities.human import human_fps, human_share
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag, Severity, worst
-from vsperf.records.regime import Regime
+from vsperf.records.regime import Boundary, Regime, boundary_among
 from vsperf.records.result import (
+    NO_ANSWER,
+    Draw,
     Figure,
     GoalResult,
     Limit,
@@ -21,6 +23,7 @@ from vsperf.records.result import (
     PartialResult,
     RegimeResult,
     SearchResult,
+    View,
     heading,
 )
 from vsperf.records.trial import Trial
@@ -61,20 +64,51 @@ def by_regime(goal: GoalResult) -> list[tuple[RegimeResult, GoalResult]]:
     ]
 
 
+IN_VIEW = {View.ALL: "", View.CLEAN: "clean ", View.NEAR: "near ", View.FAR: "far "}
+
+
+def over_draws(goal: GoalResult) -> str:
+    """Write how far deployments lie apart; empty where fewer than two of them have an answer."""
+    draws = goal.draws
+    if draws is None or draws.lower_fps is None:
+        return ""
+    ends = {"lower_fps": draws.lower_fps, "upper_fps": draws.upper_fps, "flags": ()}
+    told = interval(goal.model_copy(update=ends))
+    made = len(draws.told)
+    fewer = "" if made == draws.asked else f" of {draws.asked}"
+    return f"{IN_VIEW[draws.view]}{told} over {made}{fewer}"
+
+
+def by_draw(goal: GoalResult) -> list[tuple[Draw, str]]:
+    """Return the answers to a goal by deployment, with their intervals, or none."""
+    return [
+        (one, interval(goal.model_copy(update={**_ends(one), "flags": ()})) if one.limit else "")
+        for one in (goal.draws.made if goal.draws is not None else ())
+    ]
+
+
+def _ends(draw: Draw) -> dict[str, int | None]:
+    return {"lower_fps": draw.lower_fps, "upper_fps": draw.upper_fps}
+
+
 def answers(goal: GoalResult) -> list[str]:
-    """Write the answer to a goal, the one from clean time if it is another, and those by regime."""
-    clean = another(goal)
+    """Write the answer to a goal: all time, clean time if it is another, by regime, over draws."""
+    clean, spread = another(goal), over_draws(goal)
     return [
         interval(goal),
         *([] if clean is None else [f"clean {interval(clean)}"]),
         *(f"{there.regime} {interval(one)}" for there, one in by_regime(goal)),
+        *([spread] if spread else []),
     ]
 
 
 def headlines(result: SearchResult) -> list[str]:
     """Write what a method found, one line for each goal and load, and the first figure."""
     return [
-        *(f"{goal.goal} {interval(goal)}" for goal in result.goals),
+        *(
+            f"{goal.goal} {'; '.join(filter(None, (interval(goal), over_draws(goal))))}"
+            for goal in result.goals
+        ),
         *(
             f"{human_fps(load.load_fps)}: lost {loss_text(load.worst_loss_ratio)}"
             for load in result.loads
@@ -96,6 +130,10 @@ def reasons(row: CaseRow) -> list[str]:
             f"{goal.goal} {there.regime}, in {share_text(Fraction(there.share))} of the time: "
             f"{there.reason}"
             for there, _ in by_regime(goal)
+        ]
+        found += [
+            f"{goal.goal} on deployment {draw.deployment}: {told or NO_ANSWER}; {draw.reason}"
+            for draw, told in by_draw(goal)
         ]
     return found
 
@@ -161,18 +199,77 @@ def may_be_negative(name: str) -> bool:
     return any(word in name for word in DIFFERENCES)
 
 
-def findings_of(result: SearchResult, *, curve: bool = False) -> Iterator[Finding]:
+def parted(results: Iterable[SearchResult]) -> Boundary | None:
+    """Return what is near and what is far in several results; None where all met one regime."""
+    found = list(results)
+    told = [one for result in found for goal in result.goals for one in goal.regimes]
+    near = [one.most_ns for one in told if one.regime is Regime.NEAR]
+    far = [one.least_ns for one in told if one.regime is Regime.FAR]
+    if near and far:
+        return Boundary(max(near), min(far)) if max(near) < min(far) else None
+    return boundary_among(one.round_trips_ns for one in found if one.round_trips_ns is not None)
+
+
+ALONE = "alone"
+"""Stands for the one regime that somebody met, whichever it was."""
+
+
+def alone(name: str) -> str:
+    """Return the name of a number that is from one regime alone."""
+    return f"{name} {ALONE}"
+
+
+def spans_of(results: Iterable[SearchResult]) -> dict[str, tuple[int, int]]:
+    """Return the shortest and the longest round trip by regime, or of the only one."""
+    found = list(results)
+    told = [one for result in found for goal in result.goals for one in goal.regimes]
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for there in told:
+        spans.setdefault(there.regime.value, []).append((there.least_ns, there.most_ns))
+    if not told and parted(found) is None:
+        known = [one.round_trips_ns for one in found if one.round_trips_ns is not None]
+        if known and len(known) == len(found):
+            spans[ALONE] = known
+    return {
+        name: (min(one[0] for one in each), max(one[1] for one in each))
+        for name, each in spans.items()
+    }
+
+
+def alone_in(result: SearchResult, boundary: Boundary | None) -> Regime | None:
+    """Return the one regime that a result is from, by what others say is near and far."""
+    if boundary is None or result.round_trips_ns is None:
+        return None
+    return boundary.holding(*result.round_trips_ns)
+
+
+def cleanest(goal: GoalResult) -> GoalResult | PartialResult:
+    """Return the answer from clean time, or from all time where there is none: as by regime."""
+    clean = goal.clean
+    return goal if clean is None or clean.limit is None else clean
+
+
+def findings_of(
+    result: SearchResult, *, curve: bool = False, boundary: Boundary | None = None
+) -> Iterator[Finding]:
     """Yield the numbers of a result in the order of its answers.
 
     One that there is not, or that is not to be believed, is left out. Those by regime have its name
-    behind their own, so that nothing is held against another one. Loads that were gone through
-    one by one are told by the figures that follow from them; `curve` has each of them as well.
+    behind their own, so that nothing is held against another one; so have those of several
+    deployments, each of which is a draw. What is from one regime alone is that regime's, where the
+    `boundary` between them is known from others. Loads that were gone through one by one are told
+    by the figures that follow from them; `curve` has each of them as well.
     """
     for goal in result.goals:
         yield from _of_goal(goal.goal, goal)
     for goal in result.goals:
         for one in goal.regimes:
             yield from _of_goal(in_regime(goal.goal, one.regime), one)
+    if (regime := alone_in(result, boundary)) is not None:
+        for goal in result.goals:
+            yield from _of_goal(in_regime(goal.goal, regime), cleanest(goal))
+    for goal in result.goals:
+        yield from _of_draws(goal)
     for figure in result.figures:
         if figure.value is not None and worst(figure.flags) is not Severity.INVALID:
             yield _of_figure(figure, figure.value)
@@ -183,6 +280,41 @@ def findings_of(result: SearchResult, *, curve: bool = False) -> Iterator[Findin
 def in_regime(name: str, regime: Regime) -> str:
     """Return the name of a finding that was made in a regime."""
     return f"{name} {regime}"
+
+
+DRAWN = " over draws"
+"""How the name of a finding ends of which each deployment has one."""
+
+
+def names_of_draws(name: str) -> dict[View, str]:
+    """Return the names that an answer has by what its draws are from."""
+    plain = {
+        View.ALL: name,
+        View.CLEAN: f"{name} clean",
+        View.NEAR: in_regime(name, Regime.NEAR),
+        View.FAR: in_regime(name, Regime.FAR),
+    }
+    return {view: f"{text}{DRAWN}" for view, text in plain.items()}
+
+
+def undrawn(name: str) -> tuple[str, ...]:
+    """Return the names of answers of single deployments whose scatter draws of a name show."""
+    if not name.endswith(DRAWN):
+        return ()
+    text = name.removesuffix(DRAWN)
+    goal = text.partition(" ")[0]
+    return tuple(dict.fromkeys((goal, text)))
+
+
+def _of_draws(goal: GoalResult) -> Iterator[Finding]:
+    draws = goal.draws
+    if draws is None or draws.lower_fps is None:
+        return
+    name = names_of_draws(goal.goal)[draws.view]
+    for one in draws.told:
+        low = float(one.lower_fps or 0)
+        high = math.inf if one.upper_fps is None else one.upper_fps
+        yield Finding(name, Unit.FPS, low, low, high, one.limit)
 
 
 def regime_in(name: str) -> Regime | None:

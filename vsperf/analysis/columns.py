@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
-from vsperf.analysis.answers import another, answers, interval, loss_text, share_text
+from vsperf.analysis.answers import (
+    alone_in,
+    another,
+    answers,
+    interval,
+    loss_text,
+    over_draws,
+    parted,
+    share_text,
+)
 from vsperf.analysis.summary import LOSSY, PERCENTILES, CaseRow, flows_differ
 from vsperf.quantities.human import human_count, human_fps, human_ns, human_seconds, human_share
 from vsperf.quantities.units import NANOSECONDS
@@ -216,6 +225,7 @@ def legend(
     if clean and any(goal.clean is not None for row in rows for goal in row.goals):
         lines.append("clean: only the time in which nothing kept generator or switch from running")
     lines += _where(rows) if clean else []
+    lines += _over(rows) if clean else []
     frames = [count for row in measured for count in row.lossless.values()]
     if frames and (share := unlikely_above(min(frames))) is not None:
         least = "" if len(frames) == 1 else "at least "
@@ -241,7 +251,7 @@ def _where(rows: Sequence[CaseRow]) -> list[str]:
     """Say what is near and far, and for how much of the time."""
     told = [one for row in rows for goal in row.goals for one in goal.regimes]
     if not told:
-        return []
+        return _alone(rows)
     words = []
     for regime in Regime:
         there = [one for one in told if one.regime is regime]
@@ -251,7 +261,49 @@ def _where(rows: Sequence[CaseRow]) -> list[str]:
         words.append(f"{least} to {most} ns apart there and back ({share} of the time)")
     clean = ", in clean time" if any(one.clean is not None for one in told) else ""
     where = f"the CPUs of generator and switch {', and '.join(words)}"
-    return [f"near, far: from trials{clean} with {where}"]
+    return [f"near, far: from trials{clean} with {where}", *_alone(rows)]
+
+
+def _alone(rows: Sequence[CaseRow]) -> list[str]:
+    """Say which regime it was, of cases that met one alone: near or far, if others tell."""
+    boundary = parted(row.result for row in rows)
+    groups: dict[Regime | None, list[CaseRow]] = {}
+    for row in rows:
+        if row.result.round_trips_ns is not None:
+            groups.setdefault(alone_in(row.result, boundary), []).append(row)
+    lines = []
+    for regime, group in groups.items():
+        spans = [row.result.round_trips_ns for row in group if row.result.round_trips_ns]
+        least, most = min(span[0] for span in spans), max(span[1] for span in spans)
+        labels = [row.planned.label for row in group]
+        more = f" and {len(labels) - 3} others" if len(labels) > 4 else ""
+        of = (
+            f" in {', '.join(labels[:3] if more else labels)}{more}"
+            if len(group) < len(rows)
+            else ""
+        )
+        where = "apart" if regime is None else f"apart, {regime.words}"
+        lines.append(
+            f"one regime{of}: the CPUs of generator and switch were {least} to {most} ns {where}, "
+            "there and back"
+        )
+    return lines
+
+
+def _over(rows: Sequence[CaseRow]) -> list[str]:
+    """Say what an interval over several deployments is, and what it is not.
+
+    Of so many draws and one more each is as likely to be the least as any other, and the greatest.
+    """
+    told = [goal.draws for row in rows for goal in row.goals if over_draws(goal)]
+    if not told:
+        return []
+    fewest = min(len(draws.told) for draws in told if draws is not None)
+    return [
+        "over N: from the least of the lower bounds on N deployments to the greatest of the upper "
+        "ones; each deployment is a draw of its own, and one more lies beyond these in about "
+        f"{2 / (fewest + 1):.0%} of cases"
+    ]
 
 
 def _assumed(rows: Sequence[CaseRow]) -> list[str]:
@@ -304,18 +356,28 @@ def _held(name: str, held: int, cases: int) -> str:
 
 
 def unclean(row: CaseRow) -> list[str]:
-    """Say why there is no answer from clean time or in a regime, where there is none."""
-    return [
-        f"no {goal.goal} from clean time: {goal.clean.reason}"
-        for goal in row.goals
-        if goal.clean is not None and goal.clean.limit is None
-    ] + [
-        f"no {goal.goal} while the CPUs were {one.regime.words}, "
-        f"{float(Fraction(one.share)):.0%} of the time: {one.reason}"
-        for goal in row.goals
-        for one in goal.regimes
-        if one.limit is None
-    ]
+    """Say why there is no answer from clean time, in a regime or over deployments."""
+    return (
+        [
+            f"no {goal.goal} from clean time: {goal.clean.reason}"
+            for goal in row.goals
+            if goal.clean is not None and goal.clean.limit is None
+        ]
+        + [
+            f"no {goal.goal} while the CPUs were {one.regime.words}, "
+            f"{float(Fraction(one.share)):.0%} of the time: {one.reason}"
+            for goal in row.goals
+            for one in goal.regimes
+            if one.limit is None
+        ]
+        + [
+            f"no {goal.goal} over {goal.draws.asked} deployments: on number {draw.deployment}, "
+            f"{draw.reason}"
+            for goal in row.goals
+            if goal.draws is not None and not over_draws(goal)
+            for draw in [one for one in goal.draws.made if not one.told][:1]
+        ]
+    )
 
 
 def compliances(rows: Sequence[CaseRow]) -> dict[Compliance, list[str]]:

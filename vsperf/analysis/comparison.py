@@ -14,6 +14,9 @@ from vsperf.analysis.answers import (
     in_regime,
     latencies_of,
     more_is_better,
+    names_of_draws,
+    parted,
+    undrawn,
 )
 from vsperf.analysis.difference import (
     Change,
@@ -40,7 +43,7 @@ from vsperf.analysis.sides import Side, why_empty
 from vsperf.errors import UsageError
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
-from vsperf.records.regime import Regime
+from vsperf.records.regime import Boundary, Regime
 
 SHOWN = 5
 """Reasons of a refusal."""
@@ -145,8 +148,10 @@ def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = Fals
         )
     asked = {label: _asked([group[label] for group in groups]) for label in labels}
     named = asked if by == GENERATOR else {}
+    every = [case.result for group in groups for cases in group.values() for case in cases]
+    boundary = parted(one for one in every if one is not None)
     found = [
-        {label: _samples(group[label], latency, named.get(label, {})) for label in labels}
+        {label: _samples(group[label], latency, named.get(label, {}), boundary) for label in labels}
         for group in groups
     ]
     scatters = _scatters(found)
@@ -284,9 +289,12 @@ def _asked(sides: Sequence[Sequence[CaseView]]) -> dict[str, str]:
 
 
 def _samples(
-    cases: Sequence[CaseView], latency: bool, asked: Mapping[str, str]
+    cases: Sequence[CaseView],
+    latency: bool,
+    asked: Mapping[str, str],
+    boundary: Boundary | None,
 ) -> dict[Key, Sample]:
-    found = (findings_in(case, latency=latency, curve=True) for case in cases)
+    found = (findings_in(case, latency=latency, curve=True, boundary=boundary) for case in cases)
     every = itertools.chain.from_iterable(found)
     return samples_of(_renamed(one, asked) for one in every)
 
@@ -298,21 +306,31 @@ def _renamed(finding: Finding, asked: Mapping[str, str]) -> Finding:
     return finding if name is None else replace(finding, name=of + name)
 
 
-def findings_in(case: CaseView, *, latency: bool = False, curve: bool = False) -> Iterator[Finding]:
+def findings_in(
+    case: CaseView,
+    *,
+    latency: bool = False,
+    curve: bool = False,
+    boundary: Boundary | None = None,
+) -> Iterator[Finding]:
     """Yield the numbers of a case; latency percentiles, too, if its trials may be read."""
     if case.result is not None:
-        yield from findings_of(case.result, curve=curve)
+        yield from findings_of(case.result, curve=curve, boundary=boundary)
         if latency:
             yield from latencies_of(case.trials, case.result)
 
 
 def _scatters(found: Sequence[dict[str, dict[Key, Sample]]]) -> dict[str, Scatter]:
-    """Return how far repeats lie apart, for each number over all cases and sides."""
+    """Return how far repeats lie apart, for each number over all cases and sides.
+
+    Deployments of one case lie as far apart as repeats of it: each of these is a draw, too.
+    """
     groups: dict[str, list[tuple[float, ...]]] = {}
     for side in found:
         for samples in side.values():
             for (name, _), sample in samples.items():
-                groups.setdefault(name, []).append(sample.values)
+                for told in (name, *undrawn(name)):
+                    groups.setdefault(told, []).append(sample.values)
     known = {name: scatter_of(values) for name, values in groups.items()}
     return {name: scatter for name, scatter in known.items() if scatter is not None}
 
@@ -325,22 +343,26 @@ def _rows(
         base = samples[0]
         differences = tuple(
             None
-            if base is None or other is None or _told_by_regime(key, sides[0], side)
+            if base is None or other is None or _told_closer(key, sides[0], side)
             else difference_of(base, other, scatters.get(key[0]))
             for side, other in zip(sides[1:], samples[1:], strict=True)
         )
         yield Row(label, *key, samples, differences)
 
 
-def _told_by_regime(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) -> bool:
-    """Whether two sides have the same number in the same regime.
+def _told_closer(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) -> bool:
+    """Whether two sides have the same number in the same regime, or over deployments.
 
     Then that is what is held against each other: how much of the time each was near decides what
-    all trials come to.
+    all trials come to, and what a deployment is like what one of them comes to. Where one was near
+    alone and the other far, nothing is.
     """
     name, unit = key
-    there = [(in_regime(name, regime), unit) for regime in Regime]
-    return any(one in base and one in other for one in there)
+    regimes = [(in_regime(name, regime), unit) for regime in Regime]
+    draws = [(one, unit) for one in names_of_draws(name).values()]
+    if any(one in base and one in other for one in (*regimes, *draws)):
+        return True
+    return all(any(one in side for one in regimes) for side in (base, other))
 
 
 def _gaps(

@@ -260,7 +260,7 @@ def resting_on(record: CaseRecord | None, trials: Sequence[Trial]) -> dict[str, 
     for goal in record.result.goals if record and record.result else ():
         if made := at_bounds(goal, trials):
             sending_ns = sum(one.duration_ns for one in made)
-            found[goal.goal] = Resting(sending_ns, assumed(made))
+            found[goal.goal] = Resting(sending_ns, assumed(made, goal.draws))
     return found
 
 

@@ -176,7 +176,8 @@ def _seconds(trial: Trial) -> str:
 
 def trial_line(trial: Trial) -> str:
     """Return a trial as one line: what was asked, what was lost, what is to be said."""
-    head = f"#{trial.index:<3} {trial.purpose:<10} {human_fps(trial.load_fps):>12}"
+    where = f" {trial.deployment}" if trial.deployment > 1 else ""
+    head = f"#{trial.index:<3} {trial.purpose + where:<10} {human_fps(trial.load_fps):>12}"
     took = human_ns(trial.duration_ns) if trial.duration_ns < BURST_NS else _seconds(trial)
     if trial.error is not None:
         return f"{head} {took:>6}  failed: {trial.error}"

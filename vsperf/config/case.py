@@ -120,6 +120,12 @@ class CaseSpec(Spec):
         return forwards
 
     @property
+    def made_anew(self) -> bool:
+        """Whether the switch is deployed for each case; a driver that does not say so does that."""
+        anew: bool = getattr(self.vswitch, "MADE_ANEW", True)
+        return anew
+
+    @property
     def capped(self) -> bool:
         """Whether the generator's cap bounds what can be found.
 
@@ -154,6 +160,11 @@ class CaseSpec(Spec):
                     f"topology {self.topology.name} uses link {link}, "
                     f"but testbed {self.testbed.name} has {known}"
                 )
+        if not self.made_anew and getattr(self.search, "draws", 1) > 1:
+            raise ValueError(
+                "search.draws: a switch that others deploy is not made anew, so there are no "
+                "further draws of it; leave it out"
+            )
         metrics = self.search.metrics()
         shares = self.latency.loads if self.latency is not None and self.search.asked() else ()
         for expectation in self.expect:
@@ -207,6 +218,7 @@ class CaseSpec(Spec):
         left_out["generator"] = set(self.generator.BESIDE)
         left_out["called"] = True
         left_out["rivals"] = {"__all__": {"name"}}
+        left_out["search"] = {"draws"}
         return self.model_dump(mode="json", exclude=left_out, exclude_defaults=True)
 
 

@@ -70,6 +70,15 @@ class Expectation(Spec):
     """By how much more than the baseline a latency percentile or a figure may be."""
     held_to: Bound | None = None
     """What the baseline's number makes of it; filled in by vsperf when a run is planned."""
+    held_by: dict[str, Bound] = Field({})
+    """The same for its number in a regime (`ndr near`) and over deployments (`ndr over draws`), as
+    far as the baseline has them; filled in likewise."""
+    spans_ns: dict[str, tuple[int, int]] = Field({})
+    """Shortest and longest round trip of a cache line in the baseline, `near` and `far`; or `alone`
+    of one that met one regime, whose bound for it is that of `ndr alone`. Filled in likewise."""
+    apart: Ratio | None = None
+    """By how much less is asked, since deployments lie so far apart by chance, by the baseline's
+    own; filled in likewise."""
     frame_size: FrameSize | None = None
     """Only for cases of this size; for all of them when not given."""
 
@@ -95,8 +104,8 @@ class Expectation(Spec):
 
     def _no_baseline(self) -> None:
         """Refuse what only a baseline gives a meaning."""
-        for name in ("drop", "rise", "held_to"):
-            if getattr(self, name) is not None:
+        for name in ("drop", "rise", "held_to", "held_by", "spans_ns", "apart"):
+            if getattr(self, name):
                 raise ValueError(f"`{name}` refers to a `baseline`, and none is given")
 
     def _one_change(self) -> None:
@@ -141,7 +150,8 @@ class Expectation(Spec):
         if self.baseline is None:
             return str(self.bound)
         change = f"− {self.drop}" if self.rise is None else f"+ {self.rise}"
-        return f"{self.bound}, {self.baseline} {change}"
+        less = "" if self.apart is None else f", less {self.apart} by which deployments lie apart"
+        return f"{self.bound}, {self.baseline} {change}{less}"
 
     @property
     def percentile(self) -> float | None:

@@ -14,7 +14,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vsperf.analysis.answers import findings_of
+from vsperf.analysis.answers import (
+    ALONE,
+    alone,
+    cleanest,
+    findings_of,
+    in_regime,
+    names_of_draws,
+    parted,
+    spans_of,
+)
+from vsperf.analysis.difference import Sample, samples_of, scatter_of
 from vsperf.analysis.environment import PROSE, contrasts, flat, obstacle, settings
 from vsperf.analysis.sides import Side, baseline_side
 from vsperf.config.case import Case
@@ -22,10 +32,12 @@ from vsperf.config.expect import Bound, Expectation
 from vsperf.engine.criteria import latencies_ns
 from vsperf.errors import Location, Problem, SpecError, VsperfError
 from vsperf.host.facts import environment
+from vsperf.methods.base import method_of
 from vsperf.quantities.quantity import decimal_text
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Ratio
 from vsperf.records.files.view import CaseView
+from vsperf.records.regime import Regime
 from vsperf.records.result import amount, latency_trials
 
 Facts = Callable[[], Mapping[str, Any]]
@@ -73,11 +85,11 @@ class _Resolver:
         try:
             side = self._side(str(one.baseline))
             views = self._fitting(case, side)
-            bound = _bound(one, case, side, views)
+            found = _bounds(one, case, side, views)
         except VsperfError as error:
             self._problems += [replace(problem, where=where) for problem in error.problems]
             return one
-        return one.model_copy(update={"held_to": bound})
+        return one.model_copy(update=found)
 
     def _side(self, name: str) -> Side:
         if name not in self._sides:
@@ -128,8 +140,12 @@ def _differing(
     ]
 
 
-def _bound(one: Expectation, case: Case, side: Side, views: Sequence[CaseView]) -> Bound:
-    """Return what a criterion asks for: the median of the baseline's repeats, and the change."""
+def _bounds(one: Expectation, case: Case, side: Side, views: Sequence[CaseView]) -> dict[str, Any]:
+    """Return what a criterion asks for: the median of the baseline's repeats, and the change.
+
+    Of a goal that was answered on several deployments less is asked, by as much as as many of them
+    lie apart by chance. Where it was answered by regime, a regime is held against the same.
+    """
     numbers = _numbers(one, views)
     if not numbers:
         reasons = [view.record.reason for view in views if view.record and view.record.reason]
@@ -142,7 +158,48 @@ def _bound(one: Expectation, case: Case, side: Side, views: Sequence[CaseView]) 
         why = f"it is only known to be {amount(value, unit)} or more"
         raise _unfit(side, f"sets no upper end for {one.metric} of {case.label}", why)
     change = one.rise.value if one.rise is not None else -(one.drop or Ratio.parse("0%")).value
-    return _as_bound(value * float(1 + change), unit, partial(_rounded, up=one.at_most))
+    rounded = partial(_rounded, up=one.at_most)
+    if one.metric not in case.spec.search.asked():
+        return {"held_to": _as_bound(value * float(1 + change), unit, rounded)}
+    samples = _samples(one.metric, views)
+    less, apart = 1.0, None
+    if (margin := _margin(samples, method_of(case.spec).deployments)) is not None:
+        less = math.exp(-margin)
+        apart = Ratio.parse(f"{100 * (1 - less):.2g}%")
+
+    def bound(median: float) -> Bound:
+        return _as_bound(median * float(1 + change) * less, unit, rounded)
+
+    others = {name: bound(found.median) for name, found in samples.items() if name != one.metric}
+    spans = spans_of(view.result for view in views if view.result is not None)
+    if ALONE in spans and (clean := _cleanest(one.metric, views)):
+        others[alone(one.metric)] = bound(statistics.median(clean))
+    return {"held_to": bound(value), "held_by": others, "spans_ns": spans, "apart": apart}
+
+
+def _cleanest(goal: str, views: Sequence[CaseView]) -> list[int]:
+    """Return what repeats found of a goal, as answers by regime are found."""
+    results = [view.result for view in views if view.result is not None]
+    found = [cleanest(one).lower_fps for each in results for one in each.goals if one.goal == goal]
+    return [fps for fps in found if fps is not None]
+
+
+def _samples(goal: str, views: Sequence[CaseView]) -> dict[str, Sample]:
+    """Return what repeats and deployments found of a goal, of all trials and by regime."""
+    wanted = {goal, *names_of_draws(goal).values(), *(in_regime(goal, one) for one in Regime)}
+    results = [view.result for view in views if view.result is not None]
+    boundary = parted(results)
+    every = (one for result in results for one in findings_of(result, boundary=boundary))
+    found = samples_of(one for one in every if one.name in wanted)
+    return {name: sample for (name, _), sample in found.items()}
+
+
+def _margin(samples: Mapping[str, Sample], deployments: int) -> float | None:
+    """Return how far as many deployments as a case has lie from the baseline's by chance."""
+    scatter = scatter_of(sample.values for sample in samples.values())
+    if scatter is None:
+        return None
+    return scatter.margin(max(sample.count for sample in samples.values()), deployments)
 
 
 def _numbers(one: Expectation, views: Sequence[CaseView]) -> list[tuple[float, bool]]:

@@ -18,6 +18,7 @@ from vsperf.engine.bench import MeasuredBench
 from vsperf.engine.checks import check_path
 from vsperf.engine.closing import close_case, close_failed, close_interrupted
 from vsperf.engine.conditions import clipped, outdated, uneven
+from vsperf.engine.draws import ask_again, asked_again
 from vsperf.engine.instruments import disturbed, instruments, looked_back
 from vsperf.engine.paired import measure_together
 from vsperf.engine.warm_up import warm_up
@@ -79,7 +80,8 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         warnings += clipped(spec, loads) + uneven(spec)
         run.enter("deploy")
         deployment = deploy(spec, plan, run.drivers, place, stack)
-        looking = instruments(run, deployment, place, calibration, jitter, groups)
+        known = calibration, noise
+        looking = instruments(run, deployment, place, known, groups)
         around = stack.enter_context(looking)
         run.enter("check the path")
         warnings += check_path(around.measurer, spec)
@@ -88,6 +90,7 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         run.enter("search")
         bench, after = MeasuredBench(around.measurer, loads), followers(spec)
         apart_ns = around.collecting.time_ns(bench.overhead_ns)
+        apart_ns += method_of(spec).drawing_ns(bench)
         with run.budget.holding_back(time_ns(after, bench) + apart_ns):
             result = method_of(spec).run(bench)
         with run.budget.holding_back(apart_ns):
@@ -99,11 +102,13 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         around.found = looked_back(around.found, deployment.generator)
         if calibration is not None and outdated(calibration, result):
             warnings += run.calibrator.forget(spec, plan, calibration)
-        if run.keep():
+        if run.keep() and not asked_again(spec, result):
             place.keep()
             run.emit(DeploymentKept(run.case, str(place.folder), deployment.access))
         run.enter("tear down")
     place.require_nothing_left()
+    result, said = ask_again(run, result, tuple(run.trials[first:]), loads, known)
+    warnings += said
     return close_case(run.case, plan, result, run.trials[first:], around.found, warnings)
 
 

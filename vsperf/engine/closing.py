@@ -13,7 +13,8 @@ from vsperf.errors import ExitCode, VsperfError
 from vsperf.methods.base import method_of
 from vsperf.methods.compliance import qualified
 from vsperf.records.host import Conditions
-from vsperf.records.result import SearchResult
+from vsperf.records.regime import boundary_of, span_of
+from vsperf.records.result import COUNTED, SearchResult
 from vsperf.records.run import CaseRecord, Outcome
 from vsperf.records.trial import Trial
 
@@ -26,8 +27,14 @@ def close_case(
     conditions: Conditions,
     warnings: tuple[str, ...],
 ) -> CaseRecord:
-    """Return the record of a case whose search came to an answer."""
+    """Return the record of a case whose search came to an answer.
+
+    What speaks for it and against it is what was seen on its first deployment.
+    """
+    totals = _totals(trials)
+    trials = [one for one in trials if one.deployment == 1]
     result = contradicted(case.spec, believed(result, trials), trials)
+    result = result.model_copy(update={"round_trips_ns": _round_trips(result, trials)})
     checks = check_all(case.spec, result, trials)
     outcome, reason = outcome_of(result, checks)
     flags = sorted_flags(
@@ -48,8 +55,16 @@ def close_case(
         compliance=() if outcome is Outcome.INVALID else qualified(stands, flags),
         warnings=(*warnings, *distances(trials), *_spoiled(result)),
         conditions=conditions,
-        **_totals(trials),
+        **totals,
     )
+
+
+def _round_trips(result: SearchResult, trials: Sequence[Trial]) -> tuple[int, int] | None:
+    """Return how far CPUs were from each other, where that was one regime all the while."""
+    counted = [one for one in trials if one.valid and one.purpose in COUNTED]
+    if not result.goals or boundary_of(counted) is not None:
+        return None
+    return span_of(counted)
 
 
 def _spoiled(result: SearchResult) -> Iterator[str]:

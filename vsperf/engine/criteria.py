@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
+from vsperf.analysis.answers import (
+    ALONE,
+    alone,
+    findings_of,
+    in_regime,
+    names_of_draws,
+    over_draws,
+    spans_of,
+)
+from vsperf.analysis.difference import Sample, samples_of, scatter_of
 from vsperf.config.case import CaseSpec
 from vsperf.config.expect import Bound, Expectation
 from vsperf.methods.base import method_of
@@ -15,7 +25,9 @@ from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Count, Duration, Rate, Ratio
 from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.histogram import percentiles_ns
+from vsperf.records.regime import Boundary, Regime, boundary_among
 from vsperf.records.result import (
+    Draws,
     Figure,
     GoalResult,
     Limit,
@@ -51,7 +63,7 @@ def _check(
         figure = next((one for one in result.figures if one.name == expected.metric), None)
         return _check_figure(expected, spec, figure)
     goal = next((goal for goal in result.goals if goal.goal == expected.metric), None)
-    return _check_goal(expected, spec, goal)
+    return _check_goal(expected, spec, goal, result.round_trips_ns)
 
 
 def _number(bound: Bound, unit: Unit, spec: CaseSpec) -> float:
@@ -107,11 +119,110 @@ def _interval(figure: Figure) -> str:
     return f" ({low} … {high}, and more `search.rounds` narrow that)"
 
 
-def _check_goal(expected: Expectation, spec: CaseSpec, goal: GoalResult | None) -> Check:
+def _check_goal(
+    expected: Expectation,
+    spec: CaseSpec,
+    goal: GoalResult | None,
+    round_trips_ns: tuple[int, int] | None,
+) -> Check:
+    """Judge a goal; several deployments by all of them, or against a baseline by their middle.
+
+    `round_trips_ns` are those of a case that met one regime.
+    """
     least = _number(expected.bound, Unit.FPS, spec)
     criterion = f"{expected.metric} ≥ {expected.asked} ({human_fps(least)})"
     if goal is None or worst(goal.flags) is Severity.INVALID:
         return Check(criterion=criterion, met=None, found="not measured")
+    if expected.baseline is not None:
+        met = SearchResult(goals=(goal,), round_trips_ns=round_trips_ns)
+        like = _like_it(expected, goal, met)
+        if isinstance(like, str):
+            return Check(criterion=criterion, met=None, found=like)
+        if like is not None:
+            name, sample, bound = like
+            least = _number(bound, Unit.FPS, spec)
+            return _check_like(f"{name} ≥ {human_fps(least)}, {expected.baseline}", sample, least)
+    if expected.baseline is None and goal.draws is not None and goal.draws.lower_fps is not None:
+        return _check_draws(criterion, goal, goal.draws, least)
+    if expected.baseline is not None and expected.apart is None and goal.draws is not None:
+        scatter = scatter_of([[one.lower_fps or 0 for one in goal.draws.told]])
+        if scatter is not None:
+            least *= math.exp(-scatter.margin(1, 1))
+            criterion += f", less what deployments lie apart: {human_fps(least)}"
+    return _check_bounds(criterion, goal, least)
+
+
+def _like_it(
+    expected: Expectation, goal: GoalResult, met: SearchResult
+) -> tuple[str, Sample, Bound] | str | None:
+    """Return the number that the baseline has, too, and what it asks for; None if all trials tell.
+
+    It is one over deployments, or else in a regime: of several that in which the machine was for
+    longest. Where both met one alone, and not the same, it is said so.
+    """
+    held, spans = dict(expected.held_by), expected.spans_ns
+    own = spans_of([met])
+    boundary = _boundary(spans, own)
+    if boundary is not None and ALONE in spans and alone(goal.goal) in held:
+        regime = boundary.holding(*spans[ALONE])
+        held |= {} if regime is None else {in_regime(goal.goal, regime): held[alone(goal.goal)]}
+    found = samples_of(findings_of(met, boundary=boundary))
+    samples = {name: sample for (name, _), sample in found.items()}
+    by_share = sorted(goal.regimes, key=lambda one: Fraction(one.share), reverse=True)
+    regimes = [in_regime(goal.goal, one) for one in (*(one.regime for one in by_share), *Regime)]
+    for name in (*names_of_draws(goal.goal).values(), *regimes):
+        if name in held and name in samples:
+            return name, samples[name], held[name]
+    if any(name in held for name in regimes) and any(name in samples for name in regimes):
+        there = " and ".join(f"{least} to {most} ns" for least, most in spans.values())
+        here = " and ".join(f"{least} to {most} ns" for least, most in own.values())
+        return (
+            f"the CPUs of generator and switch were {here} apart there and back, and {there} when "
+            "the baseline was measured: nobody can tell"
+        )
+    return None
+
+
+def _boundary(
+    spans: Mapping[str, tuple[int, int]], own: Mapping[str, tuple[int, int]]
+) -> Boundary | None:
+    """Return what is near and far by whoever met both, or by what each met alone."""
+    for one in (own, spans):
+        if Regime.NEAR in one and Regime.FAR in one and one[Regime.NEAR][1] < one[Regime.FAR][0]:
+            return Boundary(one[Regime.NEAR][1], one[Regime.FAR][0])
+    return boundary_among(one[ALONE] for one in (spans, own) if ALONE in one)
+
+
+def _check_like(criterion: str, sample: Sample, least: float) -> Check:
+    """Judge the middle of what was found against a bound that was made of the same."""
+    lower, upper = sample.middle
+    told = human_fps(lower) if math.isinf(upper) else f"{human_fps(lower)} … {human_fps(upper)}"
+    found = told if sample.count == 1 else f"{told}, the middle of {sample.count}"
+    met = True if lower >= least else False if upper <= least else None
+    if met is None:
+        found += ": the interval is too wide to tell"
+    return Check(criterion=criterion, met=met, found=found)
+
+
+def _check_draws(criterion: str, goal: GoalResult, draws: Draws, least: float) -> Check:
+    """Judge a bound by all deployments: one that only some of them reach is open."""
+    told = over_draws(goal)
+    if (draws.lower_fps or 0) >= least:
+        return Check(criterion=criterion, met=True, found=told)
+    if draws.upper_fps is not None and draws.upper_fps <= least:
+        if all(one.limit in NOT_THE_SWITCH for one in draws.told):
+            found = (
+                f"{told}, limited by {draws.told[0].limit}: what the switch can do nobody can tell"
+            )
+            return Check(criterion=criterion, met=None, found=found)
+        return Check(criterion=criterion, met=False, found=told)
+    reached = sum((one.lower_fps or 0) >= least for one in draws.told)
+    found = f"{told}: {reached} of {len(draws.told)} deployments reach it"
+    return Check(criterion=criterion, met=None, found=found)
+
+
+def _check_bounds(criterion: str, goal: GoalResult, least: float) -> Check:
+    """Judge the interval of one deployment."""
     found = human_fps(goal.lower_fps) if goal.lower_fps is not None else "no load"
     if goal.upper_fps is not None and goal.upper_fps <= least:
         if goal.limit in NOT_THE_SWITCH:

@@ -115,11 +115,13 @@ def overheads(spec: CaseSpec, *, calibrated: bool, first: bool) -> Overheads:
     if spec.testbed.simulated:
         return Overheads()
     path_check = DURATION_NS + spec.trial.overhead_ns + TRIAL_NS
-    machines = len(spec.topology.machines) * MACHINE_NS
+    deployment_ns = DEPLOYMENT_NS + len(spec.topology.machines) * MACHINE_NS + path_check
+    further = method_of(spec).deployments - 1
+    warm_up = spec.trial.warm_up.ns
+    warm_up += spec.trial.overhead_ns + TRIAL_NS if warm_up else 0
     return Overheads(
-        case_ns=DEPLOYMENT_NS
-        + machines
-        + path_check
+        case_ns=deployment_ns
+        + further * (deployment_ns + warm_up)
         + (0 if calibrated else CALIBRATION_NS)
         + (STALLS_NS if first else 0),
         trial_ns=TRIAL_NS,

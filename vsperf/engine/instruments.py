@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from vsperf.config.wiring import load_shares
 from vsperf.deploy.deployment import Deployment
-from vsperf.drivers.generators.base import GeneratorSession, HostJitter, KnowsMoreLater
+from vsperf.drivers.generators.base import GeneratorSession, KnowsMoreLater
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.background_load import background_load, with_noise
 from vsperf.engine.collecting import Collecting, collected
@@ -36,11 +36,16 @@ def instruments(
     run: CaseRun,
     deployment: Deployment,
     place: Workspace,
-    calibration: Calibration | None,
-    jitter: HostJitter,
+    known: tuple[Calibration | None, Noise],
     groups: Groups | None = None,
+    number: int = 1,
 ) -> Iterator[Instruments]:
-    """Look at what was deployed; light collectors run until the context is left."""
+    """Look at what was deployed; light collectors run until the context is left.
+
+    They do so on the first deployment of a case, whose answer they are there to explain. What is
+    `known` of generator and machine is from before there was a switch.
+    """
+    calibration, noise = known
     spec, plan = run.case.seeded_spec, run.plan
     watch = Watch(
         deployment.switch,
@@ -60,9 +65,8 @@ def instruments(
     )
     placement = plan.plan.placement
     where = (run.writer, run.attempt)
-    with collected(
-        run.case, run.drivers.collectors, deployment, placement, place, where
-    ) as collecting:
+    collectors = run.drivers.collectors if number == 1 else {}
+    with collected(run.case, collectors, deployment, placement, place, where) as collecting:
         measurer = Measurer(
             generator=deployment.generator,
             watch=watch,
@@ -78,6 +82,7 @@ def instruments(
             shares=load_shares(spec.topology, spec.traffic),
             around=collecting,
             generator_can=plan.generator_can,
+            deployment=number,
         )
         yield Instruments(measurer, collecting, found)
 

@@ -34,7 +34,7 @@ from vsperf.waits import sleep
 
 FAILED = {Flag.MACHINE_ERROR: "a machine", Flag.NOISE_ERROR: "the noise beside the case"}
 """What a flag says of, where that is not the switch."""
-PAID = (Purpose.SEARCH, Purpose.LATENCY)
+PAID = (Purpose.SEARCH, Purpose.LATENCY, Purpose.DRAW)
 """Trials that whoever asked for them pays for, if they are valid, or taken as they are."""
 
 
@@ -88,6 +88,8 @@ class Measurer:
     """What its trials tell less exactly is said of each of them."""
     held: Held | None = None
     """For how long the next trial has been held back."""
+    deployment: int = 1
+    """Which one of its case it is on."""
 
     def hold(self, ns: int) -> None:
         """Hold the next trial back for so long, and look again where the CPUs are."""
@@ -189,6 +191,7 @@ class Measurer:
         trial = Trial(
             **dict(counts),
             index=len(self.trials) + 1,
+            deployment=self.deployment,
             purpose=options.purpose,
             load_fps=request.load_fps,
             duration_ns=request.duration_ns,

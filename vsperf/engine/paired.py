@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from vsperf.config.case import CaseSpec
 from vsperf.deploy.deployment import prepare
 from vsperf.deploy.planner import OWN_ROLE
 from vsperf.deploy.together import Together, deploy_together
@@ -20,6 +19,7 @@ from vsperf.drivers.generators.base import TurnsRequest
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.closing import close_case
 from vsperf.engine.conditions import clipped, uneven
+from vsperf.engine.draws import drawn_anew
 from vsperf.errors import ComponentError, DiedError, PathError
 from vsperf.host.affinity import running_on
 from vsperf.host.workspace import Workspace
@@ -36,8 +36,6 @@ CHECK_TURN_NS = 50_000_000
 CHECK_GUARD_NS = 2_000_000
 PATIENT = 10
 """Times that the path is checked, where the machine may have kept a switch from running."""
-SEED_STEP = 1_000
-"""Between the seeds of a model's deployments, so that those of repetitions are others."""
 
 
 def measure_together(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
@@ -235,15 +233,6 @@ def silent_at_the_end(one: Round) -> bool:
     return any(
         turn.turn_sent_frames > 0 and turn.turn_received_frames == 0 for turn in last.values()
     )
-
-
-def drawn_anew(spec: CaseSpec, deployment: int) -> CaseSpec:
-    """Return the case as another deployment has it: of a model, with another seed."""
-    seed = getattr(spec.generator, "seed", None)
-    if seed is None:
-        return spec
-    moved = spec.generator.model_copy(update={"seed": seed + SEED_STEP * (deployment - 1)})
-    return spec.model_copy(update={"generator": moved})
 
 
 def _conditions(together: Together) -> Conditions:

@@ -168,6 +168,31 @@ class Method(MethodSpec):
         del bench, trials
         return result
 
+    @property
+    def deployments(self) -> int:
+        """On how many deployments it asks, one after the other."""
+        return 1
+
+    def asks_again(self, result: SearchResult) -> bool:
+        """Whether there is anything in a result that another deployment can be asked."""
+        del result
+        return False
+
+    def drawing_ns(self, bench: Bench) -> int:
+        """Return about how long the trials take on all deployments but the first."""
+        del bench
+        return 0
+
+    def drawn(
+        self, result: SearchResult, bench: Bench, first: Sequence[Trial], deployment: int
+    ) -> SearchResult:
+        """Return what was found with what another deployment says of it; the bench is on that.
+
+        `first` are the trials on the first one, which the result is from.
+        """
+        del bench, first, deployment
+        return result
+
     @abstractmethod
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult

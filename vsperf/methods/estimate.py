@@ -229,7 +229,10 @@ class _Stage:
 def _rehearsal(method: Method, loads: Loads, presumed: Presumption, seed: int) -> _Rehearsal:
     luck = random.Random(seed)  # noqa: S311 - luck that is the same each time
     stage = _Stage(loads, presumed, luck)
-    method.run(stage)
+    found = method.run(stage)
+    further = range(2, method.deployments + 1) if method.asks_again(found) else ()
+    for number in further:
+        found = method.drawn(found, stage, (), number)
     return _Rehearsal(stage.trials, stage.sending_ns)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Annotated, Protocol
+
+from pydantic import Field
 
 from vsperf.config.case import CaseSpec
-from vsperf.methods.base import Bench, probe_on
+from vsperf.methods.base import Bench, TrialOptions, probe_on
 from vsperf.methods.compliance import (
     Findings,
     another_method,
@@ -18,9 +20,10 @@ from vsperf.methods.compliance import (
 )
 from vsperf.methods.range import WithinRange
 from vsperf.records.result import COUNTED, Compliance, SearchResult, Standard
-from vsperf.records.trial import Trial
+from vsperf.records.trial import Purpose, Trial
 from vsperf.search import base
 from vsperf.search.confirm import Confirmed
+from vsperf.search.draws import drawn, expected_ns, first_of
 from vsperf.search.verdict import Question
 
 
@@ -38,6 +41,12 @@ class GoalSearch(base.Search, Protocol):
 
 class Throughput(WithinRange):
     """Looks for the highest load at which each goal is met."""
+
+    draws: Annotated[int, Field(ge=1, le=100)] = 1
+    """Deployments on which the answer is asked for. On each one after the first it is asked again
+    in a short search that begins at the known bounds, and the answer has how far they lie apart: a
+    switch that is deployed twice differs from itself by several per cent, for as long as it lives.
+    """
 
     @abstractmethod
     def search(self, loads: base.Loads) -> GoalSearch:
@@ -76,6 +85,38 @@ class Throughput(WithinRange):
         probe.trials.extend(known)
         confirmed = self.confirmed(bench.loads)
         return result if confirmed.stands(probe, result) else confirmed.agreed(probe, result)
+
+    @property
+    def deployments(self) -> int:
+        """As many as are to be drawn."""
+        return self.draws
+
+    def asks_again(self, result: SearchResult) -> bool:
+        """Whether any of its answers is that of the deployment, and not of the machine or time."""
+        return any(first_of(goal) is not None for goal in result.goals)
+
+    def drawing_ns(self, bench: Bench) -> int:
+        """Return the time of short searches on all deployments but the first."""
+        search = self.search(bench.loads)
+        once_ns = expected_ns(
+            list(search.questions.values()), search.duration_ns, bench.overhead_ns
+        )
+        return (self.draws - 1) * once_ns
+
+    def drawn(
+        self, result: SearchResult, bench: Bench, first: Sequence[Trial], deployment: int
+    ) -> SearchResult:
+        """Ask each goal again, from the bounds that it has."""
+        search = self.search(bench.loads)
+        goals = drawn(
+            result.goals,
+            search.questions,
+            probe_on(bench, TrialOptions(Purpose.DRAW)),
+            [one for one in first if one.valid and one.purpose in COUNTED],
+            search.duration_ns,
+            (deployment, self.draws),
+        )
+        return result.model_copy(update={"goals": goals})
 
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult

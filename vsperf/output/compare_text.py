@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vsperf.analysis.answers import regime_in
+from vsperf.analysis.answers import DRAWN, regime_in
 from vsperf.analysis.comparison import Comparison, Row
 from vsperf.analysis.difference import LEVEL, SEEN, Change, Difference, Means, Sample, least_repeats
 from vsperf.output.generators_text import MEANING as OF_GENERATORS
@@ -248,12 +248,19 @@ def _unknown_scatter(found: Comparison) -> Iterator[str]:
             for one in row.differences
         )
     ]
-    tells = f"`vsperf run … --repeat {least_repeats()}` on each side is the least that tells"
+    least = least_repeats()
+    tells = (
+        f"`vsperf run … --repeat {least}`, or search.draws={least} of a search, on each side is "
+        "the least that tells"
+    )
     repeated = [row for row in rows if any(one and one.count > 1 for one in row.samples)]
     if len(repeated) < len(rows):
         restless = _restless([run.header for side in found.sides for run in side.runs])
         unknown = f"nobody knows how far runs lie apart here{restless}"
-        yield f"nothing was repeated, so {unknown}: {tells}"
+        yield (
+            f"nothing was repeated, so {unknown}, and each side is one deployment, one draw: how "
+            f"much of a change is the deployment's nobody can say: {tells}"
+        )
     if repeated:
         names = ", ".join(dict.fromkeys(heading(row.name) for row in repeated))
         yield f"{names}: how far repeats lie apart is no share of a number that is 0: {tells}"
@@ -265,15 +272,16 @@ def _needed(found: Comparison) -> Iterator[str]:
         counts = [
             sample.count
             for row in found.rows
-            if row.name == name
+            if row.name == name and any(row.differences)
             for sample in row.samples
             if sample
         ]
+        what = "deployments" if name.endswith(DRAWN) else "repeats"
         needed, least = scatter.repeats_to_see(), min(counts, default=0)
-        if least < needed:
+        if counts and least < needed:
             yield (
-                f"{heading(name)}: repeats scatter by {scatter.share:.2%}; to see a change of "
-                f"{SEEN:.0%} takes {needed} repeats on each side"
+                f"{heading(name)}: {what} scatter by {scatter.share:.2%}; to see a change of "
+                f"{SEEN:.0%} takes {needed} {what} on each side"
                 + (", if they scatter normally" if scatter.presumes_normal else "")
                 + f", and here are {least}"
             )

@@ -49,6 +49,41 @@ class Boundary:
         between = self.near_ns * self.far_ns
         return Regime.NEAR if round_trip_ns * round_trip_ns < between else Regime.FAR
 
+    def holding(self, least_ns: int, most_ns: int) -> Regime | None:
+        """Return the one regime of looks from the shortest to the longest; None of several."""
+        ends = {self.of(least_ns), self.of(most_ns)}
+        return ends.pop() if len(ends) == 1 else None
+
+
+def boundary_among(spans: Iterable[tuple[int, int]]) -> Boundary | None:
+    """Return the widest gap between cases that met one regime each, by their round trips.
+
+    None where they all met the same one.
+    """
+    ordered = sorted(spans)
+    gaps = []
+    most = 0
+    for least, longest in ordered:
+        if most and least >= APART * most:
+            gaps.append(Boundary(most, least))
+        most = max(most, longest)
+    return max(gaps, key=lambda gap: Fraction(gap.far_ns, gap.near_ns), default=None)
+
+
+def span_of(trials: Iterable[Trial]) -> tuple[int, int] | None:
+    """Return the shortest and the longest round trip of trials of one regime.
+
+    One look that was disturbed is left out, as it makes no regime. None where that does not bring
+    them together, or nobody looked.
+    """
+    ends = [[max(1, trip) for trip in one.round_trips_ns] for one in trials if _known(one)]
+    least, most = sorted(min(pair) for pair in ends), sorted(max(pair) for pair in ends)
+    for spared in range(min(LEAST_TRIALS, len(ends))):
+        span = least[spared], most[-1 - spared]
+        if span[1] < APART * span[0]:
+            return span
+    return None
+
 
 def boundary_of(trials: Iterable[Trial]) -> Boundary | None:
     """Return the widest gap that has trials on both sides; None where there is one regime."""

@@ -209,6 +209,66 @@ class RegimeResult(PartialResult):
     and all of it does."""
 
 
+class View(enum.StrEnum):
+    """Which part of the time of trials an answer on several deployments is from."""
+
+    ALL = "all time"
+    CLEAN = "clean time"
+    NEAR = "near"
+    FAR = "far"
+
+
+UNTOLD = (Limit.HOST, Limit.BUDGET, Limit.UNKNOWN)
+"""Limits that say nothing of what a deployment alone makes."""
+
+
+class Draw(Record):
+    """The answer to a goal on one deployment."""
+
+    deployment: int = Field(ge=1)
+    lower_fps: int | None = None
+    upper_fps: int | None = None
+    limit: Limit | None = None
+    """What kept it from being higher; None where there is no answer."""
+    reason: str
+
+    @property
+    def told(self) -> bool:
+        """Whether its bounds are those of the deployment."""
+        return self.lower_fps is not None and self.limit not in (None, *UNTOLD)
+
+
+class Draws(Record):
+    """The answers to a goal on several deployments, each from trials on it alone.
+
+    What one deployment happens to get, such as where its buffers lie in memory, is one draw.
+    """
+
+    asked: int = Field(ge=2)
+    """Deployments that were wanted, the first one among them."""
+    view: View
+    made: tuple[Draw, ...]
+    """The first deployment's comes first, and is that of its whole search."""
+
+    @property
+    def told(self) -> tuple[Draw, ...]:
+        """Those that have an answer."""
+        return tuple(one for one in self.made if one.told)
+
+    @property
+    def lower_fps(self) -> int | None:
+        """The lowest load that passed last on any of them; None where fewer than two tell."""
+        lowers = [one.lower_fps for one in self.told if one.lower_fps is not None]
+        return min(lowers) if len(lowers) > 1 else None
+
+    @property
+    def upper_fps(self) -> int | None:
+        """The highest load that failed first on any of them; None where one failed nowhere."""
+        uppers = [one.upper_fps for one in self.told]
+        known = [upper for upper in uppers if upper is not None]
+        return max(known) if len(known) == len(uppers) > 1 else None
+
+
 class GoalResult(Record):
     """The answer to one goal: the interval in which the highest passing load lies."""
 
@@ -229,6 +289,8 @@ class GoalResult(Record):
     """The same from clean time alone; None when nobody knows what time is."""
     regimes: tuple[RegimeResult, ...] = ()
     """The same by regime, near before far; empty where there is one, or nobody knows of any."""
+    draws: Draws | None = None
+    """The same on further deployments; None where there was one, so that this is one draw."""
 
     @property
     def irregular(self) -> str | None:
@@ -270,6 +332,9 @@ class SearchResult(Record):
     figures: tuple[Figure, ...] = ()
     """Whatever else the method answers, the one that matters most first."""
     curves: tuple[Curve, ...] = ()
+    round_trips_ns: tuple[int, int] | None = None
+    """Shortest and longest round trip of a cache line between the CPUs of generator and switch, of
+    a search whose trials are of one regime; None where they are of two, or nobody looked."""
     complete: bool = True
     """False when the budget ended first."""
     spoiled: str = ""
@@ -406,6 +471,10 @@ class Assumption(enum.StrEnum):
         "for forwarded"
     )
     NO_COPIES = "the generator cannot tell copies: one passes for the frame that is missing"
+    ONE_DRAW = (
+        "each answer is of one deployment, which is one draw: by how much the same switch is "
+        "another one when it is deployed anew is not seen (search.draws)"
+    )
 
 
 def at_bounds(goal: GoalResult, trials: Sequence[Trial]) -> list[Trial]:
@@ -414,13 +483,14 @@ def at_bounds(goal: GoalResult, trials: Sequence[Trial]) -> list[Trial]:
     return [one for one in trials if one.valid and one.load_fps in ends and of_a_load(one)]
 
 
-def assumed(trials: Sequence[Trial]) -> tuple[Assumption, ...]:
-    """Return what is taken for granted by an answer that rests on these trials."""
+def assumed(trials: Sequence[Trial], draws: Draws | None = None) -> tuple[Assumption, ...]:
+    """Return what is taken for granted by an answer that rests on these trials, and on draws."""
     ways = [way for one in trials for way in one.directions]
     taken = {
         Assumption.STEADY: bool(ways),
         Assumption.NO_BUFFER: any(way.receiving_ns is None for way in ways),
         Assumption.NO_COPIES: any(way.duplicate_frames is None for way in ways),
+        Assumption.ONE_DRAW: bool(ways) and (draws is None or draws.lower_fps is None),
     }
     return tuple(one for one, applies in taken.items() if applies)
 

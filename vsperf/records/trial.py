@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from pydantic import Field
+
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.base import Record
 from vsperf.records.flags import Flag, Severity, worst
@@ -110,6 +112,8 @@ class Purpose(enum.StrEnum):
     """Ignored: the switch fills its caches."""
     SEARCH = "search"
     LATENCY = "latency"
+    DRAW = "draw"
+    """To ask another deployment what was found on the first; it says nothing of that one."""
 
 
 class StepCounts(Record):
@@ -279,6 +283,8 @@ class Trial(TrialCounts):
 
     index: int
     """Number of the trial within its case, from 1, repeated ones included."""
+    deployment: int = Field(default=1, ge=1)
+    """Counts how often switch and generator were made anew, for this trial and those before it."""
     purpose: Purpose
     load_fps: int
     """Intended load per direction [frames/s]."""

@@ -31,7 +31,9 @@ RATES: Mapping[str, str] = MappingProxyType(
         "cap": "The most that the generator was seen to do without a switch, on the same CPUs and "
         "ports. Nothing above it is offered.",
         "draw": "What one deployment happens to get, such as where its buffers lie in memory. The "
-        "same switch deployed twice differs from itself by that; repeats draw again.",
+        "same switch deployed twice differs from itself by that, for as long as it lives. What "
+        "is measured on one deployment is one draw, however narrow its interval: search.draws "
+        "asks what was found on further ones, and each repeat of a case is a draw, too.",
         "regime": "A state in which a virtual machine stays for seconds, and with it the rate of "
         "its switch: how far the hypervisor has put the CPUs of generator and switch from each "
         "other. A cache line goes from one to the other and back before and after each trial. "
@@ -143,7 +145,7 @@ RUNS: Mapping[str, str] = MappingProxyType(
         "goal": "What a search looks for, such as NDR and PDR: a loss that is allowed.",
         "preset": "How exact, and so how long: quick, standard, or as a standard asks.",
         "calibration": "What generator and CPUs do before there is a switch.",
-        "repeat": "The same case once more, on a deployment of its own.",
+        "repeat": "The same case once more, on a deployment of its own: another draw.",
         "baseline": "A name for a run that others are held against.",
         "criterion": "A bound that `expect:` sets to a number; missed, the case is a FAIL.",
         "compliance": "Which standards a result satisfies, and what deviates.",

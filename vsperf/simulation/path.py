@@ -212,6 +212,7 @@ class SimulatedPath:
         if self.switch.capacity is None:  # one core for all ways, each of which takes what it needs
             offered = sum(other.share for other in self.ways)
             capacity_fps = max(1, int(capacity_fps * len(self.ways) * way.share / offered))
+        capacity_fps = max(1, int(capacity_fps * self.switch.drawn(self.generator.seed)))
         capacity_fps = _at_paces(capacity_fps, step.load_fps, paces)
         leaving_bytes = size.on_wire + self.modify.grows_bytes
         leaving_fps = way.exit.bps / (8 * leaving_bytes)

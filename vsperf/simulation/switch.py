@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -13,6 +14,7 @@ from vsperf.config.traffic import Directions
 from vsperf.errors import UsageError
 from vsperf.quantities.units import Duration, FrameSize, LinkSpeed, Rate, Ratio
 from vsperf.simulation.base import Behaviour
+from vsperf.simulation.chance import Chance
 from vsperf.simulation.cost import CycleCost
 from vsperf.simulation.knee import SoftKnee
 from vsperf.simulation.models import AnyBehaviour
@@ -37,8 +39,7 @@ class SwitchSettings(Spec):
     upcall_takes: Duration = Duration(0)
     """By how much longer the first frame of each flow takes; only ranges of frames show it."""
     draw: Ratio = Ratio.parse("0")
-    """Standard deviation of its capacity from one deployment to the next, where it takes turns with
-    others."""
+    """Standard deviation of its capacity from one deployment to the next."""
     warms_in: Duration = Duration(0)
     """For how long it forwards half as much when it goes on after others had their turn."""
     modify: Modify | None = None
@@ -65,6 +66,16 @@ class SwitchModel(SwitchSettings):
         if self.capacity is None:
             return self.cost.capacity_fps(size, flows, directions, self.passes)
         return max(1, int(self.capacity.frames_per_second(size, LinkSpeed(1))))
+
+    def drawn(self, seed: int, place: int = 0, deployment: int = 0) -> float:
+        """Return by which factor a deployment's capacity differs: it follows from the seed.
+
+        Of several switches that stand at the same time, each in its place has a draw of its own.
+        """
+        if not self.draw.value:
+            return 1.0
+        luck = Chance.of(seed, "deployment", deployment, place)
+        return math.exp(float(self.draw) * luck.wobble())
 
     def is_forward(self, enters: str, leaves: str) -> bool:
         """Return whether the way from link `enters` to link `leaves` is the forward one."""
@@ -95,6 +106,7 @@ class SwitchModel(SwitchSettings):
         """
         ways = {"both": (True, False), "forward": (True,), "reverse": (False,)}[traffic.direction]
         capacity = self.capacity_fps(traffic.frame_size, traffic.flows, len(ways))
+        capacity = max(1, int(capacity * self.drawn(seed)))
         return tuple(self.model.truth(capacity, loss_ratio, way, seed) for way in ways)
 
 

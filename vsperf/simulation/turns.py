@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from vsperf.config.traffic import TrafficProfile
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.turns import Turn
-from vsperf.simulation.chance import Chance
 from vsperf.simulation.restless import Machine
 from vsperf.simulation.switch import SwitchModel
 
@@ -42,12 +40,9 @@ class SimulatedTurns:
         size, flows = self.traffic.frame_size, int(self.traffic.flows)
         self.capacities = tuple(
             switch.capacity_fps(size, flows, self.directions)
-            * math.exp(float(switch.draw) * self._luck(place).wobble())
+            * switch.drawn(self.machine.seed, place, self.deployment)
             for place, switch in enumerate(self.switches)
         )
-
-    def _luck(self, place: int) -> Chance:
-        return Chance.of(self.machine.seed, "deployment", self.deployment, place)
 
     def run(self, order: Sequence[int], load_fps: int, turn_ns: int, guard_ns: int) -> list[Turn]:
         """Make the turns."""

@@ -20,7 +20,7 @@ from vsperf.engine.baselines import with_baselines
 from vsperf.engine.expectation import may_hold
 from vsperf.engine.run import Planned, plan_cases
 from vsperf.errors import ExitCode
-from vsperf.methods.base import loads_of
+from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.estimate import Estimate, together
 from vsperf.plugins import Plugins
 from vsperf.quantities.human import human_expected, human_fps
@@ -80,6 +80,12 @@ def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
         out.print(
             "where the machine moves the CPUs of generator and switch, a search is answered for "
             f"each distance, and holds trials back for up to {percent(HELD)} of its time",
+            soft_wrap=True,
+        )
+    if (most := max(method_of(item.case.spec).deployments for item in planned)) > 1:
+        out.print(
+            "what is found on the first deployment of a case is asked again on further ones, up to "
+            f"{most} in all",
             soft_wrap=True,
         )
 

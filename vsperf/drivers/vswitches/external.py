@@ -31,6 +31,7 @@ class ExternalSpec(DriverSpec):
 
     ELSEWHERE: ClassVar[bool] = True
     """How many frames are on their way in it, nobody knows."""
+    MADE_ANEW: ClassVar[bool] = False
     NOT_HELD: ClassVar[str] = "all but one are held still, and this one is somewhere else"
 
     kind: Literal["external"]

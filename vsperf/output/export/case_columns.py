@@ -26,7 +26,14 @@ from vsperf.output.export.columns import (
 )
 from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.regime import Regime
-from vsperf.records.result import Figure, GoalResult, LoadResult, RegimeResult, SearchResult
+from vsperf.records.result import (
+    Draws,
+    Figure,
+    GoalResult,
+    LoadResult,
+    RegimeResult,
+    SearchResult,
+)
 from vsperf.records.run import CaseRecord
 
 CaseColumn = Column[CaseData]
@@ -39,7 +46,7 @@ so that cells grow with the square of the record."""
 def case_columns(runs: Sequence[RunView]) -> tuple[CaseColumn, ...]:
     """Return the columns that the cases of `runs` need; looks at their records only."""
     labels: dict[str, None] = {}
-    goals: dict[str, bool] = {}
+    goals: dict[str, tuple[bool, bool]] = {}
     figures: dict[tuple[str, str], None] = {}
     standards: dict[str, None] = {}
     cases = loads = 0
@@ -49,7 +56,11 @@ def case_columns(runs: Sequence[RunView]) -> tuple[CaseColumn, ...]:
             cases += 1
             result = case.result or SearchResult()
             for goal in result.goals:
-                goals[goal.goal] = goals.get(goal.goal, False) or bool(goal.regimes)
+                apart, drawn = goals.get(goal.goal, (False, False))
+                goals[goal.goal] = (
+                    apart or bool(goal.regimes),
+                    drawn or goal.draws is not None,
+                )
             figures |= dict.fromkeys((one.name, one.unit.value) for one in result.figures)
             loads = max(loads, len(result.loads))
             if case.record:
@@ -60,7 +71,7 @@ def case_columns(runs: Sequence[RunView]) -> tuple[CaseColumn, ...]:
             *(_label(name) for name in sorted(labels)),
             *_about_the_case(),
             *_about_the_outcome(),
-            *(column for goal, apart in goals.items() for column in _goal(goal, apart)),
+            *(column for goal, told in goals.items() for column in _goal(goal, *told)),
             *(column for number in range(loads) for column in _load(number)),
             *(column for name, unit in figures for column in _figure(name, unit)),
             Column("switch_cycles_per_frame", float, lambda data: data.cycles_per_frame),
@@ -138,7 +149,7 @@ def _about_the_outcome() -> Iterator[CaseColumn]:
     yield Column("rate_l2_bps", int, as_specified(lambda data: _bps(data, 2)))
 
 
-def _goal(name: str, by_regime: bool) -> Iterator[CaseColumn]:
+def _goal(name: str, by_regime: bool, drawn: bool) -> Iterator[CaseColumn]:
     def column(suffix: str, kind: Kind, of: Callable[[GoalResult], Value]) -> CaseColumn:
         def found(data: CaseData) -> Value:
             goal = data.goals.get(name)
@@ -157,6 +168,19 @@ def _goal(name: str, by_regime: bool) -> Iterator[CaseColumn]:
     yield column("clean_upper_fps", int, lambda goal: goal.clean.upper_fps if goal.clean else None)
     for regime in Regime if by_regime else ():
         yield from _goal_in(regime, column)
+    yield from _goal_over(column) if drawn else ()
+
+
+def _goal_over(column: GoalColumn) -> Iterator[CaseColumn]:
+    """Yield the answer to a goal over several deployments."""
+
+    def found(of: Callable[[Draws], Value]) -> Callable[[GoalResult], Value]:
+        return lambda goal: of(goal.draws) if goal.draws is not None else None
+
+    yield column("draws_count", int, found(lambda draws: len(draws.told)))
+    yield column("draws_view", str, found(lambda draws: draws.view.value))
+    yield column("draws_lower_fps", int, found(lambda draws: draws.lower_fps))
+    yield column("draws_upper_fps", int, found(lambda draws: draws.upper_fps))
 
 
 def _goal_in(regime: Regime, column: GoalColumn) -> Iterator[CaseColumn]:

@@ -63,6 +63,7 @@ def _about_the_trial() -> Iterator[TrialColumn]:
     yield _seen("testcase", str, lambda case: case.testcase)
     yield _seen("frame_size_bytes", int, lambda case: case.asked.frame_bytes)
     yield _counted("trial", int, lambda trial: trial.index)
+    yield _counted("deployment", int, lambda trial: trial.deployment)
     yield _counted("purpose", str, lambda trial: trial.purpose.value)
     yield _counted("started_at", Moment, lambda trial: trial.started_at)
     yield _counted("load_fps", int, lambda trial: trial.load_fps)

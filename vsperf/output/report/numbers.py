@@ -6,7 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from vsperf.analysis.answers import another, by_regime, interval, loss_text, share_text
+from vsperf.analysis.answers import (
+    another,
+    by_draw,
+    by_regime,
+    interval,
+    loss_text,
+    over_draws,
+    share_text,
+)
 from vsperf.analysis.columns import gigabits
 from vsperf.analysis.summary import LOSSY, PERCENTILES, CaseRow
 from vsperf.output.report.account import ending_of, told
@@ -15,6 +23,7 @@ from vsperf.quantities.human import human_count, human_fps, human_ns, human_seco
 from vsperf.records.meaning import LIMITED_BY, LIMITS
 from vsperf.records.result import (
     COUNTED,
+    NO_ANSWER,
     Curve,
     Figure,
     GoalResult,
@@ -70,6 +79,8 @@ def _goal(row: CaseRow, goal: GoalResult, trials: Sequence[Trial]) -> Number:
     if goal.regimes:
         facts += _by_regime(goal)
         how.append(f"Near and far: {meaning('regime')}")
+    facts += _by_draw(goal)
+    how.append(f"{_deployments(goal)} A draw: {meaning('draw')}")
     ending = ending_of(goal, trials) if goal.limit in TELLING else None
     return Number(
         goal.goal.upper(),
@@ -100,6 +111,29 @@ def _by_regime(goal: GoalResult) -> Iterator[Fact]:
         one = found.get(there.regime)
         told = "no answer" if one is None else interval(one)
         yield Fact(where, f"{told}: {there.reason}")
+
+
+def _by_draw(goal: GoalResult) -> Iterator[Fact]:
+    """Say how far deployments lie apart, and what each came to."""
+    each = [f"{draw.deployment}: {told or NO_ANSWER}" for draw, told in by_draw(goal)]
+    if each:
+        yield Fact("on several deployments", over_draws(goal) or "no answer on a second one")
+        yield Fact("on each of them", "; ".join(each))
+
+
+def _deployments(goal: GoalResult) -> str:
+    """Say on how many deployments an answer rests."""
+    if goal.draws is None:
+        return "The interval is that of one deployment, one draw; search.draws asks further ones."
+    found = [
+        f"deployment {draw.deployment}: {draw.reason}"
+        for draw, told in by_draw(goal)
+        if draw.deployment > 1
+    ]
+    return (
+        f"Asked again on further deployments, by the same rule in a short search from the known "
+        f"bounds, by {goal.draws.view}. {'; '.join(found)}."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,159 @@
+"""Criteria on a goal that was asked on several deployments, or is held against one that was."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from search_models import case_of
+from test_draws import draw
+from test_paired_runs import vsperf
+
+from vsperf.config.expect import Bound, Expectation
+from vsperf.engine.criteria import check_all
+from vsperf.errors import ExitCode
+from vsperf.records.regime import Regime
+from vsperf.records.result import (
+    Draws,
+    GoalResult,
+    Limit,
+    RegimeResult,
+    SearchResult,
+    View,
+)
+from vsperf.records.run import Check
+
+CASE = """
+name: held
+title: held
+topology: p2p
+traffic: {frame_size: 64B}
+vswitch: {kind: sim, capacity: 5Mpps, behaviour: {kind: ideal}, draw: 4%}
+"""
+
+
+def goal(*ends: tuple[int, int], view: View = View.ALL, **more: Any) -> GoalResult:
+    made = tuple(draw(n, low, high) for n, (low, high) in enumerate(ends, start=1))
+    return GoalResult(
+        goal="ndr",
+        loss_ratio="0",
+        lower_fps=ends[0][0],
+        upper_fps=ends[0][1],
+        throughput_fps=ends[0][0],
+        limit=Limit.DUT,
+        reason="",
+        draws=Draws(asked=max(2, len(made)), view=view, made=made) if len(made) > 1 else None,
+        **more,
+    )
+
+
+def checked(found: GoalResult, **asked: Any) -> Check:
+    expected = Expectation.model_validate({"metric": "ndr", **asked})
+    case = case_of("mlr").model_copy(update={"expect": (expected,)})
+    (check,) = check_all(case, SearchResult(goals=(found,)), ())
+    return check
+
+
+LOW, HIGH = (4_800_000, 4_850_000), (5_200_000, 5_250_000)
+
+
+@pytest.mark.parametrize(("least", "met"), [("4.7Mfps", True), ("5Mfps", None), ("5.3Mfps", False)])
+def test_a_bound_is_met_where_all_deployments_reach_it(least: str, met: bool | None) -> None:
+    assert checked(goal(LOW, HIGH), min=least).met is met
+
+
+def test_an_open_one_says_how_many_do() -> None:
+    found = checked(goal(LOW, HIGH, HIGH), min="5Mfps").found
+    assert found == "4.800 … 5.250 Mfps over 3: 2 of 3 deployments reach it"
+
+
+def test_one_deployment_alone_is_judged_as_before() -> None:
+    assert checked(goal(HIGH), min="5Mfps").met is True
+
+
+def against(found: GoalResult, plain: str, **by: str) -> Check:
+    asked = {"baseline": "main", "drop": "3%", "held_to": Bound(plain)}
+    return checked(found, **asked, held_by={name: Bound(text) for name, text in by.items()})
+
+
+def test_a_baseline_over_deployments_is_held_against_their_middle() -> None:
+    ends = ((4_000_000, 4_050_000), HIGH, HIGH)
+    assert against(goal(*ends), "4.9Mfps", **{"ndr over draws": "5Mfps"}).met is True
+    assert against(goal(*ends), "1Mfps", **{"ndr over draws": "5.3Mfps"}).met is False
+
+
+def test_draws_from_clean_time_are_not_held_against_those_from_all_time() -> None:
+    found = goal(LOW, LOW, view=View.CLEAN)
+    assert against(found, "4.5Mfps", **{"ndr over draws": "5Mfps"}).met is True
+
+
+def in_regime(regime: Regime, share: str, fps: int) -> RegimeResult:
+    return RegimeResult(
+        regime=regime,
+        share=share,
+        lower_fps=fps,
+        upper_fps=fps + 50_000,
+        limit=Limit.DUT,
+        reason="",
+        least_ns=1,
+        most_ns=2,
+        clean=None,
+    )
+
+
+def test_a_regime_is_held_against_the_same_of_the_baseline() -> None:
+    """The machine was far for most of the time; all trials together are lower for that alone."""
+    there = (in_regime(Regime.NEAR, "1/10", 5_000_000), in_regime(Regime.FAR, "9/10", 4_000_000))
+    found = goal((3_900_000, 3_950_000), regimes=there)
+    held = against(found, "4.8Mfps", **{"ndr near": "4.9Mfps", "ndr far": "3.9Mfps"})
+    assert held.met is True
+    assert held.criterion == "ndr far ≥ 3.900 Mfps, main"
+    assert against(found, "1Mfps", **{"ndr far": "4.1Mfps"}).met is False
+
+
+def test_where_the_baseline_is_of_one_deployment_the_scatter_is_that_of_the_case() -> None:
+    assert against(goal(LOW), "5Mfps").met is False
+    assert against(goal(LOW, HIGH, LOW), "5Mfps").met is True
+
+
+def run(folder: Path, *more: str, held: bool = False) -> Result:
+    file = folder / "held.yaml"
+    expect = "expect: [{metric: ndr, baseline: main, drop: 1%}]\n" if held else ""
+    file.write_text(CASE + expect, encoding="utf-8")
+    where = ("--testbed", "sim", "--results", str(folder / "results"), "--progress", "plain")
+    return vsperf("run", str(file), *where, *more)
+
+
+DRAWS = ("--set", "search.draws=5")
+
+
+def test_the_same_switch_deployed_anew_meets_its_baseline(tmp_path: Path) -> None:
+    assert run(tmp_path, *DRAWS).exit_code == ExitCode.OK
+    vsperf("baseline", "set", "main", "latest", "--results", str(tmp_path / "results"))
+    for seed in ("50", "60", "70"):
+        done = run(tmp_path, *DRAWS, "--set", f"generator.seed={seed}", held=True)
+        assert done.exit_code == ExitCode.OK, done.output
+        assert "ndr over draws ≥" in done.output
+
+
+def test_a_slower_one_misses_it(tmp_path: Path) -> None:
+    run(tmp_path, *DRAWS)
+    vsperf("baseline", "set", "main", "latest", "--results", str(tmp_path / "results"))
+    slower = ("--set", "vswitch.capacity=4Mpps", "--set", "generator.seed=50")
+    assert run(tmp_path, *DRAWS, *slower, held=True).exit_code == ExitCode.CRITERION_MISSED
+
+
+def test_the_record_says_by_how_much_less_is_asked(tmp_path: Path) -> None:
+    run(tmp_path, *DRAWS)
+    results = str(tmp_path / "results")
+    vsperf("baseline", "set", "main", "latest", "--results", results)
+    run(tmp_path, held=True)
+    document = json.loads(
+        vsperf("show", "latest", "held-64B", "--json", "--results", results).output
+    )
+    (asked,) = document["planned"]["spec"]["expect"]
+    assert set(asked["held_by"]) == {"ndr over draws"}
+    assert asked["apart"].endswith("%")

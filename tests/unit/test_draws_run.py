@@ -1,0 +1,240 @@
+"""Runs that ask several deployments: from the command line to the record, and what is shown."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from all_wrong import none_wrong
+from conftest import REPOSITORY
+from test_paired_runs import shown, stored, vsperf
+
+sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
+
+from click.testing import Result
+from reread import of_runs
+
+from vsperf.deploy.deployment import deploy
+from vsperf.engine import draws as engine_draws
+from vsperf.errors import ComponentError
+from vsperf.quantities.units import FrameSize
+from vsperf.records.files.folders import resolve
+from vsperf.records.flags import Flag
+from vsperf.records.result import Draws
+from vsperf.records.trial import Purpose
+from vsperf.simulation.restless import Machine, Restless
+from vsperf.simulation.switch import Offer, SwitchModel
+
+IDEAL = "{kind: sim, capacity: 5Mpps, behaviour: {kind: ideal}, draw: 4%}"
+
+
+def run(results: Path, *more: str, draws: int = 3) -> Result:
+    where = ("--testbed", "sim", "--results", str(results), "--progress", "plain")
+    asked = ("--set", "traffic.frame_size=64B", "--set", f"vswitch={IDEAL}")
+    wanted = ("--set", f"search.draws={draws}") if draws > 1 else ()
+    return vsperf("run", "phy2phy_tput", *where, *asked, *wanted, *more)
+
+
+def drawn(results: Path, goal: str = "ndr") -> Draws:
+    record = stored(results).record
+    assert record is not None
+    assert record.result is not None
+    found = next(one for one in record.result.goals if one.goal == goal).draws
+    assert found is not None
+    return found
+
+
+def truths(results: Path, deployments: int, seed: int = 1) -> list[int]:
+    """Return the capacity of each deployment, as the model has it."""
+    start = stored(results).attempts[-1].start
+    assert start is not None
+    model = SwitchModel.at(start.plan.endpoints[0].address)
+    offer = Offer(FrameSize(64))
+    found = []
+    for number in range(deployments):
+        ways = model.true_capacity_fps(offer, seed=seed + engine_draws.SEED_STEP * number)
+        found.append(min(way.crossings[0].lower_fps or 0 for way in ways))
+    return found
+
+
+def test_the_answer_holds_what_each_deployment_can_do(tmp_path: Path) -> None:
+    done = run(tmp_path)
+    assert done.exit_code == 0, done.output
+    draws, capacities = drawn(tmp_path), truths(tmp_path, 3)
+    assert len({*capacities}) == 3
+    for one, capacity in zip(draws.made, capacities, strict=True):
+        assert (one.lower_fps or 0) <= capacity <= (one.upper_fps or 0)
+    assert (draws.lower_fps or 0) <= min(capacities)
+    assert max(capacities) <= (draws.upper_fps or 0)
+
+
+def test_each_trial_says_on_which_deployment_it_was_made(tmp_path: Path) -> None:
+    run(tmp_path)
+    trials = stored(tmp_path).trials
+    assert [one.index for one in trials] == list(range(1, len(trials) + 1))
+    assert {one.deployment for one in trials} == {1, 2, 3}
+    assert {one.purpose for one in trials if one.deployment == 1}.isdisjoint({Purpose.DRAW})
+    for number in (2, 3):
+        made = [one.purpose for one in trials if one.deployment == number]
+        assert made[:2] == [Purpose.PATH_CHECK, Purpose.WARM_UP]
+        assert {*made[2:]} == {Purpose.DRAW}
+
+
+def test_another_program_finds_the_same_in_the_records(tmp_path: Path) -> None:
+    run(tmp_path)
+    found = list(of_runs([resolve(tmp_path, "latest")]))
+    assert {name for _, name, _ in found} >= {"ndr on deployment 3", "pdr over deployments"}
+    none_wrong(f"{case} {name}: {text}" for case, name, said in found for text in said)
+
+
+def test_the_first_deployment_is_judged_as_if_there_was_no_other(tmp_path: Path) -> None:
+    run(tmp_path / "one", draws=1)
+    run(tmp_path / "three")
+    alone, among = stored(tmp_path / "one").record, stored(tmp_path / "three").record
+    assert alone is not None
+    assert among is not None
+    assert among.flags == alone.flags
+    assert among.compliance == alone.compliance
+    assert among.case == alone.case, "what is asked is the same, on more deployments"
+    assert alone.result is not None
+    assert among.result is not None
+    bare = [one.model_copy(update={"draws": None}) for one in among.result.goals]
+    assert bare == list(alone.result.goals)
+
+
+def test_what_the_machine_did_on_other_deployments_is_no_doubt_of_the_first(
+    tmp_path: Path,
+) -> None:
+    """Each is near or far for good: a deployment in another regime than the first tells nothing."""
+    moved = {"far": "75%", "near_lasts": "10h", "far_lasts": "10h"}
+    given = [f"generator.machine.{name}={text}" for name, text in moved.items()]
+    done = run(tmp_path, *(part for one in given for part in ("--set", one)), draws=6)
+    assert done.exit_code == 0, done.output
+    record, trials = stored(tmp_path).record, stored(tmp_path).trials
+    assert record is not None
+    trips = {trip > 200 for one in trials for trip in one.round_trips_ns}
+    assert trips == {True, False}, "the seed has both"
+    assert Flag.CORES_MOVED not in record.flags
+    untold = [one for one in drawn(tmp_path).made if not one.told]
+    assert untold
+    assert all("not as on the first deployment" in one.reason for one in untold)
+
+
+def test_where_no_other_deployment_has_an_answer_it_is_said_why(tmp_path: Path) -> None:
+    moved = {"far": "75%", "near_lasts": "10h", "far_lasts": "10h"}
+    model = Restless.model_validate(moved)
+    step = engine_draws.SEED_STEP
+    apart = (n for n in range(100) if Machine(model, n).near != Machine(model, n + step).near)
+    given = [f"machine.{name}={text}" for name, text in moved.items()] + [f"seed={next(apart)}"]
+    done = run(tmp_path, *(p for one in given for p in ("--set", f"generator.{one}")), draws=2)
+    assert not drawn(tmp_path).made[1].told
+    assert "no ndr over 2 deployments: on number 2, its CPUs were" in " ".join(done.output.split())
+
+
+def test_the_interval_over_deployments_is_shown_beside_that_of_one(tmp_path: Path) -> None:
+    done = run(tmp_path)
+    assert " over 3" in done.output
+    said = " ".join(done.output.split())
+    assert "each deployment is a draw of its own" in said
+    assert "one more lies beyond these in about 50% of cases" in said
+    assert "one draw" not in done.output
+    assert "ndr on deployment 3: " in shown(tmp_path, "64B")
+
+
+def test_one_deployment_is_said_to_be_one_draw_once(tmp_path: Path) -> None:
+    done = run(tmp_path, draws=1)
+    assert " ".join(done.output.split()).count("one draw") == 1
+    document = json.loads(shown(tmp_path, "--json"))
+    assert document["cases"][0]["goals"][0]["draws"] is None
+
+
+def test_tables_have_them(tmp_path: Path) -> None:
+    run(tmp_path)
+    out = tmp_path / "tables"
+    done = vsperf("export", "csv", "latest", "--results", str(tmp_path), "-o", str(out))
+    assert done.exit_code == 0, done.output
+    (cells,) = csv.DictReader((out / "cases.csv").read_text().splitlines())
+    rows = csv.DictReader((out / "trials.csv").read_text().splitlines())
+    assert {row["deployment"] for row in rows} == {"1", "2", "3"}
+    draws = drawn(tmp_path)
+    assert cells["ndr_draws_count"] == "3"
+    assert cells["ndr_draws_lower_fps"] == str(draws.lower_fps)
+    assert cells["ndr_draws_upper_fps"] == str(draws.upper_fps)
+
+
+def test_a_report_says_what_each_deployment_came_to(tmp_path: Path) -> None:
+    run(tmp_path)
+    out = tmp_path / "page.html"
+    done = vsperf("report", "latest", "--results", str(tmp_path), "-o", str(out))
+    assert done.exit_code == 0, done.output
+    page = out.read_text()
+    assert "on several deployments" in page
+    assert "over 3" in page
+
+
+def test_a_report_of_one_deployment_says_that_it_is_one_draw(tmp_path: Path) -> None:
+    run(tmp_path, draws=1)
+    out = tmp_path / "page.html"
+    vsperf("report", "latest", "--results", str(tmp_path), "-o", str(out))
+    assert "The interval is that of one deployment, one draw" in out.read_text()
+
+
+def test_a_deployment_that_fails_takes_nothing_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = deploy
+
+    def fails_the_second_time(*parts: Any) -> Any:
+        if len(calls) == 1:
+            raise ComponentError("the switch did not come up")
+        calls.append(parts)
+        return made(*parts)
+
+    calls: list[Any] = []
+    monkeypatch.setattr(engine_draws, "deploy", fails_the_second_time)
+    done = run(tmp_path)
+    assert done.exit_code == 0, done.output
+    record = stored(tmp_path).record
+    assert record is not None
+    assert "2 of 3 deployments were asked: the switch did not come up" in record.warnings
+    assert len(drawn(tmp_path).made) == 2
+
+
+def test_where_the_answer_is_not_the_switchs_nothing_is_deployed_again(tmp_path: Path) -> None:
+    done = run(tmp_path, "--budget", "5s")
+    record = stored(tmp_path).record
+    assert record is not None, done.output
+    assert {one.deployment for one in stored(tmp_path).trials} == {1}
+    assert any(one.startswith("no further deployment was asked") for one in record.warnings)
+
+
+def test_a_time_that_ends_leaves_what_deployments_there_are(tmp_path: Path) -> None:
+    done = run(tmp_path, "--budget", "60s", draws=20)
+    assert done.exit_code == 0, done.output
+    record = stored(tmp_path).record
+    assert record is not None
+    assert any("of 20 deployments were asked" in one for one in record.warnings)
+    assert 1 < len(drawn(tmp_path).made) < 20
+
+
+def test_more_deployments_are_expected_to_take_longer(tmp_path: Path) -> None:
+    def seconds(draws: int) -> float:
+        asked = ("--testbed", "sim", "--set", "traffic.frame_size=64B", "--json")
+        done = vsperf("plan", "phy2phy_tput", *asked, "--set", f"search.draws={draws}")
+        (case,) = json.loads(done.output)
+        return float(case["estimate"]["seconds"])
+
+    assert seconds(5) > seconds(1) + 4 * 5
+
+
+def test_a_switch_that_others_deploy_is_not_drawn_again(tmp_path: Path) -> None:
+    done = vsperf(
+        *("plan", "phy2phy_tput", "--testbed", "sim", "--vswitch", "external"),
+        *("--set", "search.draws=3"),
+    )
+    assert done.exit_code != 0
+    assert "a switch that others deploy is not made anew" in " ".join(done.output.split())

@@ -1,0 +1,108 @@
+"""Further deployments of a case: all parts are made anew, and asked what the first came to.
+
+They are there to say how far deployments lie apart. So one that fails takes nothing back of what
+was found: it is a warning, and no further ones follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from vsperf.config.case import CaseSpec
+from vsperf.deploy.deployment import deploy, prepare
+from vsperf.deploy.planner import OWN_ROLE
+from vsperf.drivers.generators.base import Noise
+from vsperf.engine.assignment import CaseRun
+from vsperf.engine.bench import MeasuredBench
+from vsperf.engine.checks import check_path
+from vsperf.engine.instruments import disturbed, instruments
+from vsperf.engine.warm_up import warm_up
+from vsperf.errors import ComponentError, InvalidTrialError
+from vsperf.host.affinity import running_on
+from vsperf.methods.base import method_of
+from vsperf.progress import DeploymentKept
+from vsperf.records.host import Calibration
+from vsperf.records.result import Limit, SearchResult
+from vsperf.records.trial import Trial
+from vsperf.search.base import Loads
+
+SEED_STEP = 1_000
+"""Between the seeds of a model's deployments, so that those of repetitions are others."""
+
+
+def drawn_anew(spec: CaseSpec, deployment: int) -> CaseSpec:
+    """Return the case as another deployment has it: of a model, with another seed."""
+    seed = getattr(spec.generator, "seed", None)
+    if seed is None:
+        return spec
+    moved = spec.generator.model_copy(update={"seed": seed + SEED_STEP * (deployment - 1)})
+    return spec.model_copy(update={"generator": moved})
+
+
+def asked_again(spec: CaseSpec, result: SearchResult) -> bool:
+    """Whether further deployments follow; the last one is the one that may stay up."""
+    method = method_of(spec)
+    return method.deployments > 1 and method.asks_again(result)
+
+
+def ask_again(
+    run: CaseRun,
+    result: SearchResult,
+    first: Sequence[Trial],
+    loads: Loads,
+    known: tuple[Calibration | None, Noise],
+) -> tuple[SearchResult, tuple[str, ...]]:
+    """Return the result with what further deployments say of it, and what kept them from it."""
+    wanted = method_of(run.case.seeded_spec).deployments
+    if wanted == 1:
+        return result, ()
+    if not asked_again(run.case.seeded_spec, result):
+        return result, (
+            "no further deployment was asked: what ended the search on the first one is not its",
+        )
+    for number in range(2, wanted + 1):
+        try:
+            result = _on_another(run, result, first, loads, known, number)
+        except (ComponentError, InvalidTrialError) as error:
+            return result, (_ended(number, wanted, error.with_why),)
+        last = [one.draws.made[-1] for one in result.goals if one.draws is not None]
+        if any(one.limit is Limit.BUDGET for one in last) and number < wanted:
+            return result, (_ended(number + 1, wanted, "the time would not suffice"),)
+    return result, ()
+
+
+def _ended(number: int, wanted: int, why: str) -> str:
+    return f"{number - 1} of {wanted} deployments were asked: {why}"
+
+
+def _on_another(
+    run: CaseRun,
+    result: SearchResult,
+    first: Sequence[Trial],
+    loads: Loads,
+    known: tuple[Calibration | None, Noise],
+    number: int,
+) -> SearchResult:
+    spec, plan = drawn_anew(run.case.seeded_spec, number), run.plan
+    wanted = method_of(spec).deployments
+    with ExitStack() as stack:
+        stack.enter_context(running_on(plan.plan.placement.of(OWN_ROLE)))
+        place = stack.enter_context(run.workspace())
+        groups = prepare(spec, plan, place, stack)
+        run.enter(f"deploy anew, {number} of {wanted}")
+        deployment = deploy(spec, plan, run.drivers, place, stack)
+        looking = instruments(run, deployment, place, known, groups, number)
+        around = stack.enter_context(looking)
+        check_path(around.measurer, spec)
+        stack.enter_context(disturbed(run, around, place))
+        warm_up(run, around.measurer, loads)
+        run.enter(f"search on deployment {number} of {wanted}")
+        bench = MeasuredBench(around.measurer, loads)
+        result = method_of(spec).drawn(result, bench, first, number)
+        if number == wanted and run.keep():
+            place.keep()
+            run.emit(DeploymentKept(run.case, str(place.folder), deployment.access))
+        run.enter("tear down")
+    place.require_nothing_left()
+    return result
