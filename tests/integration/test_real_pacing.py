@@ -114,9 +114,7 @@ def test_a_run_and_a_comparison_tell_the_pace_of_each_generator(
         assert sample.values["seen_frames"] == own.trial.sent_frames
         assert 0 < sample.values["gap_min_ns"] <= sample.values["gap_p50_ns"]
         assert began < sample.at_ns < time.time_ns()
-    assert (
-        "what pacing saw, in a trial of its own" in place("show", "latest", case.planned.key).out
-    )
+    assert "what pacing saw, in a trial of its own" in place("show", "latest", case.planned.key).out
     compared = place("compare", "latest", "--by", "generator", "--json")
     smooth = json.loads(compared.out)["generators"][1]
     assert smooth["generator"] == "tgen-smooth"

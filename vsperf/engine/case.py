@@ -80,7 +80,7 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         warnings += clipped(spec, loads) + uneven(spec)
         run.enter("deploy")
         deployment = deploy(spec, plan, run.drivers, place, stack)
-        known = calibration, noise
+        known = calibration, jitter
         looking = instruments(run, deployment, place, known, groups)
         around = stack.enter_context(looking)
         run.enter("check the path")

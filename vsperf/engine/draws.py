@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from vsperf.config.case import CaseSpec
 from vsperf.deploy.deployment import deploy, prepare
 from vsperf.deploy.planner import OWN_ROLE
-from vsperf.drivers.generators.base import Noise
+from vsperf.drivers.generators.base import HostJitter
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.bench import MeasuredBench
 from vsperf.engine.checks import check_path
@@ -51,7 +51,7 @@ def ask_again(
     result: SearchResult,
     first: Sequence[Trial],
     loads: Loads,
-    known: tuple[Calibration | None, Noise],
+    known: tuple[Calibration | None, HostJitter],
 ) -> tuple[SearchResult, tuple[str, ...]]:
     """Return the result with what further deployments say of it, and what kept them from it."""
     wanted = method_of(run.case.seeded_spec).deployments
@@ -81,7 +81,7 @@ def _on_another(
     result: SearchResult,
     first: Sequence[Trial],
     loads: Loads,
-    known: tuple[Calibration | None, Noise],
+    known: tuple[Calibration | None, HostJitter],
     number: int,
 ) -> SearchResult:
     spec, plan = drawn_anew(run.case.seeded_spec, number), run.plan

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from vsperf.config.wiring import load_shares
 from vsperf.deploy.deployment import Deployment
-from vsperf.drivers.generators.base import GeneratorSession, KnowsMoreLater
+from vsperf.drivers.generators.base import GeneratorSession, HostJitter, KnowsMoreLater
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.background_load import background_load, with_noise
 from vsperf.engine.collecting import Collecting, collected
@@ -36,7 +36,7 @@ def instruments(
     run: CaseRun,
     deployment: Deployment,
     place: Workspace,
-    known: tuple[Calibration | None, Noise],
+    known: tuple[Calibration | None, HostJitter],
     groups: Groups | None = None,
     number: int = 1,
 ) -> Iterator[Instruments]:
@@ -45,7 +45,7 @@ def instruments(
     They do so on the first deployment of a case, whose answer they are there to explain. What is
     `known` of generator and machine is from before there was a switch.
     """
-    calibration, noise = known
+    calibration, jitter = known
     spec, plan = run.case.seeded_spec, run.plan
     watch = Watch(
         deployment.switch,
