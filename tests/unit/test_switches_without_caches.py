@@ -16,7 +16,7 @@ from vsperf.analysis.columns import hit_columns, switch_columns
 from vsperf.analysis.summary import CaseRow
 from vsperf.cli.account import account_table
 from vsperf.cli.tables import print_summary
-from vsperf.methods.base import PLAIN, Manner
+from vsperf.methods.base import PLAIN, TrialOptions
 from vsperf.output.figures.plot import drawings
 from vsperf.output.report.account import account_table as account_of_report
 from vsperf.records.result import SearchResult
@@ -137,8 +137,8 @@ class TestTheTable:
 class CountingBench(FluidBench):
     """A switch that counts frames, and has nothing that could be looked up."""
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
-        made = super().trial(load_fps, duration_ns, manner)
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+        made = super().trial(load_fps, duration_ns, options)
         return made.model_copy(update={"switch": NO_CACHES})
 
 

@@ -1,4 +1,4 @@
-"""A deployment that stands, as rows for people: its parts, their cards, and where to plug in."""
+"""A deployment that stands, as rows for people: its parts, their NICs, and where to plug in."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def cpus_text(part: Part) -> str:
 
 
 def wires_of(standing: Standing) -> tuple[Wire, ...]:
-    """Return the cards of all machines, with the places of their sockets filled in."""
+    """Return the NICs of all machines, with the places of their sockets filled in."""
     fill = standing.workspace.fill
     return tuple(
         wire.model_copy(update={"address": fill(wire.address)})
@@ -96,7 +96,7 @@ def _plug(link: str, kind: str, address: str, number: int) -> Plug:
         case "vhost-user":
             return Plug(link, "call the socket", f"net_virtio_user{number},path={address}")
         case "pci":
-            return Plug(link, "send by the card at the other end of the cable", address)
+            return Plug(link, "send by the NIC at the other end of the cable", address)
         case _:
             return Plug(link, "send by the device at the other end", address)
 

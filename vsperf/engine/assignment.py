@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from vsperf.config.case import Case
 from vsperf.deploy.planner import CasePlan, Drivers
-from vsperf.engine.groundwork import Groundwork
-from vsperf.events import (
+from vsperf.engine.calibration import Calibrator
+from vsperf.host.workspace import Nowhere, Workspace, workspace
+from vsperf.progress import (
     Emit,
     ExchangeFinished,
     PhaseEntered,
@@ -18,7 +19,6 @@ from vsperf.events import (
     TrialHeld,
     TrialStarted,
 )
-from vsperf.host.workspace import Nowhere, Workspace, workspace
 from vsperf.records.exchange import Exchange
 from vsperf.records.files.writer import RunWriter
 from vsperf.records.run import ExchangeLine, RoundLine, SecondLine, TrialLine
@@ -42,7 +42,7 @@ class CaseRun:
     writer: RunWriter
     emit: Emit
     budget: Budget
-    groundwork: Groundwork
+    calibrator: Calibrator
     keep: Callable[[], bool] = never
     """Says at the end whether the deployment stays up."""
     attempt: int = 1

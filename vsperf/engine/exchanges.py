@@ -21,14 +21,14 @@ from vsperf.engine.assignment import CaseRun
 from vsperf.engine.closing import close_case
 from vsperf.engine.judge_exchange import judged
 from vsperf.errors import ComponentError, DiedError, InvalidTrialError
-from vsperf.events import DeploymentKept, ExchangeStarted
 from vsperf.host.affinity import running_on
 from vsperf.host.workspace import Workspace
 from vsperf.methods.base import method_of
 from vsperf.methods.exchanges import ExchangeAsked, Exchanges
+from vsperf.progress import DeploymentKept, ExchangeStarted
 from vsperf.records.exchange import CLIENTS, SERVERS, Exchange, window_of
 from vsperf.records.flags import Severity
-from vsperf.records.host import Surroundings
+from vsperf.records.host import Conditions
 from vsperf.records.run import CaseRecord
 from vsperf.search.base import Budget
 
@@ -50,7 +50,7 @@ def measure_exchanges(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecor
         switch = stack.enter_context(starting)
         places.join(offloads=method.offloads == "on")
         switch.await_ports(spec.topology.links, PORTS_S)
-        surroundings = Surroundings(
+        conditions = Conditions(
             switch={**switch.facts(), "places": places.facts()},
             generator={"program": program.kind, "version": found.version, "path": found.path},
         )
@@ -62,7 +62,7 @@ def measure_exchanges(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecor
             run.emit(DeploymentKept(run.case, str(place.folder), access))
         run.enter("tear down")
     place.require_nothing_left()
-    record = close_case(run.case, plan, result, (), surroundings, warnings)
+    record = close_case(run.case, plan, result, (), conditions, warnings)
     made = run.exchanges[first:]
     return record.model_copy(
         update={"trials": len(made), "measured_ns": sum(one.elapsed_ns for one in made)}

@@ -106,11 +106,9 @@ def _print(out: Console, found: Standing, with_generator: bool) -> None:
         for part in parts_of(found, with_generator=with_generator)
     ]
     _table(out, ("part", "runs", "CPU"), parts)
-    cards = [
-        (f"{wire.machine}_{wire.nic}", wire.mac, wire.peer_mac, wire.address) for wire in wires
-    ]
-    if cards:
-        _table(out, ("card", "MAC", "frames leave for", "plugged into"), cards)
+    nics = [(f"{wire.machine}_{wire.nic}", wire.mac, wire.peer_mac, wire.address) for wire in wires]
+    if nics:
+        _table(out, ("NIC", "MAC", "frames leave for", "plugged into"), nics)
     if not with_generator:
         plugs = [(plug.link, plug.how, plug.device) for plug in plugs_of(found)]
         _table(out, ("your generator", "has to", "as a device of DPDK"), plugs)
@@ -140,7 +138,7 @@ def _as_json(found: Standing, with_generator: bool) -> dict[str, Any]:
         "case": case.key,
         "folder": str(found.workspace.folder),
         "parts": [asdict(part) for part in parts_of(found, with_generator=with_generator)],
-        "cards": [wire.model_dump(mode="json") for wire in wires_of(found)],
+        "nics": [wire.model_dump(mode="json") for wire in wires_of(found)],
         "plugs": [] if with_generator else [asdict(plug) for plug in plugs_of(found)],
         "access": list(found.deployment.access),
         "notes": list(found.planned.plan.plan.notes),

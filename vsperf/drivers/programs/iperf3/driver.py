@@ -11,7 +11,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import Found, Rendezvous, Said, Told, settings_of
 from vsperf.drivers.programs.iperf3.answer import told
 from vsperf.errors import NotReadyError
-from vsperf.host.doctor.finding import Answer, Check, Group, Surroundings, absent, ok
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
 from vsperf.host.versions import version_text
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
@@ -70,7 +70,7 @@ def lies_of(version: str) -> tuple[str, ...]:
     return (*lies, f"{threads}: do not hold it against one with the other")
 
 
-def _ask(here: Surroundings) -> Answer:
+def _ask(here: Host) -> Answer:
     chosen = here.settings(Iperf3Spec)
     try:
         found = _found(None if chosen is None else chosen.path, here.environment.get("PATH"))
