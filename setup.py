@@ -65,6 +65,9 @@ setup(
             "process = vsperf.drivers.vnfs.process.driver:ProcessVnf",
             "qemu = vsperf.drivers.vnfs.qemu.driver:Qemu",
         ],
+        "vsperf.programs": [
+            "iperf3 = vsperf.drivers.programs.iperf3.driver:Iperf3",
+        ],
         "vsperf.methods": [
             "mlr = vsperf.methods.mlr:MlrSearch",
             "rfc2544 = vsperf.methods.rfc2544:Rfc2544Search",
@@ -84,6 +87,7 @@ setup(
             "broadcast = vsperf.methods.broadcast:BroadcastForwarding",
             "wake_up = vsperf.methods.wake_up:WakeUp",
             "paired = vsperf.methods.paired:PairedTurns",
+            "stream = vsperf.methods.stream:Stream",
         ],
         "vsperf.collectors": [
             "proc = vsperf.drivers.collectors.proc:Proc",

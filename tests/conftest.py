@@ -177,7 +177,7 @@ PROGRAMS = (
         "setpriv",
         "strace",
     ),
-    *("perf", "stress-ng", "tshark", "zstd"),
+    *("iperf3", "perf", "stress-ng", "tshark", "zstd"),
 )
 PARTS: dict[str, Callable[[], str | None]] = {
     **{name: partial(_program, name) for name in PROGRAMS},

@@ -12,7 +12,7 @@ from importlinter.domain.imports import ModuleExpression
 
 GROUPS = (
     *("vsperf.drivers.vswitches", "vsperf.drivers.vnfs", "vsperf.drivers.generators"),
-    *("vsperf.drivers.loads", "vsperf.drivers.collectors"),
+    *("vsperf.drivers.loads", "vsperf.drivers.collectors", "vsperf.drivers.programs"),
 )
 
 

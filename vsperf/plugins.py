@@ -18,6 +18,7 @@ GROUPS = {
     "vswitch": "vsperf.vswitches",
     "generator": "vsperf.generators",
     "vnf": "vsperf.vnfs",
+    "program": "vsperf.programs",
     "search": "vsperf.methods",
     "collect": "vsperf.collectors",
     "noise": "vsperf.loads",

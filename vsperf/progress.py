@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vsperf.config.case import Case
+from vsperf.records.exchange import Exchange
 from vsperf.records.run import CaseRecord
 from vsperf.records.trial import Purpose, Trial
 from vsperf.records.turns import Round
@@ -93,6 +94,25 @@ class RoundFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class ExchangeStarted:
+    """Programs begin to exchange data."""
+
+    case: Case
+    traffic: str
+    instances: int
+    """Of all directions."""
+    sending_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeFinished:
+    """An exchange is recorded."""
+
+    case: Case
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True)
 class DeploymentKept:
     """The deployment of a case stays up."""
 
@@ -119,6 +139,8 @@ Event = (
     | TrialFinished
     | RoundStarted
     | RoundFinished
+    | ExchangeStarted
+    | ExchangeFinished
     | DeploymentKept
     | CaseFinished
 )

@@ -19,6 +19,7 @@ from vsperf.drivers.collectors.proc import ProcSpec
 from vsperf.drivers.loads.memory import MemorySpec
 from vsperf.drivers.loads.memory_vm import GuestMemorySpec
 from vsperf.drivers.loads.stress import StressSpec
+from vsperf.drivers.programs.iperf3.driver import Iperf3Spec
 from vsperf.drivers.vswitches.base import Filters, Rules
 from vsperf.errors import Problem, SpecError
 from vsperf.quantities.units import CpuSet, Rate
@@ -127,6 +128,7 @@ DRIVERS: Drivers = {
     },
     "generator": {"sim": Generator, "tgen": TgenGenerator, "testpmd": TestpmdGenerator},
     "vnf": {"loop": Guest, "sim": NoGuest},
+    "program": {"iperf3": Iperf3Spec},
     "search": METHODS,
     "collect": {"proc": ProcSpec, "ovs": OvsCollectorSpec, "pacing": PacingSpec},
     "noise": {"memory": MemorySpec, "memory-vm": GuestMemorySpec, "stress": StressSpec},

@@ -58,6 +58,7 @@ WORDS = {
     "seconds": "a unit",
     "series": "a layer of a drawing, and a record",
     "stalls": "of a CPU",
+    "stream": "what a program sends to another one",
     "throughput": "a quantity",
     "topology": "a section of a case",
     "trend": "a command",

@@ -29,6 +29,7 @@ OF_THREADS = ("thread", "process", "pool")
 OWN_PROGRAMS = {
     "drivers/collectors/sampler.py": "in a session of its own; ends when its connection is closed",
     "drivers/collectors/stamp.py": "in a session of its own; ended by vsperf",
+    "host/enter_network.py": "in a session of its own; ended by vsperf, and waits a second at most",
     "drivers/vnfs/process/waiting.py": "in a session of its own; ended by vsperf",
 }
 """Programs that vsperf starts: Ctrl-C is not for them."""

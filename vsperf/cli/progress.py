@@ -21,6 +21,8 @@ from vsperf.progress import (
     CaseStarted,
     DeploymentKept,
     Event,
+    ExchangeFinished,
+    ExchangeStarted,
     PhaseEntered,
     RoundFinished,
     RoundStarted,
@@ -29,7 +31,8 @@ from vsperf.progress import (
     TrialHeld,
     TrialStarted,
 )
-from vsperf.quantities.human import human_expected, human_fps, human_ns, human_seconds
+from vsperf.quantities.human import human_bps, human_expected, human_fps, human_ns, human_seconds
+from vsperf.records.exchange import Exchange
 from vsperf.records.flags import Flag
 from vsperf.records.trial import Purpose, Trial
 from vsperf.records.turns import Role, Round, in_round
@@ -104,9 +107,8 @@ class JsonProgress(Progress):
                 row["disturbance"] = row.pop("event")  # `event` says what kind of line this is
                 for direction in row["directions"]:
                     direction.pop("latency_histogram")  # kilobytes, and in the record anyway
-            case RoundFinished():
-                row = {"case": event.case.key, **event.round.model_dump(mode="json")}
-                row.pop("turns")  # hundreds, and in the record anyway
+            case RoundFinished() | ExchangeFinished():
+                row = {"case": event.case.key, **_brief(event)}
             case CaseFinished():
                 row = event.record.model_dump(mode="json")
             case PhaseEntered():
@@ -116,7 +118,7 @@ class JsonProgress(Progress):
                 row |= _time_row(event)
             case DeploymentKept():
                 row = {"case": event.case.key, "folder": event.folder, "access": event.access}
-            case TrialHeld() | RoundStarted():
+            case TrialHeld() | RoundStarted() | ExchangeStarted():
                 row = _begun_row(event)
             case _:
                 row = {"case": event.case.key, "purpose": event.purpose, "load_fps": event.load_fps}
@@ -124,8 +126,17 @@ class JsonProgress(Progress):
         self.console.out(json.dumps(row), highlight=False)
 
 
-def _begun_row(event: TrialHeld | RoundStarted) -> dict[str, Any]:
+def _brief(event: RoundFinished | ExchangeFinished) -> dict[str, Any]:
+    """Return what was made without hundreds of numbers that are in the record anyway."""
+    if isinstance(event, RoundFinished):
+        return event.round.model_dump(mode="json", exclude={"turns"})
+    return event.exchange.model_dump(mode="json", exclude={"instances": {"__all__": {"intervals"}}})
+
+
+def _begun_row(event: TrialHeld | RoundStarted | ExchangeStarted) -> dict[str, Any]:
     row: dict[str, Any] = {"case": event.case.key}
+    if isinstance(event, ExchangeStarted):
+        return row | {"traffic": event.traffic, "instances": event.instances}
     if isinstance(event, TrialHeld):
         return row | {"round_trip_ns": event.round_trip_ns}
     return row | {"load_fps": event.load_fps}
@@ -154,7 +165,7 @@ def plain_line(event: Event) -> str:
             )
         case CaseStarted():
             return f"[{event.number}/{event.total}] {event.case.label}, about {_time(event)}"
-        case TrialHeld() | TrialFinished() | RoundFinished():
+        case TrialHeld() | TrialFinished() | RoundFinished() | ExchangeFinished():
             return "  " + made_line(event)
         case DeploymentKept():
             return kept_text(event)
@@ -187,12 +198,14 @@ def trial_line(trial: Trial) -> str:
     return f"{head} {took:>6}  {lost}{again}" + (f"  [{flags}]" if flags else "")
 
 
-def made_line(event: TrialHeld | TrialFinished | RoundFinished) -> str:
+def made_line(event: TrialHeld | TrialFinished | RoundFinished | ExchangeFinished) -> str:
     """Return what was made as one line, or why nothing is."""
     if isinstance(event, TrialHeld):
         return held_line(event)
     if isinstance(event, RoundFinished):
         return round_line(event.round)
+    if isinstance(event, ExchangeFinished):
+        return exchange_line(event.exchange)
     return trial_line(event.trial)
 
 
@@ -208,6 +221,23 @@ def round_line(one: Round) -> str:
         if (told := in_round(one, side.letter)) is not None
     ]
     return f"{head}  {', '.join(found) or 'too few passes can be used'}"
+
+
+def exchange_line(one: Exchange) -> str:
+    """Return an exchange as one line: what was exchanged, what arrived, what is to be said."""
+    seconds = f"{one.asked_ns / 1e9:g} s"
+    head = f"#{one.index:<3} {one.traffic:<10} {_instances(len(one.instances)):>12} {seconds:>6}"
+    again = f" (repeats #{one.retry_of})" if one.retry_of else ""
+    if not one.valid:
+        flags = ", ".join(flag.value for flag in one.flags)
+        return f"{head}  {'; '.join(one.reasons)}{again}  [{flags}]"
+    rates = {way: one.rate_bps(way) for way in one.directions}
+    found = (f"{human_bps(rate)}, {way}" for way, rate in rates.items() if rate is not None)
+    return f"{head}  {'; '.join(found)}{again}"
+
+
+def _instances(count: int) -> str:
+    return "1 instance" if count == 1 else f"{count} instances"
 
 
 def _flag_text(flag: Flag, trial: Trial) -> str:
@@ -239,8 +269,11 @@ def _lost(trial: Trial) -> str:
     return f"lost {worse.lost_frames} ({loss_text(worse.loss_ratio)}){where}"
 
 
-def _now(event: TrialStarted | RoundStarted) -> str:
+def _now(event: TrialStarted | RoundStarted | ExchangeStarted) -> str:
     """Say what is being made."""
+    if isinstance(event, ExchangeStarted):
+        count = _instances(event.instances)
+        return f"{event.traffic} by {count} for {event.sending_ns / 1e9:g} s"
     load = human_fps(event.load_fps)
     if isinstance(event, RoundStarted):
         return f"turns at {load} for {event.length_ns / 1e9:.1f} s"
@@ -270,11 +303,16 @@ class _View:
     now: str = ""
     trials: deque[Trial] = field(default_factory=lambda: deque(maxlen=LAST_TRIALS))
     rounds: deque[Round] = field(default_factory=lambda: deque(maxlen=LAST_TRIALS))
+    exchanges: deque[Exchange] = field(default_factory=lambda: deque(maxlen=LAST_TRIALS))
     measured_ns: int = 0
     judged: list[Trial] = field(default_factory=list)
 
-    def take(self, event: TrialFinished | RoundFinished) -> None:
+    def take(self, event: TrialFinished | RoundFinished | ExchangeFinished) -> None:
         """Take in what was made."""
+        if isinstance(event, ExchangeFinished):
+            self.exchanges.append(event.exchange)
+            self.measured_ns += event.exchange.elapsed_ns
+            return
         if isinstance(event, RoundFinished):
             self.rounds.append(event.round)
             self.measured_ns += event.round.elapsed_ns
@@ -317,11 +355,11 @@ class LiveProgress(Progress):
                 self.view = _View(event.case, event.number, event.total, event.estimated_s, clock)
             case PhaseEntered() if self.view:
                 self.view.phase, self.view.now = event.phase, ""
-            case TrialStarted() | RoundStarted() if self.view:
+            case TrialStarted() | RoundStarted() | ExchangeStarted() if self.view:
                 self.view.now = _now(event)
             case TrialHeld() if self.view:
                 self.view.now = held_line(event)
-            case TrialFinished() | RoundFinished() if self.view:
+            case TrialFinished() | RoundFinished() | ExchangeFinished() if self.view:
                 self.view.take(event)
             case DeploymentKept():
                 self.console.print(kept_text(event), soft_wrap=True)
@@ -348,6 +386,10 @@ class LiveProgress(Progress):
             for trial in view.trials
         ]
         lines += [Text("  " + round_line(one)) for one in view.rounds]
+        lines += [
+            Text("  " + exchange_line(one), style="" if one.valid else "magenta")
+            for one in view.exchanges
+        ]
         lines.append(Text(f"  … {view.now}" if view.now else "", style="dim"))
         return Group(*lines)
 

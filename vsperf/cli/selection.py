@@ -30,6 +30,7 @@ EXAMPLES = {
     "vswitch": "ovs-dpdk,sim",
     "generator": "tgen,sim",
     "vnf": "qemu,process",
+    "program": "iperf3",
     "noise": "none,level_1",
 }
 """How to choose drivers of a section, for messages."""
@@ -226,6 +227,7 @@ def _overrides() -> tuple[Callable[[F], F], ...]:
         _driver("vswitch", "Which switch, or several in turns."),
         _driver("generator", "Which generator, or several in turns."),
         _driver("vnf", "Machines by qemu, process, or in turns."),
+        _driver("program", "What exchanges data between places."),
         _driver("noise", "What runs beside: none, levels, kinds."),
         click.option(
             "--conf",

@@ -49,6 +49,9 @@ class CaseSpec(Spec):
     """Switches that are held against it within the case; none unless the method compares."""
     generator: SerializeAsAny[DriverSpec]
     vnf: SerializeAsAny[DriverSpec] | None = None
+    program: SerializeAsAny[DriverSpec] | None = None
+    """What exchanges data between places at the ends of the links; only methods that ask for places
+    have a use for it."""
     cache: dict[CacheRole, CacheShare] = Field({})
     """Parts of the last-level cache, such as `{switch: 8 ways, noise: 2 ways}`; none unless asked
     for, and only where the processor can do so."""
@@ -112,6 +115,11 @@ class CaseSpec(Spec):
             for letter, rival in zip("BCDEFGH", self.rivals, strict=False)
         )
         return (Side("A", first, alone), *control, *others)
+
+    @property
+    def has_places(self) -> bool:
+        """Whether the kernel's stack is at the ends of the links, with programs that use it."""
+        return self.search.PLACES
 
     @property
     def switched(self) -> bool:
@@ -213,9 +221,10 @@ class CaseSpec(Spec):
         Fields at their default are left out: a default means "as before this field existed", so a
         new optional field does not give every old case a new identity.
         """
-        idle = () if self.topology.machines else ("vnf",)
+        idle: tuple[str, ...] = () if self.topology.machines else ("vnf",)
+        idle += ("generator",) if self.has_places else ("program",)
         left_out: dict[str, Any] = dict.fromkeys((*PROSE, *idle), True)
-        left_out["generator"] = set(self.generator.BESIDE)
+        left_out.setdefault("generator", set(self.generator.BESIDE))
         left_out["called"] = True
         left_out["rivals"] = {"__all__": {"name"}}
         left_out["search"] = {"draws"}

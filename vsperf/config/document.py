@@ -23,8 +23,8 @@ from vsperf.quantities.quantity import Quantity
 Drivers = Mapping[str, Mapping[str, type[DriverSpec]]]
 """Section → kind → the settings of that driver."""
 
-DRIVER_SECTIONS = ("vswitch", "generator", "vnf", "search", NOISE)
-ALTERNATIVES = ("vswitch", "generator", "vnf", NOISE)
+DRIVER_SECTIONS = ("vswitch", "generator", "vnf", "program", "search", NOISE)
+ALTERNATIVES = ("vswitch", "generator", "vnf", "program", NOISE)
 """Sections that may be lists of drivers, each by its kind alone or with its settings."""
 COMPARABLE = (*ALTERNATIVES, COLLECT)
 """What a testcase can be measured with and without in turns, and then be compared by."""
@@ -166,7 +166,10 @@ def _driver_or_list(single: dict[str, Any], definitions: dict[str, Any]) -> dict
     """Return the schema of a driver, or of several: of each its kind, or its settings."""
     refs = [one["$ref"] for one in single.get("anyOf", [single]) if "$ref" in one]
     drivers = [definitions[ref.rsplit("/", 1)[1]] for ref in refs]
-    kind = {"enum": [driver["properties"]["kind"]["const"] for driver in drivers]}
+    kinds = [one for driver in drivers if (one := driver["properties"]["kind"].get("const"))]
+    if not kinds:  # nobody offers one
+        return single
+    kind = {"enum": kinds}
     name = {"type": "string", "description": "What its cases are called by."}
     named = [{**driver, "properties": {**driver["properties"], "name": name}} for driver in drivers]
     several = {"type": "array", "items": {"anyOf": [kind, *named]}, "minItems": 1}

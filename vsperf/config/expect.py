@@ -13,7 +13,7 @@ from vsperf.config.base import Spec
 from vsperf.quantities.factor import Factor
 from vsperf.quantities.quantity import Quantity, UnitError, shown
 from vsperf.quantities.unit import Unit
-from vsperf.quantities.units import Count, Duration, FrameSize, Rate, Ratio
+from vsperf.quantities.units import Count, Duration, FrameSize, LinkSpeed, Rate, Ratio
 
 ONE_OF = ("min", "max", "max_loss", "baseline")
 """A criterion has one of these."""
@@ -39,7 +39,7 @@ class Bound(Quantity):
             f"{shown(value)} is no bound; one is written like {', '.join(cls.EXAMPLES)}"
         )
 
-    def read(self, unit: Unit) -> Rate | Duration | Ratio | Factor | Count:
+    def read(self, unit: Unit) -> Rate | LinkSpeed | Duration | Ratio | Factor | Count:
         """Return the quantity that it is of a figure in that unit."""
         return unit.quantity.parse(self.text)
 

@@ -46,6 +46,9 @@ class MethodSpec(DriverSpec):
     COMPARES: ClassVar[bool] = False
     """Whether all switches of a list are deployed at the same time and held against each other
     within one case, rather than measured in a case each."""
+    PLACES: ClassVar[bool] = False
+    """Whether programs exchange data between places at the ends of the links, where others have the
+    generator send frames."""
 
     def asked(self) -> Mapping[str, Goal]:
         """Return its goals by name, with every value filled in; latency may refer to them."""

@@ -17,6 +17,7 @@ from vsperf.config.document import (
 )
 from vsperf.config.method import MethodSpec
 from vsperf.config.noise import NOISE, QUIET
+from vsperf.config.places import place_problems
 from vsperf.config.rival import MADE
 from vsperf.config.suggest import described, did_you_mean, listed, quoted
 from vsperf.config.tree import Listing, Node, Scalar, Section, find, plain
@@ -120,6 +121,7 @@ def case_problems(spec: CaseSpec, document: Section) -> list[Problem]:
         *_of_the_switch(spec, document),
         *_latency_goal(spec, document),
         *_beyond_the_link(spec, document),
+        *place_problems(spec, document),
     ]
 
 

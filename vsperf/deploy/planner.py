@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 from vsperf.config.abilities import EVERYTHING, Capabilities
 from vsperf.config.case import CaseSpec
 from vsperf.config.demands import refusals
+from vsperf.config.places import place_ip, place_mtu, place_refusals
 from vsperf.config.wiring import directions_of, outer_nics
 from vsperf.deploy.cache import cache_cpus, cache_steps
+from vsperf.deploy.exchanging import exchange_steps, program_needs
 from vsperf.deploy.placement import place, shares_cpu, sharing
 from vsperf.deploy.sides import (
     SidePlan,
@@ -23,11 +25,13 @@ from vsperf.drivers.collectors.base import AtPorts, Collector
 from vsperf.drivers.generators.base import TakesTurns, TrafficGenerator
 from vsperf.drivers.generators.exactness import less_exact
 from vsperf.drivers.loads.base import LoadGenerator
+from vsperf.drivers.programs.base import Program
 from vsperf.drivers.vnfs.base import Vnf
 from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch, wire_of
 from vsperf.errors import Problem, SpecError, UsageError
 from vsperf.host.binding import pci_addresses
 from vsperf.host.cpus import CpuNeed, CpuTopology, Needs
+from vsperf.methods.exchanges import Exchanges
 from vsperf.plugins import Plugins
 from vsperf.records.run import Endpoint, Placeholder, Placement, Plan, Step, Wire
 
@@ -49,6 +53,8 @@ class Drivers:
     """None where nothing runs beside the case."""
     sides: tuple[VSwitch, ...] = ()
     """Of all switches that take turns, the first included."""
+    program: Program | None = None
+    """None where no places are: the generator takes part then."""
 
     @classmethod
     def of(cls, spec: CaseSpec, plugins: Plugins) -> Drivers:
@@ -60,11 +66,16 @@ class Drivers:
             {name: plugins.driver("collect", one.kind) for name, one in spec.collect.items()},
             noise=plugins.driver("noise", spec.noise.kind) if spec.noise else None,
             sides=tuple(plugins.driver("vswitch", one.spec.vswitch.kind) for one in spec.sides),
+            program=plugins.driver("program", spec.program.kind)
+            if spec.program and spec.has_places
+            else None,
         )
 
     @property
     def all(self) -> tuple[VSwitch | TrafficGenerator | Vnf | LoadGenerator, ...]:
-        """Every driver of the case."""
+        """Every driver of the case that has a part in its deployment."""
+        if self.program is not None:
+            return (self.vswitch,)
         beside = (part for part in (self.vnf, self.noise) if part is not None)
         return (self.vswitch, self.generator, *beside)
 
@@ -111,6 +122,8 @@ def make_plan(spec: CaseSpec, drivers: Drivers, topology: CpuTopology) -> CasePl
             ]
         )
     _require_models_on_simulated_testbeds_only(spec, drivers)
+    if drivers.program is not None:
+        return _plan_of_places(spec, drivers.vswitch, drivers.program, topology)
     directions = directions_of(spec.topology, spec.traffic.direction)
     can = drivers.generator.capabilities(spec)
     if lacking := refusals(spec, can, len(directions)):
@@ -164,6 +177,45 @@ def _plan_of_sides(
         shared_roles=frozenset(role for one in alone for role in one.shared_roles),
         sides=sides,
     )
+
+
+def _plan_of_places(
+    spec: CaseSpec, vswitch: VSwitch, program: Program, topology: CpuTopology
+) -> CasePlan:
+    """Return the plan of a case in which programs exchange data."""
+    if refused := place_refusals(spec):
+        raise SpecError(refused)
+    method = spec.search
+    assert isinstance(method, Exchanges)
+    if method.traffic not in program.EXCHANGES:
+        known = ", ".join(sorted(program.EXCHANGES))
+        raise UsageError(
+            f"the program {program.kind} knows no {method.traffic}",
+            why=f"it knows {known}",
+            fix="take another program: `vsperf plugins` shows all kinds",
+        )
+    needs = vswitch.needs(spec)
+    cpus = [*needs.cpus, *program_needs(spec), CpuNeed(OWN_ROLE, 1, busy=False)]
+    placement = place(cpus, _allowed(spec, topology))
+    switch = vswitch.plan(spec, placement)
+    made = tuple(
+        Step(
+            component="place",
+            action=f"make a place at the end of {endpoint.link}, in a network "
+            f"of its own: {place_ip(spec, endpoint.link)}, packets up to {place_mtu(spec)} bytes",
+        )
+        for endpoint in switch.endpoints
+    )
+    steps = exchange_steps(spec, program, method.each, placement)
+    plan = Plan(
+        steps=(*made, *switch.steps, *steps),
+        endpoints=switch.endpoints,
+        directions=directions_of(spec.topology, spec.traffic.direction),
+        placement=placement,
+        hugepage_bytes=_hugepages([needs], placement),
+        notes=placement.notes,
+    )
+    return CasePlan(plan, switch)
 
 
 def _plan_of_one(

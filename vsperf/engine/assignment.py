@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
@@ -12,14 +12,16 @@ from vsperf.engine.calibration import Calibrator
 from vsperf.host.workspace import Nowhere, Workspace, workspace
 from vsperf.progress import (
     Emit,
+    ExchangeFinished,
     PhaseEntered,
     RoundFinished,
     TrialFinished,
     TrialHeld,
     TrialStarted,
 )
+from vsperf.records.exchange import Exchange
 from vsperf.records.files.writer import RunWriter
-from vsperf.records.run import RoundLine, SecondLine, TrialLine
+from vsperf.records.run import ExchangeLine, RoundLine, SecondLine, TrialLine
 from vsperf.records.trial import Purpose, Second, Trial
 from vsperf.records.turns import Round
 from vsperf.search.base import Budget
@@ -50,6 +52,13 @@ class CaseRun:
     """
     trials: list[Trial] = field(default_factory=list)
     """Every trial that was made, those of an attempt that failed included."""
+    exchanges: list[Exchange] = field(default_factory=list)
+    """Every exchange of programs, likewise."""
+
+    @property
+    def made(self) -> Sequence[Trial | Exchange]:
+        """All that was made for the answer, whichever of both it is."""
+        return self.exchanges or self.trials
 
     def workspace(self) -> AbstractContextManager[Workspace]:
         """Give the parts a place on this machine, if any of them needs one."""
@@ -77,6 +86,12 @@ class CaseRun:
         """Write a round down, then tell of it."""
         self.writer.append(RoundLine(case=self.case.key, round=one))
         self.emit(RoundFinished(self.case, one))
+
+    def record_exchange(self, one: Exchange) -> None:
+        """Keep an exchange and write it down, then tell of it."""
+        self.exchanges.append(one)
+        self.writer.append(ExchangeLine(case=self.case.key, exchange=one))
+        self.emit(ExchangeFinished(self.case, one))
 
     def record_second(self, second: Second) -> None:
         """Write down a second of a trial that still goes on."""

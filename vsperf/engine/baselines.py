@@ -225,6 +225,8 @@ def _as_bound(value: float, unit: Unit, rounded: Callable[[float], int]) -> Boun
     match unit:
         case Unit.FPS:
             return Bound.parse(f"{rounded(value)}fps")
+        case Unit.BPS:
+            return Bound.parse(f"{rounded(value)}bit/s")
         case Unit.NANOSECONDS:
             return Bound.parse(f"{rounded(value)}ns")
         case Unit.FACTOR:

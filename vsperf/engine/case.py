@@ -8,7 +8,7 @@ seed of a repetition and the budget of a case are settled before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 
 from vsperf.deploy.deployment import deploy, prepare
@@ -19,6 +19,7 @@ from vsperf.engine.checks import check_path
 from vsperf.engine.closing import close_case, close_failed, close_interrupted
 from vsperf.engine.conditions import clipped, outdated, uneven
 from vsperf.engine.draws import ask_again, asked_again
+from vsperf.engine.exchanges import measure_exchanges
 from vsperf.engine.instruments import disturbed, instruments, looked_back
 from vsperf.engine.paired import measure_together
 from vsperf.engine.warm_up import warm_up
@@ -46,7 +47,7 @@ def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
             f"found while the machine kept it from running ({run.why_again})",
         )
     try:
-        measure = measure_together if run.plan.sides else _measure
+        measure = _way_of(run)
         try:
             return measure(run, again), None
         except DiedError as error:
@@ -55,15 +56,22 @@ def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
     except RecordingError:
         raise  # what cannot be written down does not end the case: a resumed run measures it
     except VsperfError as error:
-        return close_failed(run.case, error, run.trials, again), error
+        return close_failed(run.case, error, run.made, again), error
     except OSError as error:
         name = f" {error.filename}" if error.filename else ""
         refused = ComponentError(f"the system refused{name}: {error.strerror or error}")
-        return close_failed(run.case, refused, run.trials, again), refused
+        return close_failed(run.case, refused, run.made, again), refused
     except KeyboardInterrupt:
         with suppress(RecordingError):  # without this line, too, a resumed run begins it anew
-            run.writer.append(close_interrupted(run.case, run.trials))
+            run.writer.append(close_interrupted(run.case, run.made))
         raise
+
+
+def _way_of(run: CaseRun) -> Callable[[CaseRun, tuple[str, ...]], CaseRecord]:
+    """Return how a case is measured: by frames, by switches in turns, or by programs."""
+    if run.case.spec.has_places:
+        return measure_exchanges
+    return measure_together if run.plan.sides else _measure
 
 
 def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:

@@ -12,6 +12,7 @@ from vsperf.engine.criteria import believed, check_all, contradicted, flags_of, 
 from vsperf.errors import ExitCode, VsperfError
 from vsperf.methods.base import method_of
 from vsperf.methods.compliance import qualified
+from vsperf.records.exchange import Exchange
 from vsperf.records.host import Conditions
 from vsperf.records.regime import boundary_of, span_of
 from vsperf.records.result import COUNTED, SearchResult
@@ -74,13 +75,17 @@ def _spoiled(result: SearchResult) -> Iterator[str]:
 
 
 def close_failed(
-    case: Case, error: VsperfError, trials: Sequence[Trial], warnings: tuple[str, ...] = ()
+    case: Case,
+    error: VsperfError,
+    trials: Sequence[Trial | Exchange],
+    warnings: tuple[str, ...] = (),
 ) -> CaseRecord:
     """Return the record of a case that ended with an error, and what went wrong before that."""
     invalid = error.exit_code is ExitCode.INVALID_RESULT
     last = trials[-1] if trials else None
     flags = last.flags if last is not None and not last.valid else ()
-    why = None if invalid and flags else error.problems[0].why  # flags say what they mean
+    told = invalid and flags and not isinstance(last, Exchange)  # flags say what they mean
+    why = None if told else error.problems[0].why
     return CaseRecord(
         case=case.key,
         outcome=Outcome.INVALID if invalid else Outcome.ERROR,
@@ -95,7 +100,7 @@ def close_failed(
     )
 
 
-def close_interrupted(case: Case, trials: Sequence[Trial]) -> CaseRecord:
+def close_interrupted(case: Case, trials: Sequence[Trial | Exchange]) -> CaseRecord:
     """Return the record of a case that was interrupted; a resumed run begins it anew."""
     return CaseRecord(
         case=case.key,
@@ -111,7 +116,7 @@ def close_interrupted(case: Case, trials: Sequence[Trial]) -> CaseRecord:
     )
 
 
-def _totals(trials: Sequence[Trial]) -> dict[str, object]:
+def _totals(trials: Sequence[Trial | Exchange]) -> dict[str, object]:
     return {
         "trials": len(trials),
         "measured_ns": sum(trial.elapsed_ns for trial in trials),

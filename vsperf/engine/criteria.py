@@ -22,7 +22,7 @@ from vsperf.methods.base import method_of
 from vsperf.quantities.factor import Factor
 from vsperf.quantities.human import human_fps, human_ns
 from vsperf.quantities.unit import Unit
-from vsperf.quantities.units import Count, Duration, Rate, Ratio
+from vsperf.quantities.units import Count, Duration, LinkSpeed, Rate, Ratio
 from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.histogram import percentiles_ns
 from vsperf.records.regime import Boundary, Regime, boundary_among
@@ -42,7 +42,7 @@ from vsperf.records.trial import Purpose, Trial
 NOT_THE_SWITCH = (Limit.GENERATOR, Limit.GUEST, Limit.HOST, Limit.UNCOUNTED)
 """Where these end a result, the switch may do better: that it is too slow does not follow."""
 
-RATES = (Unit.FPS, Unit.PER_SECOND)
+RATES = (Unit.FPS, Unit.BPS, Unit.PER_SECOND)
 """Of which more is better."""
 
 
@@ -72,6 +72,8 @@ def _number(bound: Bound, unit: Unit, spec: CaseSpec) -> float:
         case Rate() as rate:
             # Loads are whole frames per second, so the line rate itself is a fraction above one.
             return int(rate.frames_per_second(spec.traffic.frame_size, spec.slowest_link))
+        case LinkSpeed() as speed:
+            return speed.bps
         case Duration() as duration:
             return duration.ns
         case Ratio() | Factor() as share:

@@ -12,9 +12,12 @@ from vsperf.host.workspace import Workspace
 
 
 @contextmanager
-def private_network(workspace: Workspace) -> Iterator[str]:
-    """Give the name of a network namespace, for the time of the context: the deployment's own."""
-    name = workspace.name
+def private_network(workspace: Workspace, of: str = "") -> Iterator[str]:
+    """Give the name of a network namespace, for the time of the context: the deployment's own.
+
+    Or that of a part of it, such as a place at the end of a link.
+    """
+    name = f"{workspace.name}-{of}" if of else workspace.name
     with workspace.undoing(RemoveNetwork(name=name)):
         try:
             make_namespace(name)

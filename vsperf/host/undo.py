@@ -25,6 +25,7 @@ from vsperf.host.procfs import end_all, is_running, left_in_session, marked
 from vsperf.host.schemata import is_wider, put_back
 from vsperf.host.tuntap import remove_tap
 from vsperf.host.undo_base import Reach, Undo
+from vsperf.host.veth import remove_veth
 from vsperf.trust import own_python
 from vsperf.waits import run
 
@@ -225,6 +226,25 @@ class RemoveTap(Undo):
         remove_tap(self.name)
 
 
+class RemoveVeth(Undo):
+    """Removes a pair of devices that are joined; where it was moved, it goes with that network."""
+
+    kind: Literal["remove-veth"] = "remove-veth"
+    name: str
+    """Of the end that is in the host's network."""
+
+    @property
+    def text(self) -> str:
+        return f"remove the pair of devices {self.name}"
+
+    def is_within(self, reach: Reach) -> bool:
+        own = rf"{short_name(reach.workspace.name)}-\d+-\d+"
+        return re.fullmatch(own, self.name) is not None
+
+    def carry_out(self) -> None:
+        remove_veth(self.name)
+
+
 class RemoveNetwork(Undo):
     """Removes a network namespace with all devices that are in it."""
 
@@ -236,7 +256,8 @@ class RemoveNetwork(Undo):
         return f"remove the network namespace {self.name}"
 
     def is_within(self, reach: Reach) -> bool:
-        return self.name == reach.workspace.name
+        own = re.escape(reach.workspace.name)
+        return re.fullmatch(rf"{own}(-[A-Za-z][A-Za-z0-9_]*)?", self.name) is not None
 
     def carry_out(self) -> None:
         remove_namespace(self.name)
@@ -347,6 +368,7 @@ AnyUndo = Annotated[
     | SweepDpdk
     | SweepSharedMemory
     | RemoveTap
+    | RemoveVeth
     | RemoveNetwork
     | ReleaseChassis
     | RemoveCacheGroup

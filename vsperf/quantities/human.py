@@ -15,6 +15,11 @@ def human_fps(fps: float) -> str:
     return _human(fps, "fps")
 
 
+def human_bps(bits: float) -> str:
+    """Write a bit rate for people."""
+    return _human(bits, "bit/s")
+
+
 def _human(value: float, unit: str) -> str:
     scales: tuple[tuple[float, str], ...] = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
     for factor, prefix in scales:

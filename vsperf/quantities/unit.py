@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 
 from vsperf.quantities.factor import Factor
-from vsperf.quantities.units import Count, Duration, Found, Rate, Ratio
+from vsperf.quantities.units import Count, Duration, Found, LinkSpeed, Rate, Ratio
 
 
 class Unit(enum.StrEnum):
@@ -13,6 +13,8 @@ class Unit(enum.StrEnum):
 
     FRAMES = "frames"
     FPS = "fps"
+    BPS = "bps"
+    """Bits of what programs exchange, in a second; no header of a frame is among them."""
     NANOSECONDS = "ns"
     RATIO = "ratio"
     """A share of one, such as a loss ratio."""
@@ -24,11 +26,13 @@ class Unit(enum.StrEnum):
     """Anything else that is done in a second."""
 
     @property
-    def quantity(self) -> type[Rate | Duration | Ratio | Factor | Count]:
+    def quantity(self) -> type[Rate | LinkSpeed | Duration | Ratio | Factor | Count]:
         """What people write for it."""
         match self:
             case Unit.FPS:
                 return Rate
+            case Unit.BPS:
+                return LinkSpeed
             case Unit.NANOSECONDS:
                 return Duration
             case Unit.RATIO:

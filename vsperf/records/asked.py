@@ -59,6 +59,12 @@ class Asked:
         return str(self.case.spec.get("name", self.case.label))
 
     @property
+    def sender(self) -> tuple[str, str | None]:
+        """What sends at the ends of the links, a generator or a program, and of which kind."""
+        section = "program" if self.section("program") else "generator"
+        return section, self.text(section, "kind")
+
+    @property
     def tags(self) -> tuple[str, ...]:
         """Tags of the testcase."""
         return tuple(tag for tag in _list(self.value("tags")) if isinstance(tag, str))

@@ -127,6 +127,38 @@ class Flag(enum.StrEnum):
         "What was to be done to the switch or the machines in the middle of the trial was not, "
         "since the trial was over by then: the machine kept vsperf itself from running.",
     )
+    # Of an exchange between programs: something makes what they tell unusable.
+    PROGRAM_FAILED = (
+        "program-failed",
+        Severity.INVALID,
+        "A program that was to exchange data ended early, was killed, named an error, or did not "
+        "tell what it did. The others had the path for themselves then, so what they tell is the "
+        "answer to another question.",
+    )
+    PROGRAM_LATE = (
+        "program-late",
+        Severity.INVALID,
+        "An instance of a program began later than the first one by more than a tenth of the "
+        "duration, so that others had the path for themselves for so long.",
+    )
+    SHORT_WINDOW = (
+        "short-window",
+        Severity.INVALID,
+        "All instances exchanged data at the same time for less than nine tenths of the duration "
+        "that was asked for. A rate is one of the time in which all of them ran.",
+    )
+    ENDS_DISAGREE = (
+        "ends-disagree",
+        Severity.INVALID,
+        "The two ends of a stream of TCP, which loses nothing, differ on what was sent and what "
+        "arrived by more than 1 % and more than their sockets hold.",
+    )
+    DEVICES_DISAGREE = (
+        "devices-disagree",
+        Severity.INVALID,
+        "Programs say that more arrived than the network devices at the ends of the links counted, "
+        "so it did not all come by the switch, or one of both counts wrongly.",
+    )
     # Of a trial: the counters stand, with a reservation.
     UNTIMED = (
         "untimed",

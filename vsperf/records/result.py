@@ -9,7 +9,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from vsperf.quantities.human import human_count, human_fps, human_ns, human_share
+from vsperf.quantities.human import human_bps, human_count, human_fps, human_ns, human_share
 from vsperf.quantities.quantity import UnitError
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Ratio
@@ -63,8 +63,8 @@ def heading(name: str) -> str:
 def amount(value: float, unit: Unit) -> str:
     """Write a number for people."""
     match unit:
-        case Unit.FPS:
-            return human_fps(value)
+        case Unit.FPS | Unit.BPS:
+            return human_fps(value) if unit is Unit.FPS else human_bps(value)
         case Unit.NANOSECONDS:
             return human_ns(value)
         case Unit.RATIO | Unit.FACTOR:

@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter
 
 from vsperf.errors import UsageError
 from vsperf.records.base import SCHEMA_VERSION, Record
+from vsperf.records.exchange import Exchange
 from vsperf.records.flags import Flag
 from vsperf.records.host import Conditions
 from vsperf.records.result import Compliance, Limit, SearchResult
@@ -299,6 +300,14 @@ class RoundLine(Record):
     round: Round
 
 
+class ExchangeLine(Record):
+    """One exchange of a case in which programs exchange data."""
+
+    type: Literal["exchange"] = "exchange"
+    case: str
+    exchange: Exchange
+
+
 class Check(Record):
     """One criterion, judged."""
 
@@ -348,7 +357,15 @@ class RunEnd(Record):
 
 
 Line = Annotated[
-    RunHeader | CaseStart | TrialLine | SecondLine | RoundLine | CaseRecord | RunResume | RunEnd,
+    RunHeader
+    | CaseStart
+    | TrialLine
+    | SecondLine
+    | RoundLine
+    | ExchangeLine
+    | CaseRecord
+    | RunResume
+    | RunEnd,
     Field(discriminator="type"),
 ]
 LINE: TypeAdapter[Line] = TypeAdapter(Line)

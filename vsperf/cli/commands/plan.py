@@ -63,11 +63,9 @@ def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
     for group in groups.values():
         _print_steps(out, group[0])
         for item in group:
-            loads = loads_of(item.case.spec)
             out.print(
-                f"{item.case.label}: {item.case.spec.search.kind} from {human_fps(loads.minimum)} "
-                f"to {human_fps(loads.maximum)} per direction, about {item.estimate.trials} "
-                f"trials, {_time(item.estimate)}",
+                f"{item.case.label}: {item.case.spec.search.kind}{_range(item)}, about "
+                f"{item.estimate.trials} trials, {_time(item.estimate)}",
                 soft_wrap=True,
             )
     expected = together([item.estimate for item in planned])
@@ -88,6 +86,14 @@ def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
             f"{most} in all",
             soft_wrap=True,
         )
+
+
+def _range(item: Planned) -> str:
+    """Say which loads may be offered; programs find their own."""
+    if item.case.spec.has_places:
+        return ""
+    loads = loads_of(item.case.spec)
+    return f" from {human_fps(loads.minimum)} to {human_fps(loads.maximum)} per direction"
 
 
 def _time(expected: Estimate) -> str:

@@ -21,6 +21,7 @@ from vsperf.analysis.summary import LOSSY, CaseRow, LatencyRow, too_busy
 from vsperf.cli.account import account_table
 from vsperf.cli.chain_view import MEANING, chain_tables
 from vsperf.cli.collected_view import print_collected
+from vsperf.cli.exchange_view import exchanges_data, print_exchanges
 from vsperf.cli.noise_view import cost_data, print_cost
 from vsperf.cli.paired_view import compared_data, print_compared, rounds_data
 from vsperf.cli.progress import round_line, trial_line
@@ -324,7 +325,8 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
         trials = [trial.model_dump(mode="json") for trial in case.trials]
         planned = case.planned.model_dump(mode="json")
         document = {**row.as_json(), **compared_data(case)}
-        document |= {"planned": planned, "all_trials": trials, **rounds_data(case)}
+        document |= {"planned": planned, "all_trials": trials}
+        document |= rounds_data(case) | exchanges_data(case)
         click.echo(json.dumps(document, indent=2))
         return
     out = console()
@@ -339,7 +341,9 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
     said = (
         f": {len(shown):,} of {len(case.trials):,} shown" if len(shown) < len(case.trials) else ""
     )
-    out.print("rounds" if case.rounds else f"trials{said}", style="bold")
+    print_exchanges(out, case)
+    if not case.exchanges:
+        out.print("rounds" if case.rounds else f"trials{said}", style="bold")
     for line in (*map(trial_line, shown), *map(round_line, case.rounds)):
         out.print(line, soft_wrap=True)
     if said:

@@ -10,17 +10,23 @@ from dataclasses import dataclass
 from typing import Literal
 
 from vsperf.config.case import CaseSpec
+from vsperf.config.places import place_mac, place_mtu
 from vsperf.config.topology import Topology
 from vsperf.config.wiring import Nic, nics
 from vsperf.drivers.vswitches.base import wire_of
 from vsperf.errors import UsageError
 from vsperf.host.places import LONGEST_SHORT_NAME
 from vsperf.host.tuntap import LONGEST_NAME
+from vsperf.host.veths import FarEnd
+from vsperf.host.workspace import Workspace
 from vsperf.records.run import Endpoint, Placeholder, Wire, fill_in
 
 PCI_ADDRESS = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
 VIRTUAL_DEVICE = "net_"
 """With this DPDK's names of virtual devices begin."""
+
+PLACE_DEVICE = "eth0"
+"""The device of a place."""
 
 CHASSIS = "chassis:"
 """With this begins the name of a port that is in the chassis of a generator."""
@@ -103,6 +109,26 @@ def tap_endpoint(place: Place, device: str, network: str = "") -> Endpoint:
     The network is a namespace by name; without a name it is that of the host.
     """
     return Endpoint(link=place.name, kind="tap", address=f"{network}/{device}")
+
+
+def place_endpoint(place: Place) -> Endpoint:
+    """Return the end of a link that a place has, in a network of its own: `network/device`."""
+    address = f"{Placeholder.NAME}-{place.name}/{PLACE_DEVICE}"
+    return Endpoint(link=place.name, kind="place", address=address)
+
+
+def link_endpoint(case: CaseSpec, place: Place, device: str, network: str) -> Endpoint:
+    """Return what is at the other end of a link that leads to a device of a network.
+
+    That is a place, or the generator, which holds the tap.
+    """
+    return place_endpoint(place) if case.has_places else tap_endpoint(place, device, network)
+
+
+def far_end(case: CaseSpec, link: str, workspace: Workspace) -> FarEnd:
+    """Return the end of a pair of devices that is in a place."""
+    network = workspace.fill(place_endpoint(Place(link)).address).partition("/")[0]
+    return FarEnd(network, PLACE_DEVICE, place_mac(case, link), place_mtu(case))
 
 
 def device_endpoint(case: CaseSpec, link: str) -> Endpoint:

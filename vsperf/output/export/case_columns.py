@@ -123,7 +123,8 @@ def _about_the_case() -> Iterator[CaseColumn]:
     yield _seen("attempt", int, lambda case: case.attempt or None)
     yield _seen("topology", str, lambda case: _set(case, "topology", "name"))
     yield _seen("vswitch", str, lambda case: _set(case, "vswitch", "kind"))
-    yield _seen("generator", str, lambda case: _set(case, "generator", "kind"))
+    yield _seen("generator", str, lambda case: _sender(case, "generator"))
+    yield _seen("program", str, lambda case: _sender(case, "program"))
     yield _seen("method", str, lambda case: _set(case, "search", "kind"))
     yield _seen("frame_size_bytes", int, lambda case: case.asked.frame_bytes)
     yield Column("mean_frame_size_bytes", float, as_specified(_mean_frame_size))
@@ -249,6 +250,12 @@ def _fact(case: CaseView, section: str, name: str) -> Value:
 
 def _set(case: CaseView, section: str, name: str) -> Value:
     return case.asked.text(section, name)
+
+
+def _sender(case: CaseView, section: str) -> Value:
+    """Return the kind of what sends, if it is in this section."""
+    found, kind = case.asked.sender
+    return kind if found == section else None
 
 
 def _directions(case: CaseView) -> Value:

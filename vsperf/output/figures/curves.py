@@ -15,6 +15,7 @@ from vsperf.records.result import Curve, heading
 
 UNITS = {
     Unit.FPS: "fps",
+    Unit.BPS: "bit/s",
     Unit.NANOSECONDS: "ns",
     Unit.RATIO: "%",
     Unit.FACTOR: "%",

@@ -42,7 +42,7 @@ def traits_of(view: CaseView, *, measure: str = "") -> Traits:
     found: dict[str, str | None] = {
         "switch": view.planned.driver("vswitch"),
         "measure": measure,
-        "generator": asked.value("generator", "kind"),
+        **dict([asked.sender]),
         "testbed": asked.value("testbed", "name"),
         "topology": asked.value("topology", "name"),
         "machines": asked.value("vnf", "kind") if asked.passes_machines else None,

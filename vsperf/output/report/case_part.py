@@ -41,6 +41,7 @@ from vsperf.quantities.human import human_fps
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.asked import Asked
 from vsperf.records.chain import Way
+from vsperf.records.exchange import CLIENTS, SERVERS
 from vsperf.records.files.reader import RunState
 from vsperf.records.files.series import StoredSeries, series_of
 from vsperf.records.files.view import CaseView, RunView
@@ -65,7 +66,7 @@ def asked_of(asked: Asked) -> tuple[Fact, ...]:
         "method": asked.value("search", "kind"),
         "warm-up": asked.value("trial", "warm_up"),
         "switch": asked.value("vswitch", "kind"),
-        "generator": asked.value("generator", "kind"),
+        **dict([asked.sender]),
         "machines": asked.value("vnf", "kind") if asked.passes_machines else None,
         "noise": _noise(asked),
         "links": _links(asked),
@@ -94,6 +95,8 @@ def _noise(asked: Asked) -> str | None:
 
 OWN = "vsperf"
 GENERATOR = "generator"
+PROGRAMS = {"sends": CLIENTS, "receives": SERVERS}
+"""Whose CPUs are those of an end, where programs are in the generator's place."""
 
 
 def drawn(
@@ -108,8 +111,8 @@ def _drawn(
 ) -> Drawn | None:
     topology = Topology.model_validate(dict(asked.section("topology")))
     placement = plan.placement if plan is not None else Placement()
-    named: tuple[str, ...] = ("vswitch", GENERATOR)
-    kinds = {part: kind for part in named if (kind := asked.text(part, "kind"))}
+    sends, switch = asked.sender[1], asked.text("vswitch", "kind")
+    kinds = {part: kind for part, kind in (("vswitch", switch), (GENERATOR, sends)) if kind}
     vnf = asked.text("vnf", "kind") or "machine"
     parts = _Parts(placement, set(topology.machines), kinds, vnf)
     links = asked.section("testbed", "links")
@@ -155,7 +158,9 @@ class _Parts:
 
     def _generator(self, does: str) -> Place:
         kind = self._kinds.get(GENERATOR, GENERATOR)
-        return Place(GENERATOR, kind, (does, *self._cpus(GENERATOR)))
+        programs = self._placement.of(PROGRAMS[does])
+        cpus = (_cpu_text(programs),) if programs else self._cpus(GENERATOR)
+        return Place("program" if programs else GENERATOR, kind, (does, *cpus))
 
     def _cpus(self, part: str | None) -> tuple[str, ...]:
         """Return the CPUs of a part by role; None is the switch."""
@@ -164,7 +169,7 @@ class _Parts:
             first = _first(role)
             mine = first == part
             if part is None:
-                mine = first not in {*self._machines, GENERATOR, OWN}
+                mine = first not in {*self._machines, GENERATOR, OWN, *PROGRAMS.values()}
             if mine:
                 inner = role.removeprefix(part or "").strip()
                 found.append(f"{_cpu_text(cpus)} {inner}".strip())

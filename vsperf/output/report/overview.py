@@ -412,6 +412,7 @@ def _facts(
         "switch": ", ".join(switches),
         "machines": ", ".join(asked.get("machines", ())),
         "generator": ", ".join(asked.get("generator", ())),
+        "program": ", ".join(asked.get("program", ())),
         "noise": "; ".join(asked.get("noise", ())),
         "links": ", ".join(asked.get("links", ())),
         "frames": frames,

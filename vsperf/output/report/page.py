@@ -97,7 +97,7 @@ class Place:
     """A part that frames pass."""
 
     kind: str
-    """generator, link, switch or machine."""
+    """generator, program, link, switch or machine."""
     name: str
     notes: tuple[str, ...] = ()
 

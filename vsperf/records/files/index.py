@@ -33,6 +33,7 @@ from vsperf.records.run import (
     LINE,
     CaseRecord,
     CaseStart,
+    ExchangeLine,
     Line,
     PlannedCase,
     RoundLine,
@@ -168,7 +169,7 @@ class _Rows:
 
     def _add(self, line: Line) -> None:
         match line:
-            case TrialLine() | SecondLine() | RoundLine():
+            case TrialLine() | SecondLine() | RoundLine() | ExchangeLine():
                 self._attempt(line.case)
             case CaseStart():
                 self._start(line.case)

@@ -12,12 +12,14 @@ from pydantic import ValidationError
 
 from vsperf.errors import Location, StoreError
 from vsperf.records.base import SCHEMA_VERSION
+from vsperf.records.exchange import Exchange
 from vsperf.records.files import lines
 from vsperf.records.files.folders import RECORDS, is_locked
 from vsperf.records.run import (
     LINE,
     CaseRecord,
     CaseStart,
+    ExchangeLine,
     Line,
     Outcome,
     PlannedCase,
@@ -57,6 +59,8 @@ class Attempt:
     """How many seconds of long trials are recorded; `store.view` reads them."""
     rounds: tuple[Round, ...] = ()
     """In which switches took turns."""
+    exchanges: tuple[Exchange, ...] = ()
+    """Of programs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,11 @@ class StoredCase:
     def rounds(self) -> tuple[Round, ...]:
         """Rounds of the last attempt."""
         return self.attempts[-1].rounds if self.attempts else ()
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """Exchanges of the last attempt."""
+        return self.attempts[-1].exchanges if self.attempts else ()
 
     @property
     def attempt(self) -> int:
@@ -263,10 +272,16 @@ class _OpenAttempt:
     record: CaseRecord | None = None
     seconds: int = 0
     rounds: list[Round] = field(default_factory=list)
+    exchanges: list[Exchange] = field(default_factory=list)
 
     def frozen(self) -> Attempt:
         return Attempt(
-            self.start, tuple(self.trials), self.record, self.seconds, tuple(self.rounds)
+            self.start,
+            tuple(self.trials),
+            self.record,
+            self.seconds,
+            tuple(self.rounds),
+            tuple(self.exchanges),
         )
 
 
@@ -326,7 +341,7 @@ class _Collector:
 
     @staticmethod
     def _add_of_case(
-        line: CaseStart | TrialLine | SecondLine | RoundLine | CaseRecord,
+        line: CaseStart | TrialLine | SecondLine | RoundLine | ExchangeLine | CaseRecord,
         attempts: list[_OpenAttempt],
         running: bool,
     ) -> None:
@@ -339,6 +354,8 @@ class _Collector:
                 attempts[-1].seconds += 1
             case RoundLine():
                 attempts[-1].rounds.append(line.round)
+            case ExchangeLine():
+                attempts[-1].exchanges.append(line.exchange)
             case CaseRecord():
                 if not running:
                     attempts.append(_OpenAttempt(None))

@@ -17,6 +17,7 @@ from typing import Final, TypeVar, overload
 
 from vsperf.errors import Location, StoreError
 from vsperf.records.asked import Asked
+from vsperf.records.exchange import Exchange
 from vsperf.records.files import lines
 from vsperf.records.files.folders import RECORDS, is_locked
 from vsperf.records.files.reader import Order, RunState, contradiction, parse_lines, read_header
@@ -25,6 +26,7 @@ from vsperf.records.result import SearchResult
 from vsperf.records.run import (
     CaseRecord,
     CaseStart,
+    ExchangeLine,
     Line,
     Outcome,
     PlannedCase,
@@ -44,10 +46,10 @@ from vsperf.records.turns import Round
 # lies there is read when somebody asks for it.
 
 BEGIN: Final = re.compile(
-    rb'\s*\{\s*"type"\s*:\s*"(case-start|trial|second|round|case)"\s*,\s*"case"\s*:\s*("(?:[^"\\]|\\.)*")'
+    rb'\s*\{\s*"type"\s*:\s*"(case-start|trial|second|round|exchange|case)"\s*,\s*"case"\s*:\s*("(?:[^"\\]|\\.)*")'
 )
 """How every line of a case begins that vsperf wrote; others are read whole to be told."""
-OF_CASES: Final = frozenset({"case-start", "trial", "second", "round", "case"})
+OF_CASES: Final = frozenset({"case-start", "trial", "second", "round", "exchange", "case"})
 MOST_TRIAL_BYTES: Final = 160 << 20
 """Of the trials of one case, which are held together: in memory they are about seven times larger.
 
@@ -74,13 +76,14 @@ class Span:
     start: Place | None = None
     record: Place | None = None
     inside: list[Place] = field(default_factory=list)
-    """Where its trials, seconds and rounds lie: one stretch, unless lines of other cases lie
-    between."""
+    """Where its trials, seconds, rounds and exchanges lie: one stretch, unless lines of other cases
+    lie between."""
     trials: int = 0
     trial_bytes: int = 0
     """Of all its trials, as they lie in the file."""
     seconds: int = 0
     rounds: int = 0
+    exchanges: int = 0
     abandoned: int = 0
     """Trials of the attempts that it replaced."""
     cap: Calibration | None = None
@@ -91,7 +94,7 @@ class Span:
         self.attempts += 1
         self.abandoned += self.trials
         self.start, self.record, self.inside = start, None, []
-        self.trials = self.trial_bytes = self.seconds = self.rounds = 0
+        self.trials = self.trial_bytes = self.seconds = self.rounds = self.exchanges = 0
         self.cap = None
 
     def extend(self, place: Place) -> None:
@@ -162,6 +165,11 @@ class RecordFile:
         for line in self._inside(key, "round", RoundLine):
             yield line.round
 
+    def exchanges_of(self, key: str) -> Iterator[Exchange]:
+        """Read the exchanges of the last attempt at a case, one after the other."""
+        for line in self._inside(key, "exchange", ExchangeLine):
+            yield line.exchange
+
     def _refuse_many(self, key: str) -> None:
         span = self.spans[key]
         if span.trial_bytes > MOST_TRIAL_BYTES:
@@ -212,6 +220,7 @@ class RecordFile:
                 span.trials += kind == "trial"
                 span.seconds += kind == "second"
                 span.rounds += kind == "round"
+                span.exchanges += kind == "exchange"
                 span.trial_bytes += len(content) if kind == "trial" else 0
 
     def _add_of_run(self, place: Place, content: bytes) -> None:
@@ -298,6 +307,23 @@ class StoredRounds:
         return any(one == other for other in self)
 
 
+class StoredExchanges:
+    """The exchanges of a case: each look reads anew."""
+
+    def __init__(self, file: RecordFile, key: str) -> None:
+        self._file = file
+        self._key = key
+
+    def __len__(self) -> int:
+        return self._file.spans[self._key].exchanges
+
+    def __iter__(self) -> Iterator[Exchange]:
+        return self._file.exchanges_of(self._key) if len(self) else iter(())
+
+    def __contains__(self, one: object) -> bool:
+        return any(one == other for other in self)
+
+
 @dataclass(frozen=True, slots=True)
 class CaseView:
     """A planned case with its last attempt; a case that never began has neither start nor record.
@@ -319,6 +345,8 @@ class CaseView:
     """Of long trials of the last attempt; of stored ones each look reads anew."""
     rounds: Collection[Round] = ()
     """In which switches took turns, of the last attempt; of stored ones each look reads anew."""
+    exchanges: Collection[Exchange] = ()
+    """Of programs, of the last attempt; of stored ones each look reads anew."""
     attempt: int = 0
     """How often it was tried; 0 is not yet."""
     abandoned: int = 0
@@ -434,6 +462,7 @@ class RunView:
             trials=StoredTrials(file, key),
             seconds=StoredSeconds(file, key),
             rounds=StoredRounds(file, key),
+            exchanges=StoredExchanges(file, key),
             attempt=file.spans[key].attempts,
             abandoned=file.spans[key].abandoned,
             refuted=file.refuted.get(key, ""),

@@ -18,6 +18,7 @@ from vsperf.drivers.vswitches.linux_bridge.netlink import Netlink, connected, re
 from vsperf.drivers.vswitches.linux_bridge.plan import switch_plan
 from vsperf.drivers.vswitches.linux_bridge.running import POLL_S, RunningBridge
 from vsperf.drivers.vswitches.linux_bridge.spec import LinuxBridgeSpec
+from vsperf.drivers.vswitches.ports import far_end
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
@@ -26,6 +27,7 @@ from vsperf.host.networks import private_network
 from vsperf.host.steering import steer
 from vsperf.host.taps import tap
 from vsperf.host.tuntap import is_held
+from vsperf.host.veths import veth
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Placement
 from vsperf.waits import sleep
@@ -75,12 +77,15 @@ class LinuxBridge:
 
 
 def _made(design: Design, workspace: Workspace, stack: ExitStack) -> RunningBridge:
-    """Make taps and bridges; each with a promise to remove it."""
+    """Make the devices of ports and bridges; each with a promise to remove it."""
     devices = {port.place.name: workspace.fill(port.device) for port in design.ports}
     network = stack.enter_context(private_network(workspace))
     for port in design.ports:
         name = devices[port.place.name]
-        if port.place.link is not None:
+        if port.place.link is not None and design.case.has_places:
+            far = far_end(design.case, port.place.link, workspace)
+            stack.enter_context(veth(name, workspace, mtu=MTU, far=far))
+        elif port.place.link is not None:
             stack.enter_context(tap(name, workspace, mtu=MTU, several_queues=True))
         else:  # the machine has made it, and finds it by its name in the host's network
             _await_held(name, design.case.machine_queues, workspace)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vsperf.drivers.vswitches.base import SwitchPlan, wire_of
 from vsperf.drivers.vswitches.linux_bridge.layout import MTU, NETWORK, Design, check
-from vsperf.drivers.vswitches.ports import tap_endpoint
+from vsperf.drivers.vswitches.ports import link_endpoint
 from vsperf.records.run import Step
 
 SHOWN = 8
@@ -15,18 +15,19 @@ def switch_plan(design: Design) -> SwitchPlan:
     """Return all steps, and where the ports will be."""
     check(design)
     cpus = ", ".join(str(cpu) for cpu in design.cpus)
+    kind = "pair of devices" if design.case.has_places else "tap"
     steps = [
         _step("make a network namespace of its own", f"namespace {NETWORK}"),
         _step(
-            "make a tap for each link",
+            f"make a {kind} for each link",
             *(
-                f"tap {port.device} up, mtu {MTU}, without IPv6 and ARP"
+                f"{kind} {port.device} up, mtu {MTU}, without IPv6 and ARP"
                 for port in design.ports
                 if port.place.link is not None
             ),
         ),
         _step(
-            f"move all taps there, and have CPU {cpus} forward what comes in by them",
+            f"move all of them there, and have CPU {cpus} forward what comes in by them",
             *(port.device for port in design.ports),
         ),
         _step(
@@ -42,7 +43,7 @@ def switch_plan(design: Design) -> SwitchPlan:
     return SwitchPlan(
         tuple(steps),
         tuple(
-            tap_endpoint(port.place, port.device, NETWORK)
+            link_endpoint(design.case, port.place, port.device, NETWORK)
             for port in design.ports
             if port.place.link is not None
         ),

@@ -18,6 +18,12 @@ class LinuxBridgeSpec(DriverSpec):
     """The generator's cap is one of vhost-user ports, and these are taps."""
 
     NOT_HELD: ClassVar[str] = KERNEL_DEVICES
+    PLACES: ClassVar[bool] = True
+    """Places can be joined to its ports,"""
+    OFFLOADS: ClassVar[bool] = True
+    """and leave checksums and segments to each other."""
+    BY_ADDRESS: ClassVar[tuple[str, ...]] = ("l2",)
+    """What it is told of `flows` that looks at no more than addresses."""
 
     kind: Literal["linux-bridge"]
     flows: Literal["learn", "l2"] = "learn"

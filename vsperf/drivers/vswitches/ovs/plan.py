@@ -84,7 +84,7 @@ class Design(ABC):
 
     @property
     def apart(self) -> bool:
-        """Whether that network has a name, and the taps of links are in it."""
+        """Whether that network has a name, and the devices of links are in it."""
         return False
 
     @property
@@ -218,10 +218,11 @@ def switch_plan(design: Design, programs: Programs) -> SwitchPlan:
     """Return all steps, and where the ports will be."""
     settings = tuple(f"{name}={value}" for name, value in design.other_config.items())
     where = " in it" if design.apart else ""
+    kind = "pair of devices" if design.case.has_places else "tap"
     bridge = f"bridge {layout.BRIDGE} datapath_type={design.datapath} fail_mode=secure"
     steps: tuple[Step, ...] = (
         *([_step(f"make the network namespace {Placeholder.NAME}")] if design.apart else []),
-        *(_step(f"make the tap {tap}{where}, silent and up") for tap in design.taps),
+        *(_step(f"make the {kind} {tap}{where}, silent and up") for tap in design.taps),
         _step("make a database of its own", design.create_database(programs)),
         _step("serve it", design.serve_database(programs)),
         _step("write the settings that are read at the start", lines=settings),

@@ -72,4 +72,11 @@ def _spec_of(case: CaseSpec) -> OvsSpec:
             f"OVS without DPDK was given settings of kind {case.vswitch.kind!r}",
             fix="--set vswitch.kind=ovs",
         )
-    return case.vswitch
+    if case.has_places and case.vswitch.ports == "tap":
+        raise UsageError(
+            "a place cannot hold a tap that the switch holds (vswitch.ports=tap)",
+            why="its end of a link is one of a pair of devices, and the switch opens the other",
+            fix="--set vswitch.ports=packet, or leave it out",
+        )
+    # Whoever looks at the settings finds there what ports of places are.
+    return case.vswitch.model_copy(update={"ports": "packet"}) if case.has_places else case.vswitch

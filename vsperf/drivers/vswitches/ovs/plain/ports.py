@@ -18,8 +18,8 @@ from vsperf.drivers.vswitches.ovs.plain.spec import OvsSpec
 from vsperf.drivers.vswitches.ports import (
     Place,
     device_endpoint,
+    link_endpoint,
     places_of,
-    tap_endpoint,
     tap_name,
     tap_of,
 )
@@ -61,7 +61,7 @@ def endpoints_of(case: CaseSpec, ports: tuple[SwitchPort, ...]) -> tuple[Endpoin
     for number, port in enumerate(port for port in ports if port.link is not None):
         if port.tap is not None and port.type == "system":
             place = Place(str(port.link))
-            found.append(tap_endpoint(place, port.tap, NETWORK))
+            found.append(link_endpoint(case, place, port.tap, NETWORK))
         elif port.type == "tap":
             socket = f"net_af_packet{number},iface={port.device}"
             address = f"{socket},qdisc_bypass=0,framecnt={RING_FRAMES}"

@@ -18,6 +18,8 @@ class OvsSpec(OvsSettings):
     """The generator's cap is one of vhost-user ports, and these are devices of the kernel."""
 
     NOT_HELD: ClassVar[str] = KERNEL_DEVICES
+    PLACES: ClassVar[bool] = True
+    """Places can be joined to its ports, which are devices that it opens then (`packet`)."""
 
     kind: Literal["ovs"]
     datapath: Literal["userspace", "kernel"] = "userspace"

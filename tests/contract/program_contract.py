@@ -1,0 +1,167 @@
+"""What every program that exchanges data does, however it is run; it joins by fixtures.
+
+class TestMyProgram(ProgramContract):
+    @pytest.fixture
+    def driver(self) -> Program: ...   # the driver
+    @pytest.fixture
+    def settings(self) -> dict[str, Any]: ...  # beside its kind
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from ovs_traffic import wait_until
+from places import marked, short_room
+from simulated_cases import simulated_case
+
+from vsperf.config.case import CaseSpec
+from vsperf.deploy.exchanging import Made, Pair, exchanged, pairs_of
+from vsperf.deploy.places import Place, Places
+from vsperf.drivers.programs.base import Program, Rendezvous, Said
+from vsperf.host.netns import within
+from vsperf.host.networks import private_network
+from vsperf.host.veth import routes
+from vsperf.host.workspace import Workspace
+from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.records.exchange import CLIENTS, SERVERS, Traffic
+from vsperf.records.run import Placement
+
+PATIENCE_S = 60.0
+CPU = max(os.sched_getaffinity(0))
+PLACED = Placement(cpus={CLIENTS: (CPU,), SERVERS: (CPU,)})
+SECOND = 1_000_000_000
+LOOPBACK = "127.0.0.1"
+
+
+def asked(traffic: Traffic, seconds: int = 1, instances: int = 1) -> ExchangeAsked:
+    write = 1400 if traffic == "udp-stream" else None
+    return ExchangeAsked(traffic, instances, seconds * SECOND, write_bytes=write)
+
+
+class ProgramContract:
+    """Checks that hold for any program; both ends are in one network, apart from all others."""
+
+    @pytest.fixture
+    def driver(self) -> Program:
+        raise NotImplementedError
+
+    @pytest.fixture
+    def settings(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    @pytest.fixture
+    def case(self, driver: Program, settings: dict[str, Any]) -> CaseSpec:
+        spec = driver.Spec.model_validate({"kind": driver.kind, **settings})
+        forward = {"direction": "forward"}
+        case = simulated_case()
+        traffic = case.traffic.model_copy(update=forward)
+        return case.model_copy(update={"program": spec, "traffic": traffic})
+
+    @pytest.fixture
+    def place(self) -> Iterator[Workspace]:
+        with short_room("the contract of programs") as made:
+            yield made
+
+    @pytest.fixture
+    def places(self, case: CaseSpec, place: Workspace) -> Iterator[Places]:
+        with private_network(place) as network:
+            within(network, _loopback_up)
+            one = {link: Place(link, network, "lo", LOOPBACK) for link in case.topology.links}
+            yield Places(case, one)
+
+    @pytest.mark.everyday
+    def test_its_words_follow_from_what_is_asked_and_each_instance_has_its_port(
+        self, driver: Program, case: CaseSpec
+    ) -> None:
+        for traffic in sorted(driver.EXCHANGES):
+            one, other = (Rendezvous("198.19.0.1", port) for port in (11_001, 11_002))
+            for end in (driver.server, driver.client):
+                words = end(case, "/its/path", asked(traffic), one)
+                assert words[0] == "/its/path"
+                assert words == end(case, "/its/path", asked(traffic), one)
+                assert words != end(case, "/its/path", asked(traffic), other)
+
+    @pytest.mark.everyday
+    def test_silence_is_a_problem_whatever_the_exit_code(self, driver: Program) -> None:
+        for traffic in sorted(driver.EXCHANGES):
+            for code in (0, 1, -9, None):
+                nothing = Said(code, "ended", "")
+                found = driver.told(asked(traffic), nothing, nothing)
+                assert found.problem
+                assert found.received_bytes is None
+
+    def test_all_instances_tell_what_was_exchanged_and_leave_nothing(
+        self, driver: Program, case: CaseSpec, places: Places, place: Workspace
+    ) -> None:
+        for traffic in sorted(driver.EXCHANGES):
+            made = run(driver, case, asked(traffic, instances=2), places, place)
+            assert [one.problem for one in made.instances] == ["", ""]
+            for one in made.instances:
+                assert one.elapsed_ns is not None and one.elapsed_ns >= SECOND // 2
+                assert one.received_bytes is not None and one.sent_bytes is not None
+                assert 0 < one.received_bytes <= one.sent_bytes
+                told = sum(part.received_bytes for part in one.intervals)
+                assert told == one.received_bytes
+                assert (one.sent_packets is not None) is (traffic == "udp-stream")
+            assert marked(place) == []
+
+    @pytest.mark.parametrize("end", ["client", "server"])
+    def test_who_is_killed_is_told_by_which_end_and_how_and_there_is_no_number(
+        self, driver: Program, case: CaseSpec, places: Places, place: Workspace, end: str
+    ) -> None:
+        wanted = asked(sorted(driver.EXCHANGES)[0], seconds=60)
+        killing = Thread(target=_kill, args=(place, end))
+        killing.start()
+        made = run(driver, case, wanted, places, place)
+        killing.join()
+        (one,) = made.instances
+        assert f"its {end} was killed by SIGKILL" in one.problem
+        assert one.received_bytes is None
+        assert made.elapsed_ns < wanted.duration_ns
+        assert marked(place) == []
+
+
+def run(
+    driver: Program, case: CaseSpec, wanted: ExchangeAsked, places: Places, place: Workspace
+) -> Made:
+    pairs: tuple[Pair, ...] = pairs_of(case, wanted, PLACED)
+    found = driver.find(case)
+    return exchanged(driver, found, wanted, pairs, places=places, workspace=place, label="contract")
+
+
+def _kill(place: Workspace, end: str) -> None:
+    """Kill one end when both exchange data: the kernel knows of a connection then."""
+    wait_until(lambda: _connected(_program(place, end)), PATIENCE_S)
+    os.kill(_program(place, end), signal.SIGKILL)
+
+
+def _program(place: Workspace, end: str) -> int:
+    for pid in marked(place):
+        try:
+            if f"-{end}-".encode() in Path(f"/proc/{pid}/environ").read_bytes():
+                return pid
+        except OSError:
+            continue
+    return 0
+
+
+def _connected(pid: int) -> bool:
+    """Whether data flow in the network of a process: as much as no greeting has."""
+    try:
+        lines = Path(f"/proc/{pid}/net/dev").read_text().splitlines()
+    except OSError:
+        return False
+    rows = [line.split() for line in lines if line.strip().startswith("lo:")]
+    return bool(rows) and int(rows[0][1]) > 1_000_000
+
+
+def _loopback_up() -> None:
+    with routes() as netlink:
+        netlink.link("set", index=1, state="up")

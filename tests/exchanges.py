@@ -1,0 +1,81 @@
+"""Exchanges as they would be recorded, for tests of who judges, computes and shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vsperf.records.exchange import DeviceCounts, Exchange, Instance, Interval, window_of
+
+SECOND = 1_000_000_000
+DURATION_NS = 4 * SECOND
+RATE = 125_000_000
+"""Bytes a second, which are 1 Gbit/s."""
+FORWARD, REVERSE = "phy0 to phy1", "phy1 to phy0"
+
+
+def instance(number: int = 1, began_ns: int | None = 0, **changed: Any) -> Instance:
+    """One that received steadily from its begin on, for four seconds and the warm-up of one."""
+    seconds, first_ns = 5, began_ns or 0
+    known: dict[str, Any] = {
+        "name": f"instance {number}",
+        "direction": FORWARD,
+        "port": 11_000 + number,
+        "began_ns": began_ns,
+        "elapsed_ns": seconds * SECOND,
+        "write_bytes": 131_072,
+        "congestion": "cubic",
+        "sent_bytes": seconds * RATE,
+        "received_bytes": seconds * RATE,
+        "sent_packets": None,
+        "lost_packets": None,
+        "repeated_segments": 3,
+        "intervals": tuple(
+            Interval(
+                began_ns=first_ns + second * SECOND,
+                ended_ns=first_ns + (second + 1) * SECOND,
+                received_bytes=RATE,
+            )
+            for second in range(seconds)
+        ),
+        "problem": "",
+    }
+    return Instance(**{**known, **changed})
+
+
+def device(place: str, received_bytes: int, frames: int = 10_000) -> DeviceCounts:
+    return DeviceCounts(
+        place=place,
+        received_bytes=received_bytes,
+        sent_bytes=0,
+        received_frames=frames,
+        sent_frames=0,
+        received_dropped=0,
+        sent_dropped=0,
+    )
+
+
+def exchange(*instances: Instance, **changed: Any) -> Exchange:
+    """One that nobody has judged yet."""
+    made = instances or (instance(),)
+    known: dict[str, Any] = {
+        "index": 1,
+        "retry_of": None,
+        "started_at": "2026-11-26T12:00:00.000+00:00",
+        "traffic": "tcp-stream",
+        "program": "iperf3",
+        "version": "3.12",
+        "asked_ns": DURATION_NS,
+        "warm_up_ns": SECOND,
+        "under_way_bytes": 1_000_000,
+        "packet_bytes": 1500,
+        "offloads": False,
+        "client_cpus": (0,),
+        "server_cpus": (0,),
+        "instances": made,
+        "window": window_of(made, SECOND),
+        "devices": (device("phy0", 0), device("phy1", 10 * len(made) * RATE)),
+        "elapsed_ns": 6 * SECOND,
+        "flags": (),
+        "reasons": (),
+    }
+    return Exchange(**{**known, **changed})

@@ -1,0 +1,122 @@
+"""Programs between places, for real: through the kernel's bridge and OVS, and when one dies."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+
+import pytest
+from real_runs import Place, fixture_calibrations, fixture_place
+
+from vsperf.errors import ExitCode
+from vsperf.host.netns import FOLDER
+from vsperf.records.exchange import CLIENTS, Exchange
+from vsperf.records.flags import Flag
+from vsperf.records.run import Outcome
+
+pytestmark = pytest.mark.machine
+__all__ = ["fixture_calibrations", "fixture_place"]
+
+BRIEF = ("--set=search.duration=2s", "--set=search.warm_up=1s", "--set=search.repeats=1")
+NEEDS = {"linux-bridge": "bridges", "ovs": "ovs"}
+
+
+@pytest.fixture(autouse=True)
+def _needs(require: Callable[[str], None]) -> None:
+    require("iperf3")
+
+
+def networks() -> list[str]:
+    return sorted(path.name for path in FOLDER.glob("vsperf-*")) if FOLDER.is_dir() else []
+
+
+def exchanges(place: Place) -> tuple[Exchange, ...]:
+    (case,) = place.records().cases
+    return case.exchanges
+
+
+@pytest.mark.everyday("the one path from a program to a report, which no recorded answer goes")
+@pytest.mark.parametrize(
+    "switch", ["linux-bridge", pytest.param("ovs", marks=pytest.mark.thorough)]
+)
+def test_streams_go_through_and_devices_bear_them_out(
+    place: Place, require: Callable[[str], None], switch: str
+) -> None:
+    require(NEEDS[switch])
+    before = networks()
+    words = (f"--set=vswitch.kind={switch}", "--set=search.instances=2", *BRIEF)
+    ended = place.until_decided("run", "places_tcp_stream", *words)
+    assert ended.code == 0, ended.said
+    (case,) = place.records().cases
+    assert case.record is not None and case.record.outcome is Outcome.PASS
+    assert case.record.result is not None
+    assert case.record.result.figures[0].value
+    one = next(one for one in case.exchanges if one.valid)
+    assert [instance.port for instance in one.instances] == [11_001, 11_002]
+    arrived = sum(instance.received_bytes or 0 for instance in one.instances)
+    (target,) = (device for device in one.devices if device.place == "phy1")
+    assert target.received_bytes > arrived
+    # Without offloads a frame on the way is no longer than those of the case.
+    assert target.received_bytes <= 1514 * target.received_frames
+    assert case.attempts[-1].start is not None
+    assert case.attempts[-1].start.plan.placement.of(CLIENTS)
+    assert networks() == before
+    assert place.traces() == []
+    shown = place("show", "latest", case.planned.label)
+    assert "instance 2" in shown.out
+    assert place("report", "latest", "--output", str(place.folder / "report.html")).code == 0
+    assert "iperf3" in (place.folder / "report.html").read_text()
+    table = place("export", "csv", "latest", "--table", "cases").out
+    assert "rate_bps" in table.partition("\n")[0]
+    assert "places_tcp_stream" in place("export", "junit", "latest").out
+
+
+def test_with_offloads_fewer_and_longer_frames_pass(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    require("bridges")
+    words = ("--set=vswitch.kind=linux-bridge", "--set=search.offloads=on", *BRIEF)
+    ended = place.until_decided("run", "places_tcp_stream", *words)
+    assert ended.code == 0, ended.said
+    one = next(one for one in exchanges(place) if one.valid)
+    (target,) = (device for device in one.devices if device.place == "phy1")
+    assert one.offloads
+    assert target.received_bytes > 1514 * target.received_frames
+
+
+def test_a_client_that_is_killed_leaves_no_number_and_says_who_it_was(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    require("bridges")
+    run = place.start(
+        *("run", "places_tcp_stream", "--set=vswitch.kind=linux-bridge"),
+        *("--set=search.duration=60s", "--set=search.repeats=1", "--set=trial.retries=0"),
+    )
+    run.wait_until(lambda: "exchange-1-client-1" in place.programs().values())
+    place.signal("exchange-1-client-1", signal.SIGKILL)
+    ended = run.end()
+    assert ended.code == ExitCode.INVALID_RESULT, ended.said
+    (case,) = place.records().cases
+    assert case.record is not None and case.record.outcome is Outcome.INVALID
+    assert case.record.result is None
+    assert case.record.flags == (Flag.PROGRAM_FAILED,)
+    assert "instance 1, phy0 to phy1: its client was killed by SIGKILL" in case.record.reason
+    assert place.traces() == []
+
+
+def test_what_a_killed_run_left_of_places_is_cleaned_up(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    require("bridges")
+    before = networks()
+    run = place.start(
+        *("run", "places_tcp_stream", "--set=vswitch.kind=linux-bridge"),
+        *("--set=search.duration=60s", "--set=search.repeats=1"),
+    )
+    run.wait_until(lambda: "exchange-1-client-1" in place.programs().values())
+    run.process.kill()
+    run.process.wait()
+    assert len(networks()) == len(before) + 3
+    assert place("clean").code == 0
+    assert networks() == before
+    assert place.traces() == []

@@ -1,0 +1,287 @@
+"""Exchanges of programs: the window in which all ran, rates of it, and what is not believed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from all_methods import method_of
+from exchanges import DURATION_NS, FORWARD, RATE, REVERSE, SECOND, device, exchange, instance
+from simulated_cases import simulated_case
+
+from vsperf.analysis.answers import more_is_better
+from vsperf.config.expect import Expectation
+from vsperf.engine.criteria import check_all
+from vsperf.engine.judge_exchange import judged
+from vsperf.methods.base import Repeats
+from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.methods.stream import Stream
+from vsperf.quantities.unit import Unit
+from vsperf.records.exchange import Exchange, Interval, window_of
+from vsperf.records.flags import Flag
+from vsperf.search.base import Budget
+
+# The window, and what arrived in it.
+
+
+def test_the_window_is_the_time_in_which_all_ran_and_were_warm() -> None:
+    window = window_of((instance(1), instance(2, 300_000_000)), SECOND)
+    assert window is not None
+    assert (window.began_ns, window.ended_ns) == (1_300_000_000, 5 * SECOND)
+
+
+@pytest.mark.parametrize(
+    "instances",
+    [
+        (),
+        (instance(1, began_ns=None), instance(2)),
+        (instance(1, elapsed_ns=None),),
+        (instance(1), instance(2, 6 * SECOND)),
+    ],
+    ids=["none", "untold begin", "untold length", "one after the other"],
+)
+def test_there_is_no_window_where_not_all_ran_together(instances: tuple[Any, ...]) -> None:
+    assert window_of(instances, SECOND) is None
+    one = exchange(*instances) if instances else exchange(window=None)
+    assert one.rate_bps(FORWARD) is None
+    assert one.worst_bps is None
+
+
+def test_a_rate_is_what_arrived_in_the_window_and_no_sum_of_what_each_one_says() -> None:
+    """Alone in the path, the first was twice as fast: that is no answer for both."""
+    alone = (
+        Interval(began_ns=0, ended_ns=2 * SECOND, received_bytes=4 * RATE),
+        Interval(began_ns=2 * SECOND, ended_ns=5 * SECOND, received_bytes=3 * RATE),
+    )
+    late = instance(2, 1 * SECOND)
+    one = exchange(instance(1, intervals=alone), late)
+    assert one.window is not None
+    assert one.window.length_ns == 3 * SECOND
+    assert one.rate_bps(FORWARD) == 2 * 8 * RATE
+
+
+def test_an_interval_on_the_edge_of_the_window_counts_in_proportion() -> None:
+    one = exchange(instance(1), instance(2, 250_000_000))
+    assert one.instance_bps(one.instances[0]) == 8 * RATE
+    assert one.rate_bps(FORWARD) == 16 * RATE
+
+
+def test_directions_have_rates_of_their_own_and_the_slower_one_is_the_answer() -> None:
+    slow = tuple(
+        one.model_copy(update={"received_bytes": RATE // 4}) for one in instance(2).intervals
+    )
+    one = exchange(instance(1), instance(2, direction=REVERSE, intervals=slow))
+    assert one.directions == (FORWARD, REVERSE)
+    assert [one.rate_bps(way) for way in one.directions] == [8 * RATE, 2 * RATE]
+    assert one.worst_bps == 2 * RATE
+
+
+def test_the_rate_over_time_has_a_row_for_each_whole_step() -> None:
+    one = exchange()
+    assert one.rates_over_time(SECOND) == tuple((n * SECOND, (8 * RATE,)) for n in (1, 2, 3, 4))
+    assert one.rates_over_time(3 * SECOND) == ((3 * SECOND, (8 * RATE,)),)
+    assert exchange(window=None).rates_over_time(SECOND) == ()
+
+
+# Judgement: each doubt has a sentence that says who, and by how much.
+
+
+@dataclass
+class Case:
+    one: Exchange
+    flag: Flag | None
+    reason: str = ""
+    more: dict[str, Any] = field(default_factory=dict)
+
+
+CASES = {
+    "nothing": Case(exchange(), None),
+    "failed": Case(
+        exchange(instance(1), instance(2, problem="its client was killed by SIGKILL")),
+        Flag.PROGRAM_FAILED,
+        "instance 2, phy0 to phy1: its client was killed by SIGKILL",
+    ),
+    "tells nothing": Case(
+        exchange(instance(1, received_bytes=None)),
+        Flag.PROGRAM_FAILED,
+        "instance 1, phy0 to phy1: it does not tell what was exchanged",
+    ),
+    "nothing arrived": Case(
+        exchange(instance(1, received_bytes=0)),
+        Flag.PROGRAM_FAILED,
+        "instance 1, phy0 to phy1: it does not tell what was exchanged",
+    ),
+    "late by a tenth": Case(exchange(instance(1), instance(2, DURATION_NS // 10)), None),
+    "late by more": Case(
+        exchange(
+            instance(1, elapsed_ns=6 * SECOND),
+            instance(2, DURATION_NS // 8, elapsed_ns=6 * SECOND),
+        ),
+        Flag.PROGRAM_LATE,
+        "instance 2, phy0 to phy1 began 500.0 ms after the first",
+    ),
+    "short": Case(
+        exchange(instance(1, elapsed_ns=4 * SECOND)),
+        Flag.SHORT_WINDOW,
+        "all instances ran together for 3.000 s, and 4.000 s were asked for",
+    ),
+    "one still": Case(
+        exchange(
+            instance(1),
+            instance(
+                2,
+                intervals=(Interval(began_ns=0, ended_ns=SECOND // 2, received_bytes=5 * RATE),),
+            ),
+        ),
+        Flag.SHORT_WINDOW,
+        "of one instance nothing arrived while all of them ran",
+    ),
+    "under way": Case(exchange(instance(1, sent_bytes=5 * RATE + 900_000)), None),
+    "lost by TCP": Case(
+        exchange(instance(1, sent_bytes=6 * RATE)),
+        Flag.ENDS_DISAGREE,
+        "instance 1, phy0 to phy1 sent 715.3 MiB, and 596.0 MiB arrived",
+    ),
+    "more than sent": Case(
+        exchange(instance(1, sent_bytes=5 * RATE - 1)),
+        Flag.ENDS_DISAGREE,
+        "instance 1, phy0 to phy1 sent 596.0 MiB, and 596.0 MiB arrived",
+    ),
+    "lost by UDP": Case(exchange(instance(1, sent_bytes=9 * RATE), traffic="udp-stream"), None),
+    "not by the device": Case(
+        exchange(devices=(device("phy0", 0), device("phy1", RATE))),
+        Flag.DEVICES_DISAGREE,
+        "at phy1 programs received 596.0 MiB, and the device 119.2 MiB",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_cannot_be_believed_is_said_with_who_and_by_how_much(name: str) -> None:
+    case = CASES[name]
+    found = judged(case.one)
+    assert found.flags == (() if case.flag is None else (case.flag,))
+    assert found.reasons == ((case.reason,) if case.flag is not None else ())
+    assert found.valid is (case.flag is None)
+
+
+# The method: what it asks, and what it answers.
+
+
+@dataclass
+class Bench:
+    """Answers each exchange with the next one."""
+
+    made: list[Exchange]
+    budget: Budget = field(default_factory=Budget)
+    asked: list[ExchangeAsked] = field(default_factory=list)
+
+    def exchange(self, asked: ExchangeAsked) -> Exchange:
+        self.asked.append(asked)
+        self.budget.spend(asked.sending_ns)
+        return self.made[len(self.asked) - 1]
+
+
+def stream(**settings: Any) -> Stream:
+    found = method_of({"kind": "stream", "duration": "4s", **settings})
+    assert isinstance(found, Stream)
+    return found
+
+
+def at_rate(bps: int, **changed: Any) -> Exchange:
+    """An exchange in which so much arrived."""
+    intervals = tuple(
+        one.model_copy(update={"received_bytes": bps // 8}) for one in instance().intervals
+    )
+    return judged(exchange(instance(1, intervals=intervals, **changed)))
+
+
+def test_it_asks_for_the_warm_up_beside_the_window_as_often_as_repeats_say() -> None:
+    bench = Bench([at_rate(8 * RATE)] * 3)
+    stream(repeats=3, instances=4, warm_up="500ms", write="64KiB").play(bench)
+    assert bench.asked == [ExchangeAsked("tcp-stream", 4, 4 * SECOND, SECOND // 2, 65_536)] * 3
+    assert bench.asked[0].sending_ns == 4_500_000_000
+
+
+def test_the_answer_is_the_median_of_repeats_with_how_far_they_lie_apart() -> None:
+    rates = (4 * RATE, 8 * RATE, 6 * RATE)
+    result = stream(repeats=3).play(Bench([at_rate(rate) for rate in rates]))
+    rate, again = result.figures
+    assert (rate.name, rate.unit, rate.value) == ("rate", Unit.BPS, 6 * RATE)
+    assert rate.spread is not None
+    assert (rate.spread.minimum, rate.spread.maximum, rate.spread.runs) == (4 * RATE, 8 * RATE, 3)
+    assert rate.at == "tcp stream by iperf3 3.12, both ends on CPU 0, offloads off"
+    assert (again.name, again.value) == ("repeated_segments", 3)
+    assert [curve.name for curve in result.curves] == ["over_time", "by_instance"]
+    assert result.curves[0].points[0] == (SECOND, 6 * RATE)
+
+
+def test_of_datagrams_it_tells_what_was_sent_what_was_lost_and_whose_reader_was_too_slow() -> None:
+    sent, received = 1_000_000, 600_000
+    lossy = instance(
+        1,
+        write_bytes=1400,
+        sent_packets=sent,
+        lost_packets=sent - received,
+        repeated_segments=None,
+        sent_bytes=10 * RATE,
+    )
+    one = judged(
+        exchange(
+            lossy,
+            traffic="udp-stream",
+            devices=(device("phy0", 0), device("phy1", 10 * RATE, frames=900_000)),
+        )
+    )
+    assert one.loss_ratio == Fraction(2, 5)
+    assert one.unread_packets == 300_000
+    result = stream(protocol="udp").play(Bench([one]))
+    found = {figure.name: figure for figure in result.figures}
+    assert list(found) == ["rate", "sent", "lost"]
+    assert found["sent"].value == 16 * RATE
+    assert found["lost"].value == 0.4
+    assert "75% of them came to the device of the place" in found["lost"].reason
+
+
+def test_of_datagrams_in_several_frames_nobody_knows_whose_reader_was_too_slow() -> None:
+    fragmented = instance(1, write_bytes=8000, sent_packets=10, lost_packets=5)
+    assert exchange(fragmented, traffic="udp-stream").unread_packets is None
+    assert exchange(instance(1), traffic="udp-stream").unread_packets is None
+
+
+def test_where_the_time_ends_first_what_was_measured_by_then_is_the_answer() -> None:
+    bench = Bench([at_rate(8 * RATE)] * 3, Budget(limit_ns=11 * SECOND))
+    result = stream(repeats=3).play(bench)
+    assert len(bench.asked) == 2
+    assert not result.complete
+    assert result.figures[0].value == 8 * RATE
+
+
+def test_without_an_exchange_there_is_no_answer() -> None:
+    assert stream().answered(Repeats(())).empty
+
+
+def test_a_criterion_can_be_about_whatever_it_answers_with() -> None:
+    for protocol in ("tcp", "udp"):
+        method = stream(protocol=protocol)
+        one = at_rate(8 * RATE)
+        told = method.answered(Repeats((one,)))
+        assert {figure.name: figure.unit for figure in told.figures} == method.metrics()
+
+
+@pytest.mark.parametrize(("least", "met"), [("900Mbit/s", True), ("1.1Gbit/s", False)])
+def test_a_rate_of_bits_is_held_against_one(least: str, met: bool) -> None:
+    wanted = Expectation.model_validate({"metric": "rate", "min": least})
+    method = stream()
+    asked = simulated_case().model_copy(update={"search": method, "expect": (wanted,)})
+    (check,) = check_all(asked, method.answered(Repeats((at_rate(8 * RATE),))), ())
+    assert check.met is met
+    assert check.criterion == f"rate ≥ {least}"
+    assert check.found == "1.000 Gbit/s"
+
+
+def test_segments_that_were_sent_again_are_better_where_they_are_fewer() -> None:
+    assert not more_is_better("repeated_segments", Unit.COUNT)
+    assert more_is_better("rate", Unit.BPS)

@@ -1,0 +1,177 @@
+"""What iperf3 tells, by recorded answers of the real one (3.12), and what of it is believed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from simulated_cases import simulated_case
+
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.programs.base import Rendezvous, Said, Told
+from vsperf.drivers.programs.iperf3.driver import Iperf3, Iperf3Spec, lies_of, version_of
+from vsperf.errors import NotReadyError
+from vsperf.methods.exchanges import ExchangeAsked
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "programs" / "iperf3"
+TCP = ExchangeAsked("tcp-stream", 1, 2_000_000_000)
+UDP = ExchangeAsked("udp-stream", 1, 2_000_000_000, write_bytes=1400)
+MEET = Rendezvous("198.19.0.1", 11003)
+
+
+def said(name: str, exit_code: int | None = 0, ending: str = "ended with exit code 0") -> Said:
+    text = (GOLDEN / f"{name}.txt").read_text() if name else ""
+    return Said(exit_code, ending, text)
+
+
+def changed(name: str, change: dict[str, Any]) -> Said:
+    document = json.loads((GOLDEN / f"{name}.txt").read_text())
+    return Said(0, "ended with exit code 0", json.dumps({**document, **change}))
+
+
+def case(**settings: Any) -> CaseSpec:
+    program = Iperf3Spec.model_validate({"kind": "iperf3", **settings})
+    return simulated_case().model_copy(update={"program": program})
+
+
+def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
+    return Iperf3().told(asked, client, server)
+
+
+def test_a_stream_of_tcp_tells_what_both_ends_counted() -> None:
+    found = told(TCP, said("tcp-client"), said("tcp-server"))
+    assert found.problem == ""
+    assert (found.sent_bytes, found.received_bytes) == (1_500_774_400, 1_500_774_294)
+    assert found.elapsed_ns == 2_003_013_000
+    assert (found.write_bytes, found.congestion) == (131_072, "bbr")
+    assert found.repeated_segments == 25
+    assert (found.sent_packets, found.lost_packets) == (None, None)
+
+
+def test_its_intervals_are_those_of_the_server_and_hold_all_that_arrived() -> None:
+    found = told(TCP, said("tcp-client"), said("tcp-server"))
+    assert len(found.intervals) == 5
+    first = found.intervals[0]
+    assert (first.began_ns, first.ended_ns, first.received_bytes) == (0, 500_339_000, 422_576_128)
+    assert sum(one.received_bytes for one in found.intervals) == found.received_bytes
+
+
+def test_of_datagrams_what_was_received_is_told_beside_what_was_sent() -> None:
+    found = told(UDP, said("udp-client"), said("udp-server"))
+    assert found.problem == ""
+    assert (found.sent_bytes, found.received_bytes) == (186_172_000, 79_830_800)
+    assert (found.sent_packets, found.lost_packets) == (132_980, 132_980 - 79_830_800 // 1400)
+    assert (found.repeated_segments, found.congestion) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("client", "server", "problem"),
+    [
+        (
+            said("refused-client"),
+            said("tcp-server"),
+            "its client says: unable to connect to server: Connection refused",
+        ),
+        (
+            said("", -9, "was killed by SIGKILL"),
+            said("killed-client-server"),
+            "its client was killed by SIGKILL; its server says: the client has unexpectedly "
+            "closed the connection",
+        ),
+        (
+            said("killed-server-client"),
+            said("", -9, "was killed by SIGKILL"),
+            "its client says: control socket has closed unexpectedly; its server was killed by "
+            "SIGKILL",
+        ),
+        (
+            said("tcp-client"),
+            said("port-taken-server", 1, "ended with exit code 1"),
+            "its server says: error - unable to start listener for connections: Address already "
+            "in use",
+        ),
+        (
+            said("tcp-client"),
+            said("tcp-server", 1, "ended with exit code 1"),
+            "its server ended with exit code 1",
+        ),
+        (
+            said("tcp-client"),
+            changed("tcp-server", {"end": {}}),
+            "its server told no end",
+        ),
+    ],
+    ids=["refused", "client killed", "server killed", "port taken", "exit code", "no end"],
+)
+def test_what_went_wrong_is_told_by_who_and_how_whatever_the_exit_code(
+    client: Said, server: Said, problem: str
+) -> None:
+    found = told(TCP, client, server)
+    assert found.problem == problem
+    assert (found.received_bytes, found.elapsed_ns, found.intervals) == (None, None, ())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"intervals": [{"sum": {"start": 0, "end": 1, "bytes": -1}}]},
+        {"intervals": [{"sum": {"start": "x", "end": 1, "bytes": 1}}]},
+        {"intervals": 5},
+        {"end": {"streams": [{}], "sum_received": {"bytes": True}}},
+        {"end": {"streams": [{}, {}], "sum_received": {"bytes": 1}}},
+        {"end": {"streams": [{}], "sum_received": 7}},
+    ],
+)
+def test_an_answer_of_another_shape_is_a_problem_and_no_number(change: dict[str, Any]) -> None:
+    found = told(TCP, said("tcp-client"), changed("tcp-server", change))
+    assert found.problem
+    assert found.received_bytes is None
+
+
+def test_half_an_answer_and_numbers_that_nobody_counted_are_problems() -> None:
+    whole = (GOLDEN / "tcp-server.txt").read_text()
+    for text in (whole[: len(whole) // 2], whole.replace("1500774294", "9" * 30), "[1]", ""):
+        found = told(TCP, said("tcp-client"), Said(0, "ended with exit code 0", text))
+        assert found.problem
+        assert found.received_bytes is None
+
+
+def test_it_is_run_as_asked_in_whole_seconds_with_a_port_of_its_own() -> None:
+    asked = ExchangeAsked("udp-stream", 2, 1_500_000_000, 1_000_000_000, 1400, 65_536)
+    client = Iperf3().client(case(), "/usr/bin/iperf3", asked, MEET)
+    assert client[client.index("--time") + 1] == "3"
+    for words in (
+        ("--client", "198.19.0.1"),
+        ("--port", "11003"),
+        ("--bitrate", "0"),
+        ("--length", "1400"),
+        ("--window", "65536"),
+    ):
+        assert client[client.index(words[0]) + 1] == words[1]
+    server = Iperf3().server(case(), "/usr/bin/iperf3", asked, MEET)
+    assert {"--server", "--one-off", "--json"} <= set(server)
+    assert server[server.index("--port") + 1] == "11003"
+
+
+def test_how_tcp_adapts_its_rate_is_said_where_it_was_asked_for_and_never_of_datagrams() -> None:
+    cubic = case(congestion="cubic")
+    client = Iperf3().client(cubic, "/usr/bin/iperf3", TCP, MEET)
+    assert client[client.index("--congestion") + 1] == "cubic"
+    assert "--congestion" not in Iperf3().client(case(), "/usr/bin/iperf3", TCP, MEET)
+    assert "--congestion" not in Iperf3().client(cubic, "/usr/bin/iperf3", UDP, MEET)
+
+
+def test_its_version_is_read_and_another_program_is_none() -> None:
+    assert version_of("iperf 3.12 (cJSON 1.7.15)\nLinux", "iperf3") == "3.12"
+    with pytest.raises(NotReadyError, match="is no iperf3"):
+        version_of("iperf version 2.1.8", "iperf")
+
+
+def test_what_has_to_be_known_of_a_version_is_told() -> None:
+    assert len(lies_of("3.12")) == 2
+    assert "exits with 0" in lies_of("3.12")[0]
+    assert lies_of("3.18") == (
+        "a thread for each stream: do not hold it against one with the other",
+    )

@@ -1,0 +1,170 @@
+"""Places at the ends of links: what goes with them, what is planned, and whose names they bear."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from vsperf.cli.main import run_cli
+from vsperf.deploy.exchanging import listens
+from vsperf.host.places import short_name
+from vsperf.host.undo import RemoveNetwork, RemoveVeth
+from vsperf.host.undo_base import Reach
+
+BRIDGE = ("--vswitch", "linux-bridge")
+REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
+    "no program": (
+        (*BRIDGE, "--set", "program=null"),
+        "the method stream has programs exchange data, and no `program` is given",
+        "--set program.kind=iperf3",
+    ),
+    "a switch without such ports": (
+        ("--vswitch", "testpmd"),
+        "vswitch testpmd has no ports that a place can be joined to",
+        "--set vswitch.kind=linux-bridge",
+    ),
+    "offloads of a switch that has none": (
+        ("--vswitch", "ovs", "--set", "search.offloads=on"),
+        "`search.offloads` is on, and vswitch ovs takes no frames",
+        "--set search.offloads=off",
+    ),
+    "a tap of the switch": (
+        ("--vswitch", "ovs", "--set", "vswitch.ports=tap"),
+        "a place cannot hold a tap that the switch holds",
+        "--set vswitch.ports=packet",
+    ),
+    "rules for single streams": (
+        ("--vswitch", "ovs", "--set", "vswitch.flows=l4"),
+        "rules for single streams let no program through",
+        "--set vswitch.flows=port",
+    ),
+    "frames of the generator": (
+        (*BRIDGE, "--set", "traffic.flows=10", "--set", "traffic.vlans=[5]"),
+        "`traffic.flows` says nothing to programs",
+        "`traffic.vlans` says nothing to programs",
+        "leave traffic.flows out",
+    ),
+    "frames that no packet fits": (
+        (*BRIDGE, "--set", "traffic.frame_size=64"),
+        "`search.kind` is stream, and traffic.frame_size is 64B",
+        "--set traffic.frame_size=1518B",
+    ),
+    "machines": (
+        (*BRIDGE, "--set", "topology=pvp"),
+        "programs run at the ends of links",
+        "--set topology=p2p",
+    ),
+    "noise": (
+        (*BRIDGE, "--set", "noise=stress"),
+        "`noise` and the method stream do not go together, so far",
+        "--set noise=none",
+    ),
+    "collectors": (
+        (*BRIDGE, "--set", "collect=proc"),
+        "`collect` and the method stream do not go together, so far",
+        "--set collect=none",
+    ),
+    "a model": (
+        ("--testbed", "sim"),
+        "`testbed.simulated` and the method stream do not go together, so far",
+        "--testbed local",
+    ),
+    "a datagram of too many bytes": (
+        (*BRIDGE, "--set", "search.protocol=udp", "--set", "search.write=128KiB"),
+        "a datagram holds 65,507 bytes at most",
+    ),
+}
+
+
+def planned(capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    testbed = () if "--testbed" in words else ("--testbed", "local")
+    code = run_cli(["plan", "places_tcp_stream", *testbed, *words])
+    said = capfd.readouterr()
+    return code, " ".join(f"{said.out} {said.err}".split())
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_does_not_go_with_places_is_refused_with_a_way_out(
+    name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words, *wanted = REFUSED[name]
+    code, said = planned(capfd, *words)
+    assert code == 2, said
+    for text in wanted:
+        assert text in said, said
+
+
+@pytest.mark.parametrize("switch", ["linux-bridge", "ovs"])
+def test_a_plan_names_places_programs_and_cpus_and_no_generator(
+    switch: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--vswitch", switch, "--set", "search.instances=2", "--json")
+    assert run_cli(["plan", "places_tcp_stream", "--testbed", "local", *words]) == 0
+    (case,) = json.loads(capfd.readouterr().out)
+    plan = case["plan"]
+    assert [(one["link"], one["kind"], one["address"]) for one in plan["endpoints"]] == [
+        ("phy0", "place", "NAME-phy0/eth0"),
+        ("phy1", "place", "NAME-phy1/eth0"),
+    ]
+    assert set(plan["placement"]["cpus"]) >= {"clients", "servers", "pmd"}
+    assert "generator" not in plan["placement"]["cpus"]
+    steps = [step for step in plan["steps"] if step["component"] == "program"]
+    assert [step["action"].partition(" at ")[0] for step in steps] == [
+        "start the server of instance 1",
+        "start the server of instance 2",
+        "start the client of instance 1",
+        "start the client of instance 2",
+    ]
+    ports = [step["argv"][step["argv"].index("--port") + 1] for step in steps]
+    assert ports == ["11001", "11002", "11001", "11002"]
+
+
+def test_the_program_is_part_of_what_is_measured_and_the_generator_is_not(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def key(*words: str) -> str:
+        command = ["plan", "places_tcp_stream", "--testbed", "local", *BRIDGE, *words, "--json"]
+        assert run_cli(command) == 0
+        return str(json.loads(capfd.readouterr().out)[0]["case"])
+
+    assert key() == key("--generator", "testpmd")
+    assert key() != key("--set", "program.congestion=cubic")
+    assert key() != key("--set", "search.instances=2")
+
+
+# What is promised to be removed belongs to the deployment, by its name.
+
+
+def test_an_undo_is_for_devices_and_networks_of_its_own_deployment_only() -> None:
+    name = f"vsperf-{os.getpid()}-0a1b2c"
+    reach = Reach(Path("/run/vsperf") / name)
+    assert RemoveNetwork(name=name).is_within(reach)
+    assert RemoveNetwork(name=f"{name}-phy0").is_within(reach)
+    for other in (f"{name}-../x", f"{name}-", f"{name}x", "vsperf-1-000000-phy0", "phy0"):
+        assert not RemoveNetwork(name=other).is_within(reach), other
+    short = short_name(name)
+    assert RemoveVeth(name=f"{short}-0-1").is_within(reach)
+    for other in ("eth0", f"{short}-0", "vspffffff-0-1", f"{short}-0-1x"):
+        assert not RemoveVeth(name=other).is_within(reach), other
+
+
+# Who listens, as the kernel has it in the network of a process.
+
+TABLE = """\
+  sl  local_address rem_address   st tx_queue rx_queue
+   0: 0100007F:2AF9 00000000:0000 0A 00000000:00000000
+   1: 0100007F:2AFA 0100007F:A001 01 00000000:00000000
+"""
+
+
+def test_a_server_is_waited_for_until_the_kernel_says_that_it_listens(tmp_path: Path) -> None:
+    folder = tmp_path / "7" / "net"
+    folder.mkdir(parents=True)
+    assert not listens(7, 11_001, tmp_path)
+    (folder / "tcp6").write_text(TABLE)
+    assert listens(7, 11_001, tmp_path)
+    assert not listens(7, 11_002, tmp_path), "that one is connected, and takes no calls"
+    assert not listens(7, 11_003, tmp_path)

@@ -1,0 +1,147 @@
+"""Places: the kernel's stack at the end of a link, where programs run. Pure.
+
+A place has the addresses that the test traffic has there, so a switch that is told where frames go
+is told the same for both. Its device carries packets of the case's frame size, and no longer ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vsperf.config.case import CaseSpec
+from vsperf.config.flows import BENCHMARKS, link_ip, link_mac
+from vsperf.config.traffic import TrafficProfile
+from vsperf.config.tree import Section, find
+from vsperf.errors import Location, Problem
+
+ETHERNET_BYTES = 18
+"""Header and FCS: a frame of 1518 bytes carries a packet of 1500."""
+ANY_FRAME = ("port", "learn")
+"""Rules of a switch by which frames of programs pass: they look at no ports of UDP."""
+MEANT = ("frame_size", "direction")
+"""What of the traffic has a meaning for places: their longest frame, and which way data go."""
+PREFIX_BITS = int(BENCHMARKS["ipv4"].partition("/")[2])
+"""All places are in one network, so none needs a route."""
+
+
+def place_mac(case: CaseSpec, link: str) -> str:
+    """Return the address of the place at the end of a link."""
+    return link_mac(case.topology.links.index(link))
+
+
+def place_ip(case: CaseSpec, link: str) -> str:
+    """Return its address of IPv4."""
+    return link_ip(case.topology.links.index(link))
+
+
+def place_mtu(case: CaseSpec) -> int:
+    """Return the largest packet of a place."""
+    return case.traffic.frame_size.bytes - ETHERNET_BYTES
+
+
+def place_problems(spec: CaseSpec, document: Section) -> list[Problem]:
+    """Return what does not go with places, of a method that has some."""
+    if not spec.has_places:
+        return []
+    return [*_program(spec, document), *_traffic(spec, document)]
+
+
+def place_refusals(spec: CaseSpec) -> list[Problem]:
+    """Return why places cannot be had with the switch and the testbed of a case.
+
+    Both are often chosen on the command line, for testcases of all kinds: so it is a plan that is
+    refused, and no testcase that is wrong.
+    """
+    return [*_switch(spec), *_not_so_far(spec)]
+
+
+def _program(spec: CaseSpec, document: Section) -> Iterator[Problem]:
+    if spec.program is None:
+        yield Problem(
+            f"the method {spec.search.kind} has programs exchange data, and no `program` is given",
+            _place(document, "search.kind"),
+            None,
+            "--set program.kind=iperf3; `vsperf plugins` shows all kinds",
+        )
+
+
+def _traffic(spec: CaseSpec, document: Section) -> Iterator[Problem]:
+    """Yield settings of frames that nobody would follow."""
+    for name, field in TrafficProfile.model_fields.items():
+        if name in MEANT or getattr(spec.traffic, name) == field.default:
+            continue
+        yield Problem(
+            f"`traffic.{name}` says nothing to programs",
+            _place(document, f"traffic.{name}"),
+            f"the method {spec.search.kind} sends no frames of its own: the kernel makes them of "
+            "what programs write",
+            f"leave traffic.{name} out",
+        )
+
+
+def _switch(spec: CaseSpec) -> Iterator[Problem]:
+    switch, kind = spec.vswitch, spec.vswitch.kind
+    if not getattr(switch, "PLACES", False):
+        yield Problem(
+            f"vswitch {kind} has no ports that a place can be joined to, so far",
+            None,
+            f"the method {spec.search.kind} has programs at the ends of the links",
+            "--set vswitch.kind=linux-bridge, or --set vswitch.kind=ovs",
+        )
+        return
+    if getattr(spec.search, "offloads", "off") == "on" and not getattr(switch, "OFFLOADS", False):
+        yield Problem(
+            f"`search.offloads` is on, and vswitch {kind} takes no frames that are longer than "
+            "its ports carry, nor any without a checksum",
+            None,
+            None,
+            "--set search.offloads=off",
+        )
+    flows = getattr(switch, "flows", ANY_FRAME[0])
+    if flows not in ANY_FRAME + getattr(switch, "BY_ADDRESS", ()):
+        yield Problem(
+            f"`vswitch.flows` is {flows}, and rules for single streams let no program through",
+            None,
+            "they are those of the test traffic, by its ports",
+            f"--set vswitch.flows={ANY_FRAME[0]}",
+        )
+    if spec.rewriting is not None:
+        yield Problem(
+            f"`{spec.rewriting}` changes frames, and programs would not know each other",
+            None,
+            None,
+            f"leave {spec.rewriting} out",
+        )
+    for link in spec.topology.links:
+        found = spec.testbed.links.get(link)
+        if found is not None and (found.switch or found.generator):
+            yield Problem(
+                f"testbed link {link} has a device, and a place is joined to the switch by a pair "
+                "of devices of its own",
+                None,
+                "a place on another machine is not there so far",
+                "take the testbed local",
+            )
+
+
+def _not_so_far(spec: CaseSpec) -> Iterator[Problem]:
+    """Yield what is not there for places yet, rather than leave it out in silence."""
+    asked = {
+        "noise": (spec.noise is not None, "--set noise=none"),
+        "collect": (bool(spec.collect), "--set collect=none"),
+        "cache": (bool(spec.cache), "--set cache=null"),
+        "testbed.simulated": (spec.testbed.simulated, "a testbed that is real: --testbed local"),
+    }
+    for path, (there, fix) in asked.items():
+        if there:
+            yield Problem(
+                f"`{path}` and the method {spec.search.kind} do not go together, so far",
+                None,
+                None,
+                fix,
+            )
+
+
+def _place(document: Section, path: str) -> Location | None:
+    node = find(document, path)
+    return None if node is None else node.mark.location

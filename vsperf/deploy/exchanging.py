@@ -1,0 +1,340 @@
+"""Programs that exchange data between places: started at one instant, watched to their end.
+
+Servers come first, and are waited for until they listen. Then all clients are started, each of
+which waits for the same instant before it becomes the program: so a late one shows, and a machine
+that starts processes slowly makes none of them late.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from vsperf.config.case import CaseSpec
+from vsperf.config.places import place_ip
+from vsperf.config.wiring import directions_of
+from vsperf.deploy.places import Places
+from vsperf.drivers.programs.base import Found, Program, Rendezvous, Said, Told
+from vsperf.errors import ComponentError
+from vsperf.host import enter_network
+from vsperf.host.cpus import CpuNeed
+from vsperf.host.process import Managed, log_of, managed
+from vsperf.host.procfs import POLL_S, PROC
+from vsperf.host.workspace import Workspace
+from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.records.exchange import CLIENTS, SERVERS, Instance, Interval
+from vsperf.records.run import Placement, Step
+from vsperf.trust import own_python
+from vsperf.waits import sleep, wait_for
+
+FIRST_PORT = 11_001
+LISTENS_S = 10.0
+"""Patience with a server that starts."""
+LEAD_NS = 200_000_000
+LEAD_EACH_NS = 50_000_000
+"""From the start of the clients to the instant, so that all of them wait for it by then."""
+ENDS_S = 10.0
+"""How much longer than asked a client may take, with its connection and what it tells."""
+AFTER_S = 3.0
+"""Patience with a server whose client has ended."""
+LONGEST_ANSWER = 1 << 24
+"""Bytes of what a program tells; hours of a server's intervals are fewer."""
+LISTENING = "0A"
+"""State of a socket in the kernel's list of TCP."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A client and a server that are to be started."""
+
+    name: str
+    source: str
+    """The link at whose end the client is."""
+    target: str
+    port: int
+    client_cpu: int
+    server_cpu: int
+
+    @property
+    def direction(self) -> str:
+        """From where to where data go."""
+        return f"{self.source} to {self.target}"
+
+
+def program_needs(case: CaseSpec) -> tuple[CpuNeed, ...]:
+    """Return the CPUs of clients and servers: they sleep where they have to wait."""
+    asked = {CLIENTS: "client_cpus", SERVERS: "server_cpus"}
+    chosen = {role: getattr(case.search, name, None) for role, name in asked.items()}
+    return tuple(
+        CpuNeed(
+            role,
+            1 if cpus is None else len(cpus),
+            busy=False,
+            pinned=None if cpus is None else cpus.cpus,
+        )
+        for role, cpus in chosen.items()
+    )
+
+
+def pairs_of(case: CaseSpec, asked: ExchangeAsked, placement: Placement) -> tuple[Pair, ...]:
+    """Return all pairs: each direction has all instances, and CPUs are taken in turns."""
+    ways = directions_of(case.topology, case.traffic.direction)
+    clients, servers = placement.of(CLIENTS), placement.of(SERVERS)
+    found: list[Pair] = []
+    for source, target in ways:
+        for _ in range(asked.instances):
+            number = len(found)
+            found.append(
+                Pair(
+                    f"instance {number + 1}",
+                    source,
+                    target,
+                    FIRST_PORT + number,
+                    clients[number % len(clients)],
+                    servers[number % len(servers)],
+                )
+            )
+    return tuple(found)
+
+
+def exchange_steps(
+    case: CaseSpec, program: Program, asked: ExchangeAsked, placement: Placement
+) -> tuple[Step, ...]:
+    """Return what one exchange does, for a plan."""
+    name = program.kind
+    steps = []
+    for pair in pairs_of(case, asked, placement):
+        meet = Rendezvous(place_ip(case, pair.target), pair.port)
+        for end, where, cpu, argv in (
+            ("server", pair.target, pair.server_cpu, program.server(case, name, asked, meet)),
+            ("client", pair.source, pair.client_cpu, program.client(case, name, asked, meet)),
+        ):
+            action = f"start the {end} of {pair.name} at {where} on CPU {cpu}"
+            steps.append(Step(component="program", action=action, argv=argv))
+    return tuple(sorted(steps, key=lambda step: "client" in step.action))
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What became of one exchange."""
+
+    instances: tuple[Instance, ...]
+    elapsed_ns: int
+
+
+@dataclass
+class _Running:
+    """A program of a pair that was started."""
+
+    program: Managed
+    ended_ns: int | None = None
+    """When it was seen to have ended."""
+
+    def said(self) -> Said:
+        """Return how it ended, and what it wrote."""
+        return Said(self.program.poll(), self.program.ending(), _text(self.program.log))
+
+
+def exchanged(  # noqa: PLR0913 - the parts of an exchange, each of its own
+    program: Program,
+    found: Found,
+    asked: ExchangeAsked,
+    pairs: Sequence[Pair],
+    *,
+    places: Places,
+    workspace: Workspace,
+    label: str,
+) -> Made:
+    """Have all pairs exchange data, and return what each of them told.
+
+    `label` tells the programs of this exchange from those of others. As soon as one fails the
+    others are ended: without it they answer another question.
+    """
+    began_ns = time.monotonic_ns()
+    with ExitStack() as stack:
+        servers = []
+        for number, pair in enumerate(pairs, start=1):
+            place = places.by_link[pair.target]
+            meet = Rendezvous(place.address, pair.port)
+            argv = program.server(places.case, found.path, asked, meet)
+            entered = _entered(place.file, pair.server_cpu, 0, argv)
+            name = f"{label}-server-{number}"
+            servers.append(stack.enter_context(_running(entered, name, workspace)))
+        _await_listening(servers, pairs, places, workspace)
+        instant_ns = time.monotonic_ns() + LEAD_NS + LEAD_EACH_NS * len(pairs)
+        clients = []
+        for number, pair in enumerate(pairs, start=1):
+            address = places.by_link[pair.target].address
+            meet = Rendezvous(address, pair.port)
+            argv = program.client(places.case, found.path, asked, meet)
+            place = places.by_link[pair.source]
+            entered = _entered(place.file, pair.client_cpu, instant_ns, argv)
+            name = f"{label}-client-{number}"
+            clients.append(stack.enter_context(_running(entered, name, workspace)))
+        deadline_ns = instant_ns + asked.sending_ns + int(ENDS_S * 1e9)
+        whole_ns = instant_ns + asked.sending_ns * 9 // 10
+        _await(clients, servers, deadline_ns, whole_ns, workspace)
+        _await_servers(clients, servers)
+        ended_ns = time.monotonic_ns()
+        told = [
+            program.told(asked, client.said(), server.said())
+            for client, server in zip(clients, servers, strict=True)
+        ]
+    rows = zip(pairs, clients, told, strict=True)
+    return Made(
+        tuple(_instance(pair, one.ended_ns, instant_ns, said) for pair, one, said in rows),
+        ended_ns - began_ns,
+    )
+
+
+def _instance(pair: Pair, ended_ns: int | None, instant_ns: int, told: Told) -> Instance:
+    """Return an instance, its times laid from the instant on."""
+    began_ns = None
+    if told.elapsed_ns is not None and ended_ns is not None:
+        began_ns = max(0, ended_ns - instant_ns - told.elapsed_ns)
+    return Instance(
+        name=pair.name,
+        direction=pair.direction,
+        port=pair.port,
+        began_ns=began_ns,
+        elapsed_ns=told.elapsed_ns,
+        write_bytes=told.write_bytes,
+        congestion=told.congestion,
+        sent_bytes=told.sent_bytes,
+        received_bytes=told.received_bytes,
+        sent_packets=told.sent_packets,
+        lost_packets=told.lost_packets,
+        repeated_segments=told.repeated_segments,
+        intervals=tuple(
+            Interval(
+                began_ns=began_ns + one.began_ns,
+                ended_ns=began_ns + one.ended_ns,
+                received_bytes=one.received_bytes,
+            )
+            for one in told.intervals
+        )
+        if began_ns is not None
+        else (),
+        problem=told.problem,
+    )
+
+
+def _entered(network: str, cpu: int, instant_ns: int, argv: Sequence[str]) -> tuple[str, ...]:
+    """Return how a program is run in a network, on a CPU, from an instant on."""
+    script = Path(enter_network.__file__)
+    return own_python.script(script, network, str(cpu), str(instant_ns), *argv)
+
+
+@contextmanager
+def _running(argv: Sequence[str], name: str, workspace: Workspace) -> Iterator[_Running]:
+    """Run a program that ends by itself, and remove what it wrote afterwards."""
+    try:
+        with managed(argv, name=name, workspace=workspace) as program:
+            workspace.parts.pop(name, None)  # that it ends is what it is for
+            yield _Running(program)
+    finally:
+        if not workspace.kept:
+            with suppress(OSError):
+                log_of(name, workspace).unlink()
+
+
+def _await_listening(
+    servers: Sequence[_Running], pairs: Sequence[Pair], places: Places, workspace: Workspace
+) -> None:
+    """Wait until all servers can be called."""
+    deadline = time.monotonic() + LISTENS_S
+    for server, pair in zip(servers, pairs, strict=True):
+        network = Path(places.by_link[pair.target].file)
+        while not (is_in(server.program.pid, network) and listens(server.program.pid, pair.port)):
+            ended = server.program.poll() is not None
+            if ended or time.monotonic() > deadline:
+                raise ComponentError(
+                    f"the server of {pair.name} does not listen at port {pair.port}",
+                    why=server.program.obituary(),
+                )
+            workspace.attend("while servers started")
+            sleep(POLL_S)  # between two looks at a condition, never instead of one
+
+
+def is_in(pid: int, network: Path, proc: Path = PROC) -> bool:
+    """Whether a process has come into a network: before that it sees who listens elsewhere."""
+    try:
+        return (proc / str(pid) / "ns" / "net").stat().st_ino == network.stat().st_ino
+    except OSError:
+        return False
+
+
+def listens(pid: int, port: int, proc: Path = PROC) -> bool:
+    """Whether a socket of TCP is called at by that port, in the network of a process."""
+    for table in ("tcp", "tcp6"):
+        try:
+            lines = (proc / str(pid) / "net" / table).read_text().splitlines()[1:]
+        except OSError:
+            continue
+        for row in (line.split() for line in lines):
+            if row[3] == LISTENING and int(row[1].rpartition(":")[2], 16) == port:
+                return True
+    return False
+
+
+def _await(
+    clients: Sequence[_Running],
+    servers: Sequence[_Running],
+    deadline_ns: int,
+    whole_ns: int,
+    workspace: Workspace,
+) -> None:
+    """Wait until all clients have ended, or one program of a pair did so before its time.
+
+    Descriptors of the processes say so at once, so the time that is written down is the true one
+    unless vsperf itself was kept from running.
+    """
+    left = dict(enumerate(clients))
+    with ExitStack() as stack:
+        watched = {
+            stack.enter_context(_descriptor(one.program.pid)): one for one in (*clients, *servers)
+        }
+        while left and (now := time.monotonic_ns()) < deadline_ns:
+            ready = wait_for(tuple(watched), min(1.0, (deadline_ns - now) / 1e9))
+            seen_ns = time.monotonic_ns()
+            for descriptor in ready:
+                watched.pop(descriptor).ended_ns = seen_ns
+            workspace.attend("while programs exchanged data")
+            if any(one.ended_ns is not None and one.ended_ns < whole_ns for one in clients):
+                return
+            if any(one.ended_ns is not None and one.ended_ns < whole_ns for one in servers):
+                return
+            left = {number: one for number, one in left.items() if one.ended_ns is None}
+
+
+def _await_servers(clients: Sequence[_Running], servers: Sequence[_Running]) -> None:
+    """Wait a little for the servers of clients that have ended, and for clients without one."""
+    until = time.monotonic() + AFTER_S
+    for client, server in zip(clients, servers, strict=True):
+        for one, other in ((server, client), (client, server)):
+            if other.program.poll() is not None:
+                one.program.await_end(max(0.0, until - time.monotonic()))
+        if client.ended_ns is None and client.program.poll() is not None:
+            client.ended_ns = time.monotonic_ns()
+
+
+@contextmanager
+def _descriptor(pid: int) -> Iterator[int]:
+    descriptor = os.pidfd_open(pid)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _text(log: Path) -> str:
+    """Return what a program wrote; of somebody who writes without end, the first part."""
+    try:
+        with log.open("rb") as file:
+            return file.read(LONGEST_ANSWER).decode(errors="replace")
+    except OSError:
+        return ""

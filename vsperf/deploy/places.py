@@ -1,0 +1,173 @@
+"""Places at the ends of links: made before the switch, joined to it, and looked at."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from vsperf.config.case import CaseSpec
+from vsperf.config.places import PREFIX_BITS, place_ip, place_mac, place_mtu
+from vsperf.errors import ComponentError
+from vsperf.host.netns import path_of, within
+from vsperf.host.networks import private_network
+from vsperf.host.offloads import set_offloads
+from vsperf.host.veth import routes
+from vsperf.host.workspace import Workspace
+from vsperf.records.exchange import DeviceCounts
+from vsperf.records.run import Endpoint
+
+COUNTED = {
+    "received_bytes": 0,
+    "received_frames": 1,
+    "received_dropped": 3,
+    "sent_bytes": 8,
+    "sent_frames": 9,
+    "sent_dropped": 11,
+}
+"""What is told of a device → the kernel's column."""
+OWN_DEVICES = Path("/proc/thread-self/net/dev")
+TCP_BUFFERS = (Path("/proc/sys/net/ipv4/tcp_wmem"), Path("/proc/sys/net/ipv4/tcp_rmem"))
+"""Least, usual and greatest size of a socket that sends, and of one that receives."""
+PERMANENT = 0x80
+"""State of a neighbour that nobody asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place that is there."""
+
+    link: str
+    """That it is at the end of."""
+    network: str
+    """Its namespace, by name."""
+    device: str
+    address: str
+
+    @property
+    def file(self) -> str:
+        """The file by which its network is entered."""
+        return str(path_of(self.network))
+
+    def counts(self) -> DeviceCounts:
+        """Return what its device has counted so far; `ComponentError` where it is gone."""
+        try:
+            text = within(self.network, OWN_DEVICES.read_text)
+        except OSError as error:
+            raise ComponentError(
+                f"the place at {self.link} is gone", why=error.strerror or str(error)
+            ) from error
+        for line in text.splitlines():
+            name, _, rest = line.partition(":")
+            if name.strip() == self.device:
+                row = rest.split()
+                told = {what: int(row[column]) for what, column in COUNTED.items()}
+                return DeviceCounts(place=self.link, **told)
+        raise ComponentError(f"the device of the place at {self.link} is gone")
+
+
+@dataclass
+class Places:
+    """All places of a case."""
+
+    case: CaseSpec
+    by_link: dict[str, Place]
+    offloads: dict[str, dict[str, bool]] = field(default_factory=dict)
+    """What the device of each says of its offloads, by link."""
+
+    def join(self, *, offloads: bool) -> None:
+        """Give the devices their addresses, once the switch has made them; each knows all others.
+
+        So nobody needs to ask where an address is, which not every switch lets through.
+        """
+        for link, place in self.by_link.items():
+            others = [other for other in self.case.topology.links if other != link]
+            known = {place_ip(self.case, other): place_mac(self.case, other) for other in others}
+            configure = partial(_configure, place, known, offloads=offloads)
+            try:
+                self.offloads[link] = within(place.network, configure)
+            except OSError as error:
+                raise ComponentError(
+                    f"the place at {link} cannot be given its address",
+                    why=error.strerror or str(error),
+                ) from error
+
+    def counts(self) -> tuple[DeviceCounts, ...]:
+        """Return what all devices have counted so far."""
+        return tuple(place.counts() for place in self.by_link.values())
+
+    def socket_bytes(self) -> int:
+        """Return what the sockets of both ends of TCP can hold, where the kernel sizes them."""
+        place = next(iter(self.by_link.values()))
+
+        def most() -> int:
+            return sum(int(table.read_text().split()[2]) for table in TCP_BUFFERS)
+
+        return within(place.network, most)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what they are, for the record."""
+        return {
+            link: {
+                "network": place.network,
+                "device": place.device,
+                "address": f"{place.address}/{PREFIX_BITS}",
+                "mac": place_mac(self.case, link),
+                "mtu": place_mtu(self.case),
+                "offloads": self.offloads.get(link),
+            }
+            for link, place in self.by_link.items()
+        }
+
+    @property
+    def access(self) -> tuple[str, ...]:
+        """The commands by which a person looks at them."""
+        return tuple(
+            f"ip -netns {place.network} -statistics link" for place in self.by_link.values()
+        )
+
+
+@contextmanager
+def made_places(
+    case: CaseSpec, endpoints: tuple[Endpoint, ...], workspace: Workspace
+) -> Iterator[Places]:
+    """Make the networks of all places; the switch puts a device into each."""
+    with ExitStack() as stack:
+        found = {}
+        for endpoint in endpoints:
+            network, _, device = workspace.fill(endpoint.address).partition("/")
+            made = stack.enter_context(private_network(workspace, endpoint.link))
+            assert made == network, f"{endpoint.link} is said to be in {network}"
+            address = place_ip(case, endpoint.link)
+            found[endpoint.link] = Place(endpoint.link, network, device, address)
+        yield Places(case, found)
+
+
+def growth(
+    before: tuple[DeviceCounts, ...], after: tuple[DeviceCounts, ...]
+) -> tuple[DeviceCounts, ...]:
+    """Return what was counted meanwhile."""
+    return tuple(
+        DeviceCounts(
+            place=later.place,
+            **{name: getattr(later, name) - getattr(earlier, name) for name in COUNTED},
+        )
+        for earlier, later in zip(before, after, strict=True)
+    )
+
+
+def _configure(place: Place, known: Mapping[str, str], *, offloads: bool) -> dict[str, bool]:
+    """Bring a place up, in its network."""
+    told = set_offloads(place.device, on=offloads)
+    with routes() as netlink:
+        for name in ("lo", place.device):
+            netlink.link("set", index=socket.if_nametoindex(name), state="up")
+        index = socket.if_nametoindex(place.device)
+        netlink.addr("add", index=index, address=place.address, prefixlen=PREFIX_BITS)
+        for address, mac in known.items():
+            netlink.neigh("replace", ifindex=index, dst=address, lladdr=mac, state=PERMANENT)
+    return told

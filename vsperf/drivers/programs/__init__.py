@@ -1,0 +1,1 @@
+"""Programs that exchange data between places, one file or folder a driver."""

@@ -1,0 +1,110 @@
+"""What a driver of a program offers that exchanges data: how it is run, and what it told.
+
+A program is found where the user has it, and never installed. What it says is not believed by its
+exit code alone: `told` looks at all of it, and is pure, so recorded answers prove it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, TypeVar
+
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.errors import UsageError
+from vsperf.host.doctor.finding import Check
+from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.records.exchange import Interval, Traffic
+
+S = TypeVar("S", bound=DriverSpec)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A program of this machine."""
+
+    path: str
+    version: str
+    """As it tells it, such as `3.12`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendezvous:
+    """Where client and server of an instance meet."""
+
+    address: str
+    """Of the server's place."""
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """How a program ended, and what it wrote."""
+
+    exit_code: int | None
+    """Negative for a signal; None where it had not ended, and was made to."""
+    ending: str
+    """The same for people, such as `was killed by SIGKILL`."""
+    text: str
+    """Standard output and standard error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What both ends of an instance told; None is what nobody did."""
+
+    problem: str = ""
+    """Which of them failed, and how; empty where none did."""
+    elapsed_ns: int | None = None
+    """For how long the client sent."""
+    write_bytes: int | None = None
+    congestion: str | None = None
+    sent_bytes: int | None = None
+    received_bytes: int | None = None
+    sent_packets: int | None = None
+    lost_packets: int | None = None
+    repeated_segments: int | None = None
+    intervals: tuple[Interval, ...] = ()
+    """What arrived, from the begin of sending on."""
+
+
+class Program(Protocol):
+    """Runs one program, as client and as server."""
+
+    kind: ClassVar[str]
+    summary: ClassVar[str]
+    Spec: ClassVar[type[DriverSpec]]
+    checks: ClassVar[tuple[Check, ...]]
+    EXCHANGES: ClassVar[frozenset[Traffic]]
+    """What it can be asked for."""
+
+    def find(self, case: CaseSpec) -> Found:
+        """Return where the program is; raise `NotReadyError` where it is not, or does not fit."""
+        ...
+
+    def server(
+        self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
+    ) -> tuple[str, ...]:
+        """Return how a server is run for one client; it listens by TCP, and ends after that."""
+        ...
+
+    def client(
+        self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
+    ) -> tuple[str, ...]:
+        """Return how its client is run, which begins at once and ends by itself."""
+        ...
+
+    def told(self, asked: ExchangeAsked, client: Said, server: Said) -> Told:
+        """Return what both told, or what is wrong with it. Pure."""
+        ...
+
+
+def settings_of(case: CaseSpec, wanted: type[S]) -> S:
+    """Return the settings of a case's program, which are to be of one kind."""
+    if not isinstance(case.program, wanted):
+        kind = None if case.program is None else case.program.kind
+        raise UsageError(
+            f"a program was given settings of kind {kind!r}",
+            fix="`vsperf plugins` shows the kinds of programs: --set program.kind=…",
+        )
+    return case.program

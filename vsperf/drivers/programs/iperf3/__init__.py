@@ -1,0 +1,1 @@
+"""The driver of iperf3: streams of TCP and of datagrams."""

@@ -1,0 +1,117 @@
+"""What iperf3 writes with --json, and what is to be believed of it. Pure.
+
+Both ends write a document. The server's says what arrived, in intervals; the client's what was
+sent. Where something went wrong there is a key `error`, or an `end` with nothing in it, whatever
+the exit code: older ones exit with 0 then.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from vsperf.drivers.programs.base import Said, Told
+from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.records.exchange import Interval
+from vsperf.trust.plain_json import MOST_COUNTED, loads
+from vsperf.trust.printable import printable
+
+Document = Mapping[str, Any]
+NANOSECONDS = 1_000_000_000
+LONGEST_WORDS = 200
+
+
+def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
+    """Return what both ends say, or what is wrong with it."""
+    documents = []
+    problems = []
+    for name, said in (("client", client), ("server", server)):
+        document, problem = _document(said)
+        documents.append(document)
+        if problem:
+            problems.append(f"its {name} {problem}")
+    if problems:
+        return Told(problem="; ".join(problems))
+    try:
+        return _told(asked, *documents)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        return Told(problem=f"its answers cannot be read: {type(error).__name__} {error}")
+
+
+def _document(said: Said) -> tuple[Document, str]:
+    """Return what one end wrote, or why that is nothing to go by."""
+    text = said.text.lstrip()
+    try:
+        _, end = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode(text)
+        document = loads(text[:end])
+    except (ValueError, RecursionError):
+        words = " ".join(text.split())[:LONGEST_WORDS]
+        return {}, f"{said.ending}{f', and said: {printable(words)}' if words else ''}"
+    if not isinstance(document, dict):
+        return {}, "wrote no document"
+    if error := document.get("error"):
+        return {}, f"says: {printable(str(error))[:LONGEST_WORDS]}"
+    if said.exit_code != 0:
+        return {}, said.ending
+    if not document.get("end"):
+        return {}, "told no end"
+    return document, ""
+
+
+def _told(asked: ExchangeAsked, client: Document, server: Document) -> Told:
+    sent, received = _sums(client, "sum_sent"), _sums(server, "sum_received")
+    streams = client["end"]["streams"]
+    if len(streams) != 1 or len(server["end"]["streams"]) != 1:
+        return Told(problem=f"it has {len(streams)} streams, and was asked for 1")
+    datagrams = asked.traffic == "udp-stream"
+    sent_packets = _count(sent["packets"]) if datagrams else None
+    lost = None
+    if sent_packets is not None:
+        lost = sent_packets - (_count(received["packets"]) - _count(received["lost_packets"]))
+    repeated = None if datagrams else sent.get("retransmits")
+    congestion = client["end"].get("sender_tcp_congestion")
+    return Told(
+        elapsed_ns=_ns(sent["end"]),
+        write_bytes=_count(client["start"]["test_start"]["blksize"]),
+        congestion=None if congestion is None else printable(str(congestion)),
+        sent_bytes=_count(sent["bytes"]),
+        received_bytes=_count(received["bytes"]),
+        sent_packets=sent_packets,
+        lost_packets=lost,
+        repeated_segments=None if repeated is None else _count(repeated),
+        intervals=tuple(
+            Interval(
+                began_ns=_ns(one["sum"]["start"]),
+                ended_ns=_ns(one["sum"]["end"]),
+                received_bytes=_count(one["sum"]["bytes"]),
+            )
+            for one in server["intervals"]
+            if one["sum"]["end"] > one["sum"]["start"]
+        ),
+    )
+
+
+def _sums(document: Document, name: str) -> Document:
+    """Return the sums of an end: of datagrams some versions have one for both directions."""
+    end = document["end"]
+    found = end[name] if name in end else end["sum"]
+    if not isinstance(found, dict):
+        raise TypeError(f"{name} is no table")
+    return found
+
+
+def _ns(seconds: object) -> int:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise TypeError(f"{seconds!r} is no time")
+    if not 0 <= seconds < MOST_COUNTED / NANOSECONDS:
+        raise ValueError(f"{seconds!r} is no time")
+    return round(seconds * NANOSECONDS)
+
+
+def _count(number: object) -> int:
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise TypeError(f"{number!r} is no count")
+    if not 0 <= number <= MOST_COUNTED:
+        raise ValueError(f"{number!r} is no count that is believed")
+    return number

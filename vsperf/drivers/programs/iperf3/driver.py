@@ -1,0 +1,124 @@
+"""The driver: where iperf3 is, and how it is run."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from typing import ClassVar, Literal
+
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.programs.base import Found, Rendezvous, Said, Told, settings_of
+from vsperf.drivers.programs.iperf3.answer import told
+from vsperf.errors import NotReadyError
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
+from vsperf.host.versions import version_text
+from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.exchange import Traffic
+from vsperf.trust.programs import whole
+
+PROGRAM = "iperf3"
+INSTALL = "apt-get install iperf3"
+INTERVAL_S = "0.25"
+"""Of what a server tells: a window that begins in the midst of one is less than that off."""
+CONNECT_MS = 5_000
+"""Patience of a client with a path that lets nothing through; the kernel's own are minutes."""
+HONEST, THREADED = (3, 14), (3, 16)
+"""Versions from which on it exits with 1 when it fails, and has a thread for each stream."""
+
+
+class Iperf3Spec(DriverSpec):
+    """Settings of iperf3."""
+
+    kind: Literal["iperf3"]
+    path: str | None = None
+    """The program; the one in $PATH when not given."""
+    congestion: str | None = None
+    """How TCP adapts its rate, such as cubic, at both ends; what the kernel has when not given."""
+
+
+def _found(path: str | None, search: str | None = None) -> Found:
+    place = shutil.which(path or PROGRAM, path=search)
+    if place is None:
+        raise NotReadyError(
+            f"the program {path or PROGRAM} cannot be run",
+            why="it is not installed" if path is None else "program.path names no program",
+            fix=f"{INSTALL}, or name one: --set program.path=PATH",
+        )
+    program = whole(place)
+    return Found(program, version_of(version_text((program, "--version"), program), program))
+
+
+def version_of(text: str, program: str) -> str:
+    """Return the version in what it says of itself; raise `NotReadyError` where there is none."""
+    found = re.match(r"iperf (3\.\d+(?:\.\d+)?)", text)
+    if found is None:
+        raise NotReadyError(
+            f"{program} is no iperf3",
+            why=f"asked for its version it says {text.partition(chr(10))[0]!r}",
+            fix="name another one: --set program.path=PATH",
+        )
+    return found[1]
+
+
+def lies_of(version: str) -> tuple[str, ...]:
+    """Return what has to be known of a version, for people."""
+    number = tuple(int(part) for part in version.split(".")[:2])
+    lies = () if number >= HONEST else ("it exits with 0 when it fails, so its answers are read",)
+    threads = "a thread for each stream" if number >= THREADED else "one thread for all streams"
+    return (*lies, f"{threads}: do not hold it against one with the other")
+
+
+def _ask(here: Host) -> Answer:
+    chosen = here.settings(Iperf3Spec)
+    try:
+        found = _found(None if chosen is None else chosen.path, here.environment.get("PATH"))
+    except NotReadyError as error:
+        why = error.problems[0].why or str(error)
+        return absent(f"{why}; for methods that measure between places", INSTALL)
+    return ok(f"{found.path}, version {found.version}: {'; '.join(lies_of(found.version))}")
+
+
+class Iperf3:
+    """Runs iperf3."""
+
+    kind: ClassVar[str] = "iperf3"
+    summary: ClassVar[str] = "iperf3: streams of TCP and UDP, one process for each end of each"
+    Spec: ClassVar[type[DriverSpec]] = Iperf3Spec
+    EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"tcp-stream", "udp-stream"})
+    checks: ClassVar[tuple[Check, ...]] = (Check(PROGRAM, Group.PROGRAMS, _ask),)
+
+    def find(self, case: CaseSpec) -> Found:
+        return _found(settings_of(case, Iperf3Spec).path)
+
+    def server(
+        self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
+    ) -> tuple[str, ...]:
+        return (
+            *(program, "--server", "--one-off", "--version4", "--port", str(meet.port)),
+            *("--json", "--interval", INTERVAL_S),
+        )
+
+    def client(
+        self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
+    ) -> tuple[str, ...]:
+        seconds = -(-asked.sending_ns // NANOSECONDS)  # it takes whole ones
+        words = [
+            *(program, "--client", meet.address, "--version4", "--port", str(meet.port)),
+            *("--json", "--interval", "0", "--time", str(seconds)),
+            *("--connect-timeout", str(CONNECT_MS)),
+        ]
+        if asked.traffic == "udp-stream":
+            words += ["--udp", "--bitrate", "0"]
+        congestion = settings_of(case, Iperf3Spec).congestion
+        if asked.traffic == "tcp-stream" and congestion is not None:
+            words += ["--congestion", congestion]
+        if asked.write_bytes is not None:
+            words += ["--length", str(asked.write_bytes)]
+        if asked.buffer_bytes is not None:
+            words += ["--window", str(asked.buffer_bytes)]
+        return tuple(words)
+
+    def told(self, asked: ExchangeAsked, client: Said, server: Said) -> Told:
+        return told(asked, client, server)

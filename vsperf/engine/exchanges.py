@@ -1,0 +1,174 @@
+"""A case with places, from its plan to its record: programs exchange data through a switch.
+
+No generator takes part. What decides how data are exchanged is the method's; here places, switch
+and programs are brought up, looked at, and what they did is judged and written down.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from vsperf.config.places import place_mtu
+from vsperf.deploy.deployment import PORTS_S
+from vsperf.deploy.exchanging import exchanged, pairs_of
+from vsperf.deploy.places import Places, growth, made_places
+from vsperf.deploy.planner import OWN_ROLE
+from vsperf.drivers.programs.base import Found, Program
+from vsperf.drivers.vswitches.base import RunningSwitch
+from vsperf.engine.assignment import CaseRun
+from vsperf.engine.closing import close_case
+from vsperf.engine.judge_exchange import judged
+from vsperf.errors import ComponentError, DiedError, InvalidTrialError
+from vsperf.host.affinity import running_on
+from vsperf.host.workspace import Workspace
+from vsperf.methods.base import method_of
+from vsperf.methods.exchanges import ExchangeAsked, Exchanges
+from vsperf.progress import DeploymentKept, ExchangeStarted
+from vsperf.records.exchange import CLIENTS, SERVERS, Exchange, window_of
+from vsperf.records.flags import Severity
+from vsperf.records.host import Conditions
+from vsperf.records.run import CaseRecord
+from vsperf.search.base import Budget
+
+
+def measure_exchanges(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
+    """Make places, deploy the switch, have the method measure, and return what it found."""
+    spec, plan = run.case.seeded_spec, run.plan
+    method, program = method_of(spec), run.drivers.program
+    assert isinstance(method, Exchanges)  # its cases have places
+    assert program is not None  # by the rules of places
+    first = len(run.exchanges)
+    with ExitStack() as stack:
+        stack.enter_context(running_on(plan.plan.placement.of(OWN_ROLE)))
+        place = stack.enter_context(run.workspace())
+        run.enter("deploy")
+        found = program.find(spec)
+        places = stack.enter_context(made_places(spec, plan.plan.endpoints, place))
+        starting = run.drivers.vswitch.start(spec, plan.switch, plan.plan.placement, place)
+        switch = stack.enter_context(starting)
+        places.join(offloads=method.offloads == "on")
+        switch.await_ports(spec.topology.links, PORTS_S)
+        conditions = Conditions(
+            switch={**switch.facts(), "places": places.facts()},
+            generator={"program": program.kind, "version": found.version, "path": found.path},
+        )
+        run.enter("search")
+        result = method.play(ExchangeBench(run, place, places, switch, program, found))
+        if run.keep():
+            place.keep()
+            access = (*places.access, *switch.access())
+            run.emit(DeploymentKept(run.case, str(place.folder), access))
+        run.enter("tear down")
+    place.require_nothing_left()
+    record = close_case(run.case, plan, result, (), conditions, warnings)
+    made = run.exchanges[first:]
+    return record.model_copy(
+        update={"trials": len(made), "measured_ns": sum(one.elapsed_ns for one in made)}
+    )
+
+
+@dataclass
+class ExchangeBench:
+    """Exchanges through what is deployed."""
+
+    run: CaseRun
+    place: Workspace
+    """Of the case."""
+    places: Places
+    switch: RunningSwitch
+    program: Program
+    found: Found
+
+    @property
+    def budget(self) -> Budget:
+        """The time of the case."""
+        return self.run.budget
+
+    def exchange(self, asked: ExchangeAsked) -> Exchange:
+        """Have programs exchange data, again as often as trials are repeated that are invalid."""
+        retries = self.run.case.seeded_spec.trial.retries
+        one = self._attempt(asked, None)
+        for _ in range(retries):
+            if one.valid:
+                break
+            self.budget.require(asked.sending_ns)
+            one = self._attempt(asked, one.index)
+        if not one.valid:
+            raise _unbelievable(one, retries)
+        return one
+
+    def _attempt(self, asked: ExchangeAsked, retry_of: int | None) -> Exchange:
+        """Make one exchange, judge it, record it, and return it whatever the judgement."""
+        run, spec = self.run, self.run.case.seeded_spec
+        placement = run.plan.plan.placement
+        pairs = pairs_of(spec, asked, placement)
+        index = len(run.exchanges) + 1
+        started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        run.emit(ExchangeStarted(run.case, asked.traffic, len(pairs), asked.sending_ns))
+        before = self.places.counts()
+        try:
+            made = exchanged(
+                self.program,
+                self.found,
+                asked,
+                pairs,
+                places=self.places,
+                workspace=self.place,
+                label=f"exchange-{index}",
+            )
+        except ComponentError as error:
+            if (why := self.switch.failure()) is not None:
+                raise DiedError("the switch failed while programs ran", why=why) from error
+            raise
+        if (why := self.switch.failure()) is not None:
+            raise DiedError("the switch failed while programs ran", why=why)
+        method = method_of(spec)
+        assert isinstance(method, Exchanges)
+        one = judged(
+            Exchange(
+                index=index,
+                retry_of=retry_of,
+                started_at=started_at,
+                traffic=asked.traffic,
+                program=self.program.kind,
+                version=self.found.version,
+                asked_ns=asked.duration_ns,
+                warm_up_ns=asked.warm_up_ns,
+                under_way_bytes=_under_way(asked, self.places),
+                packet_bytes=place_mtu(spec),
+                offloads=method.offloads == "on",
+                client_cpus=placement.of(CLIENTS),
+                server_cpus=placement.of(SERVERS),
+                instances=made.instances,
+                window=window_of(made.instances, asked.warm_up_ns),
+                devices=growth(before, self.places.counts()),
+                elapsed_ns=made.elapsed_ns,
+                flags=(),
+                reasons=(),
+            )
+        )
+        run.record_exchange(one)
+        run.budget.spend(one.elapsed_ns)
+        return one
+
+
+def _under_way(asked: ExchangeAsked, places: Places) -> int | None:
+    """Return what sockets can hold of a stream: the kernel doubles what it is asked for."""
+    if asked.traffic != "tcp-stream":
+        return None
+    if asked.buffer_bytes is not None:
+        return 4 * asked.buffer_bytes
+    return places.socket_bytes()
+
+
+def _unbelievable(one: Exchange, retries: int) -> InvalidTrialError:
+    """Return the error for an exchange that stayed invalid."""
+    flag = next(flag for flag in one.flags if flag.severity is Severity.INVALID)
+    return InvalidTrialError(
+        f"exchange {one.index} stayed invalid after {retries} "
+        f"{'repeat' if retries == 1 else 'repeats'}: {flag.value}",
+        why="; ".join(one.reasons) or flag.meaning,
+        fix=f"`vsperf explain {flag.value}` says more; the run's record holds every attempt",
+    )

@@ -1,0 +1,120 @@
+"""One exchange, judged: whether an answer may build on it, and why not. Pure.
+
+A program that failed, or that began late, left the path to the others, so nothing of what they told
+is an answer to the question that was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vsperf.quantities.human import human_bytes, human_ns
+from vsperf.records.exchange import DeviceCounts, Exchange, Instance
+from vsperf.records.flags import Flag
+
+LATE_SHARE = 10
+"""One part in so many of the duration is the most by which an instance may begin after the first.
+"""
+LEAST_WINDOW = (9, 10)
+"""Of the duration."""
+MOST_APART = 100
+"""One part in so many is what two ends of TCP may differ by, or what was under way at the end."""
+
+
+def judged(one: Exchange) -> Exchange:
+    """Return it with its flags, and a sentence on each."""
+    found = list(_doubts(one))
+    return one.model_copy(
+        update={
+            "flags": tuple(dict.fromkeys(flag for flag, _ in found)),
+            "reasons": tuple(reason for _, reason in found),
+        }
+    )
+
+
+def _doubts(one: Exchange) -> Iterator[tuple[Flag, str]]:
+    failed = [instance for instance in one.instances if instance.problem]
+    for instance in failed:
+        yield Flag.PROGRAM_FAILED, f"{_named(instance)}: {instance.problem}"
+    if failed:
+        return  # the others were ended for it
+    silent = [instance for instance in one.instances if _untold(instance)]
+    for instance in silent:
+        yield Flag.PROGRAM_FAILED, f"{_named(instance)}: it does not tell what was exchanged"
+    if silent:
+        return
+    yield from _late(one)
+    yield from _short(one)
+    if one.traffic == "tcp-stream":
+        yield from _ends(one)
+    yield from _devices(one)
+
+
+def _untold(instance: Instance) -> bool:
+    told = (
+        instance.began_ns,
+        instance.elapsed_ns,
+        instance.sent_bytes,
+        instance.received_bytes,
+    )
+    return None in told or not instance.intervals or not instance.received_bytes
+
+
+def _late(one: Exchange) -> Iterator[tuple[Flag, str]]:
+    began = [instance.began_ns or 0 for instance in one.instances]
+    for instance in one.instances:
+        late_ns = (instance.began_ns or 0) - min(began)
+        if late_ns * LATE_SHARE > one.asked_ns:
+            yield (
+                Flag.PROGRAM_LATE,
+                f"{_named(instance)} began {human_ns(late_ns)} after the first",
+            )
+
+
+def _short(one: Exchange) -> Iterator[tuple[Flag, str]]:
+    length_ns = 0 if one.window is None else one.window.length_ns
+    share, whole = LEAST_WINDOW
+    if length_ns * whole < one.asked_ns * share:
+        yield (
+            Flag.SHORT_WINDOW,
+            f"all instances ran together for {human_ns(length_ns)}, and {human_ns(one.asked_ns)} "
+            "were asked for",
+        )
+    elif any(one.instance_bps(instance) == 0 for instance in one.instances):
+        yield Flag.SHORT_WINDOW, "of one instance nothing arrived while all of them ran"
+
+
+def _ends(one: Exchange) -> Iterator[tuple[Flag, str]]:
+    for instance in one.instances:
+        sent, received = instance.sent_bytes or 0, instance.received_bytes or 0
+        allowed = max(sent // MOST_APART, one.under_way_bytes or 0)
+        if received > sent or sent - received > allowed:
+            yield (
+                Flag.ENDS_DISAGREE,
+                f"{_named(instance)} sent {human_bytes(sent)}, and {human_bytes(received)} arrived",
+            )
+
+
+def _devices(one: Exchange) -> Iterator[tuple[Flag, str]]:
+    """Yield what came to programs and not by the devices, whose frames have headers beside it."""
+    for device in one.devices:
+        arrived = _received_at(one, device)
+        if arrived > device.received_bytes:
+            yield (
+                Flag.DEVICES_DISAGREE,
+                f"at {device.place} programs received {human_bytes(arrived)}, and the device "
+                f"{human_bytes(device.received_bytes)}",
+            )
+
+
+def _received_at(one: Exchange, device: DeviceCounts) -> int:
+    """Return what all servers of a place received."""
+    return sum(
+        instance.received_bytes or 0
+        for instance in one.instances
+        if instance.direction.endswith(f" to {device.place}")
+    )
+
+
+def _named(instance: Instance) -> str:
+    return f"{instance.name}, {instance.direction}"

@@ -1,0 +1,53 @@
+"""What a network device leaves undone for the next one: checksums, segments, both ways.
+
+Asked and told by ioctl, so that no program has to be there for it. A device that has no such
+setting says that it does not do it.
+"""
+
+from __future__ import annotations
+
+import array
+import errno
+import fcntl
+import socket
+import struct
+from typing import Final
+
+SIOCETHTOOL = 0x8946
+REQUEST = struct.Struct("16sP")
+VALUE = struct.Struct("II")
+NO_SUCH: Final = (errno.EOPNOTSUPP, errno.EINVAL)
+COMMANDS: Final = {
+    "rx checksum": (0x14, 0x15),
+    "tx checksum": (0x16, 0x17),
+    "scatter-gather": (0x18, 0x19),
+    "tcp segmentation": (0x1E, 0x1F),
+    "segmentation": (0x23, 0x24),
+    "receive coalescing": (0x2B, 0x2C),
+}
+"""What can be left undone → the commands that ask for it and set it, in an order that the kernel
+takes: who makes no checksum makes no segments."""
+
+
+def set_offloads(device: str, *, on: bool) -> dict[str, bool]:
+    """Have a device leave all of it undone, or nothing; return what it says then.
+
+    Raises OSError for a device that is not there.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as asking:
+        order = list(COMMANDS.items())
+        for _, (_, tell) in order if on else reversed(order):
+            _call(asking, device, tell, int(on))
+        return {name: bool(_call(asking, device, ask, 0)) for name, (ask, _) in order}
+
+
+def _call(asking: socket.socket, device: str, command: int, value: int) -> int:
+    data = array.array("B", VALUE.pack(command, value))
+    address, _ = data.buffer_info()
+    try:
+        fcntl.ioctl(asking, SIOCETHTOOL, REQUEST.pack(device.encode(), address))
+    except OSError as error:
+        if error.errno in NO_SUCH:
+            return 0
+        raise
+    return int(VALUE.unpack(data.tobytes())[1])

@@ -1,0 +1,258 @@
+"""An exchange: programs at both ends of the links exchange data for a while, and tell how much.
+
+All times count from the instant at which the clients were to start. A rate is one of the window in
+which all instances ran, and is computed from what arrived in it, in integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Literal
+
+from vsperf.records.base import Record
+from vsperf.records.flags import Flag, Severity, worst
+
+NANOSECONDS = 1_000_000_000
+CLIENTS, SERVERS = "clients", "servers"
+"""Roles of the CPUs of programs."""
+HEADERS_BYTES = 28
+"""Of UDP and IPv4, in each packet of a datagram."""
+Traffic = Literal["tcp-stream", "udp-stream"]
+"""What programs exchange."""
+
+
+class Interval(Record):
+    """What arrived in a part of the time, as the receiving program tells it."""
+
+    began_ns: int
+    ended_ns: int
+    received_bytes: int
+
+
+class Instance(Record):
+    """A client and its server, and what both told in the end; None is what nobody told."""
+
+    name: str
+    """Such as `stream 1`."""
+    direction: str
+    """From where to where the data go, such as `phy0 to phy1`."""
+    port: int
+    """That the server listens on."""
+    began_ns: int | None
+    """The latest moment at which its data can have begun to flow; the earliest is the instant. The
+    program tells for how long it sent, and vsperf sees when it ends."""
+    elapsed_ns: int | None
+    """For how long the client sent; so it cannot have ceased before so much was over."""
+    write_bytes: int | None
+    """What the client wrote at once."""
+    congestion: str | None
+    """How the sender's TCP adapts its rate, such as cubic; None where there is none."""
+    sent_bytes: int | None
+    received_bytes: int | None
+    sent_packets: int | None
+    """Of datagrams; None where there are none."""
+    lost_packets: int | None
+    repeated_segments: int | None
+    """Of TCP, that were sent again."""
+    intervals: tuple[Interval, ...]
+    problem: str
+    """Which program failed, and how; empty where none did."""
+
+    @property
+    def ended_ns(self) -> int | None:
+        """The earliest moment at which its data can have ceased to flow."""
+        return self.elapsed_ns
+
+    def arrived(self, began_ns: int, ended_ns: int) -> int:
+        """Return the bytes that arrived in a window; of an interval on its edge, in proportion."""
+        return sum(
+            one.received_bytes * overlap // (one.ended_ns - one.began_ns)
+            for one in self.intervals
+            if (overlap := min(ended_ns, one.ended_ns) - max(began_ns, one.began_ns)) > 0
+        )
+
+
+class DeviceCounts(Record):
+    """What the network device of a place counted during an exchange."""
+
+    place: str
+    """The link that it is at the end of."""
+    received_bytes: int
+    """Headers of frames included, FCS not."""
+    sent_bytes: int
+    received_frames: int
+    """As the kernel has them: with offloads one of them may be many on a cable."""
+    sent_frames: int
+    received_dropped: int
+    sent_dropped: int
+
+
+class Window(Record):
+    """The time in which all instances ran."""
+
+    began_ns: int
+    ended_ns: int
+
+    @property
+    def length_ns(self) -> int:
+        """How long it was."""
+        return self.ended_ns - self.began_ns
+
+
+class Exchange(Record):
+    """One exchange, judged."""
+
+    index: int
+    retry_of: int | None
+    """The exchange that it repeats, as that one could not be believed."""
+    started_at: str
+    traffic: Traffic
+    program: str
+    """Kind of the driver."""
+    version: str
+    """As the program tells it."""
+    asked_ns: int
+    """Of the window."""
+    warm_up_ns: int
+    """For how long instances run before the window may begin."""
+    under_way_bytes: int | None
+    """As much as sockets of both ends of a stream of TCP can hold: sent by one, and not yet told by
+    the other. None for datagrams."""
+    packet_bytes: int
+    """The largest packet of the places."""
+    offloads: bool
+    """Whether devices of places leave checksums and segments to each other."""
+    client_cpus: tuple[int, ...]
+    server_cpus: tuple[int, ...]
+    instances: tuple[Instance, ...]
+    window: Window | None
+    """None where there was no time in which all instances ran."""
+    devices: tuple[DeviceCounts, ...]
+    elapsed_ns: int
+    """From the start of the first server to the end of the last program."""
+    flags: tuple[Flag, ...]
+    reasons: tuple[str, ...]
+    """One sentence on each flag that makes it invalid: who, and by how much."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether an answer may build on it."""
+        return worst(self.flags) is not Severity.INVALID
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """From where to where data went, in their order."""
+        return tuple(dict.fromkeys(one.direction for one in self.instances))
+
+    def of(self, direction: str) -> tuple[Instance, ...]:
+        """Return the instances of a direction."""
+        return tuple(one for one in self.instances if one.direction == direction)
+
+    def rate_bps(self, direction: str) -> int | None:
+        """Return the bits per second that arrived in the window; None where there is none."""
+        return self._rate_of(self.of(direction))
+
+    def instance_bps(self, instance: Instance) -> int | None:
+        """Return the same of one instance."""
+        return self._rate_of((instance,))
+
+    @property
+    def worst_bps(self) -> int | None:
+        """The rate of the slowest direction."""
+        rates = [self.rate_bps(one) for one in self.directions]
+        known = [rate for rate in rates if rate is not None]
+        return min(known) if known and len(known) == len(rates) else None
+
+    def sent_bps(self, direction: str) -> int | None:
+        """Return the bits per second that clients sent, over the time in which each of them did."""
+        total = 0
+        for one in self.of(direction):
+            if one.sent_bytes is None or not one.elapsed_ns:
+                return None
+            total += one.sent_bytes * 8 * NANOSECONDS // one.elapsed_ns
+        return total
+
+    @property
+    def loss_ratio(self) -> Fraction | None:
+        """Share of the datagrams that did not arrive; None where nobody counts them."""
+        sent, lost = (
+            _total(getattr(one, name) for one in self.instances)
+            for name in ("sent_packets", "lost_packets")
+        )
+        return None if not sent or lost is None else Fraction(lost, sent)
+
+    @property
+    def unread_packets(self) -> int | None:
+        """Datagrams that came to the device of a place, and not to the program; about.
+
+        Whoever reads them was too slow, and no switch. A few frames of other kinds are among those
+        that devices count. None where a datagram takes several frames, or nobody counts.
+        """
+        sent, lost = (
+            _total(getattr(one, name) for one in self.instances)
+            for name in ("sent_packets", "lost_packets")
+        )
+        whole = all(
+            one.write_bytes is not None and one.write_bytes + HEADERS_BYTES <= self.packet_bytes
+            for one in self.instances
+        )
+        if sent is None or lost is None or not whole or not self.devices:
+            return None
+        ends = {one.direction.rpartition(" to ")[2] for one in self.instances}
+        came = sum(one.received_frames for one in self.devices if one.place in ends)
+        return min(lost, max(0, came - (sent - lost)))
+
+    @property
+    def repeated_segments(self) -> int | None:
+        """Segments of TCP that were sent again; None where nobody counts them."""
+        return _total(one.repeated_segments for one in self.instances)
+
+    def rates_over_time(self, step_ns: int) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """Return, for each whole step of the window, its end and the rate of each direction."""
+        if self.window is None or step_ns <= 0:
+            return ()
+        began = self.window.began_ns
+        steps = self.window.length_ns // step_ns
+        return tuple(
+            (
+                number * step_ns + step_ns,
+                tuple(
+                    sum(
+                        one.arrived(began + number * step_ns, began + (number + 1) * step_ns)
+                        for one in self.of(direction)
+                    )
+                    * 8
+                    * NANOSECONDS
+                    // step_ns
+                    for direction in self.directions
+                ),
+            )
+            for number in range(steps)
+        )
+
+    def _rate_of(self, instances: Iterable[Instance]) -> int | None:
+        if self.window is None or self.window.length_ns <= 0:
+            return None
+        began, ended = self.window.began_ns, self.window.ended_ns
+        arrived = sum(one.arrived(began, ended) for one in instances)
+        return arrived * 8 * NANOSECONDS // self.window.length_ns
+
+
+def window_of(instances: Iterable[Instance], warm_up_ns: int) -> Window | None:
+    """Return the time in which all ran, warm by then; None where there is none, or nobody tells."""
+    began, ended = [], []
+    for one in instances:
+        if one.began_ns is None or one.ended_ns is None:
+            return None
+        began.append(one.began_ns + warm_up_ns)
+        ended.append(one.ended_ns)
+    if not began or max(began) >= min(ended):
+        return None
+    return Window(began_ns=max(began), ended_ns=min(ended))
+
+
+def _total(counts: Iterable[int | None]) -> int | None:
+    known = list(counts)
+    present = [count for count in known if count is not None]
+    return sum(present) if known and len(present) == len(known) else None
