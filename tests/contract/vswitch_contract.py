@@ -51,6 +51,8 @@ from vsperf.records.run import Endpoint, Step, shown
 
 POLLING_ROLE = "pmd"
 IDLE_RULES = 10_000
+DEVICES = ("0000:af:00.0", "0000:af:00.1")
+"""Two ends of a cable, as a testbed may name them."""
 """As many rules, routes or addresses as tables in the field hold."""
 PVP = Topology(name="pvp", paths=(("phy0", "vm1", "phy1"),))
 
@@ -274,6 +276,19 @@ class ForwardingContract(VSwitchContract):
             yield Standing(deploy(case, plan, drivers, place, stack), place)
 
     @pytest.mark.everyday
+    def test_a_device_of_the_testbed_is_used_or_refused_in_words(
+        self, driver: VSwitch, case: CaseSpec
+    ) -> None:
+        ends = {"switch": DEVICES[0], "generator": DEVICES[1]}
+        links = {name: one.model_copy(update=ends) for name, one in case.testbed.links.items()}
+        testbed = case.testbed.model_copy(update={"links": links})
+        try:
+            plan = driver.plan(case.model_copy(update={"testbed": testbed}), PLACEMENT)
+        except VsperfError as error:
+            assert all(one.fix for one in error.problems)
+            return
+        assert DEVICES[0] in repr(plan.steps), "neither used nor refused"
+
     def test_it_forwards_every_frame(self, shared: Standing) -> None:
         forwards(shared)
 

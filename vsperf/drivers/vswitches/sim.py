@@ -149,6 +149,13 @@ class SimulatedSwitch:
                 why="none of its paths uses a link, and a simulated generator sits on links",
                 fix="choose a topology with links, such as p2p",
             )
+        cabled = [link for link in links if case.testbed.links[link].switch is not None]
+        if cabled:
+            raise UsageError(
+                f"testbed link {cabled[0]} names a device, and a simulated switch has none",
+                why="no frame of a model leaves this program",
+                fix=f"leave testbed.links.{cabled[0]}.switch out, or choose a real testbed",
+            )
         model = SwitchModel(
             cost=spec.cost,
             capacity=spec.capacity,

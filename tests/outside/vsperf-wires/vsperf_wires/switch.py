@@ -102,6 +102,8 @@ class RelaySwitch:
         argv = command_line(case, placement)
         if case.search.done_to_switch is not None:
             raise cannot_be(case.search.done_to_switch)
+        if any(link.switch for link in case.testbed.links.values()):
+            raise cannot_be("plugged into a device: its ports are sockets")
         step = Step(component="vswitch", action="join the ports in pairs by a relay", argv=argv)
         endpoints = [
             Endpoint(link=place.name, kind=PORT, address=vhost_socket(place))
