@@ -5,11 +5,11 @@ Each is loaded when somebody asks for it: a run needs five of some fifty, and ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from vsperf.config.base import DriverSpec
 from vsperf.errors import UsageError
@@ -72,7 +72,8 @@ class Plugin:
 class _Lazily(Mapping[str, Value]):
     """What is asked of drivers by kind: only those that are asked for are loaded.
 
-    One that cannot be loaded is not in it. So whoever looks through all of it loads them all.
+    One that cannot be loaded is not in it, and who names it is told why. So whoever looks through
+    all of it loads them all.
     """
 
     def __init__(self, plugins: Mapping[str, Plugin], ask: Callable[[Any], Value]) -> None:
@@ -80,10 +81,10 @@ class _Lazily(Mapping[str, Value]):
         self._ask = ask
 
     def __getitem__(self, kind: str) -> Value:
-        driver = self._plugins[kind].driver
-        if driver is None:
-            raise KeyError(kind)
-        return self._ask(driver)
+        return self._ask(_required(self._plugins[kind]))
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self._plugins
 
     def __iter__(self) -> Iterator[str]:
         return (kind for kind, plugin in self._plugins.items() if plugin.driver is not None)
@@ -102,13 +103,13 @@ class Plugins:
     def load(cls) -> Plugins:
         """Find every driver that installed packages offer."""
         every = entry_points()  # looks through all packages, so only once
-        return cls(
-            tuple(
-                Plugin(section, entry.name, partial(_load, entry), _package(entry))
-                for section, group in GROUPS.items()
-                for entry in sorted(every.select(group=group), key=lambda entry: entry.name)
-            )
-        )
+        found: list[Plugin] = []
+        for section, group in GROUPS.items():
+            offered: dict[str, list[EntryPoint]] = {}
+            for entry in sorted(every.select(group=group), key=lambda entry: entry.name):
+                offered.setdefault(entry.name, []).append(entry)
+            found += (_plugin(section, entries) for entries in offered.values())
+        return cls(tuple(found))
 
     @staticmethod
     def beside() -> tuple[Plugin, ...]:
@@ -136,16 +137,21 @@ class Plugins:
             raise UsageError(
                 f"there is no {section} driver {kind!r}", fix=f"known drivers: {known}"
             )
-        if plugin.driver is None:
-            raise UsageError(
-                f"the {section} driver {kind!r} cannot be loaded",
-                why=plugin.failure,
-                fix="`vsperf plugins` shows all drivers and what is wrong with them",
-            )
-        return plugin.driver
+        return _required(plugin)
 
     def _of(self, section: str) -> dict[str, Plugin]:
         return {plugin.kind: plugin for plugin in self.all if plugin.section == section}
+
+
+def _required(plugin: Plugin) -> Any:
+    """Return the driver, or raise what is wrong with it."""
+    if plugin.driver is None:
+        raise UsageError(
+            f"the {plugin.section} driver {plugin.kind!r} of {plugin.package} cannot be loaded",
+            why=plugin.failure,
+            fix="`vsperf plugins` shows all drivers and what is wrong with them",
+        )
+    return plugin.driver
 
 
 def _settings(driver: Any) -> type[DriverSpec]:
@@ -154,9 +160,29 @@ def _settings(driver: Any) -> type[DriverSpec]:
     return found
 
 
+def _plugin(section: str, entries: Sequence[EntryPoint]) -> Plugin:
+    """Return a driver; one that several packages offer cannot be loaded, whichever is meant."""
+    packages = sorted({_package(entry) for entry in entries})
+    load = partial(_load, entries[0]) if len(packages) == 1 else partial(_several, packages)
+    return Plugin(section, entries[0].name, load, ", ".join(packages))
+
+
+def _several(packages: Sequence[str]) -> Any:
+    raise UsageError(f"{' and '.join(packages)} both offer it: only one of them can be installed")
+
+
 def _load(entry: EntryPoint) -> Any:
+    """Load a driver, and see that it can be chosen: else each look at all drivers would stumble."""
     found = entry.load()
-    return found if issubclass(found, DriverSpec) else found()
+    driver = found if issubclass(found, DriverSpec) else found()
+    settings = getattr(driver, "Spec", None) if driver is not found else found
+    if not (isinstance(settings, type) and issubclass(settings, DriverSpec)):
+        raise TypeError("it has no `Spec`, the class of its settings")
+    kinds = get_args(settings.model_fields["kind"].annotation)
+    if entry.name not in kinds:
+        told = " or ".join(map(repr, kinds)) or "no kind"
+        raise TypeError(f"its entry point is called {entry.name!r}, and its settings say {told}")
+    return driver
 
 
 def _package(entry: EntryPoint) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -71,13 +73,77 @@ def test_a_driver_is_loaded_when_it_is_asked_for_and_once(
     assert asked == ["working"]
 
 
-def test_a_broken_driver_is_not_among_those_that_can_be_named(plugins: Plugins) -> None:
+def test_a_broken_driver_is_not_listed_and_who_names_it_is_told_why(plugins: Plugins) -> None:
     known = plugins.drivers("vnf")
     assert list(known) == ["working"]
-    assert "broken" not in known
-    with pytest.raises(UsageError) as caught:
-        plugins.driver("vnf", "broken")
-    assert caught.value.problems[0].why == "ImportError: no module named missing"
+    asking: tuple[Callable[[], Any], ...] = (
+        lambda: known["broken"],
+        lambda: plugins.driver("vnf", "broken"),
+    )
+    for ask in asking:
+        with pytest.raises(UsageError) as caught:
+            ask()
+        assert caught.value.problems[0].why == "ImportError: no module named missing"
+
+
+PACKAGE = """
+from typing import Literal
+from vsperf.config.base import DriverSpec
+class Odd(DriverSpec):
+    kind: Literal["odd"]
+class Sound:
+    Spec, kind, summary = Odd, "odd", "it is sound"
+class Bare:
+    kind = "bare"
+class Other(Sound):
+    pass
+"""
+
+
+@pytest.fixture(name="install")
+def fixture_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Plugins]:
+    """Offer switches by packages: entry points as text, by the package that has them."""
+
+    def install(**entries: str) -> Plugins:
+        (tmp_path / "odd_package.py").write_text(PACKAGE)
+        for package, text in entries.items():
+            (folder := tmp_path / f"{package}-1.dist-info").mkdir()
+            (folder / "METADATA").write_text(
+                f"Metadata-Version: 2.1\nName: {package}\nVersion: 1\n"
+            )
+            (folder / "entry_points.txt").write_text(f"[vsperf.vswitches]\n{text}\n")
+        monkeypatch.syspath_prepend(str(tmp_path))
+        return Plugins.load()
+
+    return install
+
+
+def failure(plugins: Plugins, kind: str) -> str | None:
+    (found,) = (one for one in plugins.all if (one.section, one.kind) == ("vswitch", kind))
+    return found.failure
+
+
+def test_a_driver_without_settings_or_of_another_name_is_in_nobodys_way(
+    install: Callable[..., Plugins],
+) -> None:
+    text = "odd = odd_package:Sound\nbare = odd_package:Bare\nmisnamed = odd_package:Other"
+    plugins = install(one=text)
+    assert failure(plugins, "odd") is None
+    assert "no `Spec`" in str(failure(plugins, "bare"))
+    assert "'misnamed', and its settings say 'odd'" in str(failure(plugins, "misnamed"))
+    assert {"bare", "misnamed"}.isdisjoint(plugins.specs()["vswitch"])
+    for kind in ("bare", "misnamed"):
+        with pytest.raises(UsageError, match=f"'{kind}' of one cannot be loaded"):
+            plugins.specs()["vswitch"][kind]
+
+
+def test_a_driver_that_two_packages_offer_is_neither_of_theirs(
+    install: Callable[..., Plugins],
+) -> None:
+    plugins = install(one="odd = odd_package:Sound", two="odd = odd_package:Other")
+    assert "one and two both offer it" in str(failure(plugins, "odd"))
+    with pytest.raises(UsageError, match="cannot be loaded"):
+        plugins.driver("vswitch", "odd")
 
 
 def test_an_unknown_driver_is_told_those_that_there_are(plugins: Plugins) -> None:
