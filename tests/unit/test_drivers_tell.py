@@ -74,6 +74,7 @@ NAMED = {
         "cli/selection.py",
         "external",
     ): "the option `--mode trafficgen`, which means that driver",
+    ("cli/selection.py", "iperf3"): "an example of `--program`",
     ("drivers/collectors/command.py", "csv"): "a form in which a program tells numbers",
     ("drivers/collectors/command.py", "json"): "a form in which a program tells numbers",
     ("host/facts.py", "ovs"): "a package of Python",

@@ -306,7 +306,7 @@ def test_what_tgen_cannot_send_is_refused(settings: dict[str, Any], lanes: int, 
     ("settings", "words"),
     [
         ({"vlans": [1, 2, 3]}, "at most 2"),
-        ({"vlans": [4096]}, "4095"),
+        ({"vlans": [4095]}, "4094"),
         ({"mpls": [1 << 20]}, "1048575"),
         ({"vlans": [1]}, "at least 68B"),
         ({"vlans": [1, 2], "mpls": [3]}, "at least 76B"),
