@@ -16,7 +16,6 @@ from search_models import POLICY
 from series_samples import CASE, header
 from simulated_cases import session, simulated_case
 
-from vsperf.analysis.collected import MOST_ROWS, NOTHING
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import Case
 from vsperf.config.loader import Request
@@ -33,6 +32,7 @@ from vsperf.engine.collecting import Collecting, apart_ns, load_of
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError
+from vsperf.output.collected_tables import MOST_ROWS, NOTHING
 from vsperf.output.report.case_part import collected_parts, sights
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.files.series import SeriesFile, series_of

@@ -9,9 +9,9 @@ from record_samples import case_record, case_start, goal_result, header, run_end
 from report_pages import html_of, overview_of, whole_case
 from stored_runs import RUN, finished, store
 
-from vsperf.analysis.columns import gigabits
 from vsperf.cli.main import run_cli
 from vsperf.errors import ExitCode
+from vsperf.output.case_tables import gigabits
 from vsperf.output.report.account import telling
 from vsperf.output.report.write import FEW
 from vsperf.records.flags import Flag

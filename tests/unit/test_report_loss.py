@@ -10,7 +10,6 @@ import pytest
 from vsperf.analysis.summary import CaseRow
 from vsperf.cli.main import run_cli
 from vsperf.output.report.overview import trust_of
-from vsperf.output.report.page import Row
 from vsperf.output.report.write import write_html, write_markdown
 from vsperf.records.files.view import RunView, open_run
 from vsperf.records.meaning import LIMITED_BY
@@ -55,10 +54,6 @@ def test_in_markdown_every_load_is_a_row(folder: Path, run: RunView) -> None:
     assert len(rows) == len(case.result.loads)
     assert all(row.split("|")[2].count("fps") == 1 for row in rows)
     assert len({row.count("|") for row in rows}) == 1
-
-
-def test_a_row_of_one_line_is_one_row() -> None:
-    assert Row("a", ("64B", "1"), "PASS", "good").lines == (("64B", "1", "PASS"),)
 
 
 def test_what_lies_below_all_loads_is_not_called_a_lower_limit(run: RunView) -> None:

@@ -9,10 +9,9 @@ from compared_runs import curve
 from record_samples import case_record, planned
 from search_models import trial, way
 
-from vsperf.analysis.columns import legend
-from vsperf.analysis.repeated import repeat_rows
 from vsperf.analysis.repeats import Series, series_of, student_95
 from vsperf.analysis.summary import CaseRow, lossless_frames
+from vsperf.output.case_tables import legend, repeats_table
 from vsperf.output.report.numbers import numbers_of
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag
@@ -266,7 +265,9 @@ def test_the_table_of_repeats_has_the_loads_of_a_curve() -> None:
         for number, result in enumerate(repeats, start=1)
     ]
 
-    table = {row[1]: row[2:6] for row in repeat_rows(rows)}
+    table = repeats_table(rows)
+    assert table is not None
+    cells = {row[1]: row[2:6] for row in table.texts}
 
-    assert table["loss at 1000 fps"] == ("2", "15%", "10%", "20%")
-    assert table["loss at 900 fps"] == ("2", "0", "0", "0")
+    assert cells["loss at 1000 fps"] == ("2", "15%", "10%", "20%")
+    assert cells["loss at 900 fps"] == ("2", "0", "0", "0")

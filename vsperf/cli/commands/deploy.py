@@ -10,19 +10,18 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from vsperf.cli.drawing import draw
 from vsperf.cli.selection import complete_testcase, load, overrides_cases
 from vsperf.cli.standing_view import cpus_text, lanes_text, parts_of, plugs_of, wires_of
 from vsperf.cli.stored import json_option, results_option
-from vsperf.cli.tables import console
+from vsperf.cli.tables import console, shown
 from vsperf.config.case import Case
 from vsperf.config.loader import Request
 from vsperf.engine.standing import Standing, plan_standing, standing
 from vsperf.errors import ExitCode
 from vsperf.host.cpus import read_topology
+from vsperf.output.table import Table, columns
 from vsperf.plugins import Plugins
 from vsperf.stop import forget_stop
 
@@ -123,13 +122,9 @@ def _print(out: Console, found: Standing, with_generator: bool) -> None:
         out.print(f"! {note}", soft_wrap=True, style="yellow")
 
 
-def _table(out: Console, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for number, name in enumerate(columns):
-        last = number == len(columns) - 1
-        table.add_column(name, no_wrap=True, overflow="ignore" if last else "ellipsis")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+def _table(out: Console, names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
+    table = shown(Table(names[0], columns(*names, breaks=False), tuple(rows)))
+    table.columns[-1].overflow = "ignore"
     out.print()
     out.print(table, soft_wrap=True)
 

@@ -12,31 +12,34 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from vsperf.analysis.answers import reasons
 from vsperf.analysis.noise import noise_lines
 from vsperf.analysis.summary import LOSSY, CaseRow, LatencyRow, too_busy
-from vsperf.cli.account import account_table
-from vsperf.cli.chain_view import MEANING, chain_tables
-from vsperf.cli.collected_view import print_collected
 from vsperf.cli.noise_view import cost_data, print_cost
 from vsperf.cli.paired_view import compared_data, print_compared, rounds_data
 from vsperf.cli.progress import round_line, trial_line
 from vsperf.cli.seconds_view import write_seconds
 from vsperf.cli.selection import complete_testcase, library, load, overrides_cases
-from vsperf.cli.stages_view import MEANING as STAGES_MEANING
-from vsperf.cli.stages_view import stages_table
 from vsperf.cli.stored import json_option, results_option
-from vsperf.cli.tables import console, print_summary, simulated_banner
-from vsperf.cli.threads_view import MEANING as THREADS_MEANING
-from vsperf.cli.threads_view import threads_table
+from vsperf.cli.tables import console, print_summary, print_table, shown, simulated_banner
 from vsperf.cli.why_view import show_why
 from vsperf.config.document import COMPARABLE
 from vsperf.config.loader import Request
 from vsperf.config.topology import Topology
 from vsperf.errors import ExitCode, Location, StoreError, UsageError, VsperfError
+from vsperf.output.collected_tables import sights
+from vsperf.output.table import Cell, Table, columns
+from vsperf.output.trial_tables import (
+    CHAIN_MEANING,
+    STAGES_MEANING,
+    THREADS_MEANING,
+    account_table,
+    chain_tables,
+    stages_table,
+    threads_table,
+)
 from vsperf.plugins import Plugins
 from vsperf.quantities.human import human_count, human_fps, human_ns
 from vsperf.records.files.folders import RECORDS, resolve, run_folders
@@ -190,14 +193,14 @@ def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
         out.print(first.spec.description.strip())
     labels = ", ".join(case.label for case in loaded.cases)
     out.print(f"testbed {loaded.testbed}, preset {loaded.preset}; cases: {labels}")
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for column in ("setting", "value", "from"):
-        table.add_column(column, overflow="fold", max_width=WIDEST_VALUE)
-    for path, value in _leaves(first.spec.model_dump(mode="json", exclude_none=True)):
-        origin = _origin(first.origins, path)
-        if path.partition(".")[0] in ("name", "title", "description"):
-            continue
-        table.add_row(Text(path), Text(value), Text(origin, style="dim"))
+    settings = tuple(
+        (path, value, Cell(_origin(first.origins, path), "aside"))
+        for path, value in _leaves(first.spec.model_dump(mode="json", exclude_none=True))
+        if path.partition(".")[0] not in ("name", "title", "description")
+    )
+    table = shown(Table("settings", columns("setting", "value", "from"), settings))
+    for column in table.columns:
+        column.max_width = WIDEST_VALUE
     out.print(table)
     if len(fitting) > 1:
         out.print(
@@ -335,22 +338,20 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
         out.print(f"{human_fps(fixed.load_fps)}: {fixed.reason}", soft_wrap=True)
     for latency in row.latency:
         out.print(_latency_text(latency), soft_wrap=True)
-    shown = case.trials[:MOST_TRIALS]
-    said = (
-        f": {len(shown):,} of {len(case.trials):,} shown" if len(shown) < len(case.trials) else ""
-    )
+    made = case.trials[:MOST_TRIALS]
+    said = f": {len(made):,} of {len(case.trials):,} shown" if len(made) < len(case.trials) else ""
     out.print("rounds" if case.rounds else f"trials{said}", style="bold")
-    for line in (*map(trial_line, shown), *map(round_line, case.rounds)):
+    for line in (*map(trial_line, made), *map(round_line, case.rounds)):
         out.print(line, soft_wrap=True)
     if said:
         out.print("--json has all of them, and so has `vsperf export`", style="dim")
     for line in noise_lines(case.record, case.trials):
         out.print(line, soft_wrap=True)
-    _print_work(out, shown)
+    _print_work(out, made)
     with _understanding(case):
         topology = Topology.model_validate(case.planned.spec["topology"])
-    _print_chain(out, shown, topology)
-    print_collected(out, case)
+    _print_chain(out, made, topology)
+    _print_collected(out, case)
     if case.abandoned:
         out.print(
             f"{case.abandoned} trials of interrupted attempts are kept in the records", style="dim"
@@ -366,17 +367,16 @@ def _latency_text(one: LatencyRow) -> str:
 
 def _print_work(out: Console, trials: Sequence[Trial]) -> None:
     """Print what the switch and the threads that poll did in trials, as far as it is known."""
-    if (table := account_table(trials)) is not None:
-        out.print("where the frames went, and what they cost the switch", style="bold")
-        out.print(table)
-    if (table := stages_table(trials)) is not None:
-        out.print("what its stages took", style="bold")
-        out.print(table)
-        out.print(STAGES_MEANING, style="dim", soft_wrap=True)
-    if (table := threads_table(trials)) is not None:
-        out.print("what kept polling threads from running", style="bold")
-        out.print(table)
-        out.print(THREADS_MEANING, style="dim", soft_wrap=True)
+    for table, meaning in (
+        (account_table(trials), ""),
+        (stages_table(trials), STAGES_MEANING),
+        (threads_table(trials), THREADS_MEANING),
+    ):
+        if table is not None:
+            out.print(table.title, style="bold")
+            print_table(out, table)
+            if meaning:
+                out.print(meaning, style="dim", soft_wrap=True)
 
 
 def _print_chain(out: Console, trials: Sequence[Trial], topology: Topology) -> None:
@@ -389,5 +389,15 @@ def _print_chain(out: Console, trials: Sequence[Trial], topology: Topology) -> N
         return
     out.print("where in the chain they ended", style="bold")
     for table in tables:
-        out.print(table)
-    out.print(MEANING, style="dim", soft_wrap=True)
+        print_table(out, table)
+    out.print(CHAIN_MEANING, style="dim", soft_wrap=True)
+
+
+def _print_collected(out: Console, case: CaseView) -> None:
+    """Print what each collector saw, and what it has to say."""
+    for one in sights(case.folder, case.key, case.attempt, case.trials):
+        out.print(Text(one.table.title, style="bold"))
+        if one.table.rows:
+            print_table(out, one.table.without("", one.table.names))
+        for note in one.notes:
+            out.print(note, soft_wrap=True, markup=False)
