@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
+from record_samples import view_of
 
 from vsperf.analysis.summary import CaseRow
 from vsperf.cli.main import run_cli
@@ -33,7 +34,7 @@ def test_each_load_has_its_own_limit_as_in_the_terminal(folder: Path, run: RunVi
     page = write_html([folder], io.StringIO(), lambda *_: None)
     (case,) = run.cases()
     assert case.result is not None
-    cell = page.rows[0].cells[page.names.index("limited by")]
+    cell = page.results.texts[0][page.results.names.index("limited by")]
     told = [LIMITED_BY[load.limit].removeprefix("the ") for load in case.result.loads]
     assert cell.split("\n") == told
     assert len({*told}) > 1
@@ -64,7 +65,7 @@ def test_what_lies_below_all_loads_is_not_called_a_lower_limit(run: RunView) -> 
     none = first.model_copy(update={"value": None, "lower": None, "upper": 5.0, "reason": "all"})
     result = case.record.result.model_copy(update={"figures": (none, *others)})
     below = record.model_copy(update={"result": result})
-    rows = [CaseRow.of(case.planned, one, ()) for one in (record, below)]
+    rows = [CaseRow(view_of(case.planned, one)) for one in (record, below)]
     said = [trust_of([row], (), simulated=False) for row in rows]
     assert "lower limit only" in said[0]
     assert "lower limit only" not in said[1]

@@ -53,7 +53,11 @@ def notes(rows: Sequence[CaseRow], simulated: bool) -> list[Text]:
         if row.record and row.record.reason and row.record.outcome is not Outcome.FAIL:
             style = OUTCOME_STYLES[row.record.outcome]
             said.append(Text(f"{row.planned.label}: {row.record.reason}", style=style))
-    said += [Text(f"{one.planned.label}: {one.refuted}", "magenta") for one in rows if one.refuted]
+    said += [
+        Text(f"{one.planned.label}: {one.view.refuted}", "magenta")
+        for one in rows
+        if one.view.refuted
+    ]
     case = column_case(rows)
     labels = {row.planned.label: str(case.cell(row)) for row in measured}
     warned = _warnings(measured)

@@ -64,10 +64,9 @@ def simulated_banner() -> Text:
     )
 
 
-def shown(table: Table, width: int | None = None) -> RichTable:
-    """Return a table for a terminal; with a width as many of its columns as fit there."""
+def shown(table: Table) -> RichTable:
+    """Return a table for a terminal."""
     found = RichTable(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
-    table = table if width is None else table.only(_fitting(table, width))
     for column in table.columns:
         found.add_column(
             column.name,
@@ -81,8 +80,9 @@ def shown(table: Table, width: int | None = None) -> RichTable:
 
 
 def print_table(out: Console, table: Table) -> None:
-    """Print a table, or several below each other where its columns do not fit beside each other."""
-    for number, part in enumerate(_parts(table, out.width)):
+    """Print as many columns as fit, and those of rank 0 below each other where they do not."""
+    fitting = table.only(_fitting(table, out.width))
+    for number, part in enumerate(_parts(fitting, out.width)):
         if number:
             out.print()
         out.print(shown(part))
@@ -134,7 +134,7 @@ def _print_tables(out: Console, rows: Sequence[CaseRow]) -> None:
     for table in (*_of_cases(rows, out.width), goals_table(rows), figures_table(rows)):
         if table is not None:
             out.print()
-            out.print(shown(table))
+            print_table(out, table)
     for row in rows:
         for curve in map(curve_table, row.curves):
             out.print()
@@ -148,7 +148,7 @@ def _print_tables(out: Console, rows: Sequence[CaseRow]) -> None:
 
 
 def _of_cases(rows: Sequence[CaseRow], width: int) -> Iterator[Table]:
-    """Yield what is said of cases, in one table where it fits and in several that fit."""
+    """Yield what is said of cases, in one table where there is room and else by subjects."""
     case, limit, outcome = column_case(rows), limit_column(), outcome_column()
     bounds = [*goal_columns(rows), *load_columns(rows), *first_figures(rows)]
     switch, hits = switch_columns(rows), hit_columns(rows)
@@ -165,7 +165,8 @@ def _of_cases(rows: Sequence[CaseRow], width: int) -> Iterator[Table]:
         hits,
     )
     for subject in subjects:
-        yield from _parts(Table.made("cases", [case, *subject], rows), width)
+        if subject:
+            yield Table.made("cases", [case, *subject], rows)
 
 
 def _parts(table: Table, width: int) -> Iterator[Table]:

@@ -232,8 +232,8 @@ def gigabits(bps: int) -> str:
 
 def outcome_text(row: CaseRow) -> str:
     """Say how a case ended, or how far it came."""
-    if row.refuted or row.record is None:
-        return how_far(begun=row.begun, refuted=row.refuted)
+    if row.record is None:
+        return how_far(begun=row.view.attempt > 0, refuted=row.view.refuted)
     return row.record.outcome.value
 
 
@@ -371,7 +371,7 @@ def legend(
             f"{share:.1e} is unlikely (3/n, at 95 %)"
         )
     lines += _assumed(measured)
-    references = {row.middle_latency.reference for row in rows if row.middle_latency}
+    references = {row.middle_latency.at for row in rows if row.middle_latency}
     if references:
         lines.append(f"latency at {', '.join(sorted(references))}, all directions together")
     if any(row.middle_latency.lost_frames for row in rows if row.middle_latency):

@@ -13,7 +13,7 @@ from vsperf.analysis.answers import headlines
 from vsperf.cli.output import say
 from vsperf.cli.selection import complete_testcase
 from vsperf.cli.stored import json_option, results_option
-from vsperf.cli.tables import console, shown
+from vsperf.cli.tables import console, print_table
 from vsperf.errors import ExitCode
 from vsperf.output.table import Cell, Column, Table
 from vsperf.records.files.index import CaseEntry, Filter, Index, RunEntry
@@ -96,9 +96,9 @@ def command(
                 first = found_cases[0]
                 out.print(Text(first.run, "cyan").append(f": testbed {_testbed(first)}", "default"))
             if wants_cases:
-                out.print(shown(_cases(found_cases), out.width))
+                print_table(out, _cases(found_cases))
             else:
-                out.print(shown(_runs(found_runs, index), out.width))
+                print_table(out, _runs(found_runs, index))
         else:
             click.echo(f"nothing stored in {results} fits")
     if more and not as_json:

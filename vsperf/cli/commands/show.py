@@ -16,7 +16,7 @@ from rich.text import Text
 
 from vsperf.analysis.answers import reasons
 from vsperf.analysis.noise import noise_lines
-from vsperf.analysis.summary import LOSSY, CaseRow, LatencyRow, too_busy
+from vsperf.analysis.summary import LOSSY, CaseRow, Latency, too_busy
 from vsperf.cli.noise_view import cost_data, print_cost
 from vsperf.cli.paired_view import compared_data, print_compared, rounds_data
 from vsperf.cli.progress import round_line, trial_line
@@ -230,9 +230,7 @@ def _leaves(value: Any, path: str = "") -> list[tuple[str, str]]:
 
 
 def _row(case: CaseView) -> CaseRow:
-    row = CaseRow.of(
-        case.planned, case.record, case.trials, begun=case.attempt > 0, refuted=case.refuted
-    )
+    row = CaseRow.of(case)
     with _understanding(case):  # touches all that the record must hold to be shown
         row.as_json()
         row.virtual  # noqa: B018
@@ -358,11 +356,11 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
         )
 
 
-def _latency_text(one: LatencyRow) -> str:
+def _latency_text(one: Latency) -> str:
     """Say how long frames took at a load, and if some did not arrive at all."""
-    values = ", ".join(f"p{p:g} {human_ns(ns)}" for p, ns in one.percentiles_ns.items())
+    values = ", ".join(f"p{p:g} {human_ns(ns)}" for p, ns in one.shown_ns.items())
     lost = f"; {human_count(one.lost_frames)} frames were lost: {LOSSY}" if one.lost_frames else ""
-    return f"latency at {one.reference}: {values}{lost}"
+    return f"latency at {one.at}: {values}{lost}"
 
 
 def _print_work(out: Console, trials: Sequence[Trial]) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO, ClassVar, Final
 
 from vsperf.errors import StoreError
-from vsperf.output.export.columns import Column, Value
 from vsperf.output.export.tables import TableFormat
+from vsperf.output.table import Column, Value
 
 BATCH: Final = 5_000
 """Rows that are held until they are written."""

@@ -331,11 +331,12 @@ class Teller:
     def _of_run(self, case: CaseView, label: str) -> str:
         return f"{label} of {self.runs[case.run]}" if case.run in self.runs else label
 
-    def tell(self, run: RunView, case: CaseView, row: CaseRow, anchor: str) -> CasePart:
+    def tell(self, run: RunView, row: CaseRow, anchor: str) -> CasePart:
         """Return what is said of a case; only this one is held."""
+        case = row.view
         label, asked, record = self.short(case), case.asked, case.record
         trials = case.trials
-        result = (record.result if record is not None else None) or SearchResult()
+        result = row.result
         around = found_of(record.surroundings if record is not None else None)
         like, like_name = self.found.like(around, anchor, label)
         plan = case.start.plan if case.start is not None else None

@@ -291,7 +291,7 @@ def latency_table(row: CaseRow) -> Table | None:
     names = ("at", "load", *(f"p{percent:g}" for percent in PERCENTILES), "frames lost")
     rows = tuple(
         (
-            one.reference,
+            one.at,
             human_fps(one.load_fps),
             *(human_ns(one.percentiles_ns[percent]) for percent in PERCENTILES),
             f"{human_count(one.lost_frames)}: {LOSSY}" if one.lost_frames else "none",

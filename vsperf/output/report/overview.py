@@ -45,7 +45,7 @@ from vsperf.output.report.page import (
 from vsperf.output.table import Cell, Column, Row, Table
 from vsperf.quantities.human import human_seconds
 from vsperf.records.files.reader import RunState
-from vsperf.records.files.view import CaseView, RunView
+from vsperf.records.files.view import RunView
 from vsperf.records.flags import FUNCTIONAL_ONLY, Severity
 from vsperf.records.meaning import LIMITED_BY
 from vsperf.records.result import Level, Limit
@@ -282,8 +282,9 @@ class Gathered:
     switches: dict[str, str] = field(default_factory=dict)
     """Which there are, and the version that each told; empty where it told none."""
 
-    def add(self, case: CaseView, row: CaseRow, part: CasePart) -> None:
+    def add(self, row: CaseRow, part: CasePart) -> None:
         """Take in a case."""
+        case = row.view
         self.rows.append(row)
         self.labels.append(part.short)
         self.anchors.append(part.anchor)
