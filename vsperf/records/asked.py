@@ -12,6 +12,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+from vsperf.config.topology import Topology
 from vsperf.config.traffic import size_of
 from vsperf.errors import VsperfError
 from vsperf.quantities.quantity import UnitError
@@ -53,6 +54,10 @@ class Asked:
         found = self.value(*path)
         return found if isinstance(found, str) else None
 
+    def kind(self, part: str) -> str | None:
+        """Return which driver or method a part was: `vswitch`, `generator`, `vnf`, `search`."""
+        return self.text(part, "kind")
+
     @property
     def name(self) -> str:
         """Name of the testcase."""
@@ -85,6 +90,14 @@ class Asked:
         try:
             return Count.parse(self.value("traffic", "flows")).value
         except UnitError:
+            return None
+
+    @cached_property
+    def topology(self) -> Topology | None:
+        """The way of the frames."""
+        try:
+            return Topology.model_validate(dict(self.section("topology")))
+        except (ValueError, TypeError, VsperfError):
             return None
 
     @property

@@ -108,10 +108,10 @@ def _about_the_case() -> Iterator[CaseColumn]:
     yield _seen("tags", str, lambda case: joined(case.asked.tags))
     yield _seen("repeat", int, lambda case: case.planned.repeat)
     yield _seen("attempt", int, lambda case: case.attempt or None)
-    yield _seen("topology", str, lambda case: _set(case, "topology", "name"))
-    yield _seen("vswitch", str, lambda case: _set(case, "vswitch", "kind"))
-    yield _seen("generator", str, lambda case: _set(case, "generator", "kind"))
-    yield _seen("method", str, lambda case: _set(case, "search", "kind"))
+    yield _seen("topology", str, lambda case: case.asked.text("topology", "name"))
+    yield _seen("vswitch", str, lambda case: case.asked.kind("vswitch"))
+    yield _seen("generator", str, lambda case: case.asked.kind("generator"))
+    yield _seen("method", str, lambda case: case.asked.kind("search"))
     yield _seen("frame_size_bytes", int, lambda case: case.asked.frame_bytes)
     yield Column("mean_frame_size_bytes", float, as_specified(_mean_frame_size))
     yield _seen("flows", int, lambda case: case.asked.flows)
@@ -232,10 +232,6 @@ def _fact(case: CaseView, section: str, name: str) -> Value:
     facts = case.header.environment.get(section)
     value = facts.get(name) if isinstance(facts, dict) else None
     return value if isinstance(value, str) else None
-
-
-def _set(case: CaseView, section: str, name: str) -> Value:
-    return case.asked.text(section, name)
 
 
 def _directions(case: CaseView) -> Value:

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, BinaryIO, ClassVar
+from typing import BinaryIO, ClassVar
 
 from vsperf.analysis.summary import CaseRow, Latency
-from vsperf.config.traffic import size_of
 from vsperf.output.export.base import Format, Watch, all_cases
 from vsperf.output.export.columns import as_specified
 from vsperf.output.export.csv_tables import CsvSheet
@@ -90,10 +89,6 @@ class _Case:
         """Return a figure of the case by its name."""
         return next((one.value for one in self.row.figures if one.name == name), None)
 
-    def spec(self, *path: str) -> Any:
-        """Return what the specification says at a place; None where it says nothing."""
-        return self.view.asked.value(*path)
-
 
 _C = Column[_Case]
 
@@ -113,8 +108,8 @@ def _columns() -> tuple[_C, ...]:
         Column("optimal_learning_rate_fps", float, lambda case: case.figure("learning_rate")),
         *_times(),
         *_unknown("capture_tx", "capture_rx"),
-        Column("imix_genome", str, lambda case: _text(case.spec("traffic", "imix"))),
-        Column("imix_avg_framesize", float, as_specified(_mean_of_mix)),
+        Column("imix_genome", str, lambda case: case.view.asked.text("traffic", "imix")),
+        Column("imix_avg_framesize", float, _mean_of_mix),
         Column("status", str, _status),
         Column("details", str, lambda case: (case.view.record and case.view.record.reason) or None),
         Column("run", str, lambda case: case.view.run),
@@ -124,15 +119,17 @@ def _columns() -> tuple[_C, ...]:
 
 def _identity() -> tuple[_C, ...]:
     return (
-        Column("type", str, lambda case: _text(case.spec("search", "kind"))),
+        Column("type", str, lambda case: case.view.asked.kind("search")),
         Column("id", str, lambda case: case.view.testcase),
         Column("packet_size", int, lambda case: case.view.asked.frame_bytes),
-        Column("deployment", str, lambda case: _text(case.spec("topology", "name"))),
-        Column("vswitch", str, lambda case: _text(case.spec("vswitch", "kind"))),
-        Column("traffic_type", str, lambda case: _text(case.spec("traffic", "layer3"))),
+        Column("deployment", str, lambda case: case.view.asked.text("topology", "name")),
+        Column("vswitch", str, lambda case: case.view.asked.kind("vswitch")),
+        Column("traffic_type", str, lambda case: case.view.asked.text("traffic", "layer3")),
         *_unknown("guest_loopback_app"),
         Column(
-            "tunnel_type", str, lambda case: _text(case.spec("traffic", "encapsulation", "kind"))
+            "tunnel_type",
+            str,
+            lambda case: case.view.asked.text("traffic", "encapsulation", "kind"),
         ),
     )
 
@@ -206,10 +203,6 @@ def _unknown(*names: str) -> tuple[_C, ...]:
     return tuple(Column(name, str, lambda case: None) for name in names)
 
 
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
 def _loss_percent(case: _Case) -> Value:
     """Return the lost share of all frames that should have been sent."""
     if case.trial is None or case.trial.intended_frames <= 0:
@@ -241,9 +234,8 @@ def _finished(case: _Case) -> Value:
 
 
 def _mean_of_mix(case: _Case) -> Value:
-    traffic = case.spec("traffic")
-    mix = traffic is not None and traffic.get("imix") is not None
-    return float(size_of(traffic).mean) if mix else None
+    size = case.view.asked.size
+    return float(size.mean) if size and case.view.asked.value("traffic", "imix") else None
 
 
 def _status(case: _Case) -> Value:

@@ -11,7 +11,6 @@ from typing import Any
 from vsperf.analysis.noise import reached, silent_trials
 from vsperf.analysis.summary import CaseRow
 from vsperf.analysis.ways import ways_of
-from vsperf.config.topology import Topology
 from vsperf.output.case_tables import curve_table, outcome_text
 from vsperf.output.collected_tables import sights
 from vsperf.output.report.account import account_of, account_table, telling, told, trials_table
@@ -57,11 +56,11 @@ def asked_of(asked: Asked) -> tuple[Fact, ...]:
         "frames": None if frames is None else str(frames),
         "flows": f"{flows} per direction" if flows else None,
         "direction": traffic.get("direction"),
-        "method": asked.value("search", "kind"),
+        "method": asked.kind("search"),
         "warm-up": asked.value("trial", "warm_up"),
-        "switch": asked.value("vswitch", "kind"),
-        "generator": asked.value("generator", "kind"),
-        "machines": asked.value("vnf", "kind") if asked.passes_machines else None,
+        "switch": asked.kind("vswitch"),
+        "generator": asked.kind("generator"),
+        "machines": asked.kind("vnf") if asked.passes_machines else None,
         "noise": _noise(asked),
         "links": _links(asked),
     }
@@ -101,11 +100,13 @@ def drawn(
 def _drawn(
     asked: Asked, plan: Plan | None, result: SearchResult, trials: Sequence[Trial]
 ) -> Drawn | None:
-    topology = Topology.model_validate(dict(asked.section("topology")))
+    topology = asked.topology
+    if topology is None:
+        return None
     placement = plan.placement if plan is not None else Placement()
     named: tuple[str, ...] = ("vswitch", GENERATOR)
-    kinds = {part: kind for part in named if (kind := asked.text(part, "kind"))}
-    vnf = asked.text("vnf", "kind") or "machine"
+    kinds = {part: kind for part in named if (kind := asked.kind(part))}
+    vnf = asked.kind("vnf") or "machine"
     parts = _Parts(placement, set(topology.machines), kinds, vnf)
     links = asked.section("testbed", "links")
     ways = ways_of(topology)
