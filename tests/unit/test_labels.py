@@ -15,8 +15,8 @@ from record_samples import case_record, case_start, header, making, planned
 from stored_runs import finished, store
 
 from vsperf.cli import selection
+from vsperf.cli.commands.show import write_seconds
 from vsperf.cli.main import cli
-from vsperf.cli.seconds_view import write_seconds
 from vsperf.config.case import Case
 from vsperf.config.document import ALTERNATIVES
 from vsperf.config.loader import Request, Shorthand

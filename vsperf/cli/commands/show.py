@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +19,15 @@ from rich.text import Text
 from vsperf.analysis.answers import reasons
 from vsperf.analysis.noise import noise_lines
 from vsperf.analysis.summary import LOSSY, CaseRow, Latency, too_busy
-from vsperf.cli.noise_view import cost_data, print_cost
 from vsperf.cli.paired_view import compared_data, print_compared, rounds_data
 from vsperf.cli.progress import round_line, trial_line
-from vsperf.cli.seconds_view import write_seconds
 from vsperf.cli.selection import complete_testcase, library, load, overrides_cases
 from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import console, print_summary, print_table, shown, simulated_banner
 from vsperf.cli.why_view import show_why
 from vsperf.config.document import COMPARABLE
 from vsperf.config.loader import Request
+from vsperf.config.noise import NOISE
 from vsperf.config.topology import Topology
 from vsperf.errors import ExitCode, Location, StoreError, UsageError, VsperfError
 from vsperf.output.collected_tables import sights
@@ -46,7 +47,7 @@ from vsperf.records.files.folders import RECORDS, resolve, run_folders
 from vsperf.records.files.reader import RunState, header_of
 from vsperf.records.files.view import CaseView, RunView, open_run
 from vsperf.records.run import labels_text
-from vsperf.records.trial import Trial
+from vsperf.records.trial import DirectionSample, Second, Trial
 
 WIDEST_VALUE = 60
 """So that a long list does not push the origins of all other values out of sight."""
@@ -399,3 +400,72 @@ def _print_collected(out: Console, case: CaseView) -> None:
             print_table(out, one.table.without("", one.table.names))
         for note in one.notes:
             out.print(note, soft_wrap=True, markup=False)
+
+
+# What noise cost the cases of a run.
+
+
+def cost_data(run: RunView) -> list[dict[str, Any]]:
+    """Return what each level of noise cost as plain data; nothing of a run without levels."""
+    if not _has_levels(run):
+        return []
+    from vsperf.output.quiet import costs_of
+
+    return [asdict(row) for found in costs_of([run.folder]) for row in found.rows]
+
+
+def _has_levels(run: RunView) -> bool:
+    return len({case.point.get(NOISE) for case in run.header.cases}) > 1
+
+
+def print_cost(out: Console, run: RunView) -> None:
+    """Say of a run with levels of noise what each cost, and whether that is more than chance."""
+    if not _has_levels(run):
+        return
+    from vsperf.output.quiet import against_quiet
+
+    if lines := against_quiet(run.folder):
+        out.print("what the noise cost, against the quiet case", style="bold")
+        for line in lines:
+            out.print(line, soft_wrap=True, markup=False)
+
+
+# The seconds of a long trial as CSV: units in the headers, empty where unknown.
+
+
+COMMON = ("elapsed_s", "switch_frames", "switch_busy_cycles", "kept_from_running_ns")
+EACH_WAY = ("sent", "received", "refused", "lost", "latency_p50_ns", "latency_p99_ns")
+
+
+def write_seconds(seconds: Iterable[Second]) -> int:
+    """Write a table of seconds to stdout as they come; return how many there were.
+
+    Frames count since the trial began, all else since the second before.
+    """
+    out, count = csv.writer(sys.stdout, lineterminator="\n"), 0
+    for count, second in enumerate(seconds, start=1):
+        if count == 1:
+            names = [way.name.replace(" ", "_") for way in second.sample.directions]
+            columns = [f"{name}_{column}" for name in names for column in EACH_WAY]
+            out.writerow([*COMMON, *columns])
+        out.writerow(list(_second(second)))
+    return count
+
+
+def _second(second: Second) -> Iterator[object]:
+    yield f"{second.sample.elapsed_ns / 1e9:.3f}"
+    pmds = second.switch.pmds if second.switch is not None else ()
+    yield sum(pmd.frames for pmd in pmds) if pmds else None
+    yield sum(pmd.busy_cycles for pmd in pmds) if pmds else None
+    yield sum(thread.kept_ns for thread in second.threads) if second.threads else None
+    for way in second.sample.directions:
+        yield from _counted(way)
+
+
+def _counted(way: DirectionSample) -> Iterator[object]:
+    yield way.sent_frames
+    yield way.received_frames
+    yield way.refused_frames
+    yield way.lost_frames
+    yield way.latency.p50_ns if way.latency is not None else None
+    yield way.latency.p99_ns if way.latency is not None else None
