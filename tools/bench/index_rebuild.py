@@ -75,7 +75,10 @@ def measure(found: argparse.Namespace) -> Ratio:
             show("50 newest cases", lambda: index.cases(Filter(limit=50)))
             show("all cases", index.cases)
             show("cases by glob and outcome", lambda: index.cases(failed()))
-        show("read one run", lambda: open_run(files[0].parent))
+        show(
+            "read one run",
+            lambda: [tuple(case.trials) for case in open_run(files[0].parent).cases()],
+        )
         show("validate one run", lambda: validate_file(files[0]))
     return Ratio.of("index with one run changed to index from nothing", ratios)
 
