@@ -94,7 +94,7 @@ setup(
             "command = vsperf.drivers.collectors.command:Command",
             "perf = vsperf.drivers.collectors.perf:Perf",
             "switch-trace = vsperf.drivers.collectors.switch_trace:SwitchTrace",
-            "witness = vsperf.drivers.collectors.witness:Witness",
+            "pacing = vsperf.drivers.collectors.pacing:PacingMonitor",
         ],
         "vsperf.exports": [
             "csv = vsperf.output.export.csv_tables:CsvTables",
@@ -132,9 +132,9 @@ setup(
             "noise-latency = vsperf.output.figures.noise:LATENCY",
         ],
         "vsperf.events": [
-            "restart-switch = vsperf.engine.happenings:RestartSwitch",
-            "kill-switch = vsperf.engine.happenings:KillSwitch",
-            "reboot-machines = vsperf.engine.happenings:RebootMachines",
+            "restart-switch = vsperf.engine.events:RestartSwitch",
+            "kill-switch = vsperf.engine.events:KillSwitch",
+            "reboot-machines = vsperf.engine.events:RebootMachines",
         ],
         "vsperf.loads": [
             "memory = vsperf.drivers.loads.memory:MemoryLoad",

@@ -46,8 +46,8 @@ from vsperf.drivers.vswitches.ovs.programs import find_programs
 from vsperf.drivers.vswitches.vpp.programs import find_programs as find_vpp
 from vsperf.errors import NotReadyError
 from vsperf.host.tuntap import DEVICE
+from vsperf.qemu.host import PROGRAM
 from vsperf.qemu.image import find_image
-from vsperf.qemu.surroundings import PROGRAM
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parent

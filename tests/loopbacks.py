@@ -1,7 +1,7 @@
-"""Real loop-backs for a real generator: testpmd and the witness, each between two vhost-user ports.
+"""Real loop-backs for a real generator: testpmd and the reference DUT, each between two ports.
 
 They run on the last CPU and tgen on the first, with ordinary memory, so that any machine will do.
-Neither loses a frame by itself: testpmd at a light load, the witness at any.
+Neither loses a frame by itself: testpmd at a light load, the reference DUT at any.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Loopback:
     sockets: tuple[Path, Path]
     report_file: Path | None = None
     report: dict[str, Any] = field(default_factory=dict)
-    """What the witness did; there once it has been stopped."""
+    """What the reference DUT did; there once it has been stopped."""
 
     @property
     def devices(self) -> tuple[str, str]:
@@ -88,10 +88,10 @@ def through_testpmd(
 
 
 @contextmanager
-def witness_dut(
+def reference_dut(
     folder: Path, rules: Sequence[str] = (), period: int = 1, delay_ns: Sequence[int] = (0,)
 ) -> Iterator[Loopback]:
-    """Let the witness forward, and do what the rules say to known frames."""
+    """Let the reference DUT forward, and do what the rules say to known frames."""
     report = folder / f"report-{secrets.token_hex(3)}.json"
     argv = ["--", f"--report={report}", f"--period={period}"]
     argv += [f"--rule={rule}" for rule in rules]
@@ -107,7 +107,7 @@ def socket_folder() -> Path:
 
 
 def tgen_dut() -> Path:
-    """Return where the witness is: it is built beside tgen."""
+    """Return where the reference DUT is: it is built beside tgen."""
     return TGEN.find().parent / "dut" / "tgen-dut"
 
 

@@ -18,7 +18,7 @@ from loopbacks import OPTIONS
 from serving import answering
 
 from vsperf.otg.generator import say_nothing
-from vsperf.otg.serve import Location, Manner, serving
+from vsperf.otg.serve import Location, Serving, serving
 from vsperf.otg.server import OtgServer
 
 RINGS = ("p1=net_ring0", "p2=net_ring1")
@@ -39,9 +39,9 @@ def otg_server(
     """Serve on a port of its own."""
     locations = [Location.of(text) for text in ports]
     where = ("127.0.0.1", 0)
-    manner = Manner(burst=8, whole_payload=whole, say=say)
+    served = Serving(burst=8, whole_payload=whole, say=say)
     options = replace(OPTIONS, queues=queues)
-    with serving(locations, options, where, manner) as server, answering(server):
+    with serving(locations, options, where, served) as server, answering(server):
         yield server
 
 

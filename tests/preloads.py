@@ -12,7 +12,7 @@ from vsperf.drivers.generators.tgen.binary import TGEN
 
 
 def preload(library: str, folder: Path, patch: pytest.MonkeyPatch, **environment: str) -> None:
-    """From now on, start tgen with a library that is built beside the witness.
+    """From now on, start tgen with a library that is built beside the reference DUT.
 
     By a link, as the loader takes a space in its path for the end of it.
     """

@@ -12,17 +12,17 @@ from wires import wires_of
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.vnfs.qemu.plan import QemuMachine, machines_of
 from vsperf.drivers.vnfs.qemu.spec import QemuSpec
+from vsperf.qemu.host import QemuHost
 from vsperf.qemu.image import GuestImage
-from vsperf.qemu.surroundings import Surroundings
 from vsperf.records.run import Placement
 
 PVP = (("phy0", "vm1", "phy1"),)
 PVVP = (("phy0", "vm1", "vm2", "phy1"),)
 V2V = (("vm1", "vm2"),)
 IMAGE = GuestImage(Path("guest"), {"image": "abc", "append": "console=ttyS0 quiet"})
-EMULATED = Surroundings(IMAGE, "tcg")
-ACCELERATED = Surroundings(IMAGE, "kvm")
-UNTRIED = Surroundings(IMAGE, None)
+EMULATED = QemuHost(IMAGE, "tcg")
+ACCELERATED = QemuHost(IMAGE, "kvm")
+UNTRIED = QemuHost(IMAGE, None)
 
 
 def qemu_spec(**settings: Any) -> QemuSpec:
@@ -49,7 +49,7 @@ def placement_of(case: CaseSpec, cpu: int = 0) -> Placement:
 
 
 def machines(
-    case: CaseSpec, surroundings: Surroundings = EMULATED, kind: str = "vhost-user-client"
+    case: CaseSpec, host: QemuHost = EMULATED, kind: str = "vhost-user-client"
 ) -> tuple[QemuMachine, ...]:
     assert isinstance(case.vnf, QemuSpec)
-    return machines_of(case, case.vnf, wires_of(case, kind), placement_of(case), surroundings)
+    return machines_of(case, case.vnf, wires_of(case, kind), placement_of(case), host)

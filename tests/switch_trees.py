@@ -11,7 +11,7 @@ from pathlib import Path
 from vsperf.dpdk.running import find_testpmd
 from vsperf.drivers.vswitches.ovs import programs as ovs
 from vsperf.drivers.vswitches.vpp import programs as vpp
-from vsperf.qemu.surroundings import IN_A_TREE
+from vsperf.qemu.host import IN_A_TREE
 
 PLUGINS = ("librte_mempool_ring.so", "librte_bus_vdev.so")
 """Without these, DPDK makes no buffers and knows no virtual devices."""

@@ -1,4 +1,4 @@
-"""What the cards of a case's machines are plugged into, where no switch is asked."""
+"""What the NICs of a case's machines are plugged into, where no switch is asked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vsperf.records.run import Placeholder, Wire
 
 
 def wires_of(case: CaseSpec, kind: str = "vhost-user-client") -> tuple[Wire, ...]:
-    """Return a wire for every card, the outer ones too."""
+    """Return a wire for every NIC, the outer ones too."""
     return tuple(
         wire_of(nic, kind, f"{Placeholder.RUN}/{nic.port}.sock") for nic in nics(case.topology)
     )

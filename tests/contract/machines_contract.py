@@ -46,7 +46,7 @@ class MachinesContract:
     @pytest.fixture(scope="class")
     @classmethod
     def planned(cls, case: CaseSpec) -> tuple[tuple[Wire, ...], Placement]:
-        """Return what the cards are plugged into, and which CPUs there are."""
+        """Return what the NICs are plugged into, and which CPUs there are."""
         plan = make_plan(case, Drivers.of(case, plugins()), TWO_CPUS).plan
         return plan.wires, plan.placement
 

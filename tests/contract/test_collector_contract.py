@@ -27,7 +27,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "proc": {"every": "100ms"},
     "network": {"every": "100ms"},
     "command": {"argv": [sys.executable, "-c", SPEAKS]},
-    "witness": {"frames": 1000},
+    "pacing": {"frames": 1000},
 }
 """What some kinds are told, so that a look is over soon."""
 KINDS = tuple(Plugins.load().drivers("collect"))

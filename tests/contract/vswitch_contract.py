@@ -153,7 +153,7 @@ class VSwitchContract:
             assert error.problems[0].why or error.problems[0].fix
             return
         facing = {nic.port for nic in nics(PVP) if nic.faces is not None}
-        # A model has machines inside of it, and no card to plug in.
+        # A model has machines inside of it, and no NIC to plug in.
         assert {f"{wire.machine}_{wire.nic}" for wire in plan.wires} in (set(), facing)
 
     def test_each_link_of_the_topology_has_one_endpoint(

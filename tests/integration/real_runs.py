@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from vpp_cases import vpp_words
 
-from vsperf.engine import groundwork
+from vsperf.engine import calibration
 from vsperf.errors import ExitCode
 from vsperf.host.cache import read_found, write_found
 from vsperf.host.hugepages import read_pools
@@ -181,10 +181,10 @@ class Place:
             return self.cache
         folder = self.cache / "given"
         path = folder / "vsperf" / "calibration.json"
-        if found := read_found(path, groundwork.FORMAT):
+        if found := read_found(path, calibration.FORMAT):
             for one in found.values():
                 one["calibration"]["round_trip_ns"] = None
-            write_found(path, groundwork.FORMAT, found)
+            write_found(path, calibration.FORMAT, found)
         return folder
 
     @staticmethod

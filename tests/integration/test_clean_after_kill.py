@@ -1,6 +1,6 @@
 """kill -9 and signals at any moment of a deployment: what is left is found, and taken back.
 
-The deployment is a child Python that changes what the real ones change: programs, drivers of cards,
+The deployment is a child Python that changes what the real ones change: programs, drivers of NICs,
 hugepages. The kernel's values are a tree of files, so that no right is needed.
 """
 
@@ -74,8 +74,8 @@ machine, roots = Machine(world / "sys", world / "proc"), Roots(world)
 with ExitStack() as stack:
     place = stack.enter_context(workspace("a deployment", world / "run", roots))
     stack.enter_context(reserve({0: 20 << 20}, place, machine))
-    card = BindDriver(address="0000:00:08.0", driver="ixgbe", sysfs=roots.pci)
-    stack.enter_context(place.undoing(card))
+    nic = BindDriver(address="0000:00:08.0", driver="ixgbe", sysfs=roots.pci)
+    stack.enter_context(place.undoing(nic))
     (roots.pci / "devices/0000:00:08.0/driver_override").write_text("vfio-pci")
     (place.folder / "socket").touch()
     for name in ("switch", "generator"):

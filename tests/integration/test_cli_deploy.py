@@ -67,7 +67,7 @@ def test_what_is_kept_stays_until_it_is_cleaned(place: Place) -> None:
     said = json.loads(ended.out)
     assert [part["name"] for part in said["parts"]] == ["switch", "vm1"]
     assert [plug["link"] for plug in said["plugs"]] == ["phy0", "phy1"]
-    assert said["cards"][0]["address"].startswith(said["folder"])
+    assert said["nics"][0]["address"].startswith(said["folder"])
     assert set(place.programs().values()) >= {"ovs-vswitchd", "vm1"}
     second = place(*PROCESS)
     assert second.code == ExitCode.NOT_READY

@@ -70,7 +70,7 @@ def is_accounted_for(trial: Trial) -> None:
 def is_described(record: CaseRecord) -> None:
     assert record.outcome is Outcome.PASS
     assert Flag.EMULATED in record.flags
-    around = record.surroundings
+    around = record.conditions
     assert around is not None and around.calibration is None
     found = around.generator
     assert (found["place"], found["accelerator"]) == ("vm", "tcg")

@@ -15,9 +15,9 @@ from guest_machine import MACS, PATIENCE_S, Guest, booted
 
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import workspace
+from vsperf.qemu.host import PROGRAM
 from vsperf.qemu.image import GuestImage, find_image
 from vsperf.qemu.qmp import Monitor
-from vsperf.qemu.surroundings import PROGRAM
 
 # The guest image, really booted: what its agent says and does, and real frames through it.
 

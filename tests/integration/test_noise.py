@@ -66,8 +66,8 @@ def test_each_trial_says_what_noise_read_and_wrote_in_it(place: Place) -> None:
         (one,) = trial.noise
         assert one.read_bytes and one.written_bytes and one.cpu_ns
         assert one.elapsed_ns is not None
-    assert case.record is not None and case.record.surroundings is not None
-    assert set(part_of(case.record.surroundings.noise, "settled")) == {"noise 1"}
+    assert case.record is not None and case.record.conditions is not None
+    assert set(part_of(case.record.conditions.noise, "settled")) == {"noise 1"}
     shown = place("show", "latest", "smoke").out
     assert "noise 1: settled at" in shown
 
@@ -118,8 +118,8 @@ def test_stress_in_a_guest_takes_time_by_the_count_of_the_guest(
         assert one.cpu_ns and one.elapsed_ns, "and this machine's gave it the time"
         assert one.read_bytes is None
     (case,) = place.records().cases()
-    assert case.record is not None and case.record.surroundings is not None
-    told = case.record.surroundings.noise["guests"]
+    assert case.record is not None and case.record.conditions is not None
+    told = case.record.conditions.noise["guests"]
     assert isinstance(told, list)
     (guest,) = told
     assert "/usr/bin/stress-ng" in guest["application"]["argv"]
@@ -208,8 +208,8 @@ def test_each_trial_says_that_stress_ng_ran_beside_it(
         assert one.cpu_ns is not None
         assert one.read_bytes is None, "it counts no bytes, and none are made up"
     (case,) = place.records().cases()
-    assert case.record is not None and case.record.surroundings is not None
-    assert case.record.surroundings.noise["package"]
+    assert case.record is not None and case.record.conditions is not None
+    assert case.record.conditions.noise["package"]
 
 
 def test_stress_ng_that_does_not_understand_its_words_did_not_start(

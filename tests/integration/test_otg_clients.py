@@ -128,7 +128,7 @@ def test_a_bridge_is_measured_by_it_and_every_trial_accounted_for(
             assert 0 < way.good_frames <= way.sent_frames <= way.intended_frames
         assert Flag.UNTIMED in trial.flags
     (case,) = place.records().cases()
-    assert case.record is not None and case.record.surroundings is not None
-    told = case.record.surroundings.generator
+    assert case.record is not None and case.record.conditions is not None
+    told = case.record.conditions.generator
     assert str(told["application"]).startswith("vsperf ")
     assert told["ports"] == {"phy0": "phy0", "phy1": "phy1"}

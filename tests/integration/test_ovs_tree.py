@@ -91,8 +91,8 @@ def test_a_run_from_the_tree_says_so_in_its_record(tree: Path, place: Place) -> 
     assert ended.code == 0, ended.err
     (case,) = place.records().cases()
     assert case.record is not None
-    assert case.record.surroundings is not None
-    found: dict[str, Any] = dict(case.record.surroundings.switch)
+    assert case.record.conditions is not None
+    found: dict[str, Any] = dict(case.record.conditions.switch)
     assert found["tree"]["root"] == str(tree)
 
 

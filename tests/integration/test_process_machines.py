@@ -36,9 +36,9 @@ pytestmark = pytest.mark.machine
 
 PLACEMENT = Placement(cpus={"vm1": (1,), "generator": (0,)})
 SLOWLY = Sending(rate_fps="2000", frames=2000, in_flight=32, quiet_ns=1_000_000_000)
-"""A card has room for 256 frames."""
+"""A NIC has room for 256 frames."""
 FEW = TrialRequest(1000, 200_000_000)
-"""All of them have room in a card, whoever does not run meanwhile."""
+"""All of them have room in a NIC, whoever does not run meanwhile."""
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +67,7 @@ def process_case(
 
 
 def wires(cards: int = 2) -> tuple[Wire, ...]:
-    """Return cards that listen, for a generator that takes the switch's part."""
+    """Return NICs that listen, for a generator that takes the switch's part."""
     return tuple(
         Wire(
             machine="vm1",
@@ -94,7 +94,7 @@ def alone(case: CaseSpec, cards: int = 2) -> Iterator[tuple[Processes, Workspace
 
 @contextmanager
 def backend(place: Workspace, cards: int = 2, **options: Any) -> Iterator[Tgen]:
-    """Let the generator play the switch on all cards."""
+    """Let the generator play the switch on all NICs."""
     chosen = Options(cpus=(0,), **options)
     devices = [
         port_of(
@@ -245,7 +245,7 @@ def test_frames_pass_the_switch_and_the_machine_both_ways(
 
 
 def test_frames_pass_from_machine_to_machine(require: Callable[[str], None]) -> None:
-    """The generator plays the switch on the outer card of each."""
+    """The generator plays the switch on the outer NIC of each."""
     require("ovs-dpdk")
     with deployed(process_case(V2V)) as running:
         assert running.machines is not None

@@ -29,9 +29,9 @@ from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
 from vsperf.drivers.vswitches.ovs.running import RunningOvs
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import Workspace
+from vsperf.qemu.host import PROGRAM
 from vsperf.qemu.image import find_image
 from vsperf.qemu.kvm import Probe
-from vsperf.qemu.surroundings import PROGRAM
 from vsperf.records.run import Endpoint, Placeholder
 
 pytestmark = pytest.mark.machine

@@ -83,7 +83,7 @@ def test_frames_pass_through_machines(place: Place, machines: dict[str, int], vn
             assert {thread.part for thread in trial.threads} == {SWITCH, GENERATOR, *names}
             assert all(thread.involuntary is not None for thread in trial.threads)
         assert case.record is not None
-        emulated = vnf == "qemu" and "tcg" in str(case.record.surroundings)
+        emulated = vnf == "qemu" and "tcg" in str(case.record.conditions)
         assert (Flag.EMULATED in case.record.flags) == emulated
 
 

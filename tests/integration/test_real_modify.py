@@ -152,8 +152,8 @@ def assert_no_rule_dropped(trial: Trial) -> None:
 
 
 def filters_of(case: CaseView) -> object:
-    assert case.record is not None and case.record.surroundings is not None
-    return case.record.surroundings.switch.get("filters")
+    assert case.record is not None and case.record.conditions is not None
+    return case.record.conditions.switch.get("filters")
 
 
 # Runs whose switch modifies frames: the record proves it, and a switch that forgets is noticed.
@@ -348,8 +348,8 @@ def test_a_file_is_sent_by_its_own_times(place: Place, file: Path) -> None:
         assert way.unmarked_frames == unmarked(way.sent_frames)
         assert way.foreign_frames is None
     assert case.record is not None
-    assert case.record.surroundings is not None
-    facts: Any = case.record.surroundings.generator["replay"]
+    assert case.record.conditions is not None
+    facts: Any = case.record.conditions.generator["replay"]
     assert facts["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
     assert (facts["frames"], facts["unmarked"]) == (FRAMES_REPLAY, UNMARKED)
 

@@ -21,11 +21,11 @@ from vsperf.drivers.vswitches.linux_bridge.netlink import connected as netlink_o
 from vsperf.drivers.vswitches.vpp.api import DEFINITIONS, Messages, connected
 from vsperf.drivers.vswitches.vpp.bringup import ANSWER_S
 from vsperf.drivers.vswitches.vpp.programs import definition_files, find_programs
-from vsperf.engine.run import Manner, plan_cases
+from vsperf.engine.run import RunOptions, plan_cases
 from vsperf.engine.session import begin
 from vsperf.errors import ExitCode
-from vsperf.events import Event, PhaseEntered
 from vsperf.plugins import Plugins
+from vsperf.progress import Event, PhaseEntered
 from vsperf.records.files.view import CaseView
 from vsperf.records.flags import Flag
 from vsperf.records.run import Outcome
@@ -75,7 +75,7 @@ def fixture_disturbed(place: Place, monkeypatch: pytest.MonkeyPatch) -> Run:
                     disturb(folder)
 
         session = begin(loaded, planned, place.results, (), plugins)
-        code = session.carry_out(emit, Manner())
+        code = session.carry_out(emit, RunOptions())
         (case,) = place.records().cases()
         return code, phases, case
 

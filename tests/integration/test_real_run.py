@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 from real_runs import FIXED, Ended, Place, fixture_calibrations, fixture_place, hugepages
 
-from vsperf.engine.surroundings import moved
+from vsperf.engine.conditions import moved
 from vsperf.host.hugepages import read_pools
 from vsperf.records.files.validation import validate_file
 from vsperf.records.files.view import CaseView, RunView
@@ -165,13 +165,13 @@ def test_latency_is_measured_in_a_trial_of_its_own(smoke: Smoke) -> None:
 
 
 @pytest.mark.everyday
-def test_plan_placement_and_surroundings_are_recorded(smoke: Smoke) -> None:
+def test_plan_placement_and_conditions_are_recorded(smoke: Smoke) -> None:
     for case in smoke.stored.cases():
         plan = plan_as_stored(case)
         assert set(plan.placement.cpus) == {"pmd", "switch main", "generator", "vsperf"}
         assert plan.hugepage_bytes
         assert case.record is not None
-        found = case.record.surroundings
+        found = case.record.conditions
         assert found is not None
         assert {stall.cpu for stall in found.stalls} == {
             *plan.placement.of("pmd"),
@@ -199,9 +199,9 @@ def test_a_search_to_the_limit_bounds_it_or_says_what_cost_it_the_answer(place: 
 
 def calibration_of(case: CaseView) -> Calibration:
     assert case.record is not None
-    assert case.record.surroundings is not None
-    assert case.record.surroundings.calibration is not None
-    return case.record.surroundings.calibration
+    assert case.record.conditions is not None
+    assert case.record.conditions.calibration is not None
+    return case.record.conditions.calibration
 
 
 def test_the_generator_is_calibrated_once_and_anew_when_asked_to(
@@ -285,10 +285,10 @@ def test_a_kept_deployment_is_what_was_planned_and_stays_until_it_is_cleaned(
         argv = command_of(pid)
         assert any(planned[-len(argv) :] == argv for planned in argvs), name
     assert case.record is not None
-    assert case.record.surroundings is not None
-    assert case.record.surroundings.generator["argv"] in argvs
+    assert case.record.conditions is not None
+    assert case.record.conditions.generator["argv"] in argvs
     settings = next(step["lines"] for name, step in steps.items() if "settings" in name)
-    found = case.record.surroundings.switch["other_config"]
+    found = case.record.conditions.switch["other_config"]
     assert isinstance(found, dict)
     assert found == dict(line.split("=", 1) for line in settings), "by the words of the plan"
     rules = next(step["lines"] for name, step in steps.items() if "rules" in name)

@@ -27,7 +27,7 @@ PATIENCE_S = 10.0
 HALF_A_SECOND = 500_000_000
 SLOWLY = TrialRequest(2000, HALF_A_SECOND, headers=True)
 FEW = TrialRequest(1000, 200_000_000, headers=True)
-"""So many as a card of a machine has room for, whoever does not run meanwhile."""
+"""So many as a NIC of a machine has room for, whoever does not run meanwhile."""
 FASTER_THAN_ANY = TrialRequest(30_000_000, HALF_A_SECOND)
 
 

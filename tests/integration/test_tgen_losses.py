@@ -10,7 +10,7 @@ import pytest
 from captures import times_s
 from conftest import Require
 from freezing import frozen_soon
-from loopbacks import OPTIONS, Loopback, witness_dut
+from loopbacks import OPTIONS, Loopback, reference_dut
 from preloads import preload
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
@@ -72,12 +72,12 @@ def test_frames_without_a_mark_are_not_waited_for(tmp_path: Path, ring: Tgen) ->
 
 
 def test_who_finds_more_than_half_a_ring_was_behind_for_so_long(tmp_path: Path) -> None:
-    """While tgen is frozen, more comes due at the witness than the ring of 1024 has room for."""
+    """While tgen is frozen, more comes due at the reference DUT than its ring has room for."""
     frozen_s = 0.3
     sending = {"frames": 400_000, "rate_fps": 200_000, "in_flight": 0}
     patience = {"quiet_ns": 500_000_000, "drain_ns": 3_000_000_000}
     with (
-        witness_dut(tmp_path, delay_ns=(20_000_000, 0)) as switch,
+        reference_dut(tmp_path, delay_ns=(20_000_000, 0)) as switch,
         at_hand(switch.devices, OPTIONS) as tgen,
     ):
         tgen.ports()
@@ -85,17 +85,19 @@ def test_who_finds_more_than_half_a_ring_was_behind_for_so_long(tmp_path: Path) 
         with frozen_soon(tgen.process.pid, 1.0, frozen_s):  # of 2 s, so surely in their midst
             found = tgen.ask("trial", 60, **sending, **patience)
     (stream,), (nothing, arrived) = found["streams"], found["ports"]
-    assert stream["distinct"] == stream["sent"] == 400_000, "the witness keeps what finds no room"
+    assert stream["distinct"] == stream["sent"] == 400_000, (
+        "the reference DUT keeps what finds no room"
+    )
     assert arrived["receive_behind_ns"] > frozen_s * 1_000_000_000 / 2
     assert nothing["receive_behind_ns"] == 0, "where nothing comes"
 
 
 def test_a_backlog_that_the_ring_has_room_for_is_none(tmp_path: Path) -> None:
-    """While tgen is frozen, all that the witness has delayed gathers in its ring of 1024."""
+    """While tgen is frozen, all that the reference DUT has delayed gathers in its ring of 1024."""
     streams = [Stream(64).on(way) for way in ways_between(2, "both")[:1]]
     sending = {"frames": 800_000, "rate_fps": 800_000, "in_flight": 900}
     with (
-        witness_dut(tmp_path, delay_ns=(1_000_000, 0)) as switch,
+        reference_dut(tmp_path, delay_ns=(1_000_000, 0)) as switch,
         at_hand(switch.devices, OPTIONS) as tgen,
     ):
         tgen.ports()
@@ -116,10 +118,10 @@ LONG_S = 20
 
 
 def trial(folder: Path, *rules: str, **waits: int) -> tuple[dict[str, Any], float]:
-    """Return a trial one way through the witness, which follows the rules, and its length [s]."""
+    """Return a trial through the reference DUT, which follows the rules, and its length [s]."""
     (way, _) = ways_between(2, "both")
     with (
-        witness_dut(folder, rules, period=FRAMES) as switch,
+        reference_dut(folder, rules, period=FRAMES) as switch,
         at_hand(switch.devices, OPTIONS) as tgen,
     ):
         tgen.ports()
@@ -154,7 +156,7 @@ def test_a_frame_that_is_missing_is_waited_for_and_a_copy_is_none(
     assert took_s > 1.5
 
 
-# tgen against a witness that does known wrong to known frames: every count is exact.
+# tgen against a reference DUT that does known wrong to known frames: every count is exact.
 
 PERIOD = 1000
 ROUNDS = 500
@@ -172,7 +174,7 @@ def measured(
     rate_fps: str | None = None,
     **more: Any,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return what tgen counted by stream and by port, and what the witness did by way."""
+    """Return what tgen counted by stream and by port, and what the reference DUT did by way."""
     sending = Sending(rate_fps=rate_fps, frames=frames, **more)
     with at_hand(switch.devices, OPTIONS) as tgen:
         tgen.ports()
@@ -183,9 +185,9 @@ def measured(
 
 
 def test_a_sound_switch_loses_nothing_and_adds_nothing(tmp_path: Path) -> None:
-    with witness_dut(tmp_path) as switch:
-        streams, ports, witnessed = measured(switch, Stream(64))
-    for stream, truth in zip(streams, witnessed, strict=True):
+    with reference_dut(tmp_path) as switch:
+        streams, ports, counted = measured(switch, Stream(64))
+    for stream, truth in zip(streams, counted, strict=True):
         assert stream["sent"] == stream["received"] == stream["distinct"] == FRAMES_TRUTH
         assert truth["received"] == truth["forward"] == FRAMES_TRUTH
         wrong = ("lost", "duplicates", "reordered", "beyond_window", "corrupted", "misrouted")
@@ -210,9 +212,9 @@ def test_all_wrongs_at_once_are_counted_one_by_one(tmp_path: Path, stream: Strea
         "foreign=600",
         "foreign=999",
     )
-    with witness_dut(tmp_path, rules, PERIOD) as switch:
-        streams, ports, witnessed = measured(switch, stream)
-    for found, truth in zip(streams, witnessed, strict=True):
+    with reference_dut(tmp_path, rules, PERIOD) as switch:
+        streams, ports, counted = measured(switch, stream)
+    for found, truth in zip(streams, counted, strict=True):
         assert truth["received"] == found["sent"] == FRAMES_TRUTH
         assert truth["drop"] == truth["reorder"] == truth["foreign"] == 2 * ROUNDS
         assert truth["duplicate"] == truth["corrupt"] == truth["misroute"] == ROUNDS
@@ -232,9 +234,9 @@ def test_all_wrongs_at_once_are_counted_one_by_one(tmp_path: Path, stream: Strea
 
 def test_a_flipped_bit_anywhere_in_the_test_payload_is_seen(tmp_path: Path) -> None:
     rules = [f"corrupt={50 + byte}:{byte}" for byte in range(1, 19)]
-    with witness_dut(tmp_path, rules, PERIOD) as switch:
-        streams, ports, witnessed = measured(switch, Stream(64))
-    for stream, truth in zip(streams, witnessed, strict=True):
+    with reference_dut(tmp_path, rules, PERIOD) as switch:
+        streams, ports, counted = measured(switch, Stream(64))
+    for stream, truth in zip(streams, counted, strict=True):
         assert truth["corrupt"] == 18 * ROUNDS
         assert stream["lost"] == truth["corrupt"]
         assert stream["distinct"] == FRAMES_TRUTH - truth["corrupt"]
@@ -245,7 +247,7 @@ def test_a_flipped_bit_anywhere_in_the_test_payload_is_seen(tmp_path: Path) -> N
 
 
 def test_frames_of_a_trial_before_are_not_mixed_in(tmp_path: Path) -> None:
-    with witness_dut(tmp_path) as switch, at_hand(switch.devices, OPTIONS) as tgen:
+    with reference_dut(tmp_path) as switch, at_hand(switch.devices, OPTIONS) as tgen:
         tgen.ports()
         for _ in range(3):
             sending = Sending(rate_fps="100000", frames=10_000)
@@ -260,11 +262,11 @@ def test_a_known_delay_is_read_as_such(tmp_path: Path, delay_ns: int) -> None:
     Of each way the quickest hundredth is looked at: the frames for which neither program had to
     wait for a CPU that other tests use as well.
     """
-    with witness_dut(tmp_path, delay_ns=(delay_ns, 0)) as switch:
-        streams, _, witnessed = measured(switch, Stream(64), 20_000, "10000", burst=1)
+    with reference_dut(tmp_path, delay_ns=(delay_ns, 0)) as switch:
+        streams, _, counted = measured(switch, Stream(64), 20_000, "10000", burst=1)
     delayed, straight = (percentiles_ns(s["latency"]["hdr"], [1.0])[1.0] for s in streams)
     assert streams[0]["latency"]["min_ns"] >= delay_ns
-    assert witnessed[0]["held_ns"]["least"] >= delay_ns - 1
+    assert counted[0]["held_ns"]["least"] >= delay_ns - 1
     assert delayed - straight == pytest.approx(delay_ns, rel=0.01)
 
 

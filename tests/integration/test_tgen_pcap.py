@@ -14,7 +14,7 @@ import pytest
 from cable import VETH, tgen_apart
 from captures import dissected
 from conftest import Require
-from loopbacks import OPTIONS, PATIENTLY, witness_dut
+from loopbacks import OPTIONS, PATIENTLY, reference_dut
 from shared_tgen import fixture_kept_tgen, fixture_ring
 
 from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, capture, ways_between
@@ -327,7 +327,7 @@ def test_mixed_sizes_on_packet_sockets(
 def test_mixed_sizes_on_vhost_user(mix: str, tmp_path: Path, require: Require) -> None:
     require("tgen")
     require("tgen-dut")
-    with witness_dut(tmp_path) as switch, at_hand(switch.devices, OPTIONS) as tgen:
+    with reference_dut(tmp_path) as switch, at_hand(switch.devices, OPTIONS) as tgen:
         tgen.ports()
         assert_every_byte_arrives(tgen, Stream(more={"sizes": MIXES[mix]}))
 

@@ -11,7 +11,7 @@ import pytest
 from cable import tgen_apart
 from captures import dissected
 from conftest import Require
-from loopbacks import OPTIONS, PATIENTLY, witness_dut
+from loopbacks import OPTIONS, PATIENTLY, reference_dut
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Dot1Q, Ether
@@ -214,7 +214,7 @@ def test_a_time_bounds_what_is_intended(tmp_path: Path, require: Require, ring: 
 
 
 def test_loss_is_told_to_the_frame(tmp_path: Path, require: Require) -> None:
-    """The witness drops and doubles frames with a mark by their numbers, and passes all others."""
+    """The reference DUT drops and doubles marked frames by their numbers, and passes all others."""
     require("tgen")
     require("tgen-dut")
     file = written(tmp_path / "file.pcap")
@@ -222,7 +222,7 @@ def test_loss_is_told_to_the_frame(tmp_path: Path, require: Require) -> None:
     rules = ("drop=0", "duplicate=2", "corrupt=4:30")
     marked = [number for number, room in enumerate(ROOM) if room]
     assert {0, 2, 4} <= set(marked)
-    with witness_dut(tmp_path, rules, period) as switch, at_hand(switch.devices, OPTIONS) as tgen:
+    with reference_dut(tmp_path, rules, period) as switch, at_hand(switch.devices, OPTIONS) as tgen:
         configure(
             tgen,
             {"transmit_port": 0, "replay": str(file)},

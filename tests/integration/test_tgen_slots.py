@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from conftest import Require
 from freezing import frozen_soon
-from loopbacks import OPTIONS, PATIENTLY, witness_dut
+from loopbacks import OPTIONS, PATIENTLY, reference_dut
 from preloads import preload
 from shared_tgen import fixture_kept_tgen, fixture_ring
 from test_tgen_replay import ROOM, written
@@ -89,7 +89,7 @@ def test_a_trial_that_asks_for_none_has_none() -> None:
 def test_losses_lie_in_the_slots_in_which_the_lost_frames_left(tmp_path: Path) -> None:
     rules = ("drop=17", "drop=18", "duplicate=100", "reorder=250:3", "corrupt=400:5")
     with (
-        witness_dut(tmp_path, rules, 1000) as switch,
+        reference_dut(tmp_path, rules, 1000) as switch,
         at_hand(switch.devices, OPTIONS) as tgen,
     ):
         tgen.ports()
@@ -107,7 +107,7 @@ def test_losses_lie_in_the_slots_in_which_the_lost_frames_left(tmp_path: Path) -
 
 def test_missing_numbers_are_told_and_late_ones_are_not_missing(tmp_path: Path) -> None:
     with (
-        witness_dut(tmp_path, ("drop=17", "drop=18", "reorder=250:3"), 1000) as switch,
+        reference_dut(tmp_path, ("drop=17", "drop=18", "reorder=250:3"), 1000) as switch,
         at_hand(switch.devices, OPTIONS) as tgen,
     ):
         tgen.ports()
@@ -243,7 +243,7 @@ def test_frames_on_their_way_held_others_back(tmp_path: Path) -> None:
 
 def test_a_switch_that_was_stopped_was_silent_and_the_generator_not_away(tmp_path: Path) -> None:
     with (
-        witness_dut(tmp_path) as switch,
+        reference_dut(tmp_path) as switch,
         at_hand(switch.devices, OPTIONS) as tgen,
     ):
         tgen.ports()
@@ -346,8 +346,8 @@ def test_what_a_full_port_did_not_take_is_not_sent_in_the_next_step(
 
 
 def dropped(folder: Path, *rules: str, **sending: Any) -> Any:
-    """Return the result of a trial through a witness that does this to each thousand frames."""
-    with witness_dut(folder, rules, 1000) as switch, at_hand(switch.devices, OPTIONS) as tgen:
+    """Return the result through a reference DUT that does this to each thousand frames."""
+    with reference_dut(folder, rules, 1000) as switch, at_hand(switch.devices, OPTIONS) as tgen:
         tgen.ports()
         tgen.ask("configure", streams=[Stream().on(BOTH[0])])
         return tgen.ask("trial", 60, slot_ns=10 * MS, **PATIENTLY, **sending)

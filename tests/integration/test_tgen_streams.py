@@ -20,7 +20,7 @@ from cable import tgen_apart
 from captures import times_s
 from conftest import Require
 from freezing import frozen_soon
-from loopbacks import OPTIONS, through_testpmd, witness_dut
+from loopbacks import OPTIONS, reference_dut, through_testpmd
 from shared_tgen import fixture_kept_tgen, fixture_ring
 
 from vsperf.config.flows import host_ip, link_mac
@@ -207,7 +207,7 @@ def test_order_is_that_of_a_flow(flows: int, extent: int, tmp_path: Path, requir
     vary = [{"field": "source_port", "count": flows}] if flows > 1 else []
     stream = Stream(64, more={"flows": {"vary": vary}} if vary else {})
     frames = 20_000
-    with witness_dut(tmp_path, ["reorder=250:40"], 1000) as switch:
+    with reference_dut(tmp_path, ["reorder=250:40"], 1000) as switch:
         with at_hand(switch.devices, OPTIONS) as tgen:
             tgen.ports()
             sending = Sending(rate_fps="50000", frames=frames)

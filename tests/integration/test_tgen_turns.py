@@ -22,7 +22,7 @@ from typing import Any
 import psutil
 import pytest
 from conftest import Require
-from loopbacks import OPTIONS, PATIENCE_S, witness_dut
+from loopbacks import OPTIONS, PATIENCE_S, reference_dut
 from preloads import preload
 
 from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, ways_between
@@ -143,7 +143,7 @@ def test_every_frame_is_accounted_for_and_each_switch_has_those_of_its_turns(
     tmp_path: Path, require: Require
 ) -> None:
     require("tgen-dut")
-    with witness_dut(tmp_path) as first, witness_dut(tmp_path) as second:
+    with reference_dut(tmp_path) as first, reference_dut(tmp_path) as second:
         switches = (first, second)
         devices = [
             f"net_virtio_user{2 * number + port},path={path},queue_size=1024"

@@ -9,7 +9,7 @@ from typing import Any
 from all_methods import METHODS
 from search_models import LINE_RATE
 
-from vsperf.methods.base import PLAIN, Manner, Method
+from vsperf.methods.base import PLAIN, Method, TrialOptions
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.histogram import encode
 from vsperf.records.result import SearchResult
@@ -51,13 +51,13 @@ class FluidBench:
     seconds: Sequence[Second] = ()
     """What is told of a long trial."""
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
-        if manner.on_second is not None:
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+        if options.on_second is not None:
             for second in self.seconds:
-                manner.on_second(second)
-        if manner.steps:
-            return self._stepped(manner)
-        event = manner.event
+                options.on_second(second)
+        if options.steps:
+            return self._stepped(options)
+        event = options.event
         sent = intended_frames(load_fps, duration_ns)
         capacity = self.capacity_fps * duration_ns // NANOSECONDS
         overload = max(0, sent - capacity - self.buffer_frames)
@@ -78,13 +78,13 @@ class FluidBench:
             first_latency_ns=next(iter(self.latencies_ns), None),
             latency_histogram=encode(self.latencies_ns),
             range_histograms=tuple(
-                encode([10 * (i + 1)]) for i, _ in enumerate(manner.latency_ranges)
+                encode([10 * (i + 1)]) for i, _ in enumerate(options.latency_ranges)
             ),
         )
-        return self._kept(way, load_fps, duration_ns, manner, happened)
+        return self._kept(way, load_fps, duration_ns, options, happened)
 
-    def _stepped(self, manner: Manner) -> Trial:
-        high, low = manner.steps
+    def _stepped(self, options: TrialOptions) -> Trial:
+        high, low = options.steps
         excess = high.frames - self.capacity_fps * high.duration_ns // NANOSECONDS
         excess = max(0, excess - self.buffer_frames)
         later = low.load_fps * self.recovery_ns // NANOSECONDS if excess else 0
@@ -103,10 +103,15 @@ class FluidBench:
             last_loss_ns=high.duration_ns + self.recovery_ns if excess else None,
             steps=steps,
         )
-        return self._kept(way, high.load_fps, high.duration_ns + low.duration_ns, manner, None)
+        return self._kept(way, high.load_fps, high.duration_ns + low.duration_ns, options, None)
 
     def _kept(
-        self, way: Direction, load_fps: int, duration_ns: int, manner: Manner, event: Event | None
+        self,
+        way: Direction,
+        load_fps: int,
+        duration_ns: int,
+        options: TrialOptions,
+        event: Event | None,
     ) -> Trial:
         trial = Trial(
             directions=(way,),
@@ -114,15 +119,15 @@ class FluidBench:
             elapsed_ns=duration_ns + self.overhead_ns,
             settled=True,
             index=len(self.made) + 1,
-            purpose=manner.purpose,
+            purpose=options.purpose,
             load_fps=load_fps,
             duration_ns=duration_ns,
             started_at="",
             event=event,
-            reference=manner.reference,
+            reference=options.reference,
         )
         self.made.append(trial)
-        if manner.purpose is Purpose.WARM_UP:
+        if options.purpose is Purpose.WARM_UP:
             self.budget.spend(trial.elapsed_ns)  # as a measurer does: nobody else pays for it
         return trial
 
@@ -131,8 +136,8 @@ class FluidBench:
 class UnevenBench(FluidBench):
     """The reverse direction is offered half of the load, and fares as the forward one."""
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
-        trial = super().trial(load_fps, duration_ns, manner)
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+        trial = super().trial(load_fps, duration_ns, options)
         (way,) = trial.directions
         counted = ("intended_frames", "sent_frames", "received_frames")
         halves = {name: getattr(way, name) // 2 for name in counted}

@@ -15,7 +15,7 @@ from stored_runs import store
 from vsperf.analysis.comparison import Comparison, compare
 from vsperf.analysis.sides import side
 from vsperf.quantities.unit import Unit
-from vsperf.records.host import Surroundings
+from vsperf.records.host import Conditions
 from vsperf.records.result import Figure, GoalResult, Limit, LoadResult, SearchResult
 from vsperf.records.run import CaseRecord, Line, RunHeader
 
@@ -58,7 +58,7 @@ def run(
     name: str,
     rates: Mapping[int, Sequence[int | SearchResult]],
     spec: dict[str, Any] | None = None,
-    around: Surroundings | None = None,
+    around: Conditions | None = None,
     **head: Any,
 ) -> str:
     """Store a run: for each case its number and what its repeats found, or that load."""
@@ -78,9 +78,9 @@ def run(
     return name
 
 
-def _record(key: str, rate: int | SearchResult, around: Surroundings | None) -> CaseRecord:
+def _record(key: str, rate: int | SearchResult, around: Conditions | None) -> CaseRecord:
     result = rate if isinstance(rate, SearchResult) else found(rate)
-    return case_record(key, result=result, surroundings=around)
+    return case_record(key, result=result, conditions=around)
 
 
 def of(results: Path, *names: str, **how: Any) -> Comparison:

@@ -14,8 +14,8 @@ from vsperf.config.loader import Loaded, Request, load
 from vsperf.config.lookup import Folder, Library
 from vsperf.config.modify import Modify
 from vsperf.drivers.collectors.ovs import OvsCollectorSpec
+from vsperf.drivers.collectors.pacing import PacingSpec
 from vsperf.drivers.collectors.proc import ProcSpec
-from vsperf.drivers.collectors.witness import WitnessSpec
 from vsperf.drivers.loads.memory import MemorySpec
 from vsperf.drivers.loads.memory_vm import GuestMemorySpec
 from vsperf.drivers.loads.stress import StressSpec
@@ -128,7 +128,7 @@ DRIVERS: Drivers = {
     "generator": {"sim": Generator, "tgen": TgenGenerator, "testpmd": TestpmdGenerator},
     "vnf": {"loop": Guest, "sim": NoGuest},
     "search": METHODS,
-    "collect": {"proc": ProcSpec, "ovs": OvsCollectorSpec, "witness": WitnessSpec},
+    "collect": {"proc": ProcSpec, "ovs": OvsCollectorSpec, "pacing": PacingSpec},
     "noise": {"memory": MemorySpec, "memory-vm": GuestMemorySpec, "stress": StressSpec},
 }
 

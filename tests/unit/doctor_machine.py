@@ -8,7 +8,7 @@ import pytest
 from machine_tree import MachineTree
 
 from vsperf.host.doctor.examine import GENERAL, examine
-from vsperf.host.doctor.finding import Finding, Surroundings
+from vsperf.host.doctor.finding import Finding, Host
 
 
 @pytest.fixture(name="tree")
@@ -20,8 +20,8 @@ def fixture_tree(tmp_path: Path) -> MachineTree:
 
 
 @pytest.fixture(name="here")
-def fixture_here(tree: MachineTree, tmp_path: Path) -> Surroundings:
-    return Surroundings(
+def fixture_here(tree: MachineTree, tmp_path: Path) -> Host:
+    return Host(
         roots=tree.roots,
         usable=frozenset(range(4)),
         environment={"PATH": str(tmp_path / "bin")},
@@ -29,6 +29,6 @@ def fixture_here(tree: MachineTree, tmp_path: Path) -> Surroundings:
     )
 
 
-def answer(here: Surroundings, name: str) -> Finding:
+def answer(here: Host, name: str) -> Finding:
     (finding,) = examine(here, [check for check in GENERAL if check.name == name])
     return finding

@@ -1,4 +1,4 @@
-"""Who sees frames from outside: a witness of known arrivals, and packet sockets."""
+"""Who sees frames from outside: a pacing monitor of known arrivals, and packet sockets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from switch_cases import TWO_CPUS, switch_case
 from vsperf.config.case import CaseSpec
 from vsperf.deploy.planner import Drivers, make_plan
 from vsperf.drivers.collectors.base import Parts, Seat
-from vsperf.drivers.collectors.witness import View, Witness, Witnessing, WitnessSpec, pace
+from vsperf.drivers.collectors.pacing import PacingMonitor, PacingSpec, RunningMonitor, View, pace
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.errors import UsageError
 from vsperf.host.frame_stamps import Stamps
@@ -32,13 +32,13 @@ from vsperf.records.files.series import SeriesFile, StoredSeries, series_of
 from vsperf.records.run import Endpoint, Placement
 from vsperf.records.trial import Direction
 
-# A witness of known arrivals says what is known of them, and nothing of what it did not see.
+# A pacing monitor of known arrivals says what is known of them, and nothing of what it did not see.
 
 BEGAN = 1_763_600_000_000_000_000
 RATE = Fraction(100_000)
 GAP = 10_000
 FRAMES = 20_000
-SETTINGS = WitnessSpec(kind="witness")
+SETTINGS = PacingSpec(kind="pacing")
 QUEUED = "net_af_packet0,iface=tap7,qdisc_bypass=0,framecnt=64"
 
 
@@ -116,15 +116,15 @@ class Saw:
 
 def told(folder: Path, saw: Saw) -> StoredSeries:
     """Return what is written of a trial in which a thousand frames were sent at 100 kfps."""
-    quantities = Witness().quantities(SETTINGS)
-    head = header("witness").model_copy(update={"quantities": quantities, "heavy": True})
+    quantities = PacingMonitor().quantities(SETTINGS)
+    head = header("pacing").model_copy(update={"quantities": quantities, "heavy": True})
     place: Any = SimpleNamespace()
     socket: Any = saw
     parts = Parts(None, None, None)
     file = SeriesFile.begin(folder, head)
-    seat = Seat("witness", switch_case("ovs"), Placement(), place, parts, file)
+    seat = Seat("pacing", switch_case("ovs"), Placement(), place, parts, file)
     way = Direction(name="phy0-phy1", intended_frames=1000, sent_frames=1000, received_frames=990)
-    Witnessing(seat, (socket,)).hear(trial(1, load_fps=100_000, directions=(way,)))
+    RunningMonitor(seat, (socket,)).hear(trial(1, load_fps=100_000, directions=(way,)))
     (found,) = series_of(folder, CASE, 1)
     return found
 
@@ -182,8 +182,8 @@ def test_where_the_kernel_shows_no_frames_there_is_nothing_to_see(kind: str, add
 
 
 def planned(kind: str, links: dict[str, dict[str, str]] | None = None, **sections: Any) -> CaseSpec:
-    """Plan a case with a witness, as `vsperf plan` does."""
-    real = {"generator": TgenSpec(kind="tgen", hugepages=False), "collect": {"witness": SETTINGS}}
+    """Plan a case with a pacing monitor, as `vsperf plan` does."""
+    real = {"generator": TgenSpec(kind="tgen", hugepages=False), "collect": {"pacing": SETTINGS}}
     case = switch_case(kind, links=links, **sections).model_copy(update=real)
     make_plan(case, Drivers.of(case, Plugins.load()), TWO_CPUS)
     return case
@@ -195,7 +195,7 @@ class TestPlan:
         planned(kind)
 
     def test_where_nothing_is_seen_the_plan_says_why_and_what_to_do(self) -> None:
-        with pytest.raises(UsageError, match="witness has nothing to collect") as refused:
+        with pytest.raises(UsageError, match="pacing has nothing to collect") as refused:
             planned("ovs-dpdk")
         (problem,) = refused.value.problems
         assert problem.why is not None and problem.why.startswith("the port of phy0 is vhost-user-")
@@ -235,8 +235,8 @@ class TestPlan:
 
     def test_two_directions_by_one_port_are_refused(self) -> None:
         ends = (endpoint("tap", "/tap7"), endpoint("tap", "/tap7"))
-        with pytest.raises(UsageError, match="witness has nothing to collect"):
-            Witness().fits(switch_case("ovs"), ends)
+        with pytest.raises(UsageError, match="pacing has nothing to collect"):
+            PacingMonitor().fits(switch_case("ovs"), ends)
 
 
 # What the kernel tells of packet sockets is read as it is written, and of programs as they are.

@@ -387,7 +387,7 @@ class TestPlan:
         assert cache_steps(simulated_case(), {}, nowhere) == ()
 
     def test_ways_that_devices_share_are_said(self, machine: Roots) -> None:
-        """What a card receives takes the place of what the part had there."""
+        """What a NIC receives takes the place of what the part had there."""
         case = simulated_case().model_copy(
             update={"cache": shares(switch="8 ways", guests="2 ways")}
         )

@@ -37,15 +37,15 @@ from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.ports import places_of, vhost_endpoint
 from vsperf.drivers.vswitches.sim import SimulatedSwitch
 from vsperf.engine import readiness
+from vsperf.engine.conditions import uneven
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.run import plan_cases
 from vsperf.engine.session import begin
-from vsperf.engine.surroundings import uneven
 from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError, ExitCode, NotReadyError, SpecError
 from vsperf.host.cpus import CpuNeed, Needs, read_topology
 from vsperf.host.doctor.wants import Want
-from vsperf.methods.base import Bench, Manner, loads_of
+from vsperf.methods.base import Bench, TrialOptions, loads_of
 from vsperf.methods.range import WithinRange
 from vsperf.plugins import Plugin, Plugins
 from vsperf.quantities.units import Rate
@@ -279,7 +279,7 @@ def flags_of(can: Capabilities, purpose: Purpose = Purpose.SEARCH) -> tuple[Flag
     generator = Counted()
     policy = simulated_case().trial
     measurer = Measurer(generator, Watch(None, generator), policy, Budget(), 1, generator_can=can)
-    return measurer.measure(1_000, SECOND, Manner(purpose)).flags
+    return measurer.measure(1_000, SECOND, TrialOptions(purpose)).flags
 
 
 def test_a_sampled_latency_never_looks_like_one_of_every_frame() -> None:

@@ -32,7 +32,7 @@ def port(name: str, received: int, sent: int, full: int = 0) -> PortCounters:
 
 
 def machine(name: str, *cards: tuple[int, int]) -> MachineCounters:
-    """A machine whose cards received and sent so many frames."""
+    """A machine whose NICs received and sent so many frames."""
     return MachineCounters(
         name=name,
         nics=tuple(NicCounters(received_frames=got, sent_frames=gave) for got, gave in cards),

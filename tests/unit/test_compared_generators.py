@@ -21,7 +21,7 @@ from vsperf.output.compare_text import notes
 from vsperf.records.files.series import SeriesFile
 from vsperf.records.flags import Flag
 from vsperf.records.histogram import encode
-from vsperf.records.host import Calibration, Surroundings
+from vsperf.records.host import Calibration, Conditions
 from vsperf.records.result import Limit, LoadResult, SearchResult
 from vsperf.records.run import Line, TrialLine
 from vsperf.records.series import Note, OwnTrial, Quantity, Sample
@@ -75,7 +75,7 @@ def trials_of(name: str) -> list[Trial]:
     ]
 
 
-def surroundings(name: str) -> Surroundings | None:
+def conditions(name: str) -> Conditions | None:
     """Return what was found before a case: a cap only where the generator was calibrated."""
     if name == "testpmd":
         return None
@@ -86,7 +86,7 @@ def surroundings(name: str) -> Surroundings | None:
         measured_at=TIME,
         cpus=(0, 1) if name == "tgen" else (0, 2, 1),
     )
-    return Surroundings(calibration=calibration)
+    return Conditions(calibration=calibration)
 
 
 def a_run(results: Path, *names: str, repeats: int = REPEATS) -> None:
@@ -104,16 +104,16 @@ def a_run(results: Path, *names: str, repeats: int = REPEATS) -> None:
             result = flooded(rate) if name == "testpmd" else searched(rate)
             lines.append(case_start(key))
             lines += [TrialLine(case=key, trial=one) for one in trials_of(name)]
-            lines.append(case_record(key, result=result, surroundings=surroundings(name)))
+            lines.append(case_record(key, result=result, conditions=conditions(name)))
     made = header(RUN, environment=MACHINE).model_copy(update={"cases": tuple(cases)})
     store(results, RUN, [made, *lines, run_end()])
 
 
 def witnessed(results: Path, name: str, gaps: Sequence[int | None]) -> None:
-    """Add what a witness saw of each repeat: such a gap one way, and shorter ones the other way."""
+    """Add what a pacing monitor saw of each repeat: such a gap one way, and shorter ones back."""
     for repeat, gap in enumerate(gaps, start=1):
         label = f"generators_compare-64B-{name}"
-        head = series_header("witness").model_copy(
+        head = series_header("pacing").model_copy(
             update={
                 "case": label if repeat == 1 else f"{label}.{repeat}",
                 "quantities": (Quantity(name="gap_off_p99_ns", unit="ns"),),
@@ -204,7 +204,7 @@ class TestTheRowOfAGenerator:
             "checked": "it does not look at each frame",
             "loss_free": "the method searches none",
             "floor": "no latency was measured",
-            "pacing": "no witness was asked: --set collect=witness",
+            "pacing": "no pacing monitor was asked: --set collect=pacing",
             "per_cpu": "it was not calibrated without a switch",
         }
         assert row.reservations == (Flag.UNPACED, Flag.UNCHECKED)

@@ -30,7 +30,7 @@ from vsperf.output.compare_text import (
 from vsperf.output.table import Cell
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.baselines import set_baseline
-from vsperf.records.host import Surroundings
+from vsperf.records.host import Conditions
 from vsperf.records.run import Outcome
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
@@ -146,7 +146,7 @@ class TestWhatDiffers:
         assert emc.cases == ("phy2phy_tput-64B", "phy2phy_tput-128B")
 
     def test_what_a_case_did_not_live_to_say_is_no_difference(self, tmp_path: Path) -> None:
-        old, new = (Surroundings(switch={"ovs_version": one}) for one in ("3.1.0", "3.5.0"))
+        old, new = (Conditions(switch={"ovs_version": one}) for one in ("3.1.0", "3.5.0"))
         run(tmp_path, "aaaa", {1: [1, 1]}, around=old)
         run(tmp_path, "bbbb", {1: [1]})
         assert of(tmp_path, "aaaa", "bbbb").contrasts == ()

@@ -17,8 +17,8 @@ from vsperf.host.doctor.finding import (
     Check,
     Finding,
     Group,
+    Host,
     Status,
-    Surroundings,
     failure,
     listed,
     ok,
@@ -29,9 +29,9 @@ from vsperf.plugins import Plugin, Plugins
 
 
 @pytest.fixture(name="nowhere")
-def fixture_nowhere(tmp_path: Path) -> Surroundings:
+def fixture_nowhere(tmp_path: Path) -> Host:
     """A machine of which nothing is known."""
-    return Surroundings(
+    return Host(
         roots=MachineTree(tmp_path).roots,
         usable=frozenset({0, 1}),
         environment={"PATH": ""},
@@ -46,12 +46,12 @@ def test_every_check_has_a_name_of_its_own() -> None:
 
 
 def test_this_machine_gets_an_answer_to_every_check(tmp_path: Path) -> None:
-    found = list(examine(Surroundings(results=tmp_path, plugins=Plugins.load())))
+    found = list(examine(Host(results=tmp_path, plugins=Plugins.load())))
     assert [finding.name for finding in found if not finding.evidence] == []
     assert [f.name for f in found if f.status is Status.FAILURE and not f.fix] == []
 
 
-def test_of_an_unknown_machine_nothing_measurable_is_called_well(nowhere: Surroundings) -> None:
+def test_of_an_unknown_machine_nothing_measurable_is_called_well(nowhere: Host) -> None:
     found = {finding.name: finding for finding in examine(nowhere)}
     about_processors = [f for f in found.values() if f.group is Group.PROCESSORS]
     well = {f.name for f in about_processors if f.status is Status.OK}
@@ -68,14 +68,14 @@ def test_looking_at_a_machine_changes_none_of_its_files(tmp_path: Path) -> None:
     tree.hugepages(0, 2048, 4, 4)
     tree.device("0000:03:00.0", "i40e", group=3)
     before = {path: path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
-    here = Surroundings(roots=tree.roots, results=tmp_path, environment={"PATH": ""})
+    here = Host(roots=tree.roots, results=tmp_path, environment={"PATH": ""})
     assert len(list(examine(here))) == len(GENERAL)
     after = {path: path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
     assert after == before
 
 
-def test_a_check_that_stumbles_over_a_file_cannot_tell(nowhere: Surroundings) -> None:
-    def ask(here: Surroundings) -> Answer:
+def test_a_check_that_stumbles_over_a_file_cannot_tell(nowhere: Host) -> None:
+    def ask(here: Host) -> Answer:
         raise OSError("the file is strange")
 
     (finding,) = examine(nowhere, [Check("strange", Group.CLOCK, ask)])
@@ -83,7 +83,7 @@ def test_a_check_that_stumbles_over_a_file_cannot_tell(nowhere: Surroundings) ->
     assert "the file is strange" in finding.evidence
 
 
-def test_a_run_asks_only_what_matters_to_its_parts(nowhere: Surroundings) -> None:
+def test_a_run_asks_only_what_matters_to_its_parts(nowhere: Host) -> None:
     plugins = Plugins.load()
     chosen = [plugins.driver("vswitch", "ovs-dpdk"), plugins.driver("generator", "tgen")]
     names = {finding.name for finding in examine_for(chosen, nowhere)}
@@ -93,12 +93,12 @@ def test_a_run_asks_only_what_matters_to_its_parts(nowhere: Surroundings) -> Non
     assert {"nics", "vfio", "iommu"} <= {f.name for f in examine_for((), nowhere, {Want.NICS})}
 
 
-def test_a_model_of_a_switch_needs_nothing_of_the_machine(nowhere: Surroundings) -> None:
+def test_a_model_of_a_switch_needs_nothing_of_the_machine(nowhere: Host) -> None:
     plugins = Plugins.load()
     assert examine_for([plugins.driver("vswitch", "sim")], nowhere) == []
 
 
-def test_a_driver_brings_its_own_checks(nowhere: Surroundings) -> None:
+def test_a_driver_brings_its_own_checks(nowhere: Host) -> None:
     class Driver:
         wants = frozenset({Want.KVM})
         checks = (
@@ -142,7 +142,7 @@ def test_cpus_are_written_as_the_kernel_writes_them() -> None:
     assert listed(frozenset()) == ""
 
 
-def test_the_failing_answer_and_its_fix_reach_the_finding(nowhere: Surroundings) -> None:
+def test_the_failing_answer_and_its_fix_reach_the_finding(nowhere: Host) -> None:
     check = Check("x", Group.CLOCK, lambda here: failure("broken", "mend it"))
     (finding,) = examine(nowhere, [check])
     assert (finding.status, finding.evidence, finding.fix) == (Status.FAILURE, "broken", "mend it")
@@ -170,9 +170,7 @@ def test_an_unknown_machine_has_facts_that_are_missing_and_never_zero(tmp_path: 
 
 def test_an_examination_ends_soon_enough_to_be_made_before_every_run(tmp_path: Path) -> None:
     began, own = time.monotonic(), os.times()
-    found = examine_for(
-        [Plugins.load().driver("vswitch", "ovs-dpdk")], Surroundings(results=tmp_path)
-    )
+    found = examine_for([Plugins.load().driver("vswitch", "ovs-dpdk")], Host(results=tmp_path))
     assert found[-1].name == "steal", "what looks at the load comes last"
     assert time.monotonic() - began >= 0.3, "the load was looked at for too short a time"
     assert os.times().user - own.user < 10

@@ -11,18 +11,18 @@ from machine_tree import MachineTree, write
 
 from vsperf.host.activity import Activity, Process, competitors, stolen_ppm
 from vsperf.host.doctor.examine import examine
-from vsperf.host.doctor.finding import Status, Surroundings
+from vsperf.host.doctor.finding import Host, Status
 from vsperf.host.doctor.programs import program_check
 from vsperf.host.resctrl import MOUNT, REMOUNT
 
 __all__ = ["fixture_here", "fixture_tree"]
 
 
-def test_root_with_all_rights_is_well(here: Surroundings) -> None:
+def test_root_with_all_rights_is_well(here: Host) -> None:
     assert answer(here, "privileges").status is Status.OK
 
 
-def test_a_user_is_told_to_use_sudo(tree: MachineTree, here: Surroundings) -> None:
+def test_a_user_is_told_to_use_sudo(tree: MachineTree, here: Host) -> None:
     tree.user(1000, "0")
     found = answer(here, "privileges")
     assert found.status is Status.FAILURE
@@ -35,7 +35,7 @@ def test_a_user_is_told_to_use_sudo(tree: MachineTree, here: Surroundings) -> No
     [(12, "NET_ADMIN", Status.FAILURE), (23, "SYS_NICE", Status.WARNING)],
 )
 def test_root_in_a_container_is_told_which_right_it_lacks(
-    tree: MachineTree, here: Surroundings, bit: int, name: str, status: Status
+    tree: MachineTree, here: Host, bit: int, name: str, status: Status
 ) -> None:
     tree.user(0, f"{(1 << 41) - 1 & ~(1 << bit):016x}")
     found = answer(here, "privileges")
@@ -52,7 +52,7 @@ def test_root_in_a_container_is_told_which_right_it_lacks(
     ],
 )
 def test_locked_memory_is_judged_with_the_right_that_lifts_it(
-    tree: MachineTree, here: Surroundings, limit: str, rights: str, status: Status
+    tree: MachineTree, here: Host, limit: str, rights: str, status: Status
 ) -> None:
     tree.user(0, rights)
     tree.proc("self/limits", f"Max locked memory         {limit}   {limit}   bytes\n")
@@ -69,7 +69,7 @@ def test_locked_memory_is_judged_with_the_right_that_lifts_it(
     ],
 )
 def test_too_few_open_files_are_known_before_anything_starts(
-    tree: MachineTree, here: Surroundings, limit: str, status: Status
+    tree: MachineTree, here: Host, limit: str, status: Status
 ) -> None:
     tree.proc("self/limits", f"Max open files            {limit}   {limit}   files\n")
     found = answer(here, "open files")
@@ -78,9 +78,7 @@ def test_too_few_open_files_are_known_before_anything_starts(
     assert (found.fix is not None) is (status is Status.FAILURE)
 
 
-def test_free_hugepages_are_counted_per_node_and_size(
-    tree: MachineTree, here: Surroundings
-) -> None:
+def test_free_hugepages_are_counted_per_node_and_size(tree: MachineTree, here: Host) -> None:
     tree.hugepages(0, 2048, 1024, 1000)
     tree.hugepages(0, 1048576, 0, 0)
     tree.hugepages(1, 1048576, 2, 1)
@@ -91,7 +89,7 @@ def test_free_hugepages_are_counted_per_node_and_size(
     )
 
 
-def test_hugepages_that_a_run_can_reserve_are_well(tree: MachineTree, here: Surroundings) -> None:
+def test_hugepages_that_a_run_can_reserve_are_well(tree: MachineTree, here: Host) -> None:
     tree.hugepages(0, 2048, 0, 0)
     tree.memory(8192)
     found = answer(here, "hugepages")
@@ -100,7 +98,7 @@ def test_hugepages_that_a_run_can_reserve_are_well(tree: MachineTree, here: Surr
 
 
 def test_too_little_memory_for_hugepages_is_a_failure_with_numbers(
-    tree: MachineTree, here: Surroundings
+    tree: MachineTree, here: Host
 ) -> None:
     tree.hugepages(0, 2048, 10, 10)
     tree.memory(512)
@@ -110,18 +108,18 @@ def test_too_little_memory_for_hugepages_is_a_failure_with_numbers(
 
 
 def test_hugepages_behind_an_unknown_amount_of_memory_cannot_be_told(
-    tree: MachineTree, here: Surroundings
+    tree: MachineTree, here: Host
 ) -> None:
     tree.hugepages(0, 2048, 0, 0)
     assert answer(here, "hugepages").status is Status.UNKNOWN
 
 
-def test_a_kernel_without_hugepages_is_a_failure(here: Surroundings) -> None:
+def test_a_kernel_without_hugepages_is_a_failure(here: Host) -> None:
     assert answer(here, "hugepages").status is Status.FAILURE
 
 
 def test_a_mount_of_hugetlbfs_is_named_and_missing_only_to_guests(
-    tree: MachineTree, here: Surroundings
+    tree: MachineTree, here: Host
 ) -> None:
     tree.proc("mounts", "none / ext4 rw 0 0\n")
     assert answer(here, "hugetlbfs").status is Status.ABSENT
@@ -129,9 +127,7 @@ def test_a_mount_of_hugetlbfs_is_named_and_missing_only_to_guests(
     assert answer(here, "hugetlbfs").evidence == "/mnt/huge (rw,pagesize=1024M)"
 
 
-def test_memory_that_wanders_between_nodes_is_a_warning(
-    tree: MachineTree, here: Surroundings
-) -> None:
+def test_memory_that_wanders_between_nodes_is_a_warning(tree: MachineTree, here: Host) -> None:
     for node in (0, 1):
         tree.sys(f"devices/system/node/node{node}/cpulist", f"{2 * node}-{2 * node + 1}\n")
         line = f"Node {node} MemTotal: {64 << 20} kB\n"
@@ -149,14 +145,14 @@ def test_memory_that_wanders_between_nodes_is_a_warning(
     [("[always] madvise never", Status.WARNING), ("always [madvise] never", Status.OK)],
 )
 def test_transparent_hugepages_everywhere_are_a_warning(
-    tree: MachineTree, here: Surroundings, text: str, status: Status
+    tree: MachineTree, here: Host, text: str, status: Status
 ) -> None:
     tree.sys("kernel/mm/transparent_hugepage/enabled", text)
     assert answer(here, "transparent hugepages").status is status
 
 
 def test_a_cache_that_can_be_shared_out_is_told_with_its_ways(
-    tree: MachineTree, here: Surroundings
+    tree: MachineTree, here: Host
 ) -> None:
     found = answer(here, "cache partitions")
     assert (found.status, found.fix) == (Status.ABSENT, None)
@@ -177,13 +173,13 @@ def test_a_cache_that_can_be_shared_out_is_told_with_its_ways(
     assert "cdp" in found.evidence
 
 
-def test_a_bridge_of_ovs_wants_the_tap_device(here: Surroundings) -> None:
+def test_a_bridge_of_ovs_wants_the_tap_device(here: Host) -> None:
     assert answer(here, "tap devices").status is Status.FAILURE
     write(here.roots.dev / "net" / "tun", "")
     assert answer(here, "tap devices").status is Status.OK
 
 
-def test_an_iommu_and_its_groups_are_counted(tree: MachineTree, here: Surroundings) -> None:
+def test_an_iommu_and_its_groups_are_counted(tree: MachineTree, here: Host) -> None:
     assert answer(here, "iommu").status is Status.ABSENT
     tree.sys("class/iommu/dmar0/name", "dmar0")
     tree.device("0000:03:00.0", "i40e", group=3)
@@ -191,7 +187,7 @@ def test_an_iommu_and_its_groups_are_counted(tree: MachineTree, here: Surroundin
 
 
 def test_a_module_that_is_there_and_not_loaded_gets_its_command(
-    tree: MachineTree, here: Surroundings
+    tree: MachineTree, here: Host
 ) -> None:
     assert answer(here, "vfio").fix == "use a kernel that has it"
     folder = here.roots.root / "lib" / "modules" / os.uname().release
@@ -201,9 +197,7 @@ def test_a_module_that_is_there_and_not_loaded_gets_its_command(
     assert answer(here, "vfio").status is Status.OK
 
 
-def test_nics_are_shown_with_what_speaks_against_each(
-    tree: MachineTree, here: Surroundings
-) -> None:
+def test_nics_are_shown_with_what_speaks_against_each(tree: MachineTree, here: Host) -> None:
     assert answer(here, "nics").status is Status.ABSENT
     tree.device("0000:03:00.0", "i40e", group=3)
     tree.device("0000:04:00.0", "i40e")
@@ -213,13 +207,13 @@ def test_nics_are_shown_with_what_speaks_against_each(
     assert "0000:04:00.0 [8086:1572] i40e, node 0: not to be used, there is no IO" in found.evidence
 
 
-def test_kvm_that_answers_no_question_is_not_well(here: Surroundings) -> None:
+def test_kvm_that_answers_no_question_is_not_well(here: Host) -> None:
     assert answer(here, "kvm").status is Status.ABSENT
     write(here.roots.dev / "kvm", "no device")
     assert answer(here, "kvm").status is Status.WARNING
 
 
-def test_programs_are_found_by_any_of_their_names(here: Surroundings, tmp_path: Path) -> None:
+def test_programs_are_found_by_any_of_their_names(here: Host, tmp_path: Path) -> None:
     check = program_check("forwarder", "forwarding", names=("dpdk-testpmd", "testpmd"))
     (found,) = examine(here, [check])
     assert (found.name, found.status) == ("forwarder", Status.ABSENT)
@@ -229,7 +223,7 @@ def test_programs_are_found_by_any_of_their_names(here: Surroundings, tmp_path: 
     assert found.evidence.startswith(str(tmp_path / "bin" / "testpmd"))
 
 
-def test_a_slow_clock_source_is_a_warning(tree: MachineTree, here: Surroundings) -> None:
+def test_a_slow_clock_source_is_a_warning(tree: MachineTree, here: Host) -> None:
     folder = "devices/system/clocksource/clocksource0"
     tree.sys(f"{folder}/current_clocksource", "hpet\n")
     tree.sys(f"{folder}/available_clocksource", "tsc hpet acpi_pm\n")
@@ -241,7 +235,7 @@ def test_a_slow_clock_source_is_a_warning(tree: MachineTree, here: Surroundings)
 
 
 def test_a_cycle_counter_that_rests_with_its_cpu_is_a_warning(
-    tree: MachineTree, here: Surroundings
+    tree: MachineTree, here: Host
 ) -> None:
     assert answer(here, "cycle counter").status is Status.OK
     tree.cpus(4, "fpu tsc constant_tsc")
@@ -250,7 +244,7 @@ def test_a_cycle_counter_that_rests_with_its_cpu_is_a_warning(
     assert "nonstop_tsc" in found.evidence
 
 
-def test_a_system_switch_is_named_and_left_alone(tree: MachineTree, here: Surroundings) -> None:
+def test_a_system_switch_is_named_and_left_alone(tree: MachineTree, here: Host) -> None:
     assert answer(here, "system switch").evidence == "none runs"
     tree.proc("77/cmdline", "/usr/sbin/ovs-vswitchd\0unix:/run/openvswitch/db.sock\0")
     found = answer(here, "system switch")
@@ -258,14 +252,14 @@ def test_a_system_switch_is_named_and_left_alone(tree: MachineTree, here: Surrou
     assert "ovs-vswitchd (77)" in found.evidence
 
 
-def test_programs_of_a_run_are_no_strangers(tree: MachineTree, here: Surroundings) -> None:
+def test_programs_of_a_run_are_no_strangers(tree: MachineTree, here: Host) -> None:
     tree.proc("77/cmdline", "/usr/sbin/ovs-vswitchd\0")
     tree.proc("77/environ", "PATH=/bin\0VSPERF_PROCESS=vsperf-1-a/ovs\0")
     assert answer(here, "system switch").evidence == "none runs"
 
 
 def test_another_program_on_dpdk_is_a_warning_with_its_number(
-    tree: MachineTree, here: Surroundings
+    tree: MachineTree, here: Host
 ) -> None:
     tree.proc("88/cmdline", "/usr/bin/forwarder\0")
     tree.proc("88/maps", "7f00-7f01 r-xp 0 00:00 1 /usr/lib/librte_eal.so.23.0\n")
@@ -276,11 +270,11 @@ def test_another_program_on_dpdk_is_a_warning_with_its_number(
     assert found.evidence.startswith("forwarder (88): ")
 
 
-def test_nothing_is_left_by_runs_that_were_killed_on_a_new_machine(here: Surroundings) -> None:
+def test_nothing_is_left_by_runs_that_were_killed_on_a_new_machine(here: Host) -> None:
     assert answer(here, "leftovers").status is Status.OK
 
 
-def test_a_workspace_of_a_dead_owner_is_left_over(here: Surroundings) -> None:
+def test_a_workspace_of_a_dead_owner_is_left_over(here: Host) -> None:
     folder = here.roots.root / "run" / "vsperf" / "vsperf-99999999-a0b1c2"
     folder.mkdir(parents=True)
     found = answer(here, "leftovers")

@@ -8,21 +8,19 @@ import pytest
 from doctor_machine import answer, fixture_here, fixture_tree
 from machine_tree import SERVER_FLAGS, MachineTree
 
-from vsperf.host.doctor.finding import Status, Surroundings
+from vsperf.host.doctor.finding import Host, Status
 
 __all__ = ["fixture_here", "fixture_tree"]
 
 
-def test_one_cpu_is_too_few(here: Surroundings) -> None:
+def test_one_cpu_is_too_few(here: Host) -> None:
     assert answer(here, "cpus").status is Status.OK
     found = answer(replace(here, usable=frozenset({3})), "cpus")
     assert found.status is Status.WARNING
     assert "1 of 4 usable: 3" in found.evidence
 
 
-def test_isolated_cpus_are_named_and_missing_ones_advised(
-    tree: MachineTree, here: Surroundings
-) -> None:
+def test_isolated_cpus_are_named_and_missing_ones_advised(tree: MachineTree, here: Host) -> None:
     found = answer(here, "isolated cpus")
     assert found.status is Status.WARNING
     assert found.fix == "boot with isolcpus=managed_irq,domain,1-3"
@@ -31,13 +29,13 @@ def test_isolated_cpus_are_named_and_missing_ones_advised(
 
 
 def test_isolated_cpus_that_this_process_may_not_use_do_not_help(
-    tree: MachineTree, here: Surroundings
+    tree: MachineTree, here: Host
 ) -> None:
     tree.sys("devices/system/cpu/isolated", "8-9\n")
     assert answer(here, "isolated cpus").status is Status.WARNING
 
 
-def test_cpus_without_a_tick_are_named(tree: MachineTree, here: Surroundings) -> None:
+def test_cpus_without_a_tick_are_named(tree: MachineTree, here: Host) -> None:
     assert "CONFIG_NO_HZ_FULL" in answer(here, "tickless cpus").evidence
     tree.sys("devices/system/cpu/nohz_full", "(null)\n")
     assert answer(here, "tickless cpus").status is Status.WARNING
@@ -48,9 +46,7 @@ def test_cpus_without_a_tick_are_named(tree: MachineTree, here: Surroundings) ->
     assert found.evidence == "nohz_full on 2-3, rcu_nocbs on 2-3"
 
 
-def test_one_cpu_that_saves_power_spoils_the_governor(
-    tree: MachineTree, here: Surroundings
-) -> None:
+def test_one_cpu_that_saves_power_spoils_the_governor(tree: MachineTree, here: Host) -> None:
     for cpu, governor in enumerate(("performance", "performance", "powersave", "performance")):
         tree.sys(f"devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor", governor)
     assert answer(here, "governor").status is Status.WARNING
@@ -68,7 +64,7 @@ def test_one_cpu_that_saves_power_spoils_the_governor(
     ],
 )
 def test_turbo_is_read_where_the_driver_puts_it(
-    tree: MachineTree, here: Surroundings, file: str, value: str, status: Status
+    tree: MachineTree, here: Host, file: str, value: str, status: Status
 ) -> None:
     path = tree.sys(f"devices/system/cpu/{file}", value)
     found = answer(here, "turbo")
@@ -77,7 +73,7 @@ def test_turbo_is_read_where_the_driver_puts_it(
 
 
 def test_idle_states_that_wake_slowly_are_named_unless_disabled(
-    tree: MachineTree, here: Surroundings
+    tree: MachineTree, here: Host
 ) -> None:
     folder = "devices/system/cpu/cpu0/cpuidle/state3"
     tree.sys(f"{folder}/name", "C6\n")
@@ -90,7 +86,7 @@ def test_idle_states_that_wake_slowly_are_named_unless_disabled(
     assert answer(here, "idle states").status is Status.OK
 
 
-def test_threads_of_one_core_are_named(tree: MachineTree, here: Surroundings) -> None:
+def test_threads_of_one_core_are_named(tree: MachineTree, here: Host) -> None:
     tree.sys("devices/system/cpu/smt/active", "1\n")
     for cpu in range(4):
         siblings = "0,2" if cpu % 2 == 0 else "1,3"
@@ -101,7 +97,7 @@ def test_threads_of_one_core_are_named(tree: MachineTree, here: Surroundings) ->
 
 
 def test_a_virtual_machine_cannot_tell_whether_its_cpus_share_a_core(
-    tree: MachineTree, here: Surroundings
+    tree: MachineTree, here: Host
 ) -> None:
     tree.sys("devices/system/cpu/smt/active", "0\n")
     assert answer(here, "smt").status is Status.OK
@@ -110,7 +106,7 @@ def test_a_virtual_machine_cannot_tell_whether_its_cpus_share_a_core(
     assert answer(here, "virtualisation").status is Status.WARNING
 
 
-def test_mitigations_are_named_and_not_judged(tree: MachineTree, here: Surroundings) -> None:
+def test_mitigations_are_named_and_not_judged(tree: MachineTree, here: Host) -> None:
     tree.sys("devices/system/cpu/vulnerabilities/meltdown", "Mitigation: PTI\n")
     tree.sys("devices/system/cpu/vulnerabilities/retbleed", "Vulnerable\n")
     tree.sys("devices/system/cpu/vulnerabilities/l1tf", "Not affected\n")

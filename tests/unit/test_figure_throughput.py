@@ -9,7 +9,7 @@ from vsperf.output.figures.drawing import Drawing, Line, Look, Point, Points
 from vsperf.output.figures.plot import Options, drawings
 from vsperf.records.files.view import CaseView
 from vsperf.records.flags import Flag
-from vsperf.records.host import Calibration, Surroundings
+from vsperf.records.host import Calibration, Conditions
 from vsperf.records.result import SearchResult
 from vsperf.records.run import Outcome
 
@@ -66,8 +66,8 @@ def test_the_cap_of_the_generator_is_a_ceiling_over_each_size_and_no_line_betwee
     calibration = Calibration(
         frame_size=64, cap_fps=9_000_000, method="mirror", measured_at="", cpus=(1, 2)
     )
-    around = Surroundings(calibration=calibration)
-    found = drawn(*both(8_000_000, 8_080_000, surroundings=around))
+    around = Conditions(calibration=calibration)
+    found = drawn(*both(8_000_000, 8_080_000, conditions=around))
     assert "what the generator does without a switch" not in lines(found, Look.CEILING)
     (cap,) = [one for one in found.layers if isinstance(one, Points)]
     assert cap.name == "what the generator does without a switch"

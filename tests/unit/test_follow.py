@@ -17,7 +17,7 @@ from reread import answers
 
 from vsperf.engine.case import followed
 from vsperf.errors import InvalidTrialError
-from vsperf.methods.base import PLAIN, Bench, Manner
+from vsperf.methods.base import PLAIN, Bench, TrialOptions
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.result import GoalResult, Limit, SearchResult, latency_trials
 from vsperf.records.trial import Purpose, Trial
@@ -42,7 +42,7 @@ def below(bench: FluidBench, result: SearchResult, *, lossy: bool) -> int:
     """Measure latency at nine tenths of the lower bound, and return that load."""
     load = (result.goals[0].lower_fps or 0) * 9 // 10
     bench.lossy_loads = {load} if lossy else set()
-    bench.trial(load, 10 * NANOSECONDS, Manner(Purpose.LATENCY, "90% of ndr"))
+    bench.trial(load, 10 * NANOSECONDS, TrialOptions(Purpose.LATENCY, "90% of ndr"))
     return load
 
 
@@ -102,7 +102,7 @@ def test_what_takes_a_bound_back_leaves_time_to_follow_once_more(
 class Spoiled(FluidBench):
     """No trial is to be had any more."""
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
         raise InvalidTrialError("it stayed invalid", why="so it is", fix="none")
 
 
@@ -150,8 +150,8 @@ def test_latency_is_that_of_shares_of_the_answer_that_there_is_in_the_end(
     """Where the time was over, nothing was made at a share of the new one."""
     bench, _ = searched()
     for load in (900, 450):
-        bench.trial(load, NANOSECONDS, Manner(Purpose.LATENCY, "90% of ndr"))
-    bench.trial(500, NANOSECONDS, Manner(Purpose.LATENCY, "50% of ndr"))
+        bench.trial(load, NANOSECONDS, TrialOptions(Purpose.LATENCY, "90% of ndr"))
+    bench.trial(500, NANOSECONDS, TrialOptions(Purpose.LATENCY, "50% of ndr"))
     kept = latency_trials(bench.made, answered(lower_fps))
     assert [one.load_fps for one in kept] == loads
 
@@ -159,8 +159,8 @@ def test_latency_is_that_of_shares_of_the_answer_that_there_is_in_the_end(
 def test_a_load_that_refers_to_something_else_stays() -> None:
     bench, _ = searched()
     for reference in ("90% of the throughput", "half of it", "50% of pdr", None):
-        bench.trial(900, NANOSECONDS, Manner(Purpose.LATENCY, reference))
+        bench.trial(900, NANOSECONDS, TrialOptions(Purpose.LATENCY, reference))
     stranger = "much of ndr"
-    bench.trial(900, NANOSECONDS, Manner(Purpose.LATENCY, stranger))
+    bench.trial(900, NANOSECONDS, TrialOptions(Purpose.LATENCY, stranger))
     kept = latency_trials(bench.made, answered(500))
     assert [one.reference for one in kept] == [one.reference for one in bench.made[-5:-1]]

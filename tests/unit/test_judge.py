@@ -24,9 +24,9 @@ from slot_samples import AWAY, CALM, GAP_NS, LOSSY, Story, in_slots, told, trial
 from vsperf.analysis.summary import TOO_BUSY, too_busy
 from vsperf.cli.commands.show import print_run
 from vsperf.config.traffic import TrialPolicy
+from vsperf.engine.conditions import distances, flags_around
 from vsperf.engine.judge import Asked, judge, judge_with_context
 from vsperf.engine.run import code_of_machine
-from vsperf.engine.surroundings import distances, flags_around
 from vsperf.errors import ExitCode
 from vsperf.host.files import Roots
 from vsperf.host.threads import LCORES, Look, Polling, Thread, threads_of
@@ -34,7 +34,7 @@ from vsperf.host.workspace import Nowhere
 from vsperf.output.trial_tables import threads_table
 from vsperf.records.files.view import open_run
 from vsperf.records.flags import Flag, Severity
-from vsperf.records.host import Surroundings
+from vsperf.records.host import Conditions
 from vsperf.records.run import CaseRecord
 from vsperf.records.switch import (
     MachineCounters,
@@ -278,11 +278,11 @@ def test_a_thread_is_doubted_that_waited_for_longer_than_a_ring_and_the_loss_exp
     thread: ThreadActivity, doubted: bool
 ) -> None:
     lossy, whole = (trial(10**6, SECOND, [lane(10**6, lost=lost)]) for lost in (500, 0))
-    surroundings = {"generator": RING_OF_1000, "threads": (polling("switch"), thread)}
-    seen = lossy.model_copy(update=surroundings)
+    conditions = {"generator": RING_OF_1000, "threads": (polling("switch"), thread)}
+    seen = lossy.model_copy(update=conditions)
     assert (Flag.KEPT_FROM_RUNNING in judge_with_context(seen, POLICY)) is doubted
     assert seen.held_up == ((thread,) if doubted else ())
-    calm = whole.model_copy(update=surroundings)
+    calm = whole.model_copy(update=conditions)
     assert Flag.KEPT_FROM_RUNNING not in judge_with_context(calm, POLICY), "nothing was lost"
 
 
@@ -553,13 +553,13 @@ def stored(tmp_path: Path, *records: CaseRecord) -> Path:
 
 @pytest.mark.parametrize(("gaps", "busy"), [(0, False), (10, False), (30, True)])
 def test_a_case_is_marked_where_less_than_half_of_its_time_was_clean(gaps: int, busy: bool) -> None:
-    flags = flags_around([made(gaps)], Surroundings(), shared_cpu=False)
+    flags = flags_around([made(gaps)], Conditions(), shared_cpu=False)
     assert (Flag.TOO_BUSY in flags) is busy
 
 
 def test_where_nobody_knows_what_time_was_clean_nothing_is_said() -> None:
     unknown = made(30).model_copy(update={"slots": None})
-    assert Flag.TOO_BUSY not in flags_around([unknown], Surroundings(), shared_cpu=False)
+    assert Flag.TOO_BUSY not in flags_around([unknown], Conditions(), shared_cpu=False)
 
 
 def test_the_run_goes_by_the_time_of_its_cases() -> None:

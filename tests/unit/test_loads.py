@@ -32,8 +32,8 @@ from vsperf.drivers.loads.patterns import MEMORY_LOAD, last_report, words_of
 from vsperf.drivers.loads.stress import StressLoad, StressSpec
 from vsperf.drivers.loads.stress_vm import GuestStress, GuestStressLoad, GuestStressSpec
 from vsperf.errors import ComponentError, DiedError, NotReadyError
+from vsperf.qemu.host import probe
 from vsperf.qemu.kvm import Probe
-from vsperf.qemu.surroundings import probe
 from vsperf.records.run import Placement
 from vsperf.records.switch import NoiseActivity
 

@@ -445,7 +445,7 @@ def test_with_one_card_frames_go_back_out_of_it() -> None:
 @pytest.mark.parametrize("forward", ["mac", "macswap", "csum"])
 def test_a_single_card_needs_the_addresses_that_the_switch_looks_at(forward: str) -> None:
     topology = {**PVP, "nics": 1}
-    with pytest.raises(UsageError, match=f"vnf.forward={forward}.*one card for both directions"):
+    with pytest.raises(UsageError, match=f"vnf.forward={forward}.*one NIC for both directions"):
         command_lines(process_case(topology, forward=forward))
     assert command_lines(process_case({**topology, "dispatch": "ip"}, forward=forward))
 
@@ -726,7 +726,7 @@ def test_any_words_give_a_text_or_a_reason(words: list[str]) -> None:
         assert len(render("{{" + "".join(words) + "}}", VM)) < 100_000
 
 
-# The cards of machines and the passes through the switch follow from a topology's paths.
+# The NICs of machines and the passes through the switch follow from a topology's paths.
 
 
 def topology(*paths: str, cards: int = 2) -> Topology:

@@ -16,7 +16,7 @@ from simulated_cases import simulated_case
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.sim import SimulatedSwitchSpec
 from vsperf.errors import SpecError
-from vsperf.methods.base import PLAIN, Manner, loads_of
+from vsperf.methods.base import PLAIN, TrialOptions, loads_of
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.result import Level, Limit
 from vsperf.records.switch import AddressCounts, SwitchCounters
@@ -43,9 +43,9 @@ class BridgeBench(FluidBench):
     """Whether it does not say what it knows."""
     luck: random.Random = random.Random(1)  # noqa: RUF009 - the same each time
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
-        assert manner.cold, "a bridge that still knows addresses learns none"
-        trial = super().trial(load_fps, duration_ns, manner)
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+        assert options.cold, "a bridge that still knows addresses learns none"
+        trial = super().trial(load_fps, duration_ns, options)
         if self.silent:
             return trial
         arrived = trial.directions[0].good_frames
@@ -139,8 +139,8 @@ def test_addresses_that_were_lost_on_the_way_are_said_to_be_lost() -> None:
 class RefusingBench(BridgeBench):
     """A bridge whose port takes a tenth less; in every third trial the generator is short, too."""
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
-        trial = super().trial(load_fps, duration_ns, manner)
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+        trial = super().trial(load_fps, duration_ns, options)
         (way,) = trial.directions
         refused = way.intended_frames // 10
         unsent = refused if len(self.made) % 3 else 2 * refused

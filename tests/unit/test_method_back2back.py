@@ -16,7 +16,7 @@ from simulated_cases import CAPACITY_FPS, behaving, session, simulated_case
 from vsperf.drivers.generators.base import TrialRequest
 from vsperf.errors import SpecError
 from vsperf.methods.back2back import BufferTime
-from vsperf.methods.base import PLAIN, Manner, loads_of
+from vsperf.methods.base import PLAIN, TrialOptions, loads_of
 from vsperf.quantities.units import NANOSECONDS, Ratio
 from vsperf.records.result import Level, Limit, Standard
 from vsperf.records.trial import Trial
@@ -59,12 +59,12 @@ def test_corrected_time_at_the_maximum_rate_is_the_buffer_of_the_model(seed: int
 class SimulatedBench(FluidBench):
     """The simulated switch with a buffer, behind the simulated generator."""
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
         behaviour = behaving("buffered", frames=self.buffer_frames)
         with session(simulated_case(behaviour)) as running:
             counts = running.run(TrialRequest(load_fps, duration_ns))
-        assert manner.event is None
-        return self._kept(counts.directions[0], load_fps, duration_ns, manner, None)
+        assert options.event is None
+        return self._kept(counts.directions[0], load_fps, duration_ns, options, None)
 
 
 @pytest.mark.parametrize("size", [1, 100, 2048, 50_000])
@@ -110,8 +110,8 @@ def test_a_size_that_is_forwarded_at_the_maximum_rate_has_no_burst_length() -> N
 class StoppingBench(FluidBench):
     """A generator that sends no more than 3 Mfps, whatever its cap was."""
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
-        trial = super().trial(load_fps, duration_ns, manner)
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+        trial = super().trial(load_fps, duration_ns, options)
         (way,) = trial.directions
         sent = min(way.intended_frames, 3_000_000 * duration_ns // NANOSECONDS)
         counted = {"sent_frames": sent, "received_frames": min(sent, way.received_frames)}
@@ -213,8 +213,8 @@ def test_where_there_is_no_cable_bursts_are_as_fast_as_they_can_be() -> None:
 class LossyOnce(FluidBench):
     """The first trial at the highest load loses nearly half of its frames."""
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
-        found = super().trial(load_fps, duration_ns, manner)
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+        found = super().trial(load_fps, duration_ns, options)
         top = [one for one in self.made if one.load_fps == self.loads.maximum]
         if len(top) == 1 and top[0] is found:
             (way,) = found.directions
@@ -373,8 +373,8 @@ def test_directions_with_unequal_loads_are_refused() -> None:
 class ShortBench(FluidBench):
     """A generator that falls short of long bursts: what is lost of them it did not send."""
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
-        trial = super().trial(load_fps, duration_ns, manner)
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+        trial = super().trial(load_fps, duration_ns, options)
         (way,) = trial.directions
         unsent = way.model_copy(update={"sent_frames": way.received_frames})
         return trial.model_copy(update={"directions": (unsent,)})

@@ -11,7 +11,7 @@ from bench_models import LOADS, FluidBench, UnevenBench, figures, method
 from search_models import case_of
 
 from vsperf.errors import SpecError
-from vsperf.methods.base import PLAIN, Manner, loads_of
+from vsperf.methods.base import PLAIN, TrialOptions, loads_of
 from vsperf.methods.rates import Rates
 from vsperf.quantities.units import NANOSECONDS, Ratio
 from vsperf.records.result import Limit
@@ -27,12 +27,12 @@ class ChurningBench(FluidBench):
     most_changes: int = 10**9
     """What the switch takes in a second, whatever is wanted."""
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
-        changed = min(manner.rules_per_second, self.most_changes)
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+        changed = min(options.rules_per_second, self.most_changes)
         quiet, self.capacity_fps = self.capacity_fps, self.capacity_fps - 1000 * changed
-        trial = super().trial(load_fps, duration_ns, manner)
+        trial = super().trial(load_fps, duration_ns, options)
         self.capacity_fps = quiet
-        if not manner.rules_per_second:
+        if not options.rules_per_second:
             return trial
         return trial.model_copy(update={"rules_changed": changed * duration_ns // NANOSECONDS})
 
@@ -81,9 +81,9 @@ class UpcallBench(FluidBench):
     not_kept: int = 0
     """Flows that it looked up and had no room for."""
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
-        assert manner.cold
-        trial = super().trial(load_fps, duration_ns, manner)
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+        assert options.cold
+        trial = super().trial(load_fps, duration_ns, options)
         upcalls = int(trial.sent_frames * self.looked_up)
         hits = {"upcall": upcalls - self.not_kept, "lost": self.not_kept}
         frames = trial.sent_frames
@@ -128,9 +128,9 @@ def test_the_first_frame_of_a_flow_is_held_against_the_tenth() -> None:
 class TiringBench(UpcallBench):
     """Sets up half as many flows in a second once so many trials were made."""
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
         self.capacity_fps = 80_000 if len(self.made) < 12 else 40_000
-        return super().trial(load_fps, duration_ns, manner)
+        return super().trial(load_fps, duration_ns, options)
 
 
 def test_where_searches_differ_latency_is_said_to_be_at_half_of_the_lowest_rate() -> None:

@@ -14,7 +14,7 @@ from search_models import LINE_RATE, case_of
 
 from vsperf.engine.criteria import outcome_of
 from vsperf.errors import SpecError
-from vsperf.methods.base import PLAIN, Manner, Method, loads_of
+from vsperf.methods.base import PLAIN, Method, TrialOptions, loads_of
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag
 from vsperf.records.histogram import encode
@@ -177,8 +177,8 @@ def test_without_a_distribution_there_is_no_delay_to_comply_with() -> None:
 class TwoWays(FluidBench):
     """The way back takes three times as long."""
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
-        (way,) = super().trial(load_fps, duration_ns, manner).directions
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+        (way,) = super().trial(load_fps, duration_ns, options).directions
         back = way.model_copy(update={"name": "phy1 to phy0", "first_latency_ns": 3 * FRAMES[0]})
         self.made[-1] = self.made[-1].model_copy(update={"directions": (way, back)})
         return self.made[-1]
@@ -197,8 +197,8 @@ class LosesLater(FluidBench):
 
     lossy: int = 1
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
-        trial = super().trial(load_fps, duration_ns, manner)
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+        trial = super().trial(load_fps, duration_ns, options)
         later = sum(one.purpose is Purpose.LATENCY for one in self.made)
         if 0 < later <= self.lossy:
             (way,) = trial.directions
@@ -254,11 +254,11 @@ class SleepyBench(FluidBench):
     asleep_after_ns: int = 50_000_000
     wakes_ns: int = 1_000_000
     lost_asleep: int = 0
-    seen: list[Manner] = field(default_factory=list)
+    seen: list[TrialOptions] = field(default_factory=list)
 
-    def _stepped(self, manner: Manner) -> Trial:
-        self.seen.append(manner)
-        before, silence, after = manner.steps
+    def _stepped(self, options: TrialOptions) -> Trial:
+        self.seen.append(options)
+        before, silence, after = options.steps
         asleep = silence.duration_ns >= self.asleep_after_ns
         sent = before.frames + silence.frames + after.frames
         first = before.frames + silence.frames
@@ -271,11 +271,11 @@ class SleepyBench(FluidBench):
             received_frames=sent - (self.lost_asleep if asleep else 0),
             range_histograms=tuple(
                 encode([ns for number, ns in latency.items() if low <= number <= high])
-                for low, high in manner.latency_ranges
+                for low, high in options.latency_ranges
             ),
         )
         length_ns = before.duration_ns + silence.duration_ns + after.duration_ns
-        return self._kept(way, before.load_fps, length_ns, manner, None)
+        return self._kept(way, before.load_fps, length_ns, options, None)
 
 
 @settings(max_examples=30, deadline=None)
@@ -300,12 +300,12 @@ def test_nothing_but_one_frame_comes_in_the_silence(silence: str) -> None:
     (goal,) = result.goals
     assert goal.lower_fps is not None
     assert len(bench.seen) == 3
-    for manner in bench.seen:
-        before, silent, after = manner.steps
+    for options in bench.seen:
+        before, silent, after = options.steps
         assert (before.frames, silent.frames, after.frames) == (500, 1, 500)
         assert before.load_fps == after.load_fps == round(goal.lower_fps / 4)
-        assert manner.latency_ranges == ((450, 499), (501, 501))
-        assert manner.purpose is Purpose.LATENCY
+        assert options.latency_ranges == ((450, 499), (501, 501))
+        assert options.purpose is Purpose.LATENCY
 
 
 def test_frames_that_a_sleeping_switch_loses_are_counted() -> None:
@@ -330,8 +330,8 @@ def test_no_loss_in_all_trials_says_what_that_makes_unlikely() -> None:
 def test_a_first_frame_that_did_not_come_back_leaves_no_latency() -> None:
     @dataclass
     class Deaf(SleepyBench):
-        def _stepped(self, manner: Manner) -> Trial:
-            trial = super()._stepped(manner)
+        def _stepped(self, options: TrialOptions) -> Trial:
+            trial = super()._stepped(options)
             (way,) = trial.directions
             mute = way.model_copy(update={"range_histograms": (way.range_histograms[0], None)})
             self.made[-1] = trial.model_copy(update={"directions": (mute,)})

@@ -19,12 +19,12 @@ from search_models import LINE_RATE, POLICY, case_of
 from vsperf.drivers.generators.base import OnSample, TrialRequest
 from vsperf.engine.criteria import outcome_of
 from vsperf.engine.disturb import run_trial
-from vsperf.engine.happenings import Parts, happening_of
+from vsperf.engine.events import Parts, action_of
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError
-from vsperf.methods.base import PLAIN, Manner
-from vsperf.methods.happening import known_events
+from vsperf.methods.base import PLAIN, TrialOptions
+from vsperf.methods.events import known_events
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag
 from vsperf.records.result import Level, Limit, Standard
@@ -87,8 +87,8 @@ def test_a_difference_of_one_gap_is_none(kept: int, said: str) -> None:
     class Keeping(FluidBench):
         """So many frames of the outage come later; below 0, more are lost beside it."""
 
-        def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
-            trial = super().trial(load_fps, duration_ns, manner)
+        def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+            trial = super().trial(load_fps, duration_ns, options)
             (way,) = trial.directions
             counted = way.model_copy(update={"received_frames": way.received_frames + kept})
             return trial.model_copy(update={"directions": (counted,)})
@@ -160,8 +160,8 @@ def test_loss_is_time_at_the_load_that_each_direction_is_offered() -> None:
     class SlowWayBack(UnevenBench):
         """The reverse direction stays away for twice as long."""
 
-        def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
-            trial = super().trial(load_fps, duration_ns, manner)
+        def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+            trial = super().trial(load_fps, duration_ns, options)
             forward, reverse = trial.directions
             more = 2 * reverse.lost_frames
             slow = {"received_frames": reverse.sent_frames - more, "longest_silence_ns": 2 * 10**9}
@@ -357,7 +357,7 @@ def test_loss_that_never_ends_is_no_recovery_time() -> None:
 # What is done to a switch in the middle of a trial happens in the middle of it, or not at all.
 
 SECOND = 1_000_000_000
-KILLED = Manner(event="kill-switch")
+KILLED = TrialOptions(event="kill-switch")
 
 
 @dataclass
@@ -479,7 +479,7 @@ def test_what_a_switch_counts_while_it_forgets_is_no_part_of_the_trial() -> None
     generator = Instant()
     measurer = Measurer(generator, Watch(LearningLate(), generator), POLICY, Budget(), 1)
 
-    trial = measurer.attempt(TrialRequest(1000, 4 * SECOND), Manner(cold=True))
+    trial = measurer.attempt(TrialRequest(1000, 4 * SECOND), TrialOptions(cold=True))
 
     assert trial.switch is not None and trial.switch.addresses is not None
     assert trial.switch.addresses.learned == 0
@@ -518,7 +518,7 @@ def fixture_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     known_events.cache_clear()
     yield
     known_events.cache_clear()
-    happening_of.cache_clear()
+    action_of.cache_clear()
     sys.modules.pop("frozen_by_us", None)
 
 
@@ -543,7 +543,7 @@ def test_it_happens_while_frames_are_sent() -> None:
         return counted(0)
 
     request = TrialRequest(1000, 2 * SECOND)
-    _, happened = run_trial(send, request, Manner(event="freeze-switch"), Parts(switch), 0)
+    _, happened = run_trial(send, request, TrialOptions(event="freeze-switch"), Parts(switch), 0)
 
     assert happened.event is not None and happened.event.name == "freeze-switch"
     assert len(switch.restarts) == 1

@@ -11,7 +11,7 @@ from bench_models import LOADS, FluidBench, figures, method
 from search_models import case_of
 
 from vsperf.engine.criteria import outcome_of
-from vsperf.methods.base import PLAIN, Manner
+from vsperf.methods.base import PLAIN, TrialOptions
 from vsperf.methods.seconds import PARTS, Hours
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag
@@ -142,9 +142,9 @@ def test_the_whole_loss_and_when_it_was_are_told() -> None:
 class LosesInHours(FluidBench):
     """Loses a frame of a soak, and nothing of shorter trials."""
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
-        trial = super().trial(load_fps, duration_ns, manner)
-        if manner.on_second is None:
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+        trial = super().trial(load_fps, duration_ns, options)
+        if options.on_second is None:
             return trial
         (way,) = trial.directions
         fewer = way.model_copy(update={"received_frames": way.received_frames - 1})
@@ -191,8 +191,8 @@ def test_no_loss_is_told_with_what_it_proves_of_the_frames_of_the_soak() -> None
 
 def test_the_frames_that_a_share_is_of_are_those_of_its_direction() -> None:
     class BothWays(FluidBench):
-        def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
-            trial = super().trial(load_fps, duration_ns, manner)
+        def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+            trial = super().trial(load_fps, duration_ns, options)
             (way,) = trial.directions
             back = way.model_copy(
                 update={"name": "phy1 to phy0", "received_frames": way.intended_frames}
@@ -252,8 +252,8 @@ def test_what_is_on_its_way_to_a_port_is_refused_by_nobody() -> None:
 
 def test_a_generator_that_fails_after_hours_leaves_what_was_seen() -> None:
     class Failing(FluidBench):
-        def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
-            trial = super().trial(load_fps, duration_ns, manner)
+        def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+            trial = super().trial(load_fps, duration_ns, options)
             gone = {"directions": (), "flags": (Flag.GENERATOR_ERROR,), "error": "it hung up"}
             return trial.model_copy(update=gone)
 
@@ -334,14 +334,14 @@ def test_loss_of_generator_or_machine_complies_with_nothing(limit: Limit) -> Non
 
 def test_a_soak_that_had_no_time_or_broke_complies_with_nothing() -> None:
     class Failing(FluidBench):
-        def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
-            trial = super().trial(load_fps, duration_ns, manner)
+        def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+            trial = super().trial(load_fps, duration_ns, options)
             gone = {"directions": (), "flags": (Flag.GENERATOR_ERROR,), "error": "it hung up"}
             return trial.model_copy(update=gone)
 
     class Doubted(FluidBench):
-        def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
-            trial = super().trial(load_fps, duration_ns, manner)
+        def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+            trial = super().trial(load_fps, duration_ns, options)
             return trial.model_copy(update={"flags": (Flag.RX_EXCEEDS_TX,)})
 
     given: dict[str, Any] = {"throughput": "2Mfps", "duration": "24h", "load": "100%"}

@@ -30,9 +30,9 @@ from vsperf.drivers.generators.sim import SimulatedSession
 from vsperf.drivers.vswitches.sim import RunningModel, SimulatedSwitchSpec
 from vsperf.engine.criteria import flags_of, outcome_of
 from vsperf.engine.disturb import run_trial
-from vsperf.engine.happenings import Parts
+from vsperf.engine.events import Parts
 from vsperf.errors import InvalidTrialError
-from vsperf.methods.base import PLAIN, SHARE_BEFORE, Manner, Method, repeated
+from vsperf.methods.base import PLAIN, SHARE_BEFORE, Method, TrialOptions, repeated
 from vsperf.methods.seconds import Hours
 from vsperf.quantities.units import NANOSECONDS, FrameSize
 from vsperf.records.flags import Flag
@@ -160,10 +160,10 @@ class SpoiledBench(FluidBench):
     good: int = 0
     """Trials that can be believed."""
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
         if len(self.made) >= self.good:
             raise InvalidTrialError(WHY)
-        return super().trial(load_fps, duration_ns, manner)
+        return super().trial(load_fps, duration_ns, options)
 
 
 def spoiled_bench(good: int, reference: int = 5_000_000) -> SpoiledBench:
@@ -293,14 +293,14 @@ class ModelBench(FluidBench):
     running: SimulatedSession | None = None
     parts: Parts | None = None
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
         assert self.running is not None and self.parts is not None
         request = TrialRequest(load_fps, duration_ns)
         counts, happened = run_trial(
-            self.running.run, request, manner, self.parts, duration_ns // SHARE_BEFORE
+            self.running.run, request, options, self.parts, duration_ns // SHARE_BEFORE
         )
         way = counts.directions[0]
-        trial = self._kept(way, load_fps, duration_ns, manner, happened.event)
+        trial = self._kept(way, load_fps, duration_ns, options, happened.event)
         self.made[-1] = trial.model_copy(update={"directions": counts.directions})
         return self.made[-1]
 

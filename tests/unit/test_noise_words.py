@@ -28,7 +28,7 @@ from vsperf.quantities.byte_units import ByteRate, ByteSize
 from vsperf.quantities.quantity import UnitError
 from vsperf.records.files.view import open_run
 from vsperf.records.flags import Flag
-from vsperf.records.host import Surroundings
+from vsperf.records.host import Conditions
 from vsperf.records.switch import NoiseActivity
 from vsperf.records.trial import Trial
 
@@ -370,8 +370,8 @@ def test_a_long_list_is_cut_and_says_where_the_rest_is(tmp_path: Path) -> None:
 # What is told of noise after a run: what it reached in its trials, and in which it was lost.
 
 SECOND = 1_000_000_000
-AROUND = Surroundings(noise={"settled": {"noise 1": 7.5e9, "noise 2": 0.98}, "least": 0.8})
-RECORD = case_record("one", surroundings=AROUND)
+AROUND = Conditions(noise={"settled": {"noise 1": 7.5e9, "noise 2": 0.98}, "least": 0.8})
+RECORD = case_record("one", conditions=AROUND)
 
 
 def beside(index: int, *did: NoiseActivity, flags: tuple[Flag, ...] = ()) -> Trial:

@@ -54,8 +54,8 @@ from vsperf.host.tuntap import refused_frames
 from vsperf.host.undo import UNDO, RemoveTap
 from vsperf.qemu.command import FIRST_USER, command_line, image_format
 from vsperf.qemu.emulator import require_within_reach
+from vsperf.qemu.host import QemuHost, program_of
 from vsperf.qemu.machine import OFF_S, RunningMachine
-from vsperf.qemu.surroundings import Surroundings, program_of
 from vsperf.records.run import Placement, shown
 from vsperf.trust.programs import whole
 
@@ -73,8 +73,8 @@ def messages(case: CaseSpec) -> list[dict[str, Any]]:
     return [start_message(machine) for machine in machines(case)]
 
 
-def notes(case: CaseSpec, surroundings: Surroundings) -> str:
-    return "; ".join(notes_of(case, spec_of(case), surroundings))
+def notes(case: CaseSpec, host: QemuHost) -> str:
+    return "; ".join(notes_of(case, spec_of(case), host))
 
 
 def test_each_vcpu_polls_and_the_rest_of_qemu_sleeps() -> None:
@@ -191,8 +191,8 @@ def test_one_machine_may_differ_and_names_may_be_filled_in() -> None:
 
 def test_machines_without_a_switch_between_have_all_their_cards() -> None:
     first, second = machines(qemu_case(V2V))
-    assert [shown(wire.address) for wire in first.cards] == ["RUN/vm1_0.sock", "RUN/vm1_1.sock"]
-    assert len(second.cards) == 2
+    assert [shown(wire.address) for wire in first.nics] == ["RUN/vm1_0.sock", "RUN/vm1_1.sock"]
+    assert len(second.nics) == 2
 
 
 def test_devices_have_to_be_as_many_as_cards() -> None:
@@ -274,7 +274,7 @@ def one_card(dispatch: str = "mac", **settings: Any) -> CaseSpec:
     "settings", [{"forward": "mac"}, {"forward": "csum"}, {"each": {"vm2": {"app": "l2fwd"}}}]
 )
 def test_a_single_card_needs_the_addresses_that_the_switch_looks_at(settings: Any) -> None:
-    with pytest.raises(UsageError, match="one card for both directions") as refused:
+    with pytest.raises(UsageError, match="one NIC for both directions") as refused:
         machines(one_card(**settings))
     assert "forward=io" in str(refused.value.problems[0].fix)
     with pytest.raises(UsageError):
@@ -294,11 +294,9 @@ def test_a_plan_says_that_devices_of_the_host_are_for_plans() -> None:
 # QEMU's command line: what each setting turns into, and what never changes.
 
 
-def words(
-    surroundings: Surroundings = EMULATED, kind: str = "vhost-user-client", **settings: Any
-) -> list[str]:
+def words(host: QemuHost = EMULATED, kind: str = "vhost-user-client", **settings: Any) -> list[str]:
     case = qemu_case(**settings)
-    (machine,) = machines(case, surroundings, kind)
+    (machine,) = machines(case, host, kind)
     return [shown(word) for word in command_line("qemu", machine)]
 
 
@@ -306,7 +304,7 @@ def after(option: str, argv: list[str]) -> list[str]:
     return [argv[place + 1] for place, word in enumerate(argv) if word == option]
 
 
-def cards(argv: list[str]) -> list[dict[str, str]]:
+def nics(argv: list[str]) -> list[dict[str, str]]:
     found = [word for word in after("-device", argv) if word.startswith("virtio-net-pci,")]
     return [dict(part.split("=", 1) for part in word.split(",")[1:]) for word in found]
 
@@ -350,9 +348,9 @@ def test_memory_is_bound_to_the_node_of_the_cpus_where_there_are_several() -> No
     case = qemu_case()
     assert isinstance(case.vnf, QemuSpec)
     placement = Placement(cpus={"vm1": (9,)}, nodes={"vm1": (1,)})
-    (far,) = machines_of(case, case.vnf, (), placement, Surroundings(IMAGE, "kvm", nodes=2))
+    (far,) = machines_of(case, case.vnf, (), placement, QemuHost(IMAGE, "kvm", nodes=2))
     assert after("-object", list(command_line("qemu", far)))[0].endswith("host-nodes=1,policy=bind")
-    (only,) = machines_of(case, case.vnf, (), placement, Surroundings(IMAGE, "kvm", nodes=1))
+    (only,) = machines_of(case, case.vnf, (), placement, QemuHost(IMAGE, "kvm", nodes=1))
     assert "host-nodes" not in after("-object", list(command_line("qemu", only)))[0]
 
 
@@ -371,49 +369,47 @@ def test_a_machine_calls_a_switch_that_listens_and_calls_again() -> None:
 
 
 def test_cards_have_the_addresses_of_their_wires_and_fixed_places() -> None:
-    first, second = cards(words())
+    first, second = nics(words())
     assert (first["mac"], first["addr"]) == ("52:54:00:00:01:00", "0x10")
     assert (second["mac"], second["addr"]) == ("52:54:00:00:01:01", "0x11")
     assert first["romfile"] == ""
 
 
 def test_a_card_has_its_queues_and_as_many_interrupts_as_they_need() -> None:
-    one, four = cards(words(ACCELERATED))[0], cards(words(ACCELERATED, queues=4))[0]
+    one, four = nics(words(ACCELERATED))[0], nics(words(ACCELERATED, queues=4))[0]
     assert (one["mq"], one["vectors"]) == ("off", "4")
     assert (four["mq"], four["vectors"]) == ("on", "10")
 
 
 def test_an_emulated_card_has_no_message_interrupts() -> None:
-    assert cards(words(EMULATED, queues=4))[0]["vectors"] == "0"
+    assert nics(words(EMULATED, queues=4))[0]["vectors"] == "0"
 
 
 def test_a_card_offers_nothing_that_joins_or_splits_frames() -> None:
-    card = cards(words())[0]
-    assert {card[name] for name in ("csum", "gso", "guest_tso4", "host_tso4", "mrg_rxbuf")} == {
+    nic = nics(words())[0]
+    assert {nic[name] for name in ("csum", "gso", "guest_tso4", "host_tso4", "mrg_rxbuf")} == {
         "off"
     }
 
 
 def test_frames_span_buffers_only_if_they_are_long_or_the_user_says_so() -> None:
-    assert cards(words(frame_size="1518B"))[0]["mrg_rxbuf"] == "off"
-    assert cards(words(frame_size="1519B"))[0]["mrg_rxbuf"] == "on"
-    assert cards(words(frame_size="9018B", mergeable=False))[0]["mrg_rxbuf"] == "off"
-    assert cards(words(mergeable=True))[0]["mrg_rxbuf"] == "on"
+    assert nics(words(frame_size="1518B"))[0]["mrg_rxbuf"] == "off"
+    assert nics(words(frame_size="1519B"))[0]["mrg_rxbuf"] == "on"
+    assert nics(words(frame_size="9018B", mergeable=False))[0]["mrg_rxbuf"] == "off"
+    assert nics(words(mergeable=True))[0]["mrg_rxbuf"] == "on"
 
 
 def test_rings_are_as_large_as_was_asked_and_packed_on_wish() -> None:
-    card = cards(words(rx_ring=512, tx_ring=256, packed=True))[0]
-    assert (card["rx_queue_size"], card["tx_queue_size"], card["packed"]) == ("512", "256", "on")
+    nic = nics(words(rx_ring=512, tx_ring=256, packed=True))[0]
+    assert (nic["rx_queue_size"], nic["tx_queue_size"], nic["packed"]) == ("512", "256", "on")
 
 
 @pytest.mark.parametrize(
-    ("surroundings", "accelerator", "model"),
+    ("host", "accelerator", "model"),
     [(EMULATED, "tcg,thread=multi", "max"), (ACCELERATED, "kvm", "host")],
 )
-def test_the_cpu_fits_the_accelerator(
-    surroundings: Surroundings, accelerator: str, model: str
-) -> None:
-    argv = words(surroundings)
+def test_the_cpu_fits_the_accelerator(host: QemuHost, accelerator: str, model: str) -> None:
+    argv = words(host)
     assert (after("-accel", argv), after("-cpu", argv)) == ([accelerator], [model])
 
 
@@ -467,7 +463,7 @@ def test_devices_of_the_host_take_the_place_of_cards() -> None:
         "vfio-pci,host=0000:03:00.2,addr=0x11,romfile=",
     ]
     assert not after("-netdev", argv)
-    assert not cards(argv)
+    assert not nics(argv)
 
 
 def test_more_words_of_the_user_come_last() -> None:
@@ -504,14 +500,14 @@ def test_what_lies_where_a_tree_has_its_programs_cannot_be_shown_to_it() -> None
 
 
 def test_qemu_lets_go_of_the_rights_of_root_where_it_opens_nothing_later() -> None:
-    assert after("-runas", words(Surroundings(IMAGE, "tcg", root=True))) == [
+    assert after("-runas", words(QemuHost(IMAGE, "tcg", root=True))) == [
         f"{FIRST_USER + 1}:{FIRST_USER + 1}"
     ]
-    newer = words(Surroundings(IMAGE, "tcg", root=True, run_with=True))
+    newer = words(QemuHost(IMAGE, "tcg", root=True, run_with=True))
     assert after("-run-with", newer) == [f"user={FIRST_USER + 1}:{FIRST_USER + 1}"]
     assert not after("-runas", newer), "newer versions do not know it"
     assert not after("-runas", words(EMULATED)), "who is not root has no rights to let go of"
-    assert not after("-runas", words(Surroundings(IMAGE, "tcg", root=True), "vhost-user"))
+    assert not after("-runas", words(QemuHost(IMAGE, "tcg", root=True), "vhost-user"))
 
 
 # How long guests are waited for when they are told to power off.
@@ -562,7 +558,7 @@ def test_nobody_is_asked_once_all_patience_is_spent() -> None:
 
 # Machines on taps of the kernel: what switch and QEMU are told, and what becomes of counters.
 
-VHOST_NET = Surroundings(IMAGE, "kvm", vhost=True)
+VHOST_NET = QemuHost(IMAGE, "kvm", vhost=True)
 
 
 def tapped(
@@ -589,16 +585,14 @@ def ports(case: CaseSpec) -> tuple[SwitchPort, ...]:
     return tuple(port for port in ports_of(case, case.vswitch) if port.machine is not None)
 
 
-def machines_of_taps(
-    case: CaseSpec, surroundings: Surroundings = EMULATED
-) -> tuple[QemuMachine, ...]:
+def machines_of_taps(case: CaseSpec, host: QemuHost = EMULATED) -> tuple[QemuMachine, ...]:
     assert isinstance(case.vnf, QemuSpec)
     wires = planned(case).wires
-    return machines_of(case, case.vnf, wires, placement_of(case), surroundings)
+    return machines_of(case, case.vnf, wires, placement_of(case), host)
 
 
-def plugs(case: CaseSpec, surroundings: Surroundings = EMULATED) -> list[str]:
-    (machine,) = machines_of_taps(case, surroundings)
+def plugs(case: CaseSpec, host: QemuHost = EMULATED) -> list[str]:
+    (machine,) = machines_of_taps(case, host)
     argv = command_line("qemu", machine)
     return [shown(argv[place + 1]) for place, word in enumerate(argv) if word == "-netdev"]
 
@@ -656,8 +650,8 @@ def test_the_kernel_copies_the_frames_where_it_can() -> None:
 def test_a_card_on_a_tap_offloads_nothing_and_has_the_ring_that_qemu_allows() -> None:
     (machine,) = machines_of_taps(tapped(rx_ring=1024, tx_ring=1024))
     argv = command_line("qemu", machine)
-    card = next(word for word in argv if word.startswith("virtio-net-pci"))
-    words = dict(part.split("=", 1) for part in card.split(",")[1:])
+    nic = next(word for word in argv if word.startswith("virtio-net-pci"))
+    words = dict(part.split("=", 1) for part in nic.split(",")[1:])
     assert (words["rx_queue_size"], words["tx_queue_size"]) == ("1024", "256")
     assert {words[name] for name in ("csum", "gso", "guest_tso4", "host_tso4")} == {"off"}
 

@@ -25,10 +25,10 @@ from vsperf.host.tree import Tree
 from vsperf.qemu import console as module
 from vsperf.qemu.agent import Agent, AgentRefused, AgentSilent, last_lines
 from vsperf.qemu.console import Console
+from vsperf.qemu.host import IN_A_TREE
 from vsperf.qemu.image import GuestImage, find_image, planned_image
 from vsperf.qemu.kvm import Outcome, Probe, remember
 from vsperf.qemu.machine import RunningMachine
-from vsperf.qemu.surroundings import IN_A_TREE
 
 # What is refused before any machine is started: images, kernels, devices, KVM.
 
@@ -202,7 +202,7 @@ def test_a_run_with_devices_is_refused_before_anything_is_tried() -> None:
 def test_a_device_goes_to_one_machine_only(probe: Probe, tmp_path: Path) -> None:
     spec = qemu_spec(devices=["0000:03:00.1"], kernel=str(bzimage(tmp_path / "k")))
     error = refusal(lambda: check({"vm1": spec, "vm2": spec}, probe))
-    assert "given to two cards" in str(error)
+    assert "given to two NICs" in str(error)
 
 
 def test_without_kvm_guests_are_emulated_and_nothing_is_tried(probe: Probe) -> None:

@@ -18,19 +18,19 @@ from vsperf.config.case import Case, CaseSpec
 from vsperf.deploy.planner import Drivers, make_plan
 from vsperf.drivers.generators.sim import SimulatedGenerator
 from vsperf.drivers.vswitches.sim import SimulatedSwitch
-from vsperf.engine.run import Before, Manner, Planned, run_cases
+from vsperf.engine.run import Before, Planned, RunOptions, run_cases
 from vsperf.engine.session import take_up
 from vsperf.errors import ExitCode
-from vsperf.events import CaseFinished, CaseStarted, DeploymentKept, Event, PhaseEntered
 from vsperf.host.cpus import Cpu, CpuTopology
 from vsperf.host.workspace import Nowhere, Workspace
 from vsperf.methods.estimate import Estimate
 from vsperf.output.report.write import write_html
 from vsperf.plugins import Plugins
+from vsperf.progress import CaseFinished, CaseStarted, DeploymentKept, Event, PhaseEntered
 from vsperf.records.files.index import Filter, Index
 from vsperf.records.files.view import CaseView, open_run
 from vsperf.records.files.writer import RunWriter
-from vsperf.records.host import Calibration, Surroundings
+from vsperf.records.host import Calibration, Conditions
 from vsperf.records.run import CaseRecord, Outcome, Placement, PlannedCase, RunHeader
 
 FALLEN, CAP = 118_600, 2_868_000
@@ -76,7 +76,7 @@ class Run:
             return header(run).model_copy(update={"cases": announced})
 
         with RunWriter.create(self.results, ["mine"], announcing) as writer:
-            return run_cases(planned, writer, emit, Manner(keep=self.keep))
+            return run_cases(planned, writer, emit, RunOptions(keep=self.keep))
 
     def planned(self) -> list[Planned]:
         drivers = Drivers(SimulatedSwitch(), Calibrated(caps=self.caps))
@@ -212,7 +212,7 @@ def test_a_resumed_run_measures_again_what_went_by_it_before(results: Path) -> N
     planned = run.planned()
     held = Before(dict.fromkeys(records, 1), list(records.values()), planned[:1])
     with RunWriter.resume(run.folder) as writer:
-        run_cases(planned[1:], writer, run.events.append, Manner(), held)
+        run_cases(planned[1:], writer, run.events.append, RunOptions(), held)
     assert run.loads == [CAP - 1000, CAP, CAP]
     assert [one.attempt for one in run.cases] == [2, 2, 1]
 
@@ -248,8 +248,8 @@ def written(results: Path, caps: list[int | None]) -> Path:
             writer.append(case_start(one.key))
             writer.append(trial_line(one.key))
             size = int(one.label.rpartition("-")[2].removesuffix("B"))
-            around = Surroundings(calibration=calibrated(size, cap))
-            writer.append(case_record(one.key, surroundings=around))
+            around = Conditions(calibration=calibrated(size, cap))
+            writer.append(case_record(one.key, conditions=around))
         if None not in caps:
             writer.append(run_end())
     return writer.folder

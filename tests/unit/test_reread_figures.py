@@ -25,7 +25,7 @@ from reread_figures import own_curves, own_figures
 from reread_trials import Measured, since_check
 
 from vsperf.cli.main import run_cli
-from vsperf.methods.base import PLAIN, Manner
+from vsperf.methods.base import PLAIN, TrialOptions
 from vsperf.methods.seconds import Hours
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.files.view import CaseView, views
@@ -204,10 +204,10 @@ class ChurningBench(FluidBench):
 
     changes: list[int] = field(default_factory=list)
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
-        self.capacity_fps = 8_000_000 - 1000 * manner.rules_per_second
-        made = super().trial(load_fps, duration_ns, manner)
-        changed = manner.rules_per_second * duration_ns // NANOSECONDS
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+        self.capacity_fps = 8_000_000 - 1000 * options.rules_per_second
+        made = super().trial(load_fps, duration_ns, options)
+        changed = options.rules_per_second * duration_ns // NANOSECONDS
         self.made[-1] = made.model_copy(update={"rules_changed": changed})
         return self.made[-1]
 

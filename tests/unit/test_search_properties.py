@@ -17,7 +17,7 @@ from vsperf.drivers.vswitches.sim import SimulatedSwitch, SimulatedSwitchSpec
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError, InvalidTrialError
-from vsperf.methods.base import Manner
+from vsperf.methods.base import TrialOptions
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag
 from vsperf.records.result import GoalResult, Limit, SearchResult
@@ -82,7 +82,7 @@ class Bench:
             )
             if self.warm_up_ns:
                 request = TrialRequest(LOADS.maximum, self.warm_up_ns)
-                measurer.attempt(request, Manner(Purpose.WARM_UP))
+                measurer.attempt(request, TrialOptions(Purpose.WARM_UP))
             probe = Probe(measurer.measure, self.budget, POLICY.overhead_ns, self.given)
             return spec_of(method, **changes).confirmed(LOADS).run(probe)
 

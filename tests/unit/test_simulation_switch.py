@@ -29,9 +29,9 @@ from vsperf.drivers.generators.base import TrialRequest
 from vsperf.drivers.vnfs.sim import SimulatedMachines, SimulatedVnfSpec
 from vsperf.drivers.vswitches.sim import RunningModel, SimulatedSwitchSpec
 from vsperf.engine.disturb import prepare, run_trial
-from vsperf.engine.happenings import Parts
+from vsperf.engine.events import Parts
 from vsperf.engine.judge import Asked, judge
-from vsperf.methods.base import Manner, burst_ns
+from vsperf.methods.base import TrialOptions, burst_ns
 from vsperf.quantities.units import Duration, FrameSize
 from vsperf.records.histogram import summary
 from vsperf.records.switch import AddressCounts, SwitchCounters
@@ -355,7 +355,7 @@ def restarted(event: str, reboot_takes: str = "2s", **takes: str) -> tuple[Trial
     )
     request = TrialRequest(1000, 8 * SECOND)
     with session(case) as running:
-        counts, happened = run_trial(running.run, request, Manner(event=event), parts, SECOND)
+        counts, happened = run_trial(running.run, request, TrialOptions(event=event), parts, SECOND)
     assert happened.event is not None
     return counts, happened.event
 
@@ -532,7 +532,7 @@ def test_seconds_count_up_to_all_that_was_sent() -> None:
 
 # A simulated bridge: what it knows after a trial follows from its table and its rate.
 
-COLD, WARM = Manner(cold=True), Manner()
+COLD, WARM = TrialOptions(cold=True), TrialOptions()
 STATIONS = {"frame_size": "64B", "vary": "mac", "flows": 5000, "direction": "forward"}
 
 
@@ -540,13 +540,13 @@ def spec(**settings_: Any) -> SimulatedSwitchSpec:
     return SimulatedSwitchSpec.model_validate({"kind": "sim", "flows": "learn", **settings_})
 
 
-def after(switch: RunningModel, *trials: tuple[int, int, Manner]) -> AddressCounts:
+def after(switch: RunningModel, *trials: tuple[int, int, TrialOptions]) -> AddressCounts:
     """Return what a bridge says after trials of so many frames each, at a rate."""
     with session(simulated_case(traffic=STATIONS)) as running:
-        for frames, rate, manner in trials:
+        for frames, rate, options in trials:
             request = TrialRequest(rate, burst_ns(frames, rate))
-            prepare(switch, manner)
-            run_trial(running.run, request, manner, Parts(switch), 0)
+            prepare(switch, options)
+            run_trial(running.run, request, options, Parts(switch), 0)
     counters = switch.counters()
     assert counters is not None and counters.addresses is not None
     return counters.addresses

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from vsperf.analysis.summary import CaseRow
 from vsperf.cli.tables import print_summary, print_table
-from vsperf.methods.base import PLAIN, Manner
+from vsperf.methods.base import PLAIN, TrialOptions
 from vsperf.output.case_tables import hit_columns, switch_columns
 from vsperf.output.figures.plot import drawings
 from vsperf.output.report.account import account_table as account_of_report
@@ -137,8 +137,8 @@ class TestTheTable:
 class CountingBench(FluidBench):
     """A switch that counts frames, and has nothing that could be looked up."""
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
-        made = super().trial(load_fps, duration_ns, manner)
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+        made = super().trial(load_fps, duration_ns, options)
         return made.model_copy(update={"switch": NO_CACHES})
 
 

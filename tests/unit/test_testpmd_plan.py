@@ -210,7 +210,7 @@ def test_cards_come_in_the_order_in_which_dpdk_finds_them() -> None:
 
 def test_cards_with_machines_behind_are_refused_as_nobody_could_say_which_port_is_which() -> None:
     links = {"phy0": {"switch": "0000:af:00.0", "generator": "0000:5e:00.0"}}
-    assert "phy0 is a network card" in str(refusal(pairs_case(links=links, topology=PVP)))
+    assert "phy0 is a NIC" in str(refusal(pairs_case(links=links, topology=PVP)))
 
 
 def test_a_device_of_the_kernel_is_refused_with_the_way_to_take_it() -> None:

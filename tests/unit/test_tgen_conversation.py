@@ -37,7 +37,7 @@ from vsperf.drivers.generators.tgen.traffic import senders_each, workers_of
 from vsperf.drivers.vnfs.process.spec import ProcessSpec
 from vsperf.errors import ComponentError, NotReadyError, SpecError, UsageError
 from vsperf.host.cpus import Cpu, CpuNeed, CpuTopology
-from vsperf.host.doctor.finding import Answer, Status, Surroundings
+from vsperf.host.doctor.finding import Answer, Host, Status
 from vsperf.records.run import Endpoint, Placement
 
 # The conversation with tgen: answers, events, refusals, and every way in which it can break.
@@ -244,12 +244,12 @@ def test_the_whole_command_line() -> None:
 
 
 def test_of_the_pci_bus_only_the_named_cards_are_taken() -> None:
-    cards = [
+    nics = [
         port_of(endpoint("pci", "0000:AF:00.0"), 0, Options()),
         port_of(endpoint("pci", "af:00.1,mprq_en=1"), 1, Options()),
     ]
-    assert [port.name for port in cards] == ["0000:af:00.0", "0000:af:00.1"]
-    argv = command_line("tgen", "n", SOCKET, cards, Options())
+    assert [port.name for port in nics] == ["0000:af:00.0", "0000:af:00.1"]
+    argv = command_line("tgen", "n", SOCKET, nics, Options())
     assert "--no-pci" not in argv
     assert "--allow=0000:af:00.0" in argv
     assert "--allow=0000:af:00.1,mprq_en=1" in argv
@@ -490,7 +490,7 @@ def found_of(folder: Path, script: str) -> Answer:
     (program := folder / "tgen").write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     (check,) = CHECKS
-    answer = check.ask(Surroundings(environment={"VSPERF_TGEN": str(program), "PATH": "/bin"}))
+    answer = check.ask(Host(environment={"VSPERF_TGEN": str(program), "PATH": "/bin"}))
     assert answer.status is Status.FAILURE
     return answer
 
@@ -516,7 +516,7 @@ def test_what_is_no_program_for_this_machine_is_to_be_built(tmp_path: Path) -> N
     (program := tmp_path / "tgen").write_bytes(b"\x7fELF\0")
     program.chmod(0o755)
     (check,) = CHECKS
-    answer = check.ask(Surroundings(environment={"VSPERF_TGEN": str(program)}))
+    answer = check.ask(Host(environment={"VSPERF_TGEN": str(program)}))
     assert "cannot be started" in answer.evidence
     assert "meson setup" in str(answer.fix)
 

@@ -26,20 +26,20 @@ from vsperf.drivers.generators.tgen.guest_clock import Drift, Reading, read_cloc
 from vsperf.drivers.generators.tgen.guest_plan import GuestPlan, guest_of, steps_of
 from vsperf.drivers.generators.tgen.process import PROTOCOL
 from vsperf.drivers.generators.tgen.spec import TgenSpec
-from vsperf.engine.surroundings import flags_around
+from vsperf.engine.conditions import flags_around
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.qemu.agent import Agent
 from vsperf.qemu.command import command_line
+from vsperf.qemu.host import QemuHost
 from vsperf.qemu.image import GuestImage
-from vsperf.qemu.surroundings import Surroundings
 from vsperf.records.flags import Flag
-from vsperf.records.host import Surroundings as Around
+from vsperf.records.host import Conditions as Around
 from vsperf.records.run import Endpoint, Placement
 
-# tgen in a guest is planned as a machine whose cards are where tgen's own ports would be.
+# tgen in a guest is planned as a machine whose NICs are where tgen's own ports would be.
 
 IMAGE = GuestImage(Path("guest"), {"image": "abc", "versions": {"tgen": "123"}})
-EMULATED = Surroundings(IMAGE, "tcg")
+EMULATED = QemuHost(IMAGE, "tcg")
 PLACEMENT = Placement(cpus={"pmd": (1,), "generator": (2, 3), "generator emulator": (0,)})
 
 
@@ -56,9 +56,7 @@ def endpoints(kind: str = "vhost-user-client") -> tuple[Endpoint, ...]:
     return tuple(Endpoint(link=link, kind=kind, address=f"/run/{link}.sock") for link in links)
 
 
-def planned(
-    kind: str = "vhost-user-client", here: Surroundings = EMULATED, **more: Any
-) -> GuestPlan:
+def planned(kind: str = "vhost-user-client", here: QemuHost = EMULATED, **more: Any) -> GuestPlan:
     spec = in_a_guest(**more)
     options = Options((2, 3), spec.hugepages, spec.queues, spec.ring, 1518, spec.eal)
     return guest_of(spec, endpoints(kind), PLACEMENT, options, here)
@@ -125,7 +123,7 @@ def test_more_queues_take_more_memory_and_its_rings_are_those_that_qemu_has() ->
     ],
 )
 def test_a_plan_says_what_the_guest_runs_on(accelerator: str | None, said: str, only: bool) -> None:
-    here = Surroundings(IMAGE, accelerator)
+    here = QemuHost(IMAGE, accelerator)
     start, _ = steps_of(planned(here=here), here)
     assert said in start.action
     assert ("functional only" in start.action) == only

@@ -28,7 +28,7 @@ from vsperf.drivers.generators.tgen.turns import (
 )
 from vsperf.engine.instruments import looked_back
 from vsperf.errors import ComponentError, UsageError
-from vsperf.records.host import Surroundings
+from vsperf.records.host import Conditions
 from vsperf.records.trial import GeneratorActivity
 from vsperf.records.turns import TurnColumns
 
@@ -546,7 +546,7 @@ class Generator:
 
 
 def test_the_record_has_what_the_trials_have_shown_beside_what_was_known_before() -> None:
-    before = Surroundings(generator={"tgen": "0.1.0", "tsc": {"hz": HZ}})
+    before = Conditions(generator={"tgen": "0.1.0", "tsc": {"hz": HZ}})
     generator: Any = Generator()
     assert looked_back(before, generator).generator == {
         "tgen": "0.1.0",
@@ -558,6 +558,6 @@ def test_the_record_has_what_the_trials_have_shown_beside_what_was_known_before(
 
 def test_two_runs_do_not_differ_by_the_last_digits_of_a_speed() -> None:
     record: Any = type("Record", (), {})()
-    record.surroundings = Surroundings(generator={"tgen": "0.1.0", "tsc": {"hz": HZ}})
+    record.conditions = Conditions(generator={"tgen": "0.1.0", "tsc": {"hz": HZ}})
     planned: Any = None
     assert case_facts(planned, None, record) == {"generator.tgen": "0.1.0"}

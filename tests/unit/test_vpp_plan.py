@@ -327,7 +327,7 @@ def test_machines_are_joined_with_each_other() -> None:
     assert joined(V2V) == {("vm1_1", "vm2_0"), ("vm2_0", "vm1_1")}
 
 
-@pytest.mark.parametrize("topology", [PVPV, SINGLE], ids=["parallel", "one card"])
+@pytest.mark.parametrize("topology", [PVPV, SINGLE], ids=["parallel", "one NIC"])
 def test_a_port_whose_frames_go_several_ways_is_not_joined(topology: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="joins ports in pairs"):
         ways({"forwarding": "xconnect"}, topology=topology)

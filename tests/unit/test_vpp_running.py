@@ -38,7 +38,7 @@ from vsperf.drivers.vswitches.vpp.segment import Segment, SegmentError, mapped
 from vsperf.drivers.vswitches.vpp.spec import VppSpec
 from vsperf.drivers.vswitches.vpp.work import Meter
 from vsperf.errors import NotReadyError
-from vsperf.host.doctor.finding import Status, Surroundings
+from vsperf.host.doctor.finding import Host, Status
 from vsperf.records.switch import SwitchCounters
 
 # A VPP that does not answer is noticed in time, whatever it does instead.
@@ -574,7 +574,7 @@ def test_a_copy_that_may_have_begun_before_is_not_the_last_word() -> None:
 
 def test_a_machine_without_vpp_is_well_all_the_same() -> None:
     (check,) = CHECKS
-    answer = check.ask(Surroundings())
+    answer = check.ask(Host())
     if shutil.which("vpp") is None:
         assert answer.status is Status.ABSENT
         assert answer.fix is not None and "vswitch.install=PATH" in answer.fix
@@ -584,7 +584,7 @@ def test_one_that_was_chosen_is_looked_for_where_it_is(tmp_path: Path) -> None:
     """And that it is not there keeps a run from working."""
     (check,) = CHECKS
     chosen = VppSpec(kind="vpp", install=str(tmp_path))
-    answer = check.ask(Surroundings(chosen=(chosen,)))
+    answer = check.ask(Host(chosen=(chosen,)))
     assert answer.status is Status.FAILURE
     assert str(tmp_path) in answer.evidence
 

@@ -28,7 +28,7 @@ class TestGenerator:
         assert "1.000 Mfps of the 3.000 Mfps" in one.text
 
     def test_at_its_cap_it_was_full(self) -> None:
-        found = explain(case(surroundings=cap(1_040_000)))
+        found = explain(case(conditions=cap(1_040_000)))
         assert said(found, "generator").verdict is Verdict.FULL
         assert "the generator" in headline(case(), found)
 
@@ -38,7 +38,7 @@ class TestGenerator:
         assert "too slow" in one.text
 
     def test_without_calibration_nobody_can_tell(self) -> None:
-        one = said(explain(case(surroundings=None)), "generator")
+        one = said(explain(case(conditions=None)), "generator")
         assert one.verdict is Verdict.UNKNOWN
 
 
@@ -265,7 +265,7 @@ class TestCpus:
 
 
 def test_where_nothing_was_counted_nothing_is_guessed() -> None:
-    bare = case(passing(switch=None), lossy(switch=None), surroundings=None, limit=Limit.UNKNOWN)
+    bare = case(passing(switch=None), lossy(switch=None), conditions=None, limit=Limit.UNKNOWN)
     found = explain(bare)
     assert {one.verdict for one in found} == {Verdict.UNKNOWN}
     assert "cannot be told" in headline(bare, found)

@@ -8,7 +8,7 @@ from typing import Any
 from record_samples import case_record, goal_result, trial
 
 from vsperf.analysis.why import Measured, Sentence
-from vsperf.records.host import Calibration, Surroundings
+from vsperf.records.host import Calibration, Conditions
 from vsperf.records.result import Limit, SearchResult
 from vsperf.records.switch import PmdCounters, PortCounters, SwitchCounters
 from vsperf.records.trial import Trial
@@ -17,11 +17,11 @@ BOUND, ABOVE = 1_000_000, 1_100_000
 SECOND_NS = 1_000_000_000
 
 
-def cap(fps: int) -> Surroundings:
+def cap(fps: int) -> Conditions:
     calibration = Calibration(
         frame_size=64, cap_fps=fps, method="mirror", measured_at="2026", cpus=(0, 1)
     )
-    return Surroundings(calibration=calibration)
+    return Conditions(calibration=calibration)
 
 
 def switch(frames: int = 0, busy: int = 0, idle: int = 0, **drops: int) -> SwitchCounters:
@@ -52,7 +52,7 @@ def case(*trials: Trial, limit: Limit = Limit.DUT, **changes: Any) -> Measured:
     values = {
         "result": bound_at(BOUND, limit),
         "limit": limit,
-        "surroundings": cap(3_000_000),
+        "conditions": cap(3_000_000),
         **changes,
     }
     made = trials or (passing(), lossy())

@@ -75,7 +75,7 @@ def compare(folders: Sequence[Path]) -> Ratio:
 def stated_for(case: CaseView, spec: CaseSpec, rehearsals: Rehearsals, *, first: bool) -> Estimate:
     """Return what would be stated for a case today."""
     assert case.record is not None  # only cases with a result are looked at
-    found = case.record.surroundings
+    found = case.record.conditions
     calibration = found.calibration if found is not None else None
     known = calibration if calibration is not None and calibration.cached else None
     presumed = STEADY if spec.testbed.simulated else RESTLESS

@@ -30,11 +30,11 @@ def require_programs(*names: str) -> None:
         raise NotReadyError(f"not installed: {', '.join(absent)}", fix=MEND)
 
 
-def require_witness() -> None:
+def require_reference_dut() -> None:
     """Raise `NotReadyError` where tgen is built without its tests."""
     if not tgen_dut().is_file():
         raise NotReadyError(
-            "the witness of tgen is not built",
+            "the reference DUT of tgen is not built",
             why=f"there is no {tgen_dut()}",
             fix="make setup-dev",
         )
@@ -66,7 +66,7 @@ NEEDS: Mapping[str, tuple[Callable[[], None], ...]] = {
     "tgen_cycles": (_tgen, _testpmd, _root),
     "tgen_pacing": (_tgen, _root),
     "tgen_veth": (_tgen, _veth, _root),
-    "tgen_truth": (_tgen, require_witness),
+    "tgen_truth": (_tgen, require_reference_dut),
     "real_run": (_tgen, _switch, _root),
     "estimate": (_tgen, _switch, _root),
 }

@@ -1,10 +1,10 @@
-"""Holds tgen against the witness over many frames: every count exact, known delays read as such.
+"""Holds tgen against the reference DUT: every count exact, known delays read as such.
 
 Counts are of two streams: one flow of short frames, in which order is judged, and frames of mixed
 sizes with a tag in many flows. --frames of each are shared by both directions; with --frames 0 only
 delays are looked at. Needs tgen and its
-witness (`make setup-dev`), and no hugepages. A delay is judged by the quickest hundredth of the
-frames, for which neither program had to wait for its CPU; on CPUs with nothing else to do the
+reference DUT (`make setup-dev`), and no hugepages. A delay is judged by the quickest hundredth of
+the frames, for which neither program had to wait for its CPU; on CPUs with nothing else to do the
 median says the same. The ratio is that of the delay read to the delay made. Exits with 5 when
 anything differs.
 """
@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from common import Option, Ratio, carry_out, options, say, wanted
-from needs import require_witness
+from needs import require_reference_dut
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
-from loopbacks import OPTIONS, witness_dut
+from loopbacks import OPTIONS, reference_dut
 
 from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
 from vsperf.errors import ExitCode, VsperfError
@@ -73,22 +73,22 @@ def main() -> None:
 
 def measure(found: argparse.Namespace) -> Ratio:
     """Compare counts, then delays."""
-    require_witness()
+    require_reference_dut()
     with tempfile.TemporaryDirectory() as name:
         folder, frames = Path(name), int(found.frames) // 2
         right = [counts(folder, frames, name) for name in STREAMS if frames]
         read = [delay(folder, ns) for _ in range(found.rounds) for ns in DELAYS_NS]
     if not all(right):
-        raise Untrue("tgen does not count what the witness did", why="see the lines with ✗")
+        raise Untrue("tgen does not count what the reference DUT did", why="see the lines with ✗")
     if any(abs(one - 1) > TOLERANCE for one in read):
         raise Untrue(f"a delay is read more than {TOLERANCE:.0%} off, see above")
     return Ratio.of("delay read to delay made", read)
 
 
 def counts(folder: Path, frames: int, name: str) -> bool:
-    """Compare every counter of one stream with what the witness did."""
+    """Compare every counter of one stream with what the reference DUT did."""
     began, stream = time.monotonic(), STREAMS[name]
-    with witness_dut(folder, RULES, PERIOD) as switch:
+    with reference_dut(folder, RULES, PERIOD) as switch:
         with at_hand(switch.devices, OPTIONS) as tgen:
             tgen.ports()
             result = trial(tgen, WAYS, stream, Sending(frames=frames), lambda event: None)
@@ -102,7 +102,7 @@ def counts(folder: Path, frames: int, name: str) -> bool:
         for counter, seen, done in compared(found, truth, result["ports"][way ^ 1], stream):
             right &= seen == done
             mark = "✓" if seen == done else "✗"
-            say(f"  {mark} {WAYS[way].name}: {counter:<12} tgen {seen:>12,}  witness {done:>12,}")
+            say(f"  {mark} {WAYS[way].name}: {counter:<12} tgen {seen:>12,}  DUT {done:>12,}")
     return right
 
 
@@ -130,7 +130,7 @@ def compared(
 
 def delay(folder: Path, delay_ns: int) -> float:
     """Delay one way only, the difference being the delay; return the share of it that is read."""
-    with witness_dut(folder, delay_ns=(delay_ns, 0)) as switch:
+    with reference_dut(folder, delay_ns=(delay_ns, 0)) as switch:
         with at_hand(switch.devices, OPTIONS) as tgen:
             tgen.ports()
             sending = Sending("10000", frames=50_000, burst=1)
@@ -145,7 +145,7 @@ def delay(folder: Path, delay_ns: int) -> float:
             f"the way without it takes {straight[share]:,} ns"
         )
     held = switch.report["ports"][0]["held_ns"]
-    say(f"  the witness held frames for {held['least']:,.0f} to {held['most']:,.0f} ns")
+    say(f"  the reference DUT held frames for {held['least']:,.0f} to {held['most']:,.0f} ns")
     return float(delayed[SHARES[0]] - straight[SHARES[0]]) / delay_ns
 
 

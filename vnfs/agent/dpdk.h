@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright(c) 2026 The vsperf authors
  */
-/* What programs on DPDK need in this guest: cards without the kernel, and memory. */
+/* What programs on DPDK need in this guest: NICs without the kernel, and memory. */
 #ifndef DPDK_H
 #define DPDK_H
 

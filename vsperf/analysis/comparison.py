@@ -245,7 +245,7 @@ def _around_cases(
 
 def _surrounded(case: CaseView) -> bool:
     """Whether a case came so far that what was around it is known."""
-    return case.record is not None and case.record.surroundings is not None
+    return case.record is not None and case.record.conditions is not None
 
 
 def _kinds(cases: Sequence[CaseView], section: str) -> set[str]:

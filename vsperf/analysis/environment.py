@@ -75,7 +75,7 @@ def case_facts(
     if start is not None:
         for role, cpus in start.plan.placement.cpus.items():
             found[f"placement.{role}"] = ",".join(str(cpu) for cpu in cpus)
-    around = record.surroundings if record is not None else None
+    around = record.conditions if record is not None else None
     if around is not None:
         parts = {"switch": around.switch, "generator": around.generator}
         for name, facts in {**parts, "machines": around.machines}.items():
@@ -139,7 +139,7 @@ def obstacle(one: Contrast, *, simulated: bool) -> str | None:
             return what
     hard = any(_within(one.name, f"machine.{name}") for name in HARDWARE)
     told = all(None not in found for found in one.values)
-    driver = one.name.endswith(".driver")  # of a card: it says what the card is used for
+    driver = one.name.endswith(".driver")  # of a NIC: it says what the NIC is used for
     return MACHINES if hard and told and not driver and not simulated else None
 
 
@@ -166,8 +166,8 @@ def ground_of(environment: Mapping[str, object], *, simulated: bool) -> dict[str
     if simulated or not isinstance(machine, Mapping):
         return {}
     known = {name: machine.get(name) for name in HARDWARE if name != "nics"}
-    cards = machine.get("nics")
-    listed = [c for c in cards if isinstance(c, Mapping)] if isinstance(cards, list) else []
+    nics = machine.get("nics")
+    listed = [c for c in nics if isinstance(c, Mapping)] if isinstance(nics, list) else []
     return {**known, "nics": [{k: v for k, v in c.items() if k != "driver"} for c in listed]}
 
 

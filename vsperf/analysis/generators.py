@@ -20,25 +20,28 @@ from vsperf.records.result import Limit
 from vsperf.records.series import Value
 from vsperf.records.trial import Purpose, Trial
 
-# How evenly generators sent, as a collector such as `witness` saw it.
+# How evenly generators sent, as a collector such as `pacing` saw it.
 
 JUDGED_BY = "gap_off_p99_ns"
-"""What the less even direction is known by; who collects it is a witness."""
+"""What the less even direction is known by; who collects it is a pacing monitor."""
 
 
 def pace_of(case: CaseView) -> Mapping[str, Value] | str:
-    """Return what a witness saw of a case, the median of its trials; or why there is nothing."""
+    """Return what a pacing monitor saw of a case, the median of its trials; or why nothing."""
     collected = series_of(case.folder, case.key, max(1, case.attempt))
     found = next((one for one in collected if one.header.quantity(JUDGED_BY)), None)
     if found is None:
-        return "no witness was asked: --set collect=witness"
-    if seen := _rows_of_witness(found):
+        return "no pacing monitor was asked: --set collect=pacing"
+    if seen := _rows_of_monitor(found):
         return _middle(seen)
-    *_, said = ("its witness had no trial that can be believed", *(n.text for n in found.notes()))
+    *_, said = (
+        "its pacing monitor had no trial that can be believed",
+        *(n.text for n in found.notes()),
+    )
     return said
 
 
-def _rows_of_witness(found: StoredSeries) -> Sequence[Mapping[str, Value]]:
+def _rows_of_monitor(found: StoredSeries) -> Sequence[Mapping[str, Value]]:
     """Return of each trial what is told of its less even direction, where all frames were seen."""
     trials: dict[int, dict[str, dict[str, Value]]] = {
         one.trial.index: {} for one in found.own_trials() if one.trial.valid
@@ -91,7 +94,7 @@ class GeneratorRow:
     floor_ns: float | None
     """Median latency at the lightest load that it was measured at."""
     pace: dict[str, float] | None
-    """What a witness saw of its gaps and its schedule, by the names of that collector."""
+    """What a pacing monitor saw of its gaps and its schedule, by the names of that collector."""
     beside_ns: float | None
     """What a trial takes beside its traffic: setting up, draining, reading counters."""
     per_cpu_fps: float | None
@@ -232,7 +235,7 @@ def _limits(done: Iterable[CaseView]) -> Iterator[Limit]:
 
 
 def _per_cpu(case: CaseView) -> int | None:
-    around = case.record.surroundings if case.record is not None else None
+    around = case.record.conditions if case.record is not None else None
     known = around.calibration if around is not None else None
     return None if known is None else known.per_cpu_fps
 

@@ -31,7 +31,7 @@ class Reached:
 
 def reached(record: CaseRecord | None, trials: Sequence[Trial]) -> tuple[Reached, ...]:
     """Return what each instance did; nothing where nothing ran beside the case."""
-    around = record.surroundings if record is not None else None
+    around = record.conditions if record is not None else None
     settled = around.noise.get("settled") if around is not None else None
     rates = settled if isinstance(settled, dict) else {}
     found: dict[str, list[NoiseActivity]] = {}

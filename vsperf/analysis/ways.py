@@ -39,7 +39,7 @@ def _way(topology: Topology, path: Path, turned: Path) -> Way:
     return Way(f"{turned[0]} to {turned[-1]}", tuple(crossings), tuple(inside))
 
 
-def _moved(card: str, by: int) -> str:
-    """Return the card on the other side of a machine at the end of a path."""
-    machine, _, number = card.rpartition("_")
+def _moved(nic: str, by: int) -> str:
+    """Return the NIC on the other side of a machine at the end of a path."""
+    machine, _, number = nic.rpartition("_")
     return f"{machine}_{int(number) + by}"

@@ -259,7 +259,7 @@ def headline(case: Measured, sentences: Sequence[Sentence]) -> str:
 
 
 def _generator(case: Measured) -> Iterator[Sentence]:
-    around, bound = case.record.surroundings, case.bound_fps
+    around, bound = case.record.conditions, case.bound_fps
     cap = around.calibration.cap_fps if around is not None and around.calibration else None
     if bound is None or cap is None or cap <= 0:
         why = "no load passed" if bound is None else "it was not calibrated on these ports"

@@ -12,7 +12,7 @@ GENERATOR = "generator"
 def draw(topology: Topology, switch: str) -> str:
     """Draw each path of a topology, the switch between each two places.
 
-    A machine stands between the numbers of its cards; with one card, frames leave where they came
+    A machine stands between the numbers of its NICs; with one NIC, frames leave where they came
     in. At the end of a path is a link, or the generator where it is plugged into a machine.
 
     p2p    phy0 ──┤ ovs ├── phy1

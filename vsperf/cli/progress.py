@@ -16,7 +16,7 @@ from rich.text import Text
 
 from vsperf.analysis.answers import headlines, loss_text
 from vsperf.config.case import Case
-from vsperf.events import (
+from vsperf.progress import (
     CaseFinished,
     CaseStarted,
     DeploymentKept,

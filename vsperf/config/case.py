@@ -59,7 +59,7 @@ class CaseSpec(Spec):
 
     @property
     def machine_queues(self) -> int:
-        """The pairs of queues of each card of a machine; a driver that knows of none has one."""
+        """The pairs of queues of each NIC of a machine; a driver that knows of none has one."""
         queues: int = getattr(self.vnf, "queues", 1)
         return queues
 

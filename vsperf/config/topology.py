@@ -52,7 +52,7 @@ class Topology(Spec):
     name: str = "custom"
     paths: tuple[Path, ...] = Field(min_length=1)
     nics: Literal[1, 2] = 2
-    """Network cards of a machine for each path through it; with one, frames go back out of it."""
+    """NICs of a machine for each path through it; with one, frames go back out of it."""
     dispatch: Dispatch = "mac"
     """What tells the frames of parallel paths apart: destination MAC, destination IP, UDP port."""
 

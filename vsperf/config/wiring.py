@@ -1,8 +1,8 @@
-"""The network cards of virtual machines and the passes through the switch, read off a topology.
+"""The NICs of virtual machines and the passes through the switch, read off a topology.
 
 The same for whoever makes a port, plugs a machine in, or writes a rule. A machine has, for each
-path through it, a card on the side that the path comes from and one on the side that it goes to; or
-a single one for both. At the end of a path stands a link, or a machine whose outer card the
+path through it, a NIC on the side that the path comes from and one on the side that it goes to; or
+a single one for both. At the end of a path stands a link, or a machine whose outer NIC the
 generator plays the other end of: there the switch sees no frame.
 """
 
@@ -18,15 +18,15 @@ from vsperf.config.traffic import Directions, TrafficProfile
 
 @dataclass(frozen=True, slots=True)
 class Nic:
-    """A network card of a machine."""
+    """A NIC of a machine."""
 
     machine: str
     number: int
     """Counted from 0 within its machine, in the order of the paths."""
     faces: str | None
-    """The next hop over this card, a link or a machine; None where the generator is plugged in."""
+    """The next hop over this NIC, a link or a machine; None where the generator is plugged in."""
     peer_mac: str
-    """Where frames that leave by this card go to, for a machine that rewrites addresses."""
+    """Where frames that leave by this NIC go to, for a machine that rewrites addresses."""
 
     @property
     def port(self) -> str:
@@ -35,7 +35,7 @@ class Nic:
 
     @property
     def mac(self) -> str:
-        """Its address; no other card of the deployment has it."""
+        """Its address; no other NIC of the deployment has it."""
         return nic_mac(self.machine, self.number)
 
 
@@ -44,7 +44,7 @@ class Pass:
     """One way through the switch, of the frames of one path in one direction."""
 
     enters: str
-    """Name of the port: a link's, or a card's."""
+    """Name of the port: a link's, or a NIC's."""
     leaves: str
     path: Path
     """From where the frames come to where they go; the path turned round for the way back."""
@@ -59,12 +59,12 @@ class Pass:
 
 
 def nic_mac(machine: str, number: int) -> str:
-    """Return the address of a machine's card, of the range that QEMU's users take."""
+    """Return the address of a machine's NIC, of the range that QEMU's users take."""
     return f"52:54:00:00:{int(machine[2:]):02x}:{number:02x}"
 
 
 def nics(topology: Topology) -> tuple[Nic, ...]:
-    """Return every card of every machine, machine by machine."""
+    """Return every NIC of every machine, machine by machine."""
     found: list[Nic] = []
     for path in topology.paths:
         for place, hop in enumerate(path):
@@ -74,7 +74,7 @@ def nics(topology: Topology) -> tuple[Nic, ...]:
 
 
 def outer_nics(topology: Topology) -> tuple[Nic, ...]:
-    """Return the cards that the generator is plugged into."""
+    """Return the NICs that the generator is plugged into."""
     return tuple(nic for nic in nics(topology) if nic.faces is None)
 
 
@@ -104,7 +104,7 @@ def forks(topology: Topology) -> tuple[Pass, ...]:
 
 
 def _of_hop(topology: Topology, path: Path, place: int, first: int) -> list[Nic]:
-    """Return the cards that one path needs in the machine at `place`."""
+    """Return the NICs that one path needs in the machine at `place`."""
     machine = path[place]
     before = path[place - 1] if place else None
     after = path[place + 1] if place + 1 < len(path) else None
@@ -116,7 +116,7 @@ def _of_hop(topology: Topology, path: Path, place: int, first: int) -> list[Nic]
 
 
 def _first(topology: Topology, path: Path, machine: str) -> int:
-    """Return the number of a machine's first card on a path: those of earlier paths come before."""
+    """Return the number of a machine's first NIC on a path: those of earlier paths come before."""
     earlier = topology.paths[: topology.paths.index(path)]
     return sum(_cards(topology, one, machine) for one in earlier if machine in one)
 
@@ -136,7 +136,7 @@ def _port(topology: Topology, path: Path, place: int, side: int) -> str:
 
 
 def _mac(topology: Topology, path: Path, place: int, side: int) -> str:
-    """Return the address of the card or link at `place`; beyond an end it is the generator's."""
+    """Return the address of the NIC or link at `place`; beyond an end it is the generator's."""
     if place < 0 or place >= len(path):
         return link_mac(0 if place < 0 else 1)
     hop = path[place]

@@ -119,7 +119,7 @@ def patience_s(spec: CaseSpec) -> float:
 def prepare(
     spec: CaseSpec, plan: CasePlan, workspace: Workspace, stack: ExitStack
 ) -> Groups | None:
-    """Give the parts the cards and the memory that they will ask for, and their parts of the cache.
+    """Give the parts the NICs and the memory that they will ask for, and their parts of the cache.
 
     Returns the latter, if anybody has one.
     """

@@ -266,7 +266,7 @@ def entries_of(
 
 
 def _outer_wires(spec: CaseSpec) -> tuple[Wire, ...]:
-    """Return the cards at the ends of paths: the machine listens, and the generator calls."""
+    """Return the NICs at the ends of paths: the machine listens, and the generator calls."""
     return tuple(
         wire_of(nic, "vhost-user-client", f"{Placeholder.RUN}/{nic.port}.sock")
         for nic in outer_nics(spec.topology)

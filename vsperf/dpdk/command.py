@@ -72,7 +72,7 @@ class Testpmd:
     devices: tuple[str, ...]
     """Its virtual devices, in the order of its ports."""
     rings: Rings
-    cards: tuple[str, ...] = ()
+    nics: tuple[str, ...] = ()
     """Its devices on the PCI bus."""
     main_cpu: int | None = None
     """Of the thread that mostly sleeps; the first of the others unless told."""
@@ -110,11 +110,11 @@ class Testpmd:
         """Return the whole command line."""
         return (
             program,
-            *(() if self.cards else ("--no-pci",)),
+            *(() if self.nics else ("--no-pci",)),
             *self._memory(),
             f"--file-prefix={self.prefix}",
             f"--lcores={lcores(self.cpus, self.main_cpu)}",
-            *(f"--allow={card}" for card in self.cards),
+            *(f"--allow={nic}" for nic in self.nics),
             *(f"--vdev={device}" for device in self.devices),
             *self.arguments,
             "--",

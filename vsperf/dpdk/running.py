@@ -84,7 +84,7 @@ class RunningTestpmd:
     program: Managed
     telemetry: Path
     names: tuple[str, ...]
-    """What its ports are called here, such as `card 0`."""
+    """What its ports are called here, such as `NIC 0`."""
     dpdk: str | None = None
     """Such as `DPDK 22.11.11`; known once it answers."""
     ports: list[dict[str, Any]] = field(default_factory=list)

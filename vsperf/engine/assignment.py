@@ -8,9 +8,16 @@ from dataclasses import dataclass, field
 
 from vsperf.config.case import Case
 from vsperf.deploy.planner import CasePlan, Drivers
-from vsperf.engine.groundwork import Groundwork
-from vsperf.events import Emit, PhaseEntered, RoundFinished, TrialFinished, TrialHeld, TrialStarted
+from vsperf.engine.calibration import Calibrator
 from vsperf.host.workspace import Nowhere, Workspace, workspace
+from vsperf.progress import (
+    Emit,
+    PhaseEntered,
+    RoundFinished,
+    TrialFinished,
+    TrialHeld,
+    TrialStarted,
+)
 from vsperf.records.files.writer import RunWriter
 from vsperf.records.run import RoundLine, SecondLine, TrialLine
 from vsperf.records.trial import Purpose, Second, Trial
@@ -33,7 +40,7 @@ class CaseRun:
     writer: RunWriter
     emit: Emit
     budget: Budget
-    groundwork: Groundwork
+    calibrator: Calibrator
     keep: Callable[[], bool] = never
     """Says at the end whether the deployment stays up."""
     attempt: int = 1

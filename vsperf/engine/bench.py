@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vsperf.engine.measurer import Measurer
-from vsperf.methods.base import PLAIN, Manner
+from vsperf.methods.base import PLAIN, TrialOptions
 from vsperf.records.trial import Trial
 from vsperf.search.base import Budget, Loads
 
@@ -27,9 +27,9 @@ class MeasuredBench:
         """What the policy of trials asks for around each."""
         return self.measurer.policy.overhead_ns
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
         """Make a trial, repeated until it is valid."""
-        return self.measurer.measure(load_fps, duration_ns, manner)
+        return self.measurer.measure(load_fps, duration_ns, options)
 
     def round_trip_ns(self) -> int | None:
         """Return how far the CPUs of generator and switch were from each other at the last look."""

@@ -17,15 +17,15 @@ from vsperf.engine.assignment import CaseRun
 from vsperf.engine.bench import MeasuredBench
 from vsperf.engine.checks import check_path
 from vsperf.engine.closing import close_case, close_failed, close_interrupted
+from vsperf.engine.conditions import clipped, outdated, uneven
 from vsperf.engine.instruments import disturbed, instruments, looked_back
 from vsperf.engine.paired import measure_together
-from vsperf.engine.surroundings import clipped, outdated, uneven
 from vsperf.engine.warm_up import warm_up
 from vsperf.errors import ComponentError, DiedError, RecordingError, VsperfError
-from vsperf.events import DeploymentKept
 from vsperf.host.affinity import running_on
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.follow import Follower, followers, time_ns
+from vsperf.progress import DeploymentKept
 from vsperf.records.result import SearchResult
 from vsperf.records.run import CaseRecord
 
@@ -73,13 +73,13 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         place = stack.enter_context(run.workspace())
         groups = prepare(spec, plan, place, stack)
         run.enter("calibrate")
-        noise = run.groundwork.noise(spec, plan, run.drivers, place)
-        calibration = run.groundwork.calibration(spec, plan, run.drivers, place)
+        jitter = run.calibrator.jitter(spec, plan, run.drivers, place)
+        calibration = run.calibrator.calibration(spec, plan, run.drivers, place)
         loads = loads_of(spec, calibration.cap_fps if calibration else None)
         warnings += clipped(spec, loads) + uneven(spec)
         run.enter("deploy")
         deployment = deploy(spec, plan, run.drivers, place, stack)
-        looking = instruments(run, deployment, place, calibration, noise, groups)
+        looking = instruments(run, deployment, place, calibration, jitter, groups)
         around = stack.enter_context(looking)
         run.enter("check the path")
         warnings += check_path(around.measurer, spec)
@@ -98,7 +98,7 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         warnings += around.collecting.own_trials(around.measurer, result)
         around.found = looked_back(around.found, deployment.generator)
         if calibration is not None and outdated(calibration, result):
-            warnings += run.groundwork.forget(spec, plan, calibration)
+            warnings += run.calibrator.forget(spec, plan, calibration)
         if run.keep():
             place.keep()
             run.emit(DeploymentKept(run.case, str(place.folder), deployment.access))

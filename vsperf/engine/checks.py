@@ -10,12 +10,12 @@ from vsperf.drivers.generators.base import TrialRequest
 from vsperf.engine.headers import misfits, unseen, worth_a_look
 from vsperf.engine.measurer import Measurer
 from vsperf.errors import ComponentError, PathError
-from vsperf.methods.base import Manner
+from vsperf.methods.base import TrialOptions
 from vsperf.quantities.human import human_ns
 from vsperf.records.switch import SwitchCounters
 from vsperf.records.trial import Direction, Purpose, Trial
 
-PATH_CHECK = Manner(Purpose.PATH_CHECK)
+PATH_CHECK = TrialOptions(Purpose.PATH_CHECK)
 FRAMES_FPS = 1_000
 DURATION_NS = 100_000_000
 PATIENT = 10

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 
 from vsperf.config.case import Case
 from vsperf.deploy.planner import CasePlan
+from vsperf.engine.conditions import distances, flags_around, sorted_flags
 from vsperf.engine.criteria import believed, check_all, contradicted, flags_of, outcome_of
-from vsperf.engine.surroundings import distances, flags_around, sorted_flags
 from vsperf.errors import ExitCode, VsperfError
 from vsperf.methods.base import method_of
 from vsperf.methods.compliance import qualified
-from vsperf.records.host import Surroundings
+from vsperf.records.host import Conditions
 from vsperf.records.result import SearchResult
 from vsperf.records.run import CaseRecord, Outcome
 from vsperf.records.trial import Trial
@@ -23,7 +23,7 @@ def close_case(
     plan: CasePlan,
     result: SearchResult,
     trials: Sequence[Trial],
-    surroundings: Surroundings,
+    conditions: Conditions,
     warnings: tuple[str, ...],
 ) -> CaseRecord:
     """Return the record of a case whose search came to an answer."""
@@ -33,7 +33,7 @@ def close_case(
     flags = sorted_flags(
         {
             *flags_of(result, trials),
-            *flags_around(trials, surroundings, shared_cpu=plan.shared_cpu),
+            *flags_around(trials, conditions, shared_cpu=plan.shared_cpu),
         }
     )
     stands = method_of(case.spec).compliance(case.spec, case.sister_sizes, result)
@@ -47,7 +47,7 @@ def close_case(
         checks=checks,
         compliance=() if outcome is Outcome.INVALID else qualified(stands, flags),
         warnings=(*warnings, *distances(trials), *_spoiled(result)),
-        surroundings=surroundings,
+        conditions=conditions,
         **_totals(trials),
     )
 

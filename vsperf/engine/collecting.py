@@ -25,7 +25,7 @@ from vsperf.drivers.generators.base import TrialRequest
 from vsperf.engine.measurer import Measurer
 from vsperf.errors import RecordingError, VsperfError
 from vsperf.host.workspace import Workspace
-from vsperf.methods.base import Manner
+from vsperf.methods.base import TrialOptions
 from vsperf.records.files.series import SeriesFile
 from vsperf.records.files.writer import RunWriter
 from vsperf.records.result import SearchResult
@@ -181,7 +181,7 @@ def _own_trial(taken: Taken, measurer: Measurer, request: TrialRequest, without:
                     running.hear(trial)
 
             measurer.record = record
-            measurer.attempt(request, Manner(Purpose.WARM_UP, f"for {taken.name}"))
+            measurer.attempt(request, TrialOptions(Purpose.WARM_UP, f"for {taken.name}"))
     except RecordingError as error:
         return f"{without}: {error.with_why}"
     except Exception as error:

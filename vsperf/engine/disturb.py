@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 from vsperf.drivers.generators.base import TrialRequest
 from vsperf.drivers.vswitches.base import ModelledSwitch, RunningSwitch
-from vsperf.engine.happenings import Parts, happening_of
+from vsperf.engine.events import Parts, action_of
 from vsperf.errors import ComponentError, DiedError
-from vsperf.methods.base import SHARE_BEFORE, Manner
+from vsperf.methods.base import SHARE_BEFORE, TrialOptions
 from vsperf.records.trial import Event, TrialCounts, to_machines
 from vsperf.waits import Aside
 
@@ -40,11 +40,11 @@ NOTHING = Happened()
 def run_trial(
     send: Send,
     request: TrialRequest,
-    manner: Manner,
+    options: TrialOptions,
     parts: Parts,
     before_ns: int,
 ) -> tuple[TrialCounts, Happened]:
-    """Make a trial, and do to the parts what its manner asks for.
+    """Make a trial, and do to the parts what its options asks for.
 
     Nothing is sent for `before_ns`: learning frames may come first, and a wait after them.
     """
@@ -53,12 +53,12 @@ def run_trial(
         return send(request), NOTHING
     if isinstance(switch, ModelledSwitch):
         send = _told(send, switch)
-    if manner.untouched:
+    if options.untouched:
         return send(request), NOTHING
-    if manner.event is not None:
-        return _with_event(send, request, manner.event, parts, before_ns)
-    if manner.rules_per_second:
-        return _with_changing_rules(send, request, manner.rules_per_second, switch)
+    if options.event is not None:
+        return _with_event(send, request, options.event, parts, before_ns)
+    if options.rules_per_second:
+        return _with_changing_rules(send, request, options.rules_per_second, switch)
     return send(request), NOTHING
 
 
@@ -73,12 +73,12 @@ def _told(send: Send, switch: ModelledSwitch) -> Send:
     return send_and_tell
 
 
-def prepare(switch: RunningSwitch | None, manner: Manner) -> None:
+def prepare(switch: RunningSwitch | None, options: TrialOptions) -> None:
     """Do what must be over before the counters are read that a trial begins with.
 
     What a switch is still busy with until it has forgotten is counted, too, and no part of it.
     """
-    if switch is None or not manner.cold:
+    if switch is None or not options.cold:
         return
     try:
         switch.forget_flows()
@@ -97,8 +97,8 @@ def _with_event(
 
     Nothing happens in one that is over by then.
     """
-    happening = happening_of(name)
-    takes_ns = happening.away_ns(parts)
+    action = action_of(name)
+    takes_ns = action.away_ns(parts)
     if takes_ns is not None:
         begins_ns = request.duration_ns // SHARE_BEFORE
         event = Event(name=name, began_ns=begins_ns, ended_ns=begins_ns + takes_ns)
@@ -111,7 +111,7 @@ def _with_event(
     if over or sending.over(0.0):
         return sending.returned(), NOTHING  # kept from running for too long: nobody would see it
     try:
-        happening.act(parts)
+        action.act(parts)
     except ComponentError as error:
         sending.over()  # nobody else may speak to the generator meanwhile
         who = "a machine" if to_machines(name) else "the switch"

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from vsperf.config.wiring import load_shares
 from vsperf.deploy.deployment import Deployment
-from vsperf.drivers.generators.base import GeneratorSession, KnowsMoreLater, Noise
+from vsperf.drivers.generators.base import GeneratorSession, HostJitter, KnowsMoreLater
 from vsperf.engine.assignment import CaseRun
+from vsperf.engine.background_load import background_load, with_noise
 from vsperf.engine.collecting import Collecting, collected
 from vsperf.engine.measurer import Measurer
-from vsperf.engine.neighbour import neighbour, with_noise
 from vsperf.engine.watch import Watch
 from vsperf.host.resctrl import Groups
 from vsperf.host.workspace import Workspace
-from vsperf.records.host import Calibration, Surroundings
+from vsperf.records.host import Calibration, Conditions
 
 OF_A_MODEL = (0, 1)
 """CPUs of a model, which have no numbers; it says itself whether there is a way between them."""
@@ -28,7 +28,7 @@ class Instruments:
 
     measurer: Measurer
     collecting: Collecting
-    found: Surroundings
+    found: Conditions
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def instruments(
     deployment: Deployment,
     place: Workspace,
     calibration: Calibration | None,
-    noise: Noise,
+    jitter: HostJitter,
     groups: Groups | None = None,
 ) -> Iterator[Instruments]:
     """Look at what was deployed; light collectors run until the context is left."""
@@ -50,9 +50,9 @@ def instruments(
         place.polling_threads,
         cache=groups,
     )
-    found = Surroundings(
+    found = Conditions(
         calibration=calibration,
-        stalls=noise.stalls,
+        stalls=jitter.stalls,
         round_trip_ns=watch.round_trip_ns(),
         switch=deployment.switch.facts(),
         generator=deployment.generator.facts(),
@@ -82,7 +82,7 @@ def instruments(
         yield Instruments(measurer, collecting, found)
 
 
-def looked_back(found: Surroundings, generator: GeneratorSession) -> Surroundings:
+def looked_back(found: Conditions, generator: GeneratorSession) -> Conditions:
     """Add what the generator knows of itself only when all trials are over."""
     if not isinstance(generator, KnowsMoreLater):
         return found
@@ -92,7 +92,7 @@ def looked_back(found: Surroundings, generator: GeneratorSession) -> Surrounding
 @contextmanager
 def disturbed(run: CaseRun, around: Instruments, place: Workspace) -> Iterator[None]:
     """Run what is to disturb the case, if anything is, and look at it in each trial."""
-    with neighbour(run, place) as beside:
-        around.measurer.watch.neighbour = beside
+    with background_load(run, place) as beside:
+        around.measurer.watch.background_load = beside
         around.found = with_noise(around.found, beside)
         yield

@@ -19,12 +19,12 @@ from vsperf.config.traffic import TrialPolicy
 from vsperf.drivers.generators.base import GeneratorSession, HasOwnTime, OnSample, TrialRequest
 from vsperf.drivers.generators.exactness import reservations
 from vsperf.engine.disturb import NOTHING, prepare, run_trial
-from vsperf.engine.happenings import Parts
+from vsperf.engine.events import Parts
 from vsperf.engine.judge import Asked, in_order, judge, judge_with_context
 from vsperf.engine.seconds import Seconds
 from vsperf.engine.watch import Seen, Watch
 from vsperf.errors import ComponentError, DiedError, InvalidTrialError
-from vsperf.methods.base import PLAIN, Manner, OnSecond
+from vsperf.methods.base import PLAIN, OnSecond, TrialOptions
 from vsperf.quantities.human import human_fps
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag, Severity
@@ -107,56 +107,56 @@ class Measurer:
         self,
         load_fps: int,
         duration_ns: int,
-        manner: Manner = PLAIN,
+        options: TrialOptions = PLAIN,
     ) -> Trial:
         """Return a valid trial, repeating invalid ones; raise when none can be had."""
         request = TrialRequest(
             load_fps,
             duration_ns,
-            latency=manner.purpose is Purpose.LATENCY,
-            steps=manner.steps,
-            latency_after_ns=manner.latency_after_ns,
-            latency_ranges=manner.latency_ranges,
+            latency=options.purpose is Purpose.LATENCY,
+            steps=options.steps,
+            latency_after_ns=options.latency_after_ns,
+            latency_ranges=options.latency_ranges,
         )
-        trial = self.attempt(request, manner)
-        if manner.given:
+        trial = self.attempt(request, options)
+        if options.given:
             return trial
         for _ in range(self.policy.retries):
             if trial.valid:
                 return trial
             self.budget.require(duration_ns + self.policy.overhead_ns)
-            trial = self.attempt(request, manner, trial.index)
+            trial = self.attempt(request, options, trial.index)
         if trial.valid:
             return trial
         raise _unbelievable(trial, self.policy.retries)
 
-    def _on_sample(self, manner: Manner) -> OnSample | None:
+    def _on_sample(self, options: TrialOptions) -> OnSample | None:
         """Return who hears of each second, if anybody wants to."""
-        if manner.on_second is None:
+        if options.on_second is None:
             return None
-        told = (self.record_second, manner.on_second)
+        told = (self.record_second, options.on_second)
         return Seconds(self.watch.switch, self.watch.polling_threads, told)
 
     def attempt(
         self,
         request: TrialRequest,
-        manner: Manner,
+        options: TrialOptions,
         retry_of: int | None = None,
     ) -> Trial:
         """Make one trial, judge it, record it, and return it whatever the judgement."""
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self.begin(manner.purpose, request.load_fps, request.duration_ns)
+        self.begin(options.purpose, request.load_fps, request.duration_ns)
         error, happened = None, NOTHING
         lost: ComponentError | None = None
         try:
-            prepare(self.watch.switch, manner)
-            self.around.begin(len(self.trials) + 1, manner.purpose)
+            prepare(self.watch.switch, options)
+            self.around.begin(len(self.trials) + 1, options.purpose)
             self.watch.begin()
-            self.watch.event = manner.event
+            self.watch.event = options.event
             counts, happened = run_trial(
-                partial(self.generator.run, on_sample=self._on_sample(manner)),
+                partial(self.generator.run, on_sample=self._on_sample(options)),
                 request,
-                manner,
+                options,
                 Parts(self.watch.switch, self.watch.machines),
                 self.policy.settle.ns,
             )
@@ -171,7 +171,7 @@ class Measurer:
             latency = any(way.latency_histogram is not None for way in counts.directions)
             less = reservations(self.generator_can, latency=latency)
             flags = in_order({*judge(counts, asked, self.policy), *less})
-            if manner.event is not None and happened.event is None:
+            if options.event is not None and happened.event is None:
                 flags = (Flag.EVENT_MISSED, *flags)
         except ComponentError as failure:
             lost = failure
@@ -180,7 +180,7 @@ class Measurer:
         seen = self.watch.end()
         self.around.end()
         if isinstance(lost, DiedError):
-            flag = Flag.MACHINE_ERROR if to_machines(manner.event) else Flag.SWITCH_ERROR
+            flag = Flag.MACHINE_ERROR if to_machines(options.event) else Flag.SWITCH_ERROR
             seen = Seen(failure=lost.with_why, flag=flag)
         if seen.failure is not None:
             flags, error = (seen.flag,), seen.failure
@@ -189,7 +189,7 @@ class Measurer:
         trial = Trial(
             **dict(counts),
             index=len(self.trials) + 1,
-            purpose=manner.purpose,
+            purpose=options.purpose,
             load_fps=request.load_fps,
             duration_ns=request.duration_ns,
             started_at=started_at,
@@ -198,22 +198,22 @@ class Measurer:
             error=error,
             event=happened.event,
             rules_changed=happened.rules_changed,
-            reference=manner.reference,
+            reference=options.reference,
             switch=seen.switch,
             machines=seen.machines,
             threads=seen.threads,
             noise=seen.noise,
             cache=seen.cache,
             round_trips_ns=seen.round_trips_ns,
-            held=self.held if manner.purpose in PAID else None,
+            held=self.held if options.purpose in PAID else None,
         )
         if trial.valid:
-            self.held = None if manner.purpose in PAID else self.held
+            self.held = None if options.purpose in PAID else self.held
             flags = in_order({*trial.flags, *judge_with_context(trial, self.policy)})
             trial = trial.model_copy(update={"flags": flags})
         self.trials.append(trial)
         self.record(trial)
-        if not (manner.purpose in PAID and (trial.valid or manner.given)):
+        if not (options.purpose in PAID and (trial.valid or options.given)):
             self.budget.spend(trial.elapsed_ns)
         if seen.failure is not None:
             part = FAILED.get(seen.flag, "the switch")

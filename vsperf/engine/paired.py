@@ -19,14 +19,14 @@ from vsperf.deploy.together import Together, deploy_together
 from vsperf.drivers.generators.base import TurnsRequest
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.closing import close_case
-from vsperf.engine.surroundings import clipped, uneven
+from vsperf.engine.conditions import clipped, uneven
 from vsperf.errors import ComponentError, DiedError, PathError
-from vsperf.events import DeploymentKept, RoundStarted
 from vsperf.host.affinity import running_on
 from vsperf.host.workspace import Workspace
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.turns import Compares, TurnsAsked
-from vsperf.records.host import Surroundings
+from vsperf.progress import DeploymentKept, RoundStarted
+from vsperf.records.host import Conditions
 from vsperf.records.run import CaseRecord
 from vsperf.records.turns import Named, Role, Round
 from vsperf.search.base import Budget, Loads
@@ -50,8 +50,8 @@ def measure_together(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord
         place = stack.enter_context(run.workspace())
         prepare(spec, plan, place, stack)
         run.enter("calibrate")
-        noise = run.groundwork.noise(spec, plan, run.drivers, place)
-        calibration = run.groundwork.calibration(spec, plan, run.drivers, place)
+        jitter = run.calibrator.jitter(spec, plan, run.drivers, place)
+        calibration = run.calibrator.calibration(spec, plan, run.drivers, place)
         loads = loads_of(spec, calibration.cap_fps if calibration else None)
         warnings += clipped(spec, loads) + uneven(spec)
         bench = stack.enter_context(_bench(run, place, loads))
@@ -59,8 +59,8 @@ def measure_together(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord
         found = bench.found.model_copy(
             update={
                 "calibration": calibration,
-                "stalls": noise.stalls,
-                "round_trip_ns": noise.round_trip_ns,
+                "stalls": jitter.stalls,
+                "round_trip_ns": jitter.round_trip_ns,
             }
         )
         if run.keep():
@@ -94,7 +94,7 @@ class RoundsBench:
     deployments: int = 0
     rounds: int = 0
     measured_ns: int = 0
-    found: Surroundings = field(default_factory=Surroundings)
+    found: Conditions = field(default_factory=Conditions)
     """What the first deployment found around itself."""
 
     @property
@@ -152,7 +152,7 @@ class RoundsBench:
             spec, plan, run.drivers, self.place, run.workspace, self.standing
         )
         if self.deployments == 1:
-            self.found = _surroundings(together)
+            self.found = _conditions(together)
         run.enter("check the path")
         self._check(together)
         run.enter("search")
@@ -246,10 +246,10 @@ def drawn_anew(spec: CaseSpec, deployment: int) -> CaseSpec:
     return spec.model_copy(update={"generator": moved})
 
 
-def _surroundings(together: Together) -> Surroundings:
+def _conditions(together: Together) -> Conditions:
     """Return what the parts say of themselves: the first switch, and the others by letter."""
     first, *others = together.sides
     rivals: dict[str, Any] = {one.plan.side.letter: one.switch.facts() for one in others}
-    return Surroundings(
+    return Conditions(
         switch={**first.switch.facts(), "rivals": rivals}, generator=together.generator.facts()
     )

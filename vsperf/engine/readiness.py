@@ -11,7 +11,7 @@ from vsperf.engine.run import Planned
 from vsperf.host.binding import pci_addresses, require_bindable
 from vsperf.host.dead import refuse_beside_dead
 from vsperf.host.doctor.examine import as_data, demand, examine_for
-from vsperf.host.doctor.finding import Surroundings
+from vsperf.host.doctor.finding import Host
 from vsperf.host.doctor.wants import Want
 from vsperf.host.files import Roots
 from vsperf.host.hugepages import require_memory
@@ -37,7 +37,7 @@ def require_ready(
     require_short([*own, *links, *places])
     refuse_beside_dead()
     addresses = pci_addresses(device for spec in specs for device in spec.testbed.devices)
-    here = Surroundings(results=results, plugins=plugins)
+    here = Host(results=results, plugins=plugins)
     found = examine_for(drivers, here, {Want.NICS} if addresses else frozenset())
     demand(found)
     require_bindable(addresses)

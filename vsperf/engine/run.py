@@ -11,15 +11,15 @@ from vsperf.analysis.summary import too_busy
 from vsperf.config.case import Case
 from vsperf.deploy.planner import CasePlan, Drivers, make_plan
 from vsperf.engine.assignment import CaseRun
+from vsperf.engine.calibration import Calibrator, cap_key
 from vsperf.engine.case import run_case
 from vsperf.engine.collecting import apart_ns
 from vsperf.engine.expectation import expected, presumption
-from vsperf.engine.groundwork import Groundwork, cap_key
 from vsperf.errors import ExitCode, VsperfError
-from vsperf.events import CaseFinished, CaseStarted, Emit
 from vsperf.host.cpus import CpuTopology, read_topology
 from vsperf.methods.estimate import Estimate, Rehearsals
 from vsperf.plugins import Plugins
+from vsperf.progress import CaseFinished, CaseStarted, Emit
 from vsperf.records.files.writer import RunWriter
 from vsperf.records.host import Calibration
 from vsperf.records.run import CaseRecord, CaseStart, Outcome
@@ -65,12 +65,12 @@ class Planned:
 def plan_cases(cases: Iterable[Case], plugins: Plugins) -> tuple[Planned, ...]:
     """Plan every case before anything is started, so that a mistake in the last one shows now."""
     planned: list[Planned] = []
-    topology, groundwork, rehearsals = read_topology(), Groundwork(), Rehearsals()
+    topology, calibrator, rehearsals = read_topology(), Calibrator(), Rehearsals()
     for case in cases:
         raise_if_stopped()
         spec, drivers = case.spec, Drivers.of(case.spec, plugins)
         plan = make_plan(spec, drivers, topology)
-        known = None if spec.testbed.simulated else groundwork.known(spec, plan)
+        known = None if spec.testbed.simulated else calibrator.known(spec, plan)
         found = expected(
             spec,
             presumption(spec, plan, topology),
@@ -84,7 +84,7 @@ def plan_cases(cases: Iterable[Case], plugins: Plugins) -> tuple[Planned, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class RunOptions:
     """How the cases of a run are carried out, whichever they are."""
 
     budget_ns: int | None = None
@@ -113,7 +113,7 @@ def run_cases(
     planned: Sequence[Planned],
     writer: RunWriter,
     emit: Emit,
-    manner: Manner,
+    options: RunOptions,
     before: Before | None = None,
 ) -> ExitCode:
     """Run the cases, append their records, and return the gravest exit code of the whole run.
@@ -125,12 +125,12 @@ def run_cases(
     held = before or Before()
     records = {record.case: record for record in held.records}
     codes = {record.case: exit_code_of(record) for record in held.records}
-    budget_ns = manner.budget_ns
+    budget_ns = options.budget_ns
     turns = _Turns(writer, deque(planned), dict(held.attempts), list(held.planned))
-    groundwork = Groundwork(manner.recalibrate, refute=turns.measure_again)
+    calibrator = Calibrator(options.recalibrate, refute=turns.measure_again)
     for one in held.planned:
         if (cap := cap_of(records.get(one.case.key))) is not None:
-            groundwork.gone_by_before(one.case.seeded_spec, one.plan, cap)
+            calibrator.gone_by_before(one.case.seeded_spec, one.plan, cap)
     while turns.queue:
         item = turns.next()
         key = item.case.key
@@ -154,8 +154,8 @@ def run_cases(
             writer=writer,
             emit=emit,
             budget=budget,
-            groundwork=groundwork,
-            keep=lambda: manner.keep and not turns.queue,
+            calibrator=calibrator,
+            keep=lambda: options.keep and not turns.queue,
             attempt=turns.attempts[key],
             why_again=turns.why_again.pop(key, ""),
         )
@@ -166,7 +166,7 @@ def run_cases(
         records[key] = record
         if budget_ns is not None:
             budget_ns = max(0, budget_ns - budget.spent_ns)
-    return gravest([*codes.values(), code_of_machine(records.values(), anyway=manner.anyway)])
+    return gravest([*codes.values(), code_of_machine(records.values(), anyway=options.anyway)])
 
 
 @dataclass
@@ -221,7 +221,7 @@ class _Turns:
 
 def cap_of(record: CaseRecord | None) -> Calibration | None:
     """Return what the generator could do without a switch, if a case went by it."""
-    found = record.surroundings if record is not None else None
+    found = record.conditions if record is not None else None
     return None if found is None else found.calibration
 
 

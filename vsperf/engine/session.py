@@ -14,14 +14,14 @@ from vsperf.config.case import Case
 from vsperf.config.loader import Loaded
 from vsperf.engine.readiness import require_ready
 from vsperf.engine.resume import restore_cases
-from vsperf.engine.run import Before, Manner, Planned, cap_of, plan_cases, run_cases
+from vsperf.engine.run import Before, Planned, RunOptions, cap_of, plan_cases, run_cases
 from vsperf.errors import ExitCode, UsageError, VsperfError
-from vsperf.events import Emit, RunStarted
 from vsperf.host.cpus import read_topology
 from vsperf.host.facts import environment
 from vsperf.host.lock import testbed_lock
 from vsperf.methods.estimate import together
 from vsperf.plugins import Plugins
+from vsperf.progress import Emit, RunStarted
 from vsperf.records.files.validation import validate_file
 from vsperf.records.files.view import RunView
 from vsperf.records.files.writer import RunWriter
@@ -46,7 +46,7 @@ class Session:
     before: Before = field(default_factory=Before)
     """What is there of it already."""
 
-    def carry_out(self, emit: Emit, manner: Manner) -> ExitCode:
+    def carry_out(self, emit: Emit, options: RunOptions) -> ExitCode:
         """Run the cases, close the file, and hold what was written against the schema."""
         with self._testbed(), self.writer as writer:
             expected = together([item.estimate for item in self.planned])
@@ -62,7 +62,7 @@ class Session:
                     finished_before=len(self.before.records),
                 )
             )
-            code = run_cases(self.planned, writer, emit, manner, self.before)
+            code = run_cases(self.planned, writer, emit, options, self.before)
             writer.append(RunEnd(finished_at=_now(), exit_code=int(code)))
         validate_file(self.writer.path)
         return code

@@ -17,7 +17,7 @@ from vsperf.config.case import Case, CaseSpec
 from vsperf.config.wiring import outer_nics
 from vsperf.deploy.deployment import Deployment, deploy, prepare
 from vsperf.deploy.planner import OWN_ROLE, Drivers, make_plan
-from vsperf.drivers.generators.base import Noise, OnSample, TrialRequest
+from vsperf.drivers.generators.base import HostJitter, OnSample, TrialRequest
 from vsperf.engine.readiness import require_ready
 from vsperf.engine.run import Planned
 from vsperf.errors import ComponentError, UsageError
@@ -107,11 +107,11 @@ def standing(planned: Planned, plugins: Plugins, results: Path) -> Iterator[Stan
 def _refuse_outer_nics(spec: CaseSpec) -> None:
     outer = outer_nics(spec.topology)
     if outer:
-        cards = ", ".join(nic.port for nic in outer)
+        nics = ", ".join(nic.port for nic in outer)
         raise UsageError(
             f"topology {spec.topology.name} cannot stand without a generator",
-            why=f"the cards {cards} are plugged into it, and a machine does not begin to forward "
-            "before each of its cards is plugged in",
+            why=f"the NICs {nics} are plugged into it, and a machine does not begin to forward "
+            "before each of its NICs is plugged in",
             fix="--with-generator, or a topology that begins and ends at links, such as pvvp",
         )
 
@@ -139,8 +139,8 @@ class NoGenerator:
     ) -> Calibration | None:
         return None
 
-    def noise(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> Noise:
-        return Noise()
+    def jitter(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> HostJitter:
+        return HostJitter()
 
     @contextmanager
     def start(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from vsperf.drivers.generators.base import TrialRequest
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.measurer import Measurer
-from vsperf.methods.base import Manner
+from vsperf.methods.base import TrialOptions
 from vsperf.records.trial import Purpose
 from vsperf.search.base import Budget, Loads
 
@@ -17,7 +17,7 @@ def warm_up(run: CaseRun, measurer: Measurer, loads: Loads) -> tuple[str, ...]:
         return ("no warm-up trial: the time would not suffice for it",)
     if length_ns:
         run.enter("warm up")
-        measurer.attempt(TrialRequest(loads.maximum, length_ns), Manner(Purpose.WARM_UP))
+        measurer.attempt(TrialRequest(loads.maximum, length_ns), TrialOptions(Purpose.WARM_UP))
     return ()
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from vsperf.drivers.generators.base import GeneratorSession
 from vsperf.drivers.vnfs.base import RunningMachines
 from vsperf.drivers.vswitches.base import RunningSwitch
-from vsperf.engine.neighbour import Neighbour
+from vsperf.engine.background_load import BackgroundLoad
 from vsperf.errors import ComponentError
 from vsperf.host.files import Roots
 from vsperf.host.resctrl import Groups
@@ -53,7 +53,7 @@ class Watch:
     """What happens during the trial: what is restarted begins to count anew."""
     cache: Groups | None = None
     """The parts of the last-level cache, where it is shared out."""
-    neighbour: Neighbour | None = None
+    background_load: BackgroundLoad | None = None
     """What runs beside the case, once it does."""
     _cache_before: tuple[CacheActivity, ...] = ()
     _before: SwitchCounters | None = None
@@ -70,8 +70,8 @@ class Watch:
             self._before, self._machines_before = None, ()
         if self._round_trip_ns is None:
             self._round_trip_ns = self.round_trip_ns()
-        if self.neighbour is not None:
-            self.neighbour.begin()
+        if self.background_load is not None:
+            self.background_load.begin()
         self._cache_before = self.cache.counts() if self.cache is not None else ()
         self._threads_before = Look.at(self.polling_threads(), Roots())  # next to the trial
 
@@ -86,13 +86,16 @@ class Watch:
                 now.since(then) for now, then in zip(caches, self._cache_before, strict=False)
             ),
         )
-        if self.neighbour is None:
+        if self.background_load is None:
             return seen
-        noise = self.neighbour.end()
-        return replace(seen, noise=noise, noise_slackened=self.neighbour.slackened(noise))
+        noise = self.background_load.end()
+        return replace(seen, noise=noise, noise_slackened=self.background_load.slackened(noise))
 
     def _end(self) -> Seen:
-        if self.neighbour is not None and (reason := self.neighbour.failure()) is not None:
+        if (
+            self.background_load is not None
+            and (reason := self.background_load.failure()) is not None
+        ):
             return Seen(failure=reason, flag=Flag.NOISE_ERROR)
         if self.switch is not None and (reason := self.switch.failure()) is not None:
             return Seen(failure=reason)

@@ -197,7 +197,7 @@ def _of_others(wanted: int, able: Abilities) -> Iterator[Problem]:
 def shared_with_devices(shares: Mapping[str, CacheShare], roots: Roots) -> dict[str, int]:
     """Return how many ways of each role devices may write into, too; nothing where none can be had.
 
-    Such as by DDIO: what a card receives then takes the place of what the role had there.
+    Such as by DDIO: what a NIC receives then takes the place of what the role had there.
     """
     try:
         able = abilities(roots)

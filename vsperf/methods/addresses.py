@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from vsperf.config.case import CaseSpec
-from vsperf.methods.base import Bench, Manner, burst_ns, probe_on, refused, repeated
+from vsperf.methods.base import Bench, TrialOptions, burst_ns, probe_on, refused, repeated
 from vsperf.methods.compliance import Findings
 from vsperf.methods.spread import spread_of
 from vsperf.quantities.unit import Unit
@@ -93,7 +93,7 @@ class AddressTrials:
     """Trials after which addresses were unknown, by what was tried."""
 
     def __post_init__(self) -> None:
-        self.probe = probe_on(self.bench, Manner(cold=True))
+        self.probe = probe_on(self.bench, TrialOptions(cold=True))
 
     def unknown(self, tried: int, addresses: int, load_fps: int) -> int:
         """Make a trial and return how many addresses are unknown after it."""

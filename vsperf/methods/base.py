@@ -27,7 +27,7 @@ SHARE_BEFORE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class TrialOptions:
     """In which way a trial is made, and what happens beside it."""
 
     purpose: Purpose = Purpose.SEARCH
@@ -56,8 +56,8 @@ class Manner:
         return self.event is None and not self.cold and not self.rules_per_second
 
 
-PLAIN = Manner()
-RESTING = Manner(Purpose.WARM_UP, "rest after overload", given=True)
+PLAIN = TrialOptions()
+RESTING = TrialOptions(Purpose.WARM_UP, "rest after overload", given=True)
 """Little is offered for a while, for whoever tired under overload; nothing follows from it."""
 
 
@@ -76,17 +76,17 @@ class Bench(Protocol):
     def overhead_ns(self) -> int:
         """What a trial is expected to take beyond its duration."""
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
         """Make a trial; who asks for it has it paid (`probe_on`)."""
 
 
-def probe_on(bench: Bench, manner: Manner = PLAIN) -> Probe:
-    """Return the probe of a search on a bench, whose trials are all made in one manner."""
+def probe_on(bench: Bench, options: TrialOptions = PLAIN) -> Probe:
+    """Return the probe of a search on a bench, whose trials are all made in one options."""
     return Probe(
-        partial(bench.trial, manner=manner),
+        partial(bench.trial, options=options),
         bench.budget,
         bench.overhead_ns,
-        rest=partial(bench.trial, manner=RESTING),
+        rest=partial(bench.trial, options=RESTING),
         whereabouts=bench if isinstance(bench, Whereabouts) else None,
     )
 

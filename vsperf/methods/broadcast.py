@@ -10,7 +10,7 @@ from pydantic import Field
 
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
-from vsperf.methods.base import Bench, Manner, probe_on, refused, repeated
+from vsperf.methods.base import Bench, TrialOptions, probe_on, refused, repeated
 from vsperf.methods.compliance import Findings, fewer_sizes, unnumbered
 from vsperf.methods.prerequisite import (
     ABOVE,
@@ -76,8 +76,8 @@ class BroadcastForwarding(WithThroughput):
         reference = self.reference(bench)
         if (none := why_not(reference)) is not None:
             return _unanswered(reference, none)
-        manner = Manner(Purpose.LATENCY, reference.text)
-        probe = probe_on(bench, manner)
+        options = TrialOptions(Purpose.LATENCY, reference.text)
+        probe = probe_on(bench, options)
         trials = repeated(self.repeats, lambda: probe(reference.fps, self.duration.ns))
         if not trials.found:
             return _unanswered(reference, TIME_OVER)

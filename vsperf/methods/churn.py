@@ -10,7 +10,7 @@ from pydantic import Field
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.method import GIVEN_OTHER_RULES
-from vsperf.methods.base import Bench, Manner, probe_on, refused
+from vsperf.methods.base import Bench, TrialOptions, probe_on, refused
 from vsperf.methods.prerequisite import TIME_OVER, WithThroughput, unanswered, why_not
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS
@@ -77,8 +77,8 @@ class RuleChurn(WithThroughput):
             return unanswered(quiet, "kept", Unit.RATIO, none)
         found: list[_Beside] = []
         for wanted in self.rules_per_second:
-            manner = Manner(rules_per_second=wanted, reference=f"beside {wanted} rules/s")
-            probe = probe_on(bench, manner)
+            options = TrialOptions(rules_per_second=wanted, reference=f"beside {wanted} rules/s")
+            probe = probe_on(bench, options)
             goal = self.looked_for(bench.loads, probe)
             if not probe.trials:
                 break

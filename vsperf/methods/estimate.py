@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from vsperf.config.traffic import TrialPolicy
-from vsperf.methods.base import PLAIN, Manner, Method
+from vsperf.methods.base import PLAIN, Method, TrialOptions
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.slots import Slot, Slots, even_share
 from vsperf.records.trial import Direction, Purpose, Trial, intended_frames
@@ -215,7 +215,7 @@ class _Stage:
     trials: int = 0
     sending_ns: int = 0
 
-    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
         """Make a trial up; whoever asks for more of them than that knows that it takes long."""
         if self.trials >= MOST_TRIALS:
             raise BudgetExhausted

@@ -14,14 +14,14 @@ from vsperf.config.method import RESTARTED, Contradiction
 from vsperf.config.topology import Topology
 from vsperf.methods.base import (
     Bench,
-    Manner,
     Method,
+    TrialOptions,
     burst_ns,
     probe_on,
     refused,
 )
 from vsperf.methods.compliance import Findings, another_method, evidence, verifies_no_loss
-from vsperf.methods.happening import EventName, without_machines
+from vsperf.methods.events import EventName, without_machines
 from vsperf.methods.range import TrialDuration
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Count, Rate, Ratio
@@ -120,7 +120,7 @@ class FixedLoad(Method):
 
     def run(self, bench: Bench) -> SearchResult:
         """Offer each load in turn."""
-        return self.search(bench.loads).run(probe_on(bench, Manner(event=self.event)))
+        return self.search(bench.loads).run(probe_on(bench, TrialOptions(event=self.event)))
 
     def compliance(
         self,

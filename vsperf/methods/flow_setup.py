@@ -13,7 +13,7 @@ from pydantic import Field
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
 from vsperf.config.method import MADE_TO_FORGET
-from vsperf.methods.base import Bench, Manner, burst_ns, probe_on, refused, repeated
+from vsperf.methods.base import Bench, TrialOptions, burst_ns, probe_on, refused, repeated
 from vsperf.methods.range import WithinRange
 from vsperf.methods.rates import Rates, Width
 from vsperf.methods.spread import spread_of
@@ -101,7 +101,7 @@ class FlowSetup(WithinRange):
 
     def run(self, bench: Bench) -> SearchResult:
         """Look for the highest rate again and again, each trial on a switch that saw no flow."""
-        tried = _NewFlows(probe_on(bench, Manner(cold=True)), Rates(bench.loads, self.width))
+        tried = _NewFlows(probe_on(bench, TrialOptions(cold=True)), Rates(bench.loads, self.width))
         search = HighestPassing(1, tried.rates.top, self.max_repeats, bench.loads.flows)
         searches = repeated(self.repeats, lambda: search.run(tried.lost))
         found = searches.found
@@ -160,8 +160,8 @@ def _latencies(bench: Bench, rate: int, reference: str) -> tuple[Figure, ...]:
     """
     flows = bench.loads.flows
     first, later = (0, flows - 1), ((LATER - 1) * flows, LATER * flows - 1)
-    manner = Manner(Purpose.LATENCY, reference, cold=True, latency_ranges=(first, later))
-    trial = probe_on(bench, manner)(rate, burst_ns(LATER * flows, rate))
+    options = TrialOptions(Purpose.LATENCY, reference, cold=True, latency_ranges=(first, later))
+    trial = probe_on(bench, options)(rate, burst_ns(LATER * flows, rate))
     found = []
     for number, name, frames in ((0, "first", "first"), (1, "later", f"{LATER}th")):
         ways = [way.range_histograms for way in trial.directions]

@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 from vsperf.config.case import CaseSpec
 from vsperf.config.traffic import LatencyTrials
 from vsperf.errors import InvalidTrialError
-from vsperf.methods.base import Bench, Manner, probe_on
+from vsperf.methods.base import Bench, TrialOptions, probe_on
 from vsperf.records.flags import Severity, worst
 from vsperf.records.result import SearchResult, load_at
 from vsperf.records.trial import Purpose
@@ -64,7 +64,7 @@ class LatencyAtShares:
         for share in wanted.loads:
             reference = f"{share} of {wanted.goal}"
             try:
-                probe = probe_on(bench, Manner(Purpose.LATENCY, reference))
+                probe = probe_on(bench, TrialOptions(Purpose.LATENCY, reference))
                 probe(load_at(bound, share.value), wanted.duration.ns)
             except BudgetExhausted:
                 return (*warnings, f"latency at {reference} not measured: the time was over")

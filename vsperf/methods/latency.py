@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
-from vsperf.methods.base import Bench, Manner, probe_on, repeated
+from vsperf.methods.base import Bench, TrialOptions, probe_on, repeated
 from vsperf.methods.compliance import Findings, evidence, fewer_sizes, too_short, unnumbered
 from vsperf.methods.prerequisite import (
     ABOVE,
@@ -80,9 +80,9 @@ class LatencyByTag(WithThroughput):
         if (none := why_not(reference)) is not None:
             return unanswered(reference, TAGGED, Unit.NANOSECONDS, none)
         share = f"{self.load} of {reference.text}"
-        manner = Manner(Purpose.LATENCY, share, latency_after_ns=self.tag_after.ns)
+        options = TrialOptions(Purpose.LATENCY, share, latency_after_ns=self.tag_after.ns)
         load = load_at(reference.fps, self.load.value)
-        probe = probe_on(bench, manner)
+        probe = probe_on(bench, options)
         trials = repeated(self.repeats, lambda: probe(load, self.duration.ns))
         if not trials.found:
             return unanswered(reference, TAGGED, Unit.NANOSECONDS, TIME_OVER)

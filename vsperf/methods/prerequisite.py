@@ -180,7 +180,7 @@ class WithThroughput(WithinRange):
         )
 
     def looked_for(self, loads: Loads, probe: Probe) -> GoalResult:
-        """Look for the throughput, by trials of the same manner."""
+        """Look for the throughput, by trials of the same options."""
         width = self.throughput_width.value
         goals = {GOAL: MlrGoal(self.rule, self.throughput_duration.ns, width)}
         search = MultipleLossRatio(goals, loads, self.repeats_upper)

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
-from vsperf.methods.base import Bench, Manner, one_rhythm, probe_on, repeated
+from vsperf.methods.base import Bench, TrialOptions, one_rhythm, probe_on, repeated
 from vsperf.methods.compliance import FULL_NS, Findings, evidence, unnumbered
 from vsperf.methods.prerequisite import TIME_OVER, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
@@ -79,11 +79,11 @@ class SystemRecovery(WithThroughput):
             return unanswered(reference, NAME, Unit.NANOSECONDS, none)
         below = max(1, round(over * self.after.value))
         length_ns = self.duration.ns
-        manner = Manner(
+        options = TrialOptions(
             reference=f"{over / reference.fps:.0%} of {reference.text}, then {self.after} of that",
             steps=(RateStep(over, length_ns), RateStep(below, length_ns)),
         )
-        probe = probe_on(bench, manner)
+        probe = probe_on(bench, options)
         trials = repeated(self.repeats, lambda: probe(over, 2 * length_ns))
         if not trials.found:
             return unanswered(reference, NAME, Unit.NANOSECONDS, TIME_OVER)

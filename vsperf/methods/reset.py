@@ -17,12 +17,12 @@ from vsperf.config.topology import Topology
 from vsperf.methods.base import (
     SHARE_BEFORE,
     Bench,
-    Manner,
+    TrialOptions,
     probe_on,
     repeated,
 )
 from vsperf.methods.compliance import Findings, unnumbered
-from vsperf.methods.happening import EventName, without_machines, word_of
+from vsperf.methods.events import EventName, without_machines, word_of
 from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import mean_of
@@ -107,7 +107,7 @@ class ResetTime(WithThroughput):
         in_time, spoiled = True, ""
         for event in self.events:
             probe = probe_on(
-                bench, Manner(reference=f"{self.load} of {reference.text}", event=event)
+                bench, TrialOptions(reference=f"{self.load} of {reference.text}", event=event)
             )
             trials = repeated(
                 self.repeats,

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
-from vsperf.methods.base import Bench, Manner, probe_on
+from vsperf.methods.base import Bench, TrialOptions, probe_on
 from vsperf.methods.prerequisite import (
     TIME_OVER,
     WithThroughput,
@@ -88,14 +88,14 @@ class Soak(WithThroughput):
             return unanswered(reference, "lost", Unit.FRAMES, none)
         load = load_at(reference.fps, self.load.value)
         hours = Hours(self.duration.ns, self.events, load)
-        manner = Manner(
+        options = TrialOptions(
             purpose=Purpose.LATENCY,
             reference=f"{self.load} of {reference.text}",
             on_second=hours.add,
             given=True,  # nobody repeats hours for a flag: it is said instead
         )
         try:
-            trial = probe_on(bench, manner)(load, self.duration.ns)
+            trial = probe_on(bench, options)(load, self.duration.ns)
         except BudgetExhausted:
             return unanswered(reference, "lost", Unit.FRAMES, TIME_OVER)
         if trial.directions:

@@ -10,7 +10,15 @@ from pydantic import Field, model_validator
 
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
-from vsperf.methods.base import Bench, Manner, burst_ns, one_rhythm, probe_on, refused, repeated
+from vsperf.methods.base import (
+    Bench,
+    TrialOptions,
+    burst_ns,
+    one_rhythm,
+    probe_on,
+    refused,
+    repeated,
+)
 from vsperf.methods.prerequisite import TIME_OVER, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import spread_of
@@ -83,14 +91,14 @@ class WakeUp(WithThroughput):
         burst = RateStep(fps, burst_ns(self.frames, fps))
         silent = RateStep(NANOSECONDS // self.silence.ns, self.silence.ns)
         text = f"{self.load} of {reference.text}, with a silence of {self.silence}"
-        manner = Manner(
+        options = TrialOptions(
             Purpose.LATENCY,
             text,
             steps=(burst, silent, burst),
             latency_ranges=_ranges(burst.frames, silent.frames),
         )
         length_ns = 2 * burst.duration_ns + silent.duration_ns
-        probe = probe_on(bench, manner)
+        probe = probe_on(bench, options)
         trials = repeated(self.repeats, lambda: probe(fps, length_ns))
         if not trials.found:
             return unanswered(reference, WOKEN, Unit.NANOSECONDS, TIME_OVER)

@@ -53,7 +53,7 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class Serving:
     """How a server goes about it."""
 
     burst: int = 32
@@ -70,7 +70,7 @@ def serving(
     locations: Sequence[Location],
     options: Options,
     address: tuple[str, int],
-    manner: Manner,
+    served: Serving,
 ) -> Iterator[OtgServer]:
     """Start tgen with its ports, and listen; nothing of either is left behind."""
     _check(locations)
@@ -83,8 +83,8 @@ def serving(
             for name, port in ports.items()
         }
         folder = tgen.control.parent
-        generator = Generator(tgen, places, folder, manner.burst, manner.whole_payload, manner.say)
-        with listening(address, generator, manner.password) as server:
+        generator = Generator(tgen, places, folder, served.burst, served.whole_payload, served.say)
+        with listening(address, generator, served.password) as server:
             yield server
 
 
@@ -101,7 +101,7 @@ def place_of(port: Port, facts: Mapping[str, Any], most: int) -> Place:
 
 
 def _mtu(port: Port, facts: Mapping[str, Any]) -> int | None:
-    """Return the longest packet of a device of the kernel, or a card; others take any."""
+    """Return the longest packet of a device of the kernel, or a NIC; others take any."""
     found = facts.get("kernel_mtu", facts["mtu"] if port.pci else None)
     return None if found is None else int(found)
 

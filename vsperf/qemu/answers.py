@@ -20,7 +20,7 @@ class _Answer(BaseModel):
 
 
 class SeenNic(_Answer):
-    """A network card as the guest finds it."""
+    """A NIC as the guest finds it."""
 
     mac: str | None = None
     pci: str | None = None
@@ -49,7 +49,7 @@ class Refused(_Answer):
 
 
 class CountedNic(_Answer):
-    """Counters of a card; None where the guest does not count."""
+    """Counters of a NIC; None where the guest does not count."""
 
     received: Count | None = None
     sent: Count | None = None
@@ -57,7 +57,7 @@ class CountedNic(_Answer):
 
 
 class Counted(_Answer):
-    """Counters of all cards."""
+    """Counters of all NICs."""
 
     nics: list[CountedNic] | None = None
 

@@ -21,7 +21,7 @@ SHELL_PORT = "vsperf.shell"
 OWN_GUEST_WORDS = "console=ttyS0 quiet panic=-1"
 """For the kernel of our own guest, where its manifest does not say more."""
 FIRST_SLOT = 0x10
-"""Of the cards on the machine's bus, so that their place does not depend on other devices."""
+"""Of the NICs on the machine's bus, so that their place does not depend on other devices."""
 SANDBOX = "on,obsolete=deny,spawn=deny"
 NO_OTHER_USER = ",elevateprivileges=deny"
 """QEMU may not become anybody else. Where it has to, it has no rights and can get none: its sandbox
@@ -54,7 +54,7 @@ class Machine(Generic[Settings_co]):
     spec: Settings_co
     """Its own settings, templates filled in."""
     wires: tuple[Wire, ...]
-    """What its cards are plugged into, in their order."""
+    """What its NICs are plugged into, in their order."""
     accelerator: str
     """`kvm` or `tcg`."""
     image: GuestImage
@@ -118,7 +118,7 @@ class Machine(Generic[Settings_co]):
     @property
     def sockets(self) -> tuple[str, ...]:
         """Sockets that QEMU listens on as soon as it runs."""
-        called = [wire.address for wire in self.cards if wire.kind == "vhost-user-client"]
+        called = [wire.address for wire in self.nics if wire.kind == "vhost-user-client"]
         own = [
             self.qmp,
             self.console_socket,
@@ -134,7 +134,7 @@ class Machine(Generic[Settings_co]):
         It opens its sockets, memory, disks and taps before. What it opens later is in a folder of
         root's: files for cloud-init, and the switch's socket where that one listens.
         """
-        calls = any(wire.kind == "vhost-user" for wire in self.cards)
+        calls = any(wire.kind == "vhost-user" for wire in self.nics)
         if not self.root or calls or self.spec.cloud_init is not None:
             return None
         return FIRST_USER + self.index
@@ -146,12 +146,12 @@ class Machine(Generic[Settings_co]):
 
     @property
     def mtu(self) -> int:
-        """Longest packet that its cards pass on."""
+        """Longest packet that its NICs pass on."""
         return max(USUAL_MTU, self.frame_bytes - ETHERNET_BYTES)
 
     @property
-    def cards(self) -> tuple[Wire, ...]:
-        """Cards plugged into the switch; none where devices of the host take their place."""
+    def nics(self) -> tuple[Wire, ...]:
+        """NICs plugged into the switch; none where devices of the host take their place."""
         return () if self.spec.devices else self.wires
 
     @property
@@ -168,7 +168,7 @@ class Machine(Generic[Settings_co]):
         return "host" if self.accelerator == "kvm" else "max"
 
     def card_address(self, number: int) -> str:
-        """Return where the guest finds a card on its PCI bus."""
+        """Return where the guest finds a NIC on its PCI bus."""
         return f"0000:00:{FIRST_SLOT + number:02x}.0"
 
 
@@ -189,7 +189,7 @@ def _words(program: str, machine: AnyMachine) -> tuple[str, ...]:
         *_memory(machine),
         *_ways_in(machine),
         *_boot(machine),
-        *(word for number in range(len(machine.cards)) for word in _card(machine, number)),
+        *(word for number in range(len(machine.nics)) for word in _card(machine, number)),
         *(word for number in range(len(machine.spec.devices)) for word in _device(machine, number)),
         *machine.spec.arguments,
     )
@@ -277,8 +277,8 @@ def _boot(machine: AnyMachine) -> Iterator[str]:
 
 
 def _card(machine: AnyMachine, number: int) -> Iterator[str]:
-    """Return a network card, and what it is plugged into."""
-    spec, wire = machine.spec, machine.cards[number]
+    """Return a NIC, and what it is plugged into."""
+    spec, wire = machine.spec, machine.nics[number]
     yield from _plug(machine, number)
     longest = LONGEST_TAP_TX_RING if wire.kind == "tap" else spec.tx_ring
     settings = {
@@ -300,8 +300,8 @@ def _card(machine: AnyMachine, number: int) -> Iterator[str]:
 
 
 def _plug(machine: AnyMachine, number: int) -> Iterator[str]:
-    """Return the host's side of a card: a tap, or a socket for vhost-user."""
-    queues, wire = machine.spec.queues, machine.cards[number]
+    """Return the host's side of a NIC: a tap, or a socket for vhost-user."""
+    queues, wire = machine.spec.queues, machine.nics[number]
     if wire.kind == "tap":
         words = f"ifname={wire.address},script=no,downscript=no,vhost={_switch(machine.vhost)}"
         yield from ("-netdev", f"tap,id=net{number},{words},queues={queues}")
@@ -313,10 +313,10 @@ def _plug(machine: AnyMachine, number: int) -> Iterator[str]:
 
 
 def _vectors(machine: AnyMachine) -> int:
-    """Return how many interrupts a card has: one per queue, and two for the rest.
+    """Return how many interrupts a NIC has: one per queue, and two for the rest.
 
-    None when emulated: QEMU 7.2 then crashes as soon as the guest's kernel unmasks one of a card
-    on vhost-user. The card falls back to the interrupt line, and polling needs neither.
+    None when emulated: QEMU 7.2 then crashes as soon as the guest's kernel unmasks one of a NIC
+    on vhost-user. The NIC falls back to the interrupt line, and polling needs neither.
     """
     return 2 * machine.spec.queues + 2 if machine.accelerator == "kvm" else 0
 

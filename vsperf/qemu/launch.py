@@ -67,7 +67,7 @@ def started(
 
 @contextmanager
 def _plugged(machine: AnyMachine, workspace: Workspace) -> Iterator[None]:
-    """Give the taps of its cards, for longer than QEMU holds them."""
+    """Give the taps of its NICs, for longer than QEMU holds them."""
     several = machine.spec.queues > 1
     with ExitStack() as stack:
         for wire in machine.taps:

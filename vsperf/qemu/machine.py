@@ -80,7 +80,7 @@ class RunningMachine:
             raise
         except ComponentError as error:
             self.require_alive("while it was plugged in", ENDING_S)
-            sockets = (wire for wire in self.machine.cards if wire.kind != "tap")
+            sockets = (wire for wire in self.machine.nics if wire.kind != "tap")
             waited = ", ".join(self.workspace.fill(wire.address) for wire in sockets)
             raise ComponentError(
                 f"{self.name} was not plugged in in time",
@@ -326,7 +326,7 @@ class RunningMachine:
 
 
 def _nics(counted: Counted) -> tuple[NicCounters, ...]:
-    """Return the counters of all cards; of none when one of them is not counted."""
+    """Return the counters of all NICs; of none when one of them is not counted."""
     found = []
     for nic in counted.nics or ():
         if nic.received is None or nic.sent is None:

@@ -20,7 +20,7 @@ class GuestSettings(Protocol):
 
     @property
     def queues(self) -> int:
-        """Queue pairs of each network card."""
+        """Queue pairs of each NIC."""
 
     @property
     def vcpu_count(self) -> int:
@@ -84,7 +84,7 @@ class GuestSettings(Protocol):
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """PCI devices of the host, in place of its cards."""
+        """PCI devices of the host, in place of its NICs."""
 
     @property
     def arguments(self) -> tuple[str, ...]:

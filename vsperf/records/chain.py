@@ -1,8 +1,8 @@
 """Where in a chain of switch and virtual machines the frames of a trial ended. Pure arithmetic.
 
 Frames are counted at gauges: when the generator sends them, when the switch takes them from a port
-or hands them to one, when a machine's card receives or sends them. Between two gauges lies a stage;
-the frames that ended in it are the difference. Where ways join, as in a machine with one card for
+or hands them to one, when a machine's NIC receives or sends them. Between two gauges lies a stage;
+the frames that ended in it are the difference. Where ways join, as in a machine with one NIC for
 both directions, only their sum can be told, and they share a stage. Where nobody counts, a stage
 is unknown, and what ended in it is found in the one before.
 
@@ -124,7 +124,7 @@ class Gauges:
     ports: Mapping[str, PortCounters]
     """Of the switch, by what the topology calls them."""
     received: Mapping[str, int]
-    """By card of a machine, such as vm1_0; a card that is not counted is not there."""
+    """By NIC of a machine, such as vm1_0; a NIC that is not counted is not there."""
     sent: Mapping[str, int]
     offered: Mapping[str, int]
     """What the generator sent, by the port that it sent into."""
@@ -132,14 +132,14 @@ class Gauges:
     """What it received, by the port that it came from."""
 
     def out_of(self, place: str) -> int | None:
-        """Return how many frames came out of a link or a card, towards the switch."""
+        """Return how many frames came out of a link or a NIC, towards the switch."""
         if place in self.sent:
             return self.sent[place]
         port = self.ports.get(place)
         return None if port is None else port.received_frames
 
     def handed_to(self, place: str) -> int | None:
-        """Return how many frames the switch had for a link or a card, its drops there included."""
+        """Return how many frames the switch had for a link or a NIC, its drops there included."""
         port = self.ports.get(place)
         return None if port is None else port.sent_frames + port.lost_on_sending
 
@@ -179,7 +179,7 @@ def stages_of(joints: Sequence[Joint], gauges: Gauges) -> tuple[Stage, ...]:
 
 
 def _summed(stages: Sequence[Stage]) -> Iterator[Stage]:
-    """Make one stage of those with one name, such as two cards of one machine on one side."""
+    """Make one stage of those with one name, such as two NICs of one machine on one side."""
     for name in dict.fromkeys(stage.name for stage in stages):
         counts = [stage.frames for stage in stages if stage.name == name]
         known = [count for count in counts if count is not None]

@@ -58,7 +58,7 @@ class Calibration(Record):
         return self.cap_fps // self.workers if self.workers > 0 else None
 
 
-class Surroundings(Record):
+class Conditions(Record):
     """What a case found around itself, and how its parts were really set up."""
 
     calibration: Calibration | None = None
@@ -109,7 +109,7 @@ def calibration_in(line: bytes | str) -> Calibration | None:
     if b"cap_fps" not in (line.encode() if isinstance(line, str) else line):
         return None
     try:
-        return Calibration.model_validate(json.loads(line)["surroundings"]["calibration"])
+        return Calibration.model_validate(json.loads(line)["conditions"]["calibration"])
     except (KeyError, TypeError, ValueError, RecursionError):
         return None
 

@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter
 from vsperf.errors import UsageError
 from vsperf.records.base import SCHEMA_VERSION, Record
 from vsperf.records.flags import Flag
-from vsperf.records.host import Surroundings
+from vsperf.records.host import Conditions
 from vsperf.records.result import Compliance, Limit, SearchResult
 from vsperf.records.trial import Second, Trial
 from vsperf.records.turns import Round
@@ -80,21 +80,21 @@ class Endpoint(Record):
 
 
 class Wire(Record):
-    """What a network card of a virtual machine is plugged into."""
+    """What a NIC of a virtual machine is plugged into."""
 
     machine: str
     """Such as vm1."""
     nic: int
-    """Number of the card within its machine, from 0."""
+    """Number of the NIC within its machine, from 0."""
     kind: str
     """What has to be spoken there: with `vhost-user-client` the other side calls and the machine
     listens, with `vhost-user` the other way round."""
     address: Open
     """Socket or device."""
     mac: str
-    """Address of the card."""
+    """Address of the NIC."""
     peer_mac: str
-    """Where frames that leave by the card go to."""
+    """Where frames that leave by the NIC go to."""
 
 
 class Step(Record):
@@ -131,7 +131,7 @@ class Plan(Record):
     steps: tuple[Step, ...]
     endpoints: tuple[Endpoint, ...]
     wires: tuple[Wire, ...] = ()
-    """The network cards of all machines."""
+    """The NICs of all machines."""
     directions: tuple[tuple[str, str], ...]
     """Ways of the test traffic: (link it enters by, link it leaves by)."""
     placement: Placement = Placement()
@@ -323,7 +323,7 @@ class CaseRecord(Record):
     checks: tuple[Check, ...]
     compliance: tuple[Compliance, ...]
     warnings: tuple[str, ...]
-    surroundings: Surroundings | None = None
+    conditions: Conditions | None = None
     """None for a case that came to no result."""
     trials: int
     measured_ns: int

@@ -204,19 +204,19 @@ def _stages_growth(
             )
 
 
-# What a virtual machine says about itself: counters of its network cards.
+# What a virtual machine says about itself: counters of its NICs.
 #
 # Counters are cumulative and may start anywhere; only differences mean something. What a machine
 # does not count is missing, never 0.
 
 
 class NicCounters(Record):
-    """Frames through one network card, as the machine sees them."""
+    """Frames through one NIC, as the machine sees them."""
 
     received_frames: int
     sent_frames: int
     drops: dict[str, int] = Field(default_factory=dict)
-    """Frames lost at this card by reason, such as `no buffer`."""
+    """Frames lost at this NIC by reason, such as `no buffer`."""
 
     @property
     def all_counts(self) -> tuple[int, ...]:
@@ -230,7 +230,7 @@ class MachineCounters(Record):
     name: str
     """Such as vm1."""
     nics: tuple[NicCounters, ...] = ()
-    """In the order of its cards; empty when it counts nothing."""
+    """In the order of its NICs; empty when it counts nothing."""
 
     def since(self, before: MachineCounters) -> MachineCounters:
         """Return how much each counter grew."""

@@ -4,7 +4,7 @@
 
 /*
  * Loaded before DPDK, this makes every port one that frees fast (MBUF_FAST_FREE), as many network
- * cards are and no virtual port is, and holds whoever uses it to what it promises in return: all
+ * NICs are and no virtual port is, and holds whoever uses it to what it promises in return: all
  * buffers of a queue are of one pool, and nobody else's. It aborts when one is not.
  */
 

@@ -46,11 +46,11 @@ flip(struct rte_mbuf *mbuf, uint32_t before_end)
 
 /* Put a copy behind a frame: the frame itself once more, or one of somebody else. */
 static bool
-pass_copy(struct witness *witness, struct line *line, const struct entry *entry, bool foreign)
+pass_copy(struct dut *dut, struct line *line, const struct entry *entry, bool foreign)
 {
 	struct entry copy = *entry;
 
-	copy.mbuf = rte_pktmbuf_copy(entry->mbuf, witness->pool, 0, UINT32_MAX);
+	copy.mbuf = rte_pktmbuf_copy(entry->mbuf, dut->pool, 0, UINT32_MAX);
 	if (copy.mbuf == NULL)
 		return false;
 	if (foreign) /* not a word of the test payload is left to recognise it by */
@@ -62,9 +62,9 @@ pass_copy(struct witness *witness, struct line *line, const struct entry *entry,
 }
 
 static bool
-act(struct witness *witness, uint16_t ingress, struct entry *entry, struct rule rule)
+act(struct dut *dut, uint16_t ingress, struct entry *entry, struct rule rule)
 {
-	struct line *line = witness->line[ingress];
+	struct line *line = dut->line[ingress];
 
 	switch (rule.action) {
 	case ACTION_DROP:
@@ -73,7 +73,7 @@ act(struct witness *witness, uint16_t ingress, struct entry *entry, struct rule 
 	case ACTION_DUPLICATE:
 	case ACTION_FOREIGN:
 		pass(line, entry);
-		return pass_copy(witness, line, entry, rule.action == ACTION_FOREIGN);
+		return pass_copy(dut, line, entry, rule.action == ACTION_FOREIGN);
 	case ACTION_REORDER:
 		line->held = *entry;
 		line->held_for = rule.argument;
@@ -96,14 +96,14 @@ act(struct witness *witness, uint16_t ingress, struct entry *entry, struct rule 
 }
 
 static void
-take(struct witness *witness, uint16_t ingress, struct rte_mbuf *mbuf, uint64_t now)
+take(struct dut *dut, uint16_t ingress, struct rte_mbuf *mbuf, uint64_t now)
 {
-	struct record *record = &witness->record[ingress];
+	struct record *record = &dut->record[ingress];
 	uint32_t length = rte_pktmbuf_data_len(mbuf);
 	struct entry entry = {
 		.mbuf = mbuf,
 		.received_tsc = now,
-		.egress = (uint16_t)(witness->ports - 1 - ingress),
+		.egress = (uint16_t)(dut->ports - 1 - ingress),
 	};
 	struct payload payload;
 	struct rule rule;
@@ -112,36 +112,36 @@ take(struct witness *witness, uint16_t ingress, struct rte_mbuf *mbuf, uint64_t 
 			rte_pktmbuf_mtod_offset(mbuf, void *, length - TGEN_PAYLOAD_BYTES),
 			&payload) != PAYLOAD_OURS) {
 		record->other++;
-		line_put(witness->line[ingress], &entry);
+		line_put(dut->line[ingress], &entry);
 		return;
 	}
 	record->received++;
-	rule = rules_find(&witness->rules, payload.sequence);
-	if (act(witness, ingress, &entry, rule))
+	rule = rules_find(&dut->rules, payload.sequence);
+	if (act(dut, ingress, &entry, rule))
 		record->done[rule.action]++;
 }
 
 static void
-take_in(struct witness *witness, uint16_t ingress)
+take_in(struct dut *dut, uint16_t ingress)
 {
 	struct rte_mbuf *mbufs[DUT_BURST];
 	uint16_t count, n;
 	uint64_t now;
 
-	if (room(witness->line[ingress]) < LEAST_ROOM)
+	if (room(dut->line[ingress]) < LEAST_ROOM)
 		return;
 	count = rte_eth_rx_burst(ingress, 0, mbufs, DUT_BURST);
 	now = rte_rdtsc();
 	for (n = 0; n < count; n++)
-		take(witness, ingress, mbufs[n], now);
+		take(dut, ingress, mbufs[n], now);
 }
 
 /* Offer frames that are due, as long as they leave by one port; what is not taken stays first. */
 static void
-hand_out(struct witness *witness, uint16_t ingress)
+hand_out(struct dut *dut, uint16_t ingress)
 {
-	struct record *record = &witness->record[ingress];
-	struct line *line = witness->line[ingress];
+	struct record *record = &dut->record[ingress];
+	struct line *line = dut->line[ingress];
 	struct rte_mbuf *mbufs[DUT_BURST];
 	uint64_t now = rte_rdtsc();
 	uint16_t count = 0, egress = 0, sent, n;
@@ -149,7 +149,7 @@ hand_out(struct witness *witness, uint16_t ingress)
 	while (count < DUT_BURST && line->tail + count != line->head) {
 		const struct entry *entry = &line->entry[(line->tail + count) % DUT_LINE];
 
-		if (now - entry->received_tsc < witness->delay_cycles[ingress])
+		if (now - entry->received_tsc < dut->delay_cycles[ingress])
 			break;
 		if (count != 0 && entry->egress != egress)
 			break;
@@ -171,35 +171,35 @@ hand_out(struct witness *witness, uint16_t ingress)
 }
 
 static void
-empty(struct witness *witness, uint16_t ingress)
+empty(struct dut *dut, uint16_t ingress)
 {
-	struct line *line = witness->line[ingress];
+	struct line *line = dut->line[ingress];
 
 	if (line->held.mbuf != NULL) {
 		rte_pktmbuf_free(line->held.mbuf);
 		line->held.mbuf = NULL;
-		witness->record[ingress].kept++;
+		dut->record[ingress].kept++;
 	}
 	while (line->tail != line->head) {
 		rte_pktmbuf_free(line->entry[line->tail++ % DUT_LINE].mbuf);
-		witness->record[ingress].kept++;
+		dut->record[ingress].kept++;
 	}
 }
 
 void
-forward_run(struct witness *witness, const RTE_ATOMIC(bool) *stop)
+forward_run(struct dut *dut, const RTE_ATOMIC(bool) *stop)
 {
 	uint16_t port;
 
-	for (port = 0; port < witness->ports; port++)
-		witness->record[port].held_least = UINT64_MAX;
+	for (port = 0; port < dut->ports; port++)
+		dut->record[port].held_least = UINT64_MAX;
 	/* Relaxed: the flag carries nothing but itself, and is set by a signal handler. */
 	while (!rte_atomic_load_explicit(stop, rte_memory_order_relaxed)) {
-		for (port = 0; port < witness->ports; port++)
-			take_in(witness, port);
-		for (port = 0; port < witness->ports; port++)
-			hand_out(witness, port);
+		for (port = 0; port < dut->ports; port++)
+			take_in(dut, port);
+		for (port = 0; port < dut->ports; port++)
+			hand_out(dut, port);
 	}
-	for (port = 0; port < witness->ports; port++)
-		empty(witness, port);
+	for (port = 0; port < dut->ports; port++)
+		empty(dut, port);
 }

@@ -5,7 +5,7 @@
 #define DUT_FORWARD_H
 
 /*
- * The way of frames through the witness. Nothing is lost but what a rule drops: a port that takes
+ * The way of frames through the reference DUT. Nothing is lost but what a rule drops: a port that takes
  * no more frames is offered them again, and a line that is full takes no new ones.
  */
 
@@ -47,7 +47,7 @@ struct line {
 	uint32_t held_for; /* frames that are still to pass it */
 };
 
-struct witness {
+struct dut {
 	uint16_t ports;
 	struct rules rules;
 	uint64_t delay_cycles[DUT_MAX_PORTS]; /* by ingress port */
@@ -57,6 +57,6 @@ struct witness {
 };
 
 /* Forward until told to stop; then free what is still on its way. */
-void forward_run(struct witness *witness, const RTE_ATOMIC(bool) *stop);
+void forward_run(struct dut *dut, const RTE_ATOMIC(bool) *stop);
 
 #endif /* DUT_FORWARD_H */

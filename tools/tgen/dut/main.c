@@ -3,7 +3,7 @@
  */
 
 /*
- * A witness: a forwarder between two ports that does known wrong to known frames, and writes
+ * A reference DUT: a forwarder between two ports that does known wrong to known frames, and writes
  * down what it did. tgen is held against it.
  *
  *     tgen-dut [EAL options] -- --report PATH [--period N] [--rule ACTION=OFFSET[:ARGUMENT]]...
@@ -116,23 +116,23 @@ start_port(uint16_t port, struct rte_mempool *pool)
 }
 
 static int
-start(struct witness *witness, const struct options *options)
+start(struct dut *dut, const struct options *options)
 {
 	uint16_t port;
 	int ret = 0;
 
-	witness->ports = rte_eth_dev_count_avail();
-	if (witness->ports == 0 || witness->ports > DUT_MAX_PORTS)
+	dut->ports = rte_eth_dev_count_avail();
+	if (dut->ports == 0 || dut->ports > DUT_MAX_PORTS)
 		return -ENODEV;
-	witness->pool = rte_pktmbuf_pool_create("frames", BUFFERS, 256, 0,
+	dut->pool = rte_pktmbuf_pool_create("frames", BUFFERS, 256, 0,
 		RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-	if (witness->pool == NULL)
+	if (dut->pool == NULL)
 		return -ENOMEM;
-	for (port = 0; port < witness->ports && ret == 0; port++) {
-		witness->delay_cycles[port] = (uint64_t)((double)options->delay_ns[port] *
+	for (port = 0; port < dut->ports && ret == 0; port++) {
+		dut->delay_cycles[port] = (uint64_t)((double)options->delay_ns[port] *
 			(double)rte_get_tsc_hz() / 1e9);
-		witness->line[port] = rte_zmalloc("line", sizeof(struct line), 0);
-		ret = witness->line[port] == NULL ? -ENOMEM : start_port(port, witness->pool);
+		dut->line[port] = rte_zmalloc("line", sizeof(struct line), 0);
+		ret = dut->line[port] == NULL ? -ENOMEM : start_port(port, dut->pool);
 	}
 	return ret;
 }
@@ -161,7 +161,7 @@ report_port(FILE *file, const struct record *record)
 }
 
 static int
-report(const struct witness *witness, const char *path)
+report(const struct dut *dut, const char *path)
 {
 	FILE *file = fopen(path, "w");
 	uint16_t port;
@@ -169,25 +169,25 @@ report(const struct witness *witness, const char *path)
 	if (file == NULL)
 		return -errno;
 	fprintf(file, "{\"ports\": [");
-	for (port = 0; port < witness->ports; port++) {
+	for (port = 0; port < dut->ports; port++) {
 		fprintf(file, port == 0 ? "" : ", ");
-		report_port(file, &witness->record[port]);
+		report_port(file, &dut->record[port]);
 	}
 	fprintf(file, "]}\n");
 	return fclose(file) == 0 ? 0 : -errno;
 }
 
 static void
-finish(struct witness *witness)
+finish(struct dut *dut)
 {
 	uint16_t port;
 
-	for (port = 0; port < witness->ports && port < DUT_MAX_PORTS; port++) {
+	for (port = 0; port < dut->ports && port < DUT_MAX_PORTS; port++) {
 		rte_eth_dev_stop(port);
 		rte_eth_dev_close(port);
-		rte_free(witness->line[port]);
+		rte_free(dut->line[port]);
 	}
-	rules_free(&witness->rules);
+	rules_free(&dut->rules);
 }
 
 int
@@ -195,23 +195,23 @@ main(int argc, char **argv)
 {
 	struct sigaction action = { .sa_handler = on_signal };
 	struct options options = { 0 };
-	struct witness witness = { 0 };
+	struct dut dut = { 0 };
 	int taken, ret;
 
 	taken = rte_eal_init(argc, argv);
 	if (taken < 0)
 		rte_exit(EXIT_FAILURE, "EAL does not start\n");
-	if (read_options(argc - taken, argv + taken, &options, &witness.rules) != 0)
+	if (read_options(argc - taken, argv + taken, &options, &dut.rules) != 0)
 		rte_exit(2, "usage: tgen-dut [EAL options] -- --report PATH [--period N] "
 			"[--rule ACTION=OFFSET[:ARGUMENT]]... [--delay NS[,NS]]\n");
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	ret = start(&witness, &options);
+	ret = start(&dut, &options);
 	if (ret == 0) {
-		forward_run(&witness, &stopped);
-		ret = report(&witness, options.report);
+		forward_run(&dut, &stopped);
+		ret = report(&dut, options.report);
 	}
-	finish(&witness);
+	finish(&dut);
 	rte_eal_cleanup();
 	if (ret != 0)
 		fprintf(stderr, "tgen-dut: %s\n", strerror(-ret));

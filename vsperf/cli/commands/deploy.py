@@ -106,11 +106,9 @@ def _print(out: Console, found: Standing, with_generator: bool) -> None:
         for part in parts_of(found, with_generator=with_generator)
     ]
     _table(out, ("part", "runs", "CPU"), parts)
-    cards = [
-        (f"{wire.machine}_{wire.nic}", wire.mac, wire.peer_mac, wire.address) for wire in wires
-    ]
-    if cards:
-        _table(out, ("card", "MAC", "frames leave for", "plugged into"), cards)
+    nics = [(f"{wire.machine}_{wire.nic}", wire.mac, wire.peer_mac, wire.address) for wire in wires]
+    if nics:
+        _table(out, ("NIC", "MAC", "frames leave for", "plugged into"), nics)
     if not with_generator:
         plugs = [(plug.link, plug.how, plug.device) for plug in plugs_of(found)]
         _table(out, ("your generator", "has to", "as a device of DPDK"), plugs)
@@ -136,14 +134,14 @@ def _as_json(found: Standing, with_generator: bool) -> dict[str, Any]:
         "case": case.key,
         "folder": str(found.workspace.folder),
         "parts": [asdict(part) for part in parts_of(found, with_generator=with_generator)],
-        "cards": [wire.model_dump(mode="json") for wire in wires_of(found)],
+        "nics": [wire.model_dump(mode="json") for wire in wires_of(found)],
         "plugs": [] if with_generator else [asdict(plug) for plug in plugs_of(found)],
         "access": list(found.deployment.access),
         "notes": list(found.planned.plan.plan.notes),
     }
 
 
-# A deployment that stands, as rows for people: its parts, their cards, and where to plug in.
+# A deployment that stands, as rows for people: its parts, their NICs, and where to plug in.
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +204,7 @@ def cpus_text(part: Part) -> str:
 
 
 def wires_of(standing: Standing) -> tuple[Wire, ...]:
-    """Return the cards of all machines, with the places of their sockets filled in."""
+    """Return the NICs of all machines, with the places of their sockets filled in."""
     fill = standing.workspace.fill
     return tuple(
         wire.model_copy(update={"address": fill(wire.address)})
@@ -231,7 +229,7 @@ def _plug(link: str, kind: str, address: str, number: int) -> Plug:
         case "vhost-user":
             return Plug(link, "call the socket", f"net_virtio_user{number},path={address}")
         case "pci":
-            return Plug(link, "send by the card at the other end of the cable", address)
+            return Plug(link, "send by the NIC at the other end of the cable", address)
         case _:
             return Plug(link, "send by the device at the other end", address)
 

@@ -22,8 +22,8 @@ from vsperf.host.doctor.finding import (
     Check,
     Finding,
     Group,
+    Host,
     Status,
-    Surroundings,
     ok,
     warning,
 )
@@ -64,7 +64,7 @@ def command(request: Request, results: Path, as_json: bool) -> int:
     `vswitch.root`, `vnf.root`) are looked for where a run with the same options would find them.
     """
     plugins = Plugins.load()
-    here = Surroundings(
+    here = Host(
         results=results,
         plugins=plugins,
         environment=os.environ,
@@ -105,7 +105,7 @@ def _show(findings: Iterable[Finding]) -> None:
     click.echo(f"{len(found)} checks: {', '.join(parts)}")
 
 
-def _specifications(here: Surroundings) -> Answer:
+def _specifications(here: Host) -> Answer:
     """Check that every testcase can be read."""
     places = library()
     entries = [

@@ -75,14 +75,14 @@ def serve(
     refused, with the path in the model. Ctrl-C ends it, and nothing is left.
     """
     from vsperf.otg.password import password_in
-    from vsperf.otg.serve import Location, Manner, serving
+    from vsperf.otg.serve import Location, Serving, serving
 
     password = password_in(password_file) if password_file else None
-    manner = Manner(burst, password, check_payload, click.echo)
+    served = Serving(burst, password, check_payload, click.echo)
     locations = [Location.of(text) for text in ports]
     up = False
     try:
-        with serving(locations, options, listening_at(listen), manner) as server:
+        with serving(locations, options, listening_at(listen), served) as server:
             up = True
             named = ", ".join(one.name for one in locations)
             click.echo(f"listening on {server.url}, with the ports {named}; Ctrl-C ends it")

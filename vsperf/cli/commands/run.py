@@ -23,12 +23,12 @@ from vsperf.cli.tables import console
 from vsperf.config.loader import Loaded, Request
 from vsperf.engine.baselines import with_baselines
 from vsperf.engine.quiet import Patience, require_quiet
-from vsperf.engine.run import Manner, plan_cases
+from vsperf.engine.run import RunOptions, plan_cases
 from vsperf.engine.session import Session, begin, take_up
 from vsperf.engine.slower import not_slower
 from vsperf.errors import ExitCode, UsageError, VsperfError
-from vsperf.events import Event
 from vsperf.plugins import Plugins
+from vsperf.progress import Event
 from vsperf.quantities.human import human_seconds
 from vsperf.quantities.units import Duration, Ratio
 from vsperf.records.files.folders import RECORDS, note, resolve
@@ -201,8 +201,8 @@ def command(
     code = ExitCode.OK
     with make_progress(progress, console(stderr=True)) as display:  # type: ignore[arg-type]
         try:
-            manner = Manner(budget.ns if budget else None, recalibrate, keep, anyway)
-            code = session.carry_out(_Quietly(display), manner)
+            options = RunOptions(budget.ns if budget else None, recalibrate, keep, anyway)
+            code = session.carry_out(_Quietly(display), options)
         except KeyboardInterrupt as error:
             interruption = error
             forget_stop()  # who asked again meanwhile sees the table as well

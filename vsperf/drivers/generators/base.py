@@ -71,7 +71,7 @@ OnSample = Callable[[Sample], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Noise:
+class HostJitter:
     """What the machine does to the CPUs in use while no frame is sent."""
 
     stalls: tuple[Stalls, ...] = ()
@@ -208,8 +208,8 @@ class Unmeasured:
     ) -> Calibration | None:
         return None
 
-    def noise(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> Noise:
-        return Noise()
+    def jitter(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> HostJitter:
+        return HostJitter()
 
 
 class TrafficGenerator(Protocol):
@@ -245,7 +245,7 @@ class TrafficGenerator(Protocol):
         """
         ...
 
-    def noise(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> Noise:
+    def jitter(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> HostJitter:
         """Return what the machine does to busy CPUs; runs before the switch does."""
         ...
 

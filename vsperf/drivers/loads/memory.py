@@ -12,7 +12,7 @@ from vsperf.drivers.loads.patterns import MEMORY_LOAD, PatternSpec, last_report,
 from vsperf.drivers.loads.programs import Instance, started
 from vsperf.errors import NotReadyError
 from vsperf.host.cpus import Needs
-from vsperf.host.doctor.finding import Answer, Check, Group, Surroundings, absent, ok
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Placement, Step
 
@@ -23,7 +23,7 @@ class MemorySpec(PatternSpec):
     kind: Literal["memory"]
 
 
-def _ask(here: Surroundings) -> Answer:
+def _ask(here: Host) -> Answer:
     try:
         return ok(str(MEMORY_LOAD.find(here.environment)))
     except NotReadyError as error:

@@ -25,8 +25,8 @@ from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.qemu.checks import check_accelerator
 from vsperf.qemu.command import NO_OTHER_USER, OWN_GUEST_WORDS, SANDBOX
+from vsperf.qemu.host import ON, PROGRAM, probe, qemu_host
 from vsperf.qemu.image import GuestImage, find_image, planned_image
-from vsperf.qemu.surroundings import ON, PROGRAM, probe, surroundings
 from vsperf.quantities.units import Duration
 from vsperf.records.run import Placeholder, Placement, Step
 
@@ -66,7 +66,7 @@ class GuestMemoryLoad:
 
     def plan(self, case: CaseSpec, placement: Placement) -> tuple[Step, ...]:
         spec = settings_of(case, GuestMemorySpec)
-        known = surroundings().accelerator if spec.accelerator == "auto" else spec.accelerator
+        known = qemu_host().accelerator if spec.accelerator == "auto" else spec.accelerator
         instances = _instances(spec, placement, planned_image(), known or "tcg")
         return tuple(
             Step(

@@ -20,7 +20,7 @@ from vsperf.drivers.loads.strain import (
     stress_version,
 )
 from vsperf.host.cpus import Needs
-from vsperf.host.doctor.finding import Answer, Check, Group, Surroundings, absent, ok
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Placeholder, Placement, Step
 
@@ -31,7 +31,7 @@ class StressSpec(StrainSpec):
     kind: Literal["stress"]
 
 
-def _ask(here: Surroundings) -> Answer:
+def _ask(here: Host) -> Answer:
     found = shutil.which(PROGRAM, path=here.environment.get("PATH"))
     if found is None:
         return absent("not installed; for noise of the kinds stress and stress-vm", INSTALL)

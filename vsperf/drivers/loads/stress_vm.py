@@ -28,11 +28,11 @@ from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.qemu.checks import check_accelerator, check_program
 from vsperf.qemu.command import Machine, command_line
+from vsperf.qemu.host import ON, PROGRAM, QemuHost, probe, qemu_host
 from vsperf.qemu.image import find_image
 from vsperf.qemu.launch import started
 from vsperf.qemu.machine import RunningMachine
 from vsperf.qemu.settings import OwnGuest
-from vsperf.qemu.surroundings import ON, PROGRAM, Surroundings, probe, surroundings
 from vsperf.quantities.units import Duration
 from vsperf.records.run import Placeholder, Placement, Step
 from vsperf.records.switch import NoiseActivity
@@ -77,7 +77,7 @@ class GuestStressLoad:
         return needs_of(settings_of(case, GuestStressSpec))
 
     def plan(self, case: CaseSpec, placement: Placement) -> tuple[Step, ...]:
-        spec, here = settings_of(case, GuestStressSpec), surroundings()
+        spec, here = settings_of(case, GuestStressSpec), qemu_host()
         steps = []
         for name, guest in zip(names_of(spec), _guests(spec, placement, here), strict=True):
             known = here.accelerator_of(guest.spec)
@@ -107,7 +107,7 @@ class GuestStressLoad:
         if spec.accelerator == "auto":
             probe().outcome()
         write_disk(find_image().initrd, Path(find_stress()), workspace.folder / DISK)
-        guests = _guests(spec, placement, surroundings())
+        guests = _guests(spec, placement, qemu_host())
         with _started(guests, workspace) as running:
             load = GuestStress(tuple(zip(names_of(spec), running, strict=True)))
             load.begin(_message(spec), time.monotonic() + spec.boot_timeout.seconds)
@@ -185,7 +185,7 @@ def _message(spec: GuestStressSpec) -> dict[str, Any]:
 
 
 def _guests(
-    spec: GuestStressSpec, placement: Placement, here: Surroundings
+    spec: GuestStressSpec, placement: Placement, here: QemuHost
 ) -> tuple[Machine[OwnGuest], ...]:
     own = OwnGuest(
         app="stress",

@@ -22,7 +22,7 @@ class RunningMachines(Protocol):
     def await_forwarding(self) -> None:
         """Wait until every machine forwards; raises `ComponentError` with what it said last.
 
-        Called once the switch and the generator are up, as the cards need both to be.
+        Called once the switch and the generator are up, as the NICs need both to be.
         """
         ...
 

@@ -68,7 +68,7 @@ def require_ways_told_apart(topology: Topology, writers: Mapping[str, str]) -> N
     """Refuse machines that write addresses where the switch needs those of the generator.
 
     `writers` has, for each machine that does, the setting that makes it. Where a machine has one
-    card, frames of both directions come out of it, and only what is in them tells them apart.
+    NIC, frames of both directions come out of it, and only what is in them tells them apart.
     """
     if topology.nics != 1 or topology.dispatch == "ip":
         return
@@ -78,7 +78,7 @@ def require_ways_told_apart(topology: Topology, writers: Mapping[str, str]) -> N
         if single is not None and writer is not None:
             raise UsageError(
                 f"{writer} writes new addresses into frames ({writers[writer]}), and {single} has "
-                "one card for both directions",
+                "one NIC for both directions",
                 why="the switch tells the directions apart by the destination MAC address "
                 f"(topology.dispatch={topology.dispatch})",
                 fix="--set vnf.forward=io with testpmd, or --set topology.dispatch=ip",

@@ -34,11 +34,11 @@ class SwitchPlan:
     endpoints: tuple[Endpoint, ...]
     """Where the generator finds the ports of the links."""
     wires: tuple[Wire, ...] = ()
-    """What the cards of machines are plugged into."""
+    """What the NICs of machines are plugged into."""
 
 
 def wire_of(nic: Nic, kind: str, address: str) -> Wire:
-    """Return what a card is plugged into, by what is spoken there and where."""
+    """Return what a NIC is plugged into, by what is spoken there and where."""
     return Wire(
         machine=nic.machine,
         nic=nic.number,
@@ -59,7 +59,7 @@ class RunningSwitch(Protocol):
     def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
         """Wait until these ports forward, their other ends being there; else `ComponentError`.
 
-        A port is named by its link, or as a machine's card names it.
+        A port is named by its link, or as a machine's NIC names it.
         """
         ...
 

@@ -32,16 +32,16 @@ restart; as `vhost-user` the switch listens."""
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a port of the switch leads to: a link of the testbed, or the card of a machine."""
+    """What a port of the switch leads to: a link of the testbed, or the NIC of a machine."""
 
     name: str
-    """Of the link, or of the card, such as vm1_0."""
+    """Of the link, or of the NIC, such as vm1_0."""
     nic: Nic | None = None
-    """The card; None for a link."""
+    """The NIC; None for a link."""
 
     @property
     def link(self) -> str | None:
-        """The testbed link; None for a card."""
+        """The testbed link; None for a NIC."""
         return self.name if self.nic is None else None
 
     @property
@@ -51,7 +51,7 @@ class Place:
 
 
 def places_of(topology: Topology) -> tuple[Place, ...]:
-    """Return what each port leads to: the links first, then the cards that face the switch."""
+    """Return what each port leads to: the links first, then the NICs that face the switch."""
     links = (Place(link) for link in topology.links)
     cards = (Place(nic.port, nic) for nic in nics(topology) if nic.faces is not None)
     found = (*links, *cards)
@@ -74,16 +74,16 @@ def vhost_endpoint(place: Place, role: VhostRole) -> Endpoint:
 
 
 def vhost_wire(nic: Nic, place: Place, role: VhostRole) -> Wire:
-    """Return what a card on a vhost-user port is plugged into."""
+    """Return what a NIC on a vhost-user port is plugged into."""
     return wire_of(nic, role, vhost_socket(place))
 
 
 def tap_name(nic: Nic) -> str:
-    """Return what the tap of a card is called, not filled in."""
+    """Return what the tap of a NIC is called, not filled in."""
     name = f"{Placeholder.TAP}-{nic.machine.removeprefix('vm')}-{nic.number}"
     if len(fill_in(name, {Placeholder.TAP: LONGEST_SHORT_NAME})) > LONGEST_NAME:
         raise UsageError(
-            f"card {nic.number} of {nic.machine} cannot be plugged into a tap",
+            f"NIC {nic.number} of {nic.machine} cannot be plugged into a tap",
             why=f"the name of its device would be longer than {LONGEST_NAME} bytes",
             fix="use fewer machines, or vswitch.machine_ports=vhost-user",
         )
@@ -91,7 +91,7 @@ def tap_name(nic: Nic) -> str:
 
 
 def tap_of(place: Place, topology: Topology) -> str:
-    """Return the name of the tap that leads to a link or to a card, not filled in."""
+    """Return the name of the tap that leads to a link or to a NIC, not filled in."""
     if place.nic is not None:
         return tap_name(place.nic)
     return f"{Placeholder.TAP}-0-{topology.links.index(place.name)}"

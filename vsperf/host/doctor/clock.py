@@ -10,7 +10,7 @@ from vsperf.host.doctor.finding import (
     Answer,
     Check,
     Group,
-    Surroundings,
+    Host,
     ok,
     unknown,
     warning,
@@ -22,7 +22,7 @@ SLOW = ("hpet", "acpi_pm", "jiffies", "pit")
 STEADY = ("constant_tsc", "nonstop_tsc")
 
 
-def _source(here: Surroundings) -> Answer:
+def _source(here: Host) -> Answer:
     folder = here.roots.sys / "devices" / "system" / "clocksource" / "clocksource0"
     name = text(folder / "current_clocksource")
     resolution_ns = time.get_clock_info("monotonic").resolution * 1e9
@@ -38,7 +38,7 @@ def _source(here: Surroundings) -> Answer:
     return ok(evidence)
 
 
-def _cycles(here: Surroundings) -> Answer:
+def _cycles(here: Host) -> Answer:
     """Look whether the counter that tgen stamps frames with runs at one speed on all CPUs."""
     flags = (field(here.roots.proc / "cpuinfo", "flags") or "").split()
     if "tsc" not in flags:
@@ -52,7 +52,7 @@ def _cycles(here: Surroundings) -> Answer:
     return ok(f"{', '.join(STEADY)}: one speed, also while a CPU rests")
 
 
-def _date(here: Surroundings) -> Answer:
+def _date(here: Host) -> Answer:
     now = datetime.now(UTC)
     installed = datetime.fromtimestamp(Path(__file__).stat().st_mtime, UTC)
     evidence = now.isoformat(timespec="seconds")

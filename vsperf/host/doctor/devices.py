@@ -12,7 +12,7 @@ from vsperf.host.doctor.finding import (
     Answer,
     Check,
     Group,
-    Surroundings,
+    Host,
     absent,
     failure,
     ok,
@@ -28,7 +28,7 @@ KVM_CREATE_VM = 0xAE01
 KVM_API = 12
 
 
-def _tap(here: Surroundings) -> Answer:
+def _tap(here: Host) -> Answer:
     """Look for what OVS makes the inner port of each bridge with, and the kernel's bridge all."""
     device = here.roots.dev / "net" / "tun"
     if device.exists():
@@ -38,7 +38,7 @@ def _tap(here: Surroundings) -> Answer:
     )
 
 
-def _iommu(here: Surroundings) -> Answer:
+def _iommu(here: Host) -> Answer:
     units = sorted(path.name for path in (here.roots.sys / "class" / "iommu").glob("*"))
     groups = len(numbered(here.roots.sys / "kernel" / "iommu_groups", ""))
     if units and groups:
@@ -47,7 +47,7 @@ def _iommu(here: Surroundings) -> Answer:
     return absent("none; NICs on vfio-pci want one, virtual ports do not", fix)
 
 
-def _vfio(here: Surroundings) -> Answer:
+def _vfio(here: Host) -> Answer:
     if (here.roots.pci / "drivers" / "vfio-pci").is_dir():
         return ok("vfio-pci is loaded")
     modules = here.roots.root / "lib" / "modules" / platform.release()
@@ -58,7 +58,7 @@ def _vfio(here: Surroundings) -> Answer:
     return absent("this kernel has no vfio-pci; only NICs need it", "use a kernel that has it")
 
 
-def _nics(here: Surroundings) -> Answer:
+def _nics(here: Host) -> Answer:
     nics = read_nics(here.roots, Network.read(here.roots, here.environment))
     if not nics:
         return absent("no NIC on the PCI bus; virtual ports need none")
@@ -71,7 +71,7 @@ def _nics(here: Surroundings) -> Answer:
     return ok("; ".join(shown))
 
 
-def _kvm(here: Surroundings) -> Answer:
+def _kvm(here: Host) -> Answer:
     """Ask KVM itself; whether an ordinary guest boots on it is another question."""
     device = here.roots.dev / "kvm"
     if not device.exists():
@@ -99,7 +99,7 @@ def _create_machine(device: Path) -> int:
     return api
 
 
-def _vhost(here: Surroundings) -> Answer:
+def _vhost(here: Host) -> Answer:
     """Look for the kernel's own vhost, which guests on taps gain from; vhost-user needs none."""
     if (here.roots.dev / "vhost-net").exists():
         return ok("/dev/vhost-net is there; machines on taps use it, vhost-user does not")

@@ -18,7 +18,7 @@ from vsperf.host.doctor import (
     programs,
     rights,
 )
-from vsperf.host.doctor.finding import Check, Finding, Status, Surroundings, unknown
+from vsperf.host.doctor.finding import Check, Finding, Host, Status, unknown
 from vsperf.host.doctor.wants import Want
 from vsperf.plugins import Plugins
 from vsperf.stop import raise_if_stopped
@@ -51,7 +51,7 @@ def _in_order(*found: Check) -> tuple[Check, ...]:
     return tuple(sorted(found, key=lambda check: order.index(check.group)))
 
 
-def examine(here: Surroundings, chosen: Iterable[Check] | None = None) -> Iterator[Finding]:
+def examine(here: Host, chosen: Iterable[Check] | None = None) -> Iterator[Finding]:
     """Make the checks one after the other: all of them, or those that are chosen."""
     if here.before is None:
         here = replace(here, before=Activity.read(here.roots))
@@ -65,7 +65,7 @@ def examine(here: Surroundings, chosen: Iterable[Check] | None = None) -> Iterat
 
 
 def examine_for(
-    drivers: Iterable[object], here: Surroundings, more: Set[Want] = frozenset()
+    drivers: Iterable[object], here: Host, more: Set[Want] = frozenset()
 ) -> list[Finding]:
     """Make the checks that matter to a run with these drivers: what they bring, and want.
 

@@ -57,7 +57,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Host:
     """What checks look at."""
 
     roots: Roots = field(default_factory=Roots)
@@ -82,7 +82,7 @@ class Check:
 
     name: str
     group: Group
-    ask: Callable[[Surroundings], Answer]
+    ask: Callable[[Host], Answer]
     wants: frozenset[Want] = frozenset()
     """What it is about: a run one of whose drivers wants that asks before it starts."""
     before_runs: bool = False

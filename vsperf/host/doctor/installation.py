@@ -14,7 +14,7 @@ from vsperf.host.doctor.finding import (
     Answer,
     Check,
     Group,
-    Surroundings,
+    Host,
     failure,
     ok,
     warning,
@@ -25,18 +25,18 @@ GIGABYTE = 10**9
 LEAST_FREE_BYTES = GIGABYTE
 
 
-def _system(here: Surroundings) -> Answer:
+def _system(here: Host) -> Answer:
     evidence = f"{os_name(here.roots) or sys.platform}, kernel {platform.release()}"
     if sys.platform != "linux":
         return failure(evidence, "use Linux; vsperf does not run elsewhere")
     return ok(f"{evidence}, {platform.machine()}")
 
 
-def _python(here: Surroundings) -> Answer:
+def _python(here: Host) -> Answer:
     return ok(f"{platform.python_version()} at {sys.executable}")
 
 
-def _packages(here: Surroundings) -> Answer:
+def _packages(here: Host) -> Answer:
     try:
         names = [_name(text) for text in requires("vsperf") or [] if "extra ==" not in text]
     except PackageNotFoundError:
@@ -60,7 +60,7 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _drivers(here: Surroundings) -> Answer:
+def _drivers(here: Host) -> Answer:
     broken = [f"{p.section} {p.kind}: {p.failure}" for p in here.plugins.all if p.failure]
     if broken:
         return warning("; ".join(broken), "vsperf plugins")
@@ -68,7 +68,7 @@ def _drivers(here: Surroundings) -> Answer:
     return ok(found) if found else failure("none found", "pip install .")
 
 
-def _results(here: Surroundings) -> Answer:
+def _results(here: Host) -> Answer:
     existing = _existing(here.results)
     if not existing.is_dir():
         return failure(f"{existing} is not a folder", "--results DIR")
@@ -80,7 +80,7 @@ def _results(here: Surroundings) -> Answer:
     return ok(f"{here.results} can be written")
 
 
-def _disk(here: Surroundings) -> Answer:
+def _disk(here: Host) -> Answer:
     free = free_bytes(here.results)
     evidence = f"{free / GIGABYTE:.1f} GB free for {here.results}"
     if free < LEAST_FREE_BYTES:
@@ -88,7 +88,7 @@ def _disk(here: Surroundings) -> Answer:
     return ok(evidence)
 
 
-def _terminal(here: Surroundings) -> Answer:
+def _terminal(here: Host) -> Answer:
     encoding = (sys.stdout.encoding or "unknown").lower()
     if "utf" not in encoding:
         return warning(f"writes {encoding}, in which some signs are missing", "export LANG=C.UTF-8")

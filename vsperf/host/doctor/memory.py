@@ -7,7 +7,7 @@ from vsperf.host.doctor.finding import (
     Answer,
     Check,
     Group,
-    Surroundings,
+    Host,
     absent,
     failure,
     listed,
@@ -27,7 +27,7 @@ WANTED_HUGEPAGE_BYTES = GIGABYTE
 """What a switch and a generator take on one node, with a margin."""
 
 
-def _memory(here: Surroundings) -> Answer:
+def _memory(here: Host) -> Answer:
     table = here.roots.proc / "meminfo"
     size, available = kilobytes(table, "MemTotal"), kilobytes(table, "MemAvailable")
     if size is None:
@@ -39,7 +39,7 @@ def _memory(here: Surroundings) -> Answer:
     return ok(evidence)
 
 
-def _nodes(here: Surroundings) -> Answer:
+def _nodes(here: Host) -> Answer:
     nodes = numbered(here.roots.nodes, "node")
     if not nodes:
         return unknown("the kernel lists no memory nodes")
@@ -58,7 +58,7 @@ def _nodes(here: Surroundings) -> Answer:
     return ok(evidence)
 
 
-def _hugepages(here: Surroundings) -> Answer:
+def _hugepages(here: Host) -> Answer:
     """Look whether enough are free, or could be reserved by a run that has the right to."""
     machine = Machine(here.roots.sys, here.roots.proc)
     pools = read_pools(machine)
@@ -87,7 +87,7 @@ def _hugepages(here: Surroundings) -> Answer:
     return failure(f"{evidence}, by root only", f"sudo sysctl vm.nr_hugepages={pages}")
 
 
-def _mounts(here: Surroundings) -> Answer:
+def _mounts(here: Host) -> Answer:
     mounts = text(here.roots.proc / "mounts")
     if mounts is None:
         return unknown("mounts cannot be read")
@@ -101,7 +101,7 @@ def _mounts(here: Surroundings) -> Answer:
     return ok(", ".join(found))
 
 
-def _transparent(here: Surroundings) -> Answer:
+def _transparent(here: Host) -> Answer:
     folder = here.roots.sys / "kernel" / "mm" / "transparent_hugepage"
     state = text(folder / "enabled")
     if state is None:
@@ -114,7 +114,7 @@ def _transparent(here: Surroundings) -> Answer:
     return ok(state)
 
 
-def _partitions(here: Surroundings) -> Answer:
+def _partitions(here: Host) -> Answer:
     try:
         able = abilities(here.roots)
     except NotReadyError as error:

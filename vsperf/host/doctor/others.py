@@ -12,7 +12,7 @@ from vsperf.host.doctor.finding import (
     Answer,
     Check,
     Group,
-    Surroundings,
+    Host,
     failure,
     ok,
     unknown,
@@ -32,7 +32,7 @@ POLLING = ("librte_eal", "/anon_hugepage", "hugepages/")
 DAEMON = "ovs-vswitchd"
 
 
-def _steal(here: Surroundings) -> Answer:
+def _steal(here: Host) -> Answer:
     looked = _look(here)
     if looked is None:
         return unknown("nothing was looked at before")
@@ -47,7 +47,7 @@ def _steal(here: Surroundings) -> Answer:
     return ok(evidence)
 
 
-def _load(here: Surroundings) -> Answer:
+def _load(here: Host) -> Answer:
     looked = _look(here)
     if looked is None:
         return unknown("nothing was looked at before")
@@ -62,7 +62,7 @@ def _load(here: Surroundings) -> Answer:
     return ok(evidence)
 
 
-def _leftovers(here: Surroundings) -> Answer:
+def _leftovers(here: Host) -> Answer:
     elsewhere = here.roots != Roots()
     try:
         dead = dead_deployments((here.roots.root / "run" / "vsperf",) if elsewhere else None)
@@ -75,7 +75,7 @@ def _leftovers(here: Surroundings) -> Answer:
     return (failure if running else warning)(evidence, "vsperf clean")
 
 
-def _switches(here: Surroundings) -> Answer:
+def _switches(here: Host) -> Answer:
     """Name switches that are not of a run; a run starts its own beside them."""
     found = [
         f"{DAEMON} ({pid})"
@@ -87,7 +87,7 @@ def _switches(here: Surroundings) -> Answer:
     return ok("none runs")
 
 
-def _pollers(here: Surroundings) -> Answer:
+def _pollers(here: Host) -> Answer:
     found, hidden = [], 0
     for pid, command in _commands(here.roots):
         if pid == os.getpid() or _of_a_run(here.roots, pid):
@@ -106,7 +106,7 @@ def _pollers(here: Surroundings) -> Answer:
     return ok("no other program on DPDK or hugepages")
 
 
-def _look(here: Surroundings) -> tuple[Activity, Activity] | None:
+def _look(here: Host) -> tuple[Activity, Activity] | None:
     """Return the beginning and the end of a time that is long enough to say something."""
     if here.before is None:
         return None

@@ -8,7 +8,7 @@ from vsperf.host.doctor.finding import (
     Answer,
     Check,
     Group,
-    Surroundings,
+    Host,
     listed,
     ok,
     unknown,
@@ -21,7 +21,7 @@ from vsperf.host.files import cpu_list, field, integer, numbered, text
 LONG_WAKE_US = 10
 
 
-def _cpus(here: Surroundings) -> Answer:
+def _cpus(here: Host) -> Answer:
     present = cpu_list(here.roots.cpus / "present")
     of = f" of {len(present)}" if present else ""
     evidence = f"{len(here.usable)}{of} usable: {listed(here.usable)}"
@@ -31,7 +31,7 @@ def _cpus(here: Surroundings) -> Answer:
     return ok(evidence)
 
 
-def _isolated(here: Surroundings) -> Answer:
+def _isolated(here: Host) -> Answer:
     isolated = cpu_list(here.roots.cpus / "isolated")
     if isolated is None:
         return unknown("the kernel does not list isolated CPUs")
@@ -44,7 +44,7 @@ def _isolated(here: Surroundings) -> Answer:
     )
 
 
-def _tickless(here: Surroundings) -> Answer:
+def _tickless(here: Host) -> Answer:
     quiet = cpu_list(here.roots.cpus / "nohz_full")
     words = (text(here.roots.proc / "cmdline") or "").split()
     callbacks = next((w.partition("=")[2] for w in words if w.startswith("rcu_nocbs=")), None)
@@ -61,7 +61,7 @@ def _tickless(here: Surroundings) -> Answer:
     return ok(evidence)
 
 
-def _governor(here: Surroundings) -> Answer:
+def _governor(here: Host) -> Answer:
     found = {cpu: text(_frequency(here, cpu) / "scaling_governor") for cpu in sorted(here.usable)}
     known = {governor for governor in found.values() if governor}
     if not known:
@@ -73,7 +73,7 @@ def _governor(here: Surroundings) -> Answer:
     return ok(evidence)
 
 
-def _turbo(here: Surroundings) -> Answer:
+def _turbo(here: Host) -> Answer:
     on = turbo(here.roots)
     if on is None:
         return unknown("the kernel shows no switch for it")
@@ -85,7 +85,7 @@ def _turbo(here: Surroundings) -> Answer:
     return warning("on: the clock rate depends on temperature and neighbours", fix)
 
 
-def _idle_states(here: Surroundings) -> Answer:
+def _idle_states(here: Host) -> Answer:
     """Look for states from which a CPU is slow to wake."""
     deep, known = set(), False
     for cpu in here.usable:
@@ -101,7 +101,7 @@ def _idle_states(here: Surroundings) -> Answer:
     return ok(f"all wake within {LONG_WAKE_US} µs")
 
 
-def _smt(here: Surroundings) -> Answer:
+def _smt(here: Host) -> Answer:
     active = integer(here.roots.cpus / "smt" / "active")
     pairs = set()
     for cpu in here.usable:
@@ -119,7 +119,7 @@ def _smt(here: Surroundings) -> Answer:
     return unknown("the kernel does not say") if active is None else ok("off, or not there")
 
 
-def _virtualisation(here: Surroundings) -> Answer:
+def _virtualisation(here: Host) -> Answer:
     if field(here.roots.proc / "cpuinfo", "flags") is None:
         return unknown("the CPU has no flags by which a hypervisor shows itself")
     host = hypervisor(here.roots)
@@ -132,7 +132,7 @@ def _virtualisation(here: Surroundings) -> Answer:
     )
 
 
-def _mitigations(here: Surroundings) -> Answer:
+def _mitigations(here: Host) -> Answer:
     """Name them only: to compare two machines that differ here compares their mitigations."""
     folder = here.roots.cpus / "vulnerabilities"
     states = {path.name: text(path) or "" for path in sorted(folder.glob("*"))}
@@ -145,7 +145,7 @@ def _mitigations(here: Surroundings) -> Answer:
     return ok("; ".join(parts) or "the CPU needs none")
 
 
-def _frequency(here: Surroundings, cpu: int) -> Path:
+def _frequency(here: Host, cpu: int) -> Path:
     return here.roots.cpus / f"cpu{cpu}" / "cpufreq"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from vsperf.host.doctor.finding import Answer, Check, Group, Surroundings, absent, ok
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
 from vsperf.host.software import package_versions
 
 
@@ -18,7 +18,7 @@ def program_check(
     """
     fix = f"apt-get install {package}" if package else None
 
-    def ask(here: Surroundings) -> Answer:
+    def ask(here: Host) -> Answer:
         path = here.environment.get("PATH")
         found = next(
             (place for one in names or (name,) if (place := shutil.which(one, path=path))), None

@@ -6,7 +6,7 @@ from vsperf.host.doctor.finding import (
     Answer,
     Check,
     Group,
-    Surroundings,
+    Host,
     failure,
     ok,
     unknown,
@@ -30,7 +30,7 @@ LEAST_LOCKED_BYTES = 2 * 2**30
 """A device is given the whole memory of its program; less than this has not been seen to do."""
 
 
-def _privileges(here: Surroundings) -> Answer:
+def _privileges(here: Host) -> Answer:
     status = here.roots.proc / "self" / "status"
     users, mask = field(status, "Uid"), field(status, "CapEff")
     if users is None or mask is None:
@@ -49,7 +49,7 @@ def _privileges(here: Surroundings) -> Answer:
     return failure(evidence, fix) if INDISPENSABLE in missing else warning(evidence, fix)
 
 
-def _locked_memory(here: Surroundings) -> Answer:
+def _locked_memory(here: Host) -> Answer:
     limit = _limit(here, "Max locked memory")
     mask = field(here.roots.proc / "self" / "status", "CapEff")
     if limit is None or mask is None:
@@ -62,7 +62,7 @@ def _locked_memory(here: Surroundings) -> Answer:
     return warning(evidence, "ulimit -l unlimited")
 
 
-def _open_files(here: Surroundings) -> Answer:
+def _open_files(here: Host) -> Answer:
     limit = _limit(here, "Max open files")
     if limit is None:
         return unknown("the limits of this process cannot be read")
@@ -70,7 +70,7 @@ def _open_files(here: Surroundings) -> Answer:
     return failure(too_few, FIX) if too_few else ok(f"limit {limit}")
 
 
-def _limit(here: Surroundings, name: str) -> str | None:
+def _limit(here: Host, name: str) -> str | None:
     """Return the soft limit, in the words of the kernel."""
     try:
         lines = (here.roots.proc / "self" / "limits").read_text().splitlines()

@@ -56,10 +56,10 @@ class Facts:
     def cap_fps(self) -> int | None:
         """What the generator was seen to do for these frames without a switch."""
         record = self.view.record
-        surroundings = record.surroundings if record is not None else None
-        if surroundings is None or surroundings.calibration is None:
+        conditions = record.conditions if record is not None else None
+        if conditions is None or conditions.calibration is None:
             return None
-        return surroundings.calibration.cap_fps
+        return conditions.calibration.cap_fps
 
     @property
     def believed(self) -> bool:

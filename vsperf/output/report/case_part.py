@@ -338,7 +338,7 @@ class Teller:
         label, asked, record = self.short(case), case.asked, case.record
         trials = case.trials
         result = row.result
-        around = found_of(record.surroundings if record is not None else None)
+        around = found_of(record.conditions if record is not None else None)
         like, like_name = self.found.like(around, anchor, label)
         plan = case.start.plan if case.start is not None else None
         full = not self.compact

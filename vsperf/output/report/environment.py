@@ -10,7 +10,7 @@ from typing import Any
 from vsperf.output.report.page import Fact
 from vsperf.quantities.human import human_fps, human_ns
 from vsperf.records.asked import part_of
-from vsperf.records.host import Surroundings
+from vsperf.records.host import Conditions
 from vsperf.records.run import RunHeader
 
 LONGEST = 400
@@ -50,7 +50,7 @@ def short_machine(header: RunHeader) -> str:
     return f"{kind} with {machine['cpus']} CPUs{model}"
 
 
-def found_of(around: Surroundings | None) -> tuple[Fact, ...]:
+def found_of(around: Conditions | None) -> tuple[Fact, ...]:
     """Return what a case found around itself."""
     if around is None:
         return ()
@@ -74,7 +74,7 @@ def found_of(around: Surroundings | None) -> tuple[Fact, ...]:
     return tuple(found)
 
 
-def switch_version(around: Surroundings | None) -> str:
+def switch_version(around: Conditions | None) -> str:
     """Return the versions that a switch told; empty where it told none."""
     version = around.switch.get("version") if around is not None else None
     words = version if isinstance(version, list) else [version]

@@ -293,7 +293,7 @@ class Gathered:
         self.titles.setdefault(case.testcase, part.title)
         self.asked |= dict.fromkeys(asked_of(case.asked))
         if (switch := told(lambda: case.planned.driver("vswitch"), None)) is not None:
-            version = switch_version(case.record.surroundings if case.record else None)
+            version = switch_version(case.record.conditions if case.record else None)
             self.switches[switch] = self.switches.get(switch) or version
         if part.numbers:
             tops = self.tops.get(case.run, [])

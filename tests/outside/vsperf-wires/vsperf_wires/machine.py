@@ -1,5 +1,5 @@
 # vsperf-wires/vsperf_wires/machine.py
-"""Machines on sockets: a relay for each, which carries frames from one card to the other."""
+"""Machines on sockets: a relay for each, which carries frames from one NIC to the other."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class RelayMachines:
     ) -> tuple[Step, ...]:
         lines = command_lines(case, wires, placement)
         return tuple(
-            Step(component="vnf", action=f"start {name}, which joins its cards", argv=argv)
+            Step(component="vnf", action=f"start {name}, which joins its NICs", argv=argv)
             for name, argv in lines.items()
         )
 
@@ -143,14 +143,14 @@ def command_lines(
         raise UsageError(f"relays were given settings of kind {kind!r}", fix="--set vnf.kind=relay")
     found = {}
     for name in case.topology.machines:
-        cards = [wire for wire in wires if wire.machine == name]
-        if len(cards) != 2 or any(card.kind != PORT for card in cards):
-            kinds = ", ".join(card.kind for card in cards) or "none"
+        nics = [wire for wire in wires if wire.machine == name]
+        if len(nics) != 2 or any(nic.kind != PORT for nic in nics):
+            kinds = ", ".join(nic.kind for nic in nics) or "none"
             raise UsageError(
-                f"a relay joins two sockets, and the cards of {name} are plugged into: {kinds}",
+                f"a relay joins two sockets, and the NICs of {name} are plugged into: {kinds}",
                 fix="--vswitch relay, and a topology such as pvp",
             )
         cpus = ",".join(map(str, placement.of(name)))
-        sockets = (card.address for card in cards)
+        sockets = (nic.address for nic in nics)
         found[name] = script(Path(relay.__file__), cpus or "any", "call", *sockets)
     return found

@@ -17,7 +17,7 @@ from vsperf.drivers.vswitches.forwarding import partners
 from vsperf.drivers.vswitches.ports import Place, places_of, vhost_socket
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
-from vsperf.host.doctor.finding import Answer, Check, Group, Surroundings, ok, unknown, warning
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, ok, unknown, warning
 from vsperf.host.doctor.wants import Want
 from vsperf.host.files import integer
 from vsperf.host.process import Managed, managed
@@ -75,7 +75,7 @@ class RunningRelay:
         return (f"tail -f {self.program.log}",)
 
 
-def room(here: Surroundings) -> Answer:
+def room(here: Host) -> Answer:
     """Look how much a socket of this machine holds."""
     found = integer(here.roots.proc / "sys" / "net" / "core" / "wmem_max")
     if found is None:

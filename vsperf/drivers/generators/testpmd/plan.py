@@ -57,7 +57,7 @@ class Design:
         }
         cpus = self.placement.of(ROLE) or tuple(range(self.spec.threads))
         if self.spec.mode == "flowgen":
-            # DPDK finds cards first, in the order of the bus.
+            # DPDK finds NICs first, in the order of the bus.
             order = sorted(ports, key=lambda link: (not ports[link].pci, _bus(ports[link])))
             named = tuple(ports[link] for link in order)
             return (Part("flowgen", tuple(order), named, True, True, cpus[:1]),)
@@ -86,7 +86,7 @@ class Design:
             prefix=f"{Placeholder.NAME}-{part.name}",
             cpus=part.cpus,
             devices=tuple(port.device for port in part.ports if not port.pci),
-            cards=tuple(port.device for port in part.ports if port.pci),
+            nics=tuple(port.device for port in part.ports if port.pci),
             rings=self.rings,
             forward="rxonly",
             burst=self.spec.burst,

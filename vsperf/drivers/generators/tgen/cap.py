@@ -7,7 +7,7 @@ from dataclasses import replace
 from vsperf.config.case import CaseSpec
 from vsperf.config.wiring import outer_nics
 from vsperf.dpdk.mirror import method
-from vsperf.drivers.generators.base import Noise
+from vsperf.drivers.generators.base import HostJitter
 from vsperf.drivers.generators.tgen.byhand import (
     Sending,
     Stream,
@@ -79,7 +79,7 @@ def loop_of(case: CaseSpec) -> Loop:
 
 def measure_noise(
     options: Options, switch_cpus: tuple[int, ...], lasts_ns: int, workspace: Workspace
-) -> Noise:
+) -> HostJitter:
     """Return the stalls of all CPUs, and how far the switch's first is from the generator's.
 
     Each CPU is watched by a loop that does nothing else.
@@ -88,7 +88,7 @@ def measure_noise(
     with at_hand(NOTHING, replace(options, cpus=cpus), workspace) as tgen:
         answer = stalls(tgen, lasts_ns, THRESHOLD_NS)
         distance_ns = tgen.round_trip_ns((options.cpus[0], switch_cpus[0])) if switch_cpus else None
-    return Noise(_stalls(answer, lasts_ns), distance_ns)
+    return HostJitter(_stalls(answer, lasts_ns), distance_ns)
 
 
 def _stalls(answer: Answer, lasts_ns: int) -> tuple[Stalls, ...]:

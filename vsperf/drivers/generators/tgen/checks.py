@@ -27,7 +27,7 @@ def check_queues(case: CaseSpec, endpoints: tuple[Endpoint, ...], queues: int) -
     plugged_in = any(endpoint.kind == "vhost-user-backend" for endpoint in endpoints)
     if plugged_in and queues < case.machine_queues:
         raise UsageError(
-            f"tgen serves {queues} of the {case.machine_queues} queues of a machine's card",
+            f"tgen serves {queues} of the {case.machine_queues} queues of a machine's NIC",
             why=f"in topology {case.topology.name} the generator is plugged into machines",
             fix=f"set generator.queues to {case.machine_queues}, or vnf.queues to {queues}",
         )

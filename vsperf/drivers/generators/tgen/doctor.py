@@ -12,7 +12,7 @@ from typing import Any
 from vsperf.drivers.generators.tgen.binary import TGEN
 from vsperf.drivers.generators.tgen.process import PROTOCOL
 from vsperf.errors import NotReadyError
-from vsperf.host.doctor.finding import Answer, Check, Group, Surroundings, failure, ok, warning
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, failure, ok, warning
 from vsperf.host.process import signal_name
 from vsperf.waits import run
 
@@ -36,7 +36,7 @@ MEMORY = ("--no-huge", "--no-shconf", "--no-telemetry", "-m", "64")
 """Ordinary memory, and no file anywhere: asking leaves no trace."""
 
 
-def _tgen(here: Surroundings) -> Answer:
+def _tgen(here: Host) -> Answer:
     try:
         binary = str(TGEN.find(here.environment))
     except NotReadyError as error:

@@ -15,7 +15,7 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.traffic import Bursts, TrafficProfile, TrialPolicy
 from vsperf.config.wiring import directions_of, load_share, outer_nics
-from vsperf.drivers.generators.base import Noise, OnSample, TrialRequest, TurnSide
+from vsperf.drivers.generators.base import HostJitter, OnSample, TrialRequest, TurnSide
 from vsperf.drivers.generators.directions import check_directions
 from vsperf.drivers.generators.dpdk_ports import Port
 from vsperf.drivers.generators.tgen import guest_plan
@@ -57,7 +57,7 @@ from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import Want
 from vsperf.host.workspace import Workspace
-from vsperf.qemu.surroundings import surroundings
+from vsperf.qemu.host import qemu_host
 from vsperf.records.host import Calibration
 from vsperf.records.run import Endpoint, Placement, Step
 from vsperf.records.trial import TrialCounts
@@ -186,7 +186,7 @@ class TgenGenerator:
             + _shared(senders(case, options)),
         )
         if spec.place == "vm":
-            here = surroundings()
+            here = qemu_host()
             guest = guest_plan.guest_of(spec, endpoints, placement, options, here)
             return (*guest_plan.steps_of(guest, here), configure)
         argv = command_line(
@@ -223,7 +223,7 @@ class TgenGenerator:
             cpus=(*options.cpus, switch_cpus[0]),
         )
 
-    def noise(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> Noise:
+    def jitter(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> HostJitter:
         spec = _spec_of(case)
         options = _options(case, spec, placement)
         if spec.place == "vm":
@@ -314,7 +314,7 @@ def _started(
     options = _options(case, spec, placement)
     if spec.place == "vm":
         check_place(spec)
-        here = surroundings()
+        here = qemu_host()
         guest = guest_plan.guest_of(spec, endpoints, placement, options, here)
         check_directions("tgen", guest.ports, directions)
         with running_in_guest(guest, workspace) as tgen:
@@ -344,7 +344,7 @@ def _options(case: CaseSpec, spec: TgenSpec, placement: Placement) -> Options:
 def _in_flight(case: CaseSpec, spec: TgenSpec, endpoints: tuple[Endpoint, ...]) -> int:
     """Return how many frames of a direction may be on their way, so that they fit into its ring.
 
-    Machines and other devices hold more of them than that, and network cards lose them.
+    Machines and other devices hold more of them than that, and NICs lose them.
     """
     if spec.in_flight is not None:
         return spec.in_flight

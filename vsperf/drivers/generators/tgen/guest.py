@@ -22,10 +22,10 @@ from vsperf.host.threads import Polling
 from vsperf.host.workspace import Workspace
 from vsperf.qemu.agent import Agent
 from vsperf.qemu.checks import check_accelerator, check_program
+from vsperf.qemu.host import PROGRAM, probe
 from vsperf.qemu.image import BUILD_COMMAND, find_image
 from vsperf.qemu.launch import started
 from vsperf.qemu.machine import RunningMachine
-from vsperf.qemu.surroundings import PROGRAM, probe
 from vsperf.records.threads import GENERATOR
 from vsperf.waits import wait_for
 

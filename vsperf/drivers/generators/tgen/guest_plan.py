@@ -1,6 +1,6 @@
 """What a case makes of tgen in a guest: the machine, and the words that tgen gets there. Pure.
 
-The cards of the guest are plugged in where tgen's own ports would be. So neither the switch nor a
+The NICs of the guest are plugged in where tgen's own ports would be. So neither the switch nor a
 topology sees a difference.
 """
 
@@ -18,8 +18,8 @@ from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.qemu.command import Machine, command_line
+from vsperf.qemu.host import ON, PROGRAM, QemuHost
 from vsperf.qemu.settings import OwnGuest
-from vsperf.qemu.surroundings import ON, PROGRAM, Surroundings
 from vsperf.records.run import Endpoint, Placement, Step, Wire
 
 NAME = "tgen-vm"
@@ -29,7 +29,7 @@ GUEST_PORT = "vsperf.tgen"
 PROGRAM_THERE = "/usr/bin/tgen"
 DRIVERS_THERE = "/lib/dpdk"
 KINDS = ("vhost-user", "vhost-user-client")
-"""Endpoints that a card of a guest can be plugged into as well as a port of tgen."""
+"""Endpoints that a NIC of a guest can be plugged into as well as a port of tgen."""
 EMULATOR = "generator emulator"
 """The role of the guest's first vCPU, where all but frames is done, and of QEMU's other threads."""
 MEGABYTE = 1 << 20
@@ -54,7 +54,7 @@ class GuestPlan:
     options: Options
     """tgen's, on the CPUs of the guest."""
     ports: dict[str, Port]
-    """The guest's cards, by link."""
+    """The guest's NICs, by link."""
 
     @property
     def message(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def guest_of(
     endpoints: tuple[Endpoint, ...],
     placement: Placement,
     options: Options,
-    here: Surroundings,
+    here: QemuHost,
 ) -> GuestPlan:
     """Return tgen in a guest; `options` are those that it would have on the host."""
     check_guest(endpoints)
@@ -141,14 +141,14 @@ def guest_of(
         max_frame=options.max_frame,
         extra=options.extra,
     )
-    cards = {
+    nics = {
         endpoint.link: machine.card_address(number) for number, endpoint in enumerate(endpoints)
     }
-    ports = {link: Port(address, address, pci=True) for link, address in cards.items()}
+    ports = {link: Port(address, address, pci=True) for link, address in nics.items()}
     return GuestPlan(machine, there, ports)
 
 
-def steps_of(plan: GuestPlan, here: Surroundings) -> tuple[Step, ...]:
+def steps_of(plan: GuestPlan, here: QemuHost) -> tuple[Step, ...]:
     """Return how the guest and tgen in it are started."""
     machine = plan.machine
     known = here.accelerator_of(machine.spec)
@@ -178,7 +178,7 @@ def check_guest(endpoints: tuple[Endpoint, ...]) -> None:
             raise UsageError(
                 f"tgen in a machine cannot send to {endpoint.link}, which is a {endpoint.kind} "
                 "port",
-                why="cards of its guest are plugged into " + " or ".join(KINDS) + " ports",
+                why="NICs of its guest are plugged into " + " or ".join(KINDS) + " ports",
                 fix="--set generator.place=host, or a switch that offers one of these",
             )
 

@@ -54,7 +54,7 @@ class TgenSpec(DriverSpec):
     stalls: Annotated[Duration, AfterValidator(_long_enough)] = Duration(1_000_000_000)
     """How long the CPUs are watched for stalls before the first case; what is rare needs longer."""
     place: Literal["host", "vm"] = "host"
-    """Where it runs: on this machine, or in a guest of its own whose cards are on the switch."""
+    """Where it runs: on this machine, or in a guest of its own whose NICs are on the switch."""
     accelerator: Literal["auto", "kvm", "tcg"] = "auto"
     """What that guest runs on: KVM, or emulation (TCG), with which results are functional only.
     `auto` is KVM where a guest has been seen to boot on it."""

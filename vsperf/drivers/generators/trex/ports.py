@@ -12,7 +12,7 @@ from vsperf.errors import UsageError
 from vsperf.records.run import Endpoint, Placeholder
 
 DRIVERS = ("net_af_packet", "net_memif")
-"""DPDK's drivers of devices without a card that TRex takes; it has no vhost-user."""
+"""DPDK's drivers of devices without a NIC that TRex takes; it has no vhost-user."""
 NUMBERED = "chassis"
 """Kind of an endpoint that is a port of a server that runs."""
 PREFIX = f"{Placeholder.NAME}-trex"
@@ -49,7 +49,7 @@ def devices_of(endpoints: tuple[Endpoint, ...]) -> tuple[Port, ...]:
 def _unreachable(link: str, what: str) -> UsageError:
     return UsageError(
         f"a TRex that vsperf starts cannot send to {link}, which is {what}",
-        why=f"of devices without a card it takes {' and '.join(DRIVERS)} only",
+        why=f"of devices without a NIC it takes {' and '.join(DRIVERS)} only",
         fix="take a switch or ports that offer one, such as --vswitch ovs, or start TRex yourself "
         "and give its address: --set generator.server=192.0.2.7",
     )

@@ -16,7 +16,7 @@ from vsperf.records.run import Placeholder
 
 NAME = "trex"
 PROGRAM = "_t-rex-64"
-"""The program itself; the script beside it, without the line below, sets drivers of cards up."""
+"""The program itself; the script beside it, without the line below, sets drivers of NICs up."""
 LIBRARIES = ("so/x86_64", "so")
 CONFIGURATION = f"{Placeholder.RUN}/{NAME}.yaml"
 START_S = 60.0

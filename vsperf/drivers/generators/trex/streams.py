@@ -141,7 +141,7 @@ def counterweights(
     """Return a word of the payload for each field, counted down as that is counted up.
 
     So the checksum of UDP stays right, which with IPv6 there has to be, and which TRex computes
-    for cards only. All ones, with which each begins, are a zero in such a sum.
+    for NICs only. All ones, with which each begins, are a zero in such a sum.
     """
     if traffic.layer3 != "ipv6" or traffic.vary == "mac":
         return ()

@@ -24,11 +24,11 @@ class Machine:
     name: str
     spec: ProcessSpec
     wires: tuple[Wire, ...]
-    """By number of the card."""
+    """By number of the NIC."""
     cpus: tuple[int, ...]
     frame_bytes: int
     loops: bool
-    """Whether frames go back out of the card by which they came."""
+    """Whether frames go back out of the NIC by which they came."""
 
     @property
     def testpmd(self) -> Testpmd:
@@ -105,7 +105,7 @@ def command_line(program: str, machine: Machine) -> tuple[str, ...]:
 def _device(wire: Wire, spec: ProcessSpec) -> str:
     if wire.kind not in ("vhost-user", "vhost-user-client"):
         raise UsageError(
-            f"card {wire.nic} of {wire.machine} is plugged into a {wire.kind} port, which a "
+            f"NIC {wire.nic} of {wire.machine} is plugged into a {wire.kind} port, which a "
             "process cannot take",
             why="it speaks vhost-user and vhost-user-client",
             fix="--vnf qemu, which takes it, or a switch with ports of that kind: for OVS-DPDK, "

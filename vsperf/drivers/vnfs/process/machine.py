@@ -34,7 +34,7 @@ class RunningMachine:
             self.name,
             self.program,
             self.telemetry,
-            tuple(f"card {wire.nic}" for wire in self.machine.wires),
+            tuple(f"NIC {wire.nic}" for wire in self.machine.wires),
         )
 
     @property
@@ -57,7 +57,7 @@ class RunningMachine:
         return self.testpmd.failure()
 
     def counters(self) -> MachineCounters:
-        """Return what each card counts."""
+        """Return what each NIC counts."""
         found = self.testpmd.statistics()
         return MachineCounters(name=self.name, nics=tuple(_counters(stats) for stats in found))
 

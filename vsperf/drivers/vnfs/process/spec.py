@@ -26,9 +26,9 @@ class ProcessSpec(MachinesSpec):
     """How testpmd forwards: as it is, with the addresses of the next hop, with swapped addresses,
     or with new checksums and the addresses of the next hop."""
     queues: Annotated[int, Field(ge=1, le=16)] = 1
-    """Queue pairs of each network card."""
+    """Queue pairs of each NIC."""
     vcpus: Annotated[int, Field(ge=1, le=64)] | None = None
-    """CPUs of a machine, with one forwarding thread on each; one for each queue of a card when not
+    """CPUs of a machine, with one forwarding thread on each; one for each queue of a NIC when not
     given."""
     memory: Annotated[int, Field(ge=64, le=1048576)] | None = None
     """Memory of a machine [MB]; what its packet buffers take when not given."""

@@ -50,7 +50,7 @@ def check(settings: Mapping[str, QemuSpec], probe: Probe, roots: Roots | None = 
 def require_no_devices(settings: Mapping[str, QemuSpec]) -> None:
     """Refuse to run with devices of the host, which can be planned only.
 
-    The switch makes a port for every card of a machine all the same, and would wait for a guest
+    The switch makes a port for every NIC of a machine all the same, and would wait for a guest
     that plugs nothing into it.
     """
     for name, spec in settings.items():
@@ -148,7 +148,7 @@ def _check_devices(devices: list[str], roots: Roots) -> None:
     doubled = next((one for one in devices if devices.count(one) > 1), None)
     if doubled is not None:
         raise NotReadyError(
-            f"the device {doubled} is given to two cards",
+            f"the device {doubled} is given to two NICs",
             fix="name each device of vnf.devices once; `vnf.each` has settings of one machine",
         )
     if not (roots.dev / "vfio").is_dir() and not (roots.pci / "drivers" / "vfio-pci").is_dir():

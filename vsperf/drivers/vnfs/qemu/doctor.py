@@ -10,7 +10,7 @@ from vsperf.host.doctor.finding import (
     Answer,
     Check,
     Group,
-    Surroundings,
+    Host,
     absent,
     missing,
     ok,
@@ -21,12 +21,12 @@ from vsperf.host.software import package_versions
 from vsperf.host.tree import HERE, Tree
 from vsperf.host.versions import version_text
 from vsperf.qemu.checks import PACKAGE, check_program
+from vsperf.qemu.host import PROGRAM, program_of
 from vsperf.qemu.image import find_image, planned_image
 from vsperf.qemu.kvm import Probe, cache_file
-from vsperf.qemu.surroundings import PROGRAM, program_of
 
 
-def _qemu(here: Surroundings) -> Answer:
+def _qemu(here: Host) -> Answer:
     chosen = here.settings(QemuSpec)
     if chosen is not None and chosen.root is not None:
         return _in_tree(chosen.tree)
@@ -47,7 +47,7 @@ def _in_tree(tree: Tree) -> Answer:
     return ok(f"{program}{tree.within}: {said.partition(chr(10))[0]}")
 
 
-def _image(here: Surroundings) -> Answer:
+def _image(here: Host) -> Answer:
     try:
         image = find_image(here.environment)
     except NotReadyError as error:
@@ -60,7 +60,7 @@ def _image(here: Surroundings) -> Answer:
     return ok(f"{evidence}: {parts}" if parts else evidence)
 
 
-def _boots_on_kvm(here: Surroundings) -> Answer:
+def _boots_on_kvm(here: Host) -> Answer:
     """Say how trying it ended; the first run with a guest tries it."""
     chosen = here.settings(QemuSpec)
     tree = HERE if chosen is None else chosen.tree

@@ -23,7 +23,7 @@ from vsperf.host.cpus import Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import Want
 from vsperf.host.workspace import Workspace
-from vsperf.qemu.surroundings import probe, program_of, surroundings
+from vsperf.qemu.host import probe, program_of, qemu_host
 from vsperf.records.run import Placement, Step, Wire
 
 
@@ -43,7 +43,7 @@ class Qemu:
         self, case: CaseSpec, wires: tuple[Wire, ...], placement: Placement
     ) -> tuple[Step, ...]:
         spec = _spec_of(case)
-        here = surroundings(spec.tree)
+        here = qemu_host(spec.tree)
         machines = machines_of(case, spec, wires, placement, here)
         return steps_of(machines, here, program_of(spec.tree))
 
@@ -54,7 +54,7 @@ class Qemu:
         check(settings, probe(spec.tree))
 
     def notes(self, case: CaseSpec) -> tuple[str, ...]:
-        return notes_of(case, _spec_of(case), surroundings(_spec_of(case).tree))
+        return notes_of(case, _spec_of(case), qemu_host(_spec_of(case).tree))
 
     def start(
         self,
@@ -65,7 +65,7 @@ class Qemu:
     ) -> AbstractContextManager[QemuMachines]:
         spec = _spec_of(case)
         self.require(case)
-        machines = machines_of(case, spec, wires, placement, surroundings(spec.tree))
+        machines = machines_of(case, spec, wires, placement, qemu_host(spec.tree))
         return all_started(machines, program_of(spec.tree), workspace)
 
 

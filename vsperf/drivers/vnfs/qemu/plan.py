@@ -12,7 +12,7 @@ from vsperf.drivers.vnfs.settings import by_machine, deal_out, require_ways_told
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.qemu.command import Machine, command_line
-from vsperf.qemu.surroundings import ON, Surroundings
+from vsperf.qemu.host import ON, QemuHost
 from vsperf.records.run import Placement, Step, Wire
 
 MEGABYTE = 1 << 20
@@ -45,7 +45,7 @@ def machines_of(
     spec: QemuSpec,
     wires: Sequence[Wire],
     placement: Placement,
-    surroundings: Surroundings,
+    host: QemuHost,
 ) -> tuple[QemuMachine, ...]:
     """Return every machine with everything decided; what is not known yet becomes emulation."""
     settings = by_machine(spec, case.topology)
@@ -53,45 +53,43 @@ def machines_of(
     require_ways_told_apart(case.topology, {name: why for name, why in writers.items() if why})
     found = []
     for name, own in settings.items():
-        cards = tuple(
+        nics = tuple(
             sorted((wire for wire in wires if wire.machine == name), key=lambda wire: wire.nic)
         )
-        _check_devices(name, own, cards)
-        nodes = placement.nodes.get(name, (0,)) if surroundings.nodes > 1 else ()
+        _check_devices(name, own, nics)
+        nodes = placement.nodes.get(name, (0,)) if host.nodes > 1 else ()
         found.append(
             Machine(
                 name=name,
                 index=int(name.removeprefix("vm")),
                 spec=own,
-                wires=cards,
-                accelerator=surroundings.accelerator_of(own) or "tcg",
-                image=surroundings.image,
+                wires=nics,
+                accelerator=host.accelerator_of(own) or "tcg",
+                image=host.image,
                 frame_bytes=case.traffic.longest.bytes,
                 cpus=placement.of(name),
                 emulator_cpus=placement.of(emulator_role(name)),
                 nodes=nodes,
-                root=surroundings.root,
-                run_with=surroundings.run_with,
-                vhost=surroundings.vhost,
+                root=host.root,
+                run_with=host.run_with,
+                vhost=host.vhost,
             )
         )
     return tuple(found)
 
 
-def steps_of(
-    machines: Sequence[QemuMachine], surroundings: Surroundings, program: str
-) -> tuple[Step, ...]:
+def steps_of(machines: Sequence[QemuMachine], host: QemuHost, program: str) -> tuple[Step, ...]:
     """Return all that starting the machines does, in order."""
     plugged = (_plug(machine) for machine in machines if machine.taps)
-    started = (_start(machine, surroundings, program) for machine in machines)
+    started = (_start(machine, host, program) for machine in machines)
     told = (_tell(machine) for machine in machines)
     return (*plugged, *started, *told)
 
 
-def notes_of(case: CaseSpec, spec: QemuSpec, surroundings: Surroundings) -> tuple[str, ...]:
+def notes_of(case: CaseSpec, spec: QemuSpec, host: QemuHost) -> tuple[str, ...]:
     """Return what the guests run on, as far as it is known."""
     settings = by_machine(spec, case.topology)
-    kinds = {surroundings.accelerator_of(own) for own in settings.values()}
+    kinds = {host.accelerator_of(own) for own in settings.values()}
     notes = []
     if "tcg" in kinds:
         notes.append("guests are emulated (TCG): the result is functional only")
@@ -108,7 +106,7 @@ def notes_of(case: CaseSpec, spec: QemuSpec, surroundings: Surroundings) -> tupl
 
 
 def start_message(machine: QemuMachine, macs: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return what the agent is told; `macs` replaces the addresses that the cards were given."""
+    """Return what the agent is told; `macs` replaces the addresses that the NICs were given."""
     spec = machine.spec
     return {
         "app": spec.app,
@@ -137,8 +135,8 @@ def _plug(machine: QemuMachine) -> Step:
     )
 
 
-def _start(machine: QemuMachine, surroundings: Surroundings, program: str) -> Step:
-    known = surroundings.accelerator_of(machine.spec)
+def _start(machine: QemuMachine, host: QemuHost, program: str) -> Step:
+    known = host.accelerator_of(machine.spec)
     on = ON[known]
     pins = ", ".join(f"vCPU {number} on CPU {cpu}" for number, cpu in enumerate(machine.cpus))
     others = ", ".join(str(cpu) for cpu in machine.emulator_cpus)
@@ -165,6 +163,6 @@ def _check_devices(name: str, spec: QemuSpec, wires: Sequence[Wire]) -> None:
     if spec.devices and len(spec.devices) != len(wires):
         raise UsageError(
             f"vnf.devices names {len(spec.devices)} devices for {name}, which has {len(wires)} "
-            "network cards in this topology",
-            fix="name one device for each card, in their order",
+            "NICs in this topology",
+            fix="name one device for each NIC, in their order",
         )

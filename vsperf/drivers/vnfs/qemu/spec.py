@@ -42,9 +42,9 @@ class QemuSpec(MachinesSpec, RootedSpec):
     """How testpmd forwards: as it is, with the addresses of the next hop, with swapped addresses,
     or with new checksums."""
     queues: Annotated[int, Field(ge=1, le=16)] = 1
-    """Queue pairs of each network card."""
+    """Queue pairs of each NIC."""
     vcpus: Annotated[int, Field(ge=1, le=64)] | None = None
-    """Virtual CPUs of a machine; one for each queue of a card when not given."""
+    """Virtual CPUs of a machine; one for each queue of a NIC when not given."""
     memory: Annotated[int, Field(ge=64, le=1048576)] = 256
     """Memory of a machine [MB], a multiple of 2."""
     hugepages: bool = True
@@ -84,7 +84,7 @@ class QemuSpec(MachinesSpec, RootedSpec):
     """Whether vsperf's agent runs in the guest; `auto` is yes for vsperf's own guest. Without it,
     nothing is started or counted inside, and a machine is ready once it runs."""
     devices: tuple[str, ...] = ()
-    """PCI devices of the host for the machine, in place of its vhost-user cards and in their
+    """PCI devices of the host for the machine, in place of its vhost-user NICs and in their
     order, such as virtual functions of a NIC: 0000:03:00.1. They can be planned only."""
     arguments: tuple[str, ...] = ()
     """More words for QEMU's command line."""

@@ -7,10 +7,10 @@ import platform
 
 from vsperf.drivers.vswitches.linux_bridge.netlink import require_bridges
 from vsperf.errors import NotReadyError
-from vsperf.host.doctor.finding import Answer, Check, Group, Surroundings, absent, ok
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
 
 
-def _bridge(here: Surroundings) -> Answer:
+def _bridge(here: Host) -> Answer:
     """Make a bridge where nobody sees it, and which ends at once."""
     if os.geteuid() != 0:
         return absent("only root can try; for vswitch.kind=linux-bridge", "sudo vsperf doctor")

@@ -115,8 +115,8 @@ class Design:
         The latter is what a machine writes that rewrites addresses.
         """
         end = way.path[-1]
-        cards = {port.place.name: port.place.nic for port in self.ports}
-        card = cards.get(way.leaves)
+        nics = {port.place.name: port.place.nic for port in self.ports}
+        card = nics.get(way.leaves)
         own = () if card is None else (card.mac,)
         links = self.case.topology.links
         return (lane_mac(links.index(end), way.lane), *own) if end in links else own

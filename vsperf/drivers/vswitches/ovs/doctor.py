@@ -7,7 +7,7 @@ from functools import partial
 from vsperf.drivers.vswitches.ovs.programs import find_programs
 from vsperf.drivers.vswitches.ovs.spec import OvsSettings
 from vsperf.errors import NotReadyError
-from vsperf.host.doctor.finding import Answer, Check, Group, Surroundings, missing, ok
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, missing, ok
 from vsperf.host.tree import HERE, Tree
 
 
@@ -19,7 +19,7 @@ def check_of(kind: str, settings: type[OvsSettings], *, dpdk: bool) -> Check:
     return Check(kind, Group.PROGRAMS, partial(_programs, settings, dpdk))
 
 
-def _programs(settings: type[OvsSettings], dpdk: bool, here: Surroundings) -> Answer:
+def _programs(settings: type[OvsSettings], dpdk: bool, here: Host) -> Answer:
     """Look for the install that was chosen, or that is used where a case names no other."""
     chosen = here.settings(settings)
     tree = HERE if chosen is None else Tree.of(chosen)

@@ -52,7 +52,7 @@ class SwitchPort:
     other_config: dict[str, str] = field(default_factory=dict)
     mtu_request: int | None = None
     nic: Nic | None = None
-    """The card of a machine that is plugged in here; None for a link."""
+    """The NIC of a machine that is plugged in here; None for a link."""
     device: str | None = None
     """The kernel's device that the interface has to be called like, if it is one."""
     tap: str | None = None

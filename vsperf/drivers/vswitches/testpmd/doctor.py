@@ -5,7 +5,7 @@ from __future__ import annotations
 from vsperf.dpdk.running import find_testpmd
 from vsperf.drivers.vswitches.testpmd.spec import TestpmdSpec
 from vsperf.errors import NotReadyError
-from vsperf.host.doctor.finding import Answer, Check, Group, Surroundings, missing, ok
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, missing, ok
 from vsperf.host.software import package_versions
 from vsperf.host.tree import HERE, Tree
 
@@ -13,7 +13,7 @@ PACKAGE = "dpdk"
 PURPOSE = "it is the switch (vswitch.kind=testpmd)"
 
 
-def _program(here: Surroundings) -> Answer:
+def _program(here: Host) -> Answer:
     """Look for the program that was chosen, or the machine's own."""
     chosen = here.settings(TestpmdSpec)
     tree = HERE if chosen is None else Tree.of(chosen)

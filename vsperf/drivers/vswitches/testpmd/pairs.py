@@ -7,7 +7,7 @@ from vsperf.drivers.vswitches.forwarding import partners
 from vsperf.drivers.vswitches.ports import Place, places_of
 
 OTHERS = (
-    "choose a topology in which each port has one other end, such as p2p, pvp with two cards, or "
+    "choose a topology in which each port has one other end, such as p2p, pvp with two NICs, or "
     "pvvp; or a switch that looks into frames: --set vswitch.kind=ovs-dpdk"
 )
 

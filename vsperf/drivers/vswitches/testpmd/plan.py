@@ -41,7 +41,7 @@ class Design:
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
-        """What each port leads to, by number: DPDK finds cards first, in the order of the bus."""
+        """What each port leads to, by number: DPDK finds NICs first, in the order of the bus."""
         found = in_pairs(self.case.topology)
         return tuple(sorted(found, key=lambda place: (not self.card(place), self.card(place))))
 
@@ -56,7 +56,7 @@ class Design:
         return self.tree.command(argv, folders=(str(Placeholder.RUN),), devices=("vfio",))
 
     def card(self, place: Place) -> str:
-        """Return the network card of a link; nothing where it is no card."""
+        """Return the NIC of a link; nothing where it is no NIC."""
         given = self.given(place) or ""
         return given.lower() if PCI_ADDRESS.match(given) else ""
 
@@ -85,7 +85,7 @@ class Design:
             prefix=f"{Placeholder.NAME}-{NAME}",
             cpus=self.placement.of(PMD_ROLE),
             devices=tuple(device for device in devices if not PCI_ADDRESS.match(device)),
-            cards=tuple(device for device in devices if PCI_ADDRESS.match(device)),
+            nics=tuple(device for device in devices if PCI_ADDRESS.match(device)),
             rings=self.rings,
             main_cpu=main[0] if main else None,
             forward=self.spec.forward,
@@ -201,12 +201,12 @@ def _check_devices(design: Design) -> None:
                 "(net_af_packet0,iface=eth1)",
                 fix=f"mend testbed.links.{link}.switch, or leave it out for a vhost-user port",
             )
-    cards = [place.name for place in design.places if design.card(place)]
-    if cards and len(design.places) > 2:
+    nics = [place.name for place in design.places if design.card(place)]
+    if nics and len(design.places) > 2:
         raise UsageError(
-            f"testpmd cannot be told which ports belong together where {', '.join(cards)} "
-            f"{'is a network card' if len(cards) == 1 else 'are network cards'}",
-            why="it joins ports in the order in which DPDK finds them, which has cards first",
+            f"testpmd cannot be told which ports belong together where {', '.join(nics)} "
+            f"{'is a network card' if len(nics) == 1 else 'are network nics'}",
+            why="it joins ports in the order in which DPDK finds them, which has NICs first",
             fix="--set topology=p2p, or a switch with rules: --set vswitch.kind=ovs-dpdk",
         )
 

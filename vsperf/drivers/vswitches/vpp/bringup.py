@@ -116,7 +116,7 @@ class Instance:
                 self.interfaces[str(call.makes)] = entry.sw_if_index
                 return
         raise ComponentError(
-            f"VPP did not take up the card of {call.makes}", why="its log says more: vpp.log"
+            f"VPP did not take up the NIC of {call.makes}", why="its log says more: vpp.log"
         )
 
     def wake(self, api: Api) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from vsperf.drivers.vswitches.vpp.programs import find_programs
 from vsperf.drivers.vswitches.vpp.spec import VppSpec
 from vsperf.errors import NotReadyError
-from vsperf.host.doctor.finding import Answer, Check, Group, Surroundings, missing, ok
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, missing, ok
 from vsperf.host.tree import HERE, Tree
 
 
-def _programs(here: Surroundings) -> Answer:
+def _programs(here: Host) -> Answer:
     """Look for the install that was chosen, or that is used where a case names no other."""
     chosen = here.settings(VppSpec)
     tree = HERE if chosen is None else Tree.of(chosen)

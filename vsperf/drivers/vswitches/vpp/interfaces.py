@@ -85,5 +85,5 @@ def _packet(spec: VppSpec, port: SwitchPort) -> dict[str, Any]:
 
 
 def _named(name: str) -> dict[str, Any]:
-    """Return what asks for the interface of a card, which the start-up configuration has named."""
+    """Return what asks for the interface of a NIC, which the start-up configuration has named."""
     return {"name_filter_valid": True, "name_filter": name}

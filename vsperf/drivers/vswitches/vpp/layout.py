@@ -57,7 +57,7 @@ class SwitchPort:
 
     @property
     def name(self) -> str:
-        """What it is called: like its link, or like the card behind it."""
+        """What it is called: like its link, or like the NIC behind it."""
         return self.place.name
 
     @property
@@ -89,7 +89,7 @@ def endpoints_of(
 
 
 def wires_of(ports: tuple[SwitchPort, ...]) -> tuple[Wire, ...]:
-    """Return what each card of a machine is plugged into."""
+    """Return what each NIC of a machine is plugged into."""
     found = ((port, port.place.nic) for port in ports)
     return tuple(_wire(port, nic) for port, nic in found if nic is not None)
 
@@ -111,8 +111,8 @@ def addressed_to(topology: Topology, way: Pass) -> str:
         number = end_number(topology, way)
         apart = topology.dispatch == "mac"
         return lane_mac(number, way.lane) if apart else link_mac(number)
-    cards = {place.name: place.nic for place in places_of(topology)}
-    nic = cards[way.enters]
+    nics = {place.name: place.nic for place in places_of(topology)}
+    nic = nics[way.enters]
     return nic.peer_mac if nic is not None else ""
 
 

@@ -26,7 +26,7 @@ GET_VPP = (
 )
 ENVIRONMENT = "/usr/bin/env"
 DEVICES = ("shm", "vfio")
-"""What it may need of /dev, where it is run in a tree: memory that it shares, and network cards."""
+"""What it may need of /dev, where it is run in a tree: memory that it shares, and NICs."""
 
 
 @dataclass(frozen=True, slots=True)

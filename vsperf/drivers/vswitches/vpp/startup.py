@@ -73,7 +73,7 @@ def buffers_of(spec: VppSpec, ports: tuple[SwitchPort, ...]) -> int:
     """Return the buffers of each memory node: as many as can be in use at once, and some more.
 
     Frames of vhost-user ports and memifs are copied, so a buffer is taken for a moment. Those of
-    cards wait in rings.
+    NICs wait in rings.
     """
     if spec.buffers is not None:
         return spec.buffers

@@ -25,7 +25,7 @@ from vsperf.records import threads
 from vsperf.records.run import Endpoint, Wire
 
 CARDS = ("vfio", "infiniband")
-"""Where the kernel lets programs have network cards; some are reached by RDMA."""
+"""Where the kernel lets programs have NICs; some are reached by RDMA."""
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def needed_mb(spec: OvsDpdkSpec, ports: tuple[SwitchPort, ...]) -> int:
 
 
 def _buffers(spec: OvsDpdkSpec) -> int:
-    """Return the buffers of one port; a vhost-user port may get as many queues as a card."""
+    """Return the buffers of one port; a vhost-user port may get as many queues as a NIC."""
     receive = spec.rxqs * (spec.rx_ring or USUAL_RING)
     send = (spec.pmd_count + 1) * (spec.tx_ring or USUAL_RING)
     return LEAST_BUFFERS + receive + send + spec.rxqs * BURST

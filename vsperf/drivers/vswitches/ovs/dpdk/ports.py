@@ -53,21 +53,21 @@ def endpoints_of(case: CaseSpec, ports: tuple[SwitchPort, ...]) -> tuple[Endpoin
 
 
 def wires_of(ports: tuple[SwitchPort, ...]) -> tuple[Wire, ...]:
-    """Return what each card of a machine is plugged into."""
+    """Return what each NIC of a machine is plugged into."""
     return tuple(_wire(port, port.nic) for port in ports if port.nic is not None)
 
 
 def needs_network(port: SwitchPort) -> bool:
     """Whether a port is a network device of the kernel, which only the host's own network has.
 
-    A card may be one: some drivers share it between the kernel and DPDK.
+    A NIC may be one: some drivers share it between the kernel and DPDK.
     """
     device = port.options.get("dpdk-devargs", "")
     return "iface=" in device or port.type == "afxdp" or needs_pci(port)
 
 
 def needs_pci(port: SwitchPort) -> bool:
-    """Whether a port is a network card."""
+    """Whether a port is a NIC."""
     device = port.options.get("dpdk-devargs", "")
     return bool(PCI_ADDRESS.match(device)) or device.startswith("class=")
 
@@ -98,7 +98,7 @@ def _machine_port(
 
 
 def _tap_device(nic: Nic, spec: OvsDpdkSpec, mtu: int | None) -> str:
-    """Return how DPDK opens the tap of a card.
+    """Return how DPDK opens the tap of a NIC.
 
     DPDK likes to go around the kernel's queues. Frames that a full tap refuses are then kept, and
     only leave in the next trial; by the queues they are dropped at once, and the tap counts them.

@@ -14,7 +14,7 @@ def other_config(
 ) -> dict[str, str]:
     """Return the entries.
 
-    `pci` says whether a network card is used, `tags` how many VLAN tags are looked at in a frame.
+    `pci` says whether a NIC is used, `tags` how many VLAN tags are looked at in a frame.
     """
     pmds, main = placement.of(PMD_ROLE), placement.of(MAIN_ROLE)
     if not pmds:
@@ -41,7 +41,7 @@ def other_config(
 def extra_arguments(spec: OvsDpdkSpec, memory_mb: int, pci: bool) -> tuple[str, ...]:
     """Return the arguments of DPDK's environment layer that OVS has no setting for.
 
-    Memory without names in a file system needs no mount and leaves nothing behind. Where cards
+    Memory without names in a file system needs no mount and leaves nothing behind. Where NICs
     are used, DPDK is told to begin with none: it would take the generator's, too.
     """
     ordinary = ("--no-huge", "--legacy-mem", "--no-shconf", "-m", str(memory_mb))

@@ -72,7 +72,7 @@ def endpoints_of(case: CaseSpec, ports: tuple[SwitchPort, ...]) -> tuple[Endpoin
 
 
 def wires_of(ports: tuple[SwitchPort, ...]) -> tuple[Wire, ...]:
-    """Return what each card of a machine is plugged into."""
+    """Return what each NIC of a machine is plugged into."""
     return tuple(
         wire_of(port.nic, "tap", port.tap) for port in ports if port.nic is not None and port.tap
     )
@@ -102,7 +102,7 @@ def _out_of_reach(place: Place, spec: OvsSpec) -> UsageError:
 
 
 def _machine_port(nic: Nic, number: int, mtu: int | None) -> SwitchPort:
-    """Return the tap of a card, which the machine holds and the switch opens as a device."""
+    """Return the tap of a NIC, which the machine holds and the switch opens as a device."""
     tap = tap_name(nic)
     return SwitchPort(
         nic.port, number, None, "system", mtu_request=mtu, nic=nic, device=tap, tap=tap

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from vsperf.drivers.vnfs.base import ModelledMachines, RunningMachines
 from vsperf.drivers.vswitches.base import ModelledSwitch, RunningSwitch
-from vsperf.methods.happening import GROUP
+from vsperf.methods.events import GROUP
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Parts:
     machines: RunningMachines | None = None
 
 
-class Happening(Protocol):
+class EventAction(Protocol):
     """One thing that can be done."""
 
     def act(self, parts: Parts) -> None:
@@ -72,8 +72,8 @@ class RebootMachines:
 
 
 @cache
-def happening_of(event: str) -> Happening:
+def action_of(event: str) -> EventAction:
     """Return what does a thing; specifications name none that there is not."""
     entry = next(iter(entry_points(group=GROUP, name=event)))
-    found: Happening = entry.load()()
+    found: EventAction = entry.load()()
     return found

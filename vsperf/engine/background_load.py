@@ -12,7 +12,7 @@ from vsperf.drivers.loads.base import RunningLoad
 from vsperf.engine.assignment import CaseRun
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import Workspace
-from vsperf.records.host import Surroundings
+from vsperf.records.host import Conditions
 from vsperf.records.switch import NoiseActivity
 from vsperf.waits import sleep
 
@@ -23,7 +23,7 @@ WINDOW_NS = 500_000_000
 
 
 @dataclass
-class Neighbour:
+class BackgroundLoad:
     """A load that has settled."""
 
     load: RunningLoad
@@ -60,7 +60,7 @@ class Neighbour:
         return rate is None or rate < self.least * self.rates[one.instance]
 
 
-def with_noise(found: Surroundings, beside: Neighbour | None) -> Surroundings:
+def with_noise(found: Conditions, beside: BackgroundLoad | None) -> Conditions:
     """Return what a case found around itself, with what runs beside it."""
     if beside is None:
         return found
@@ -70,7 +70,7 @@ def with_noise(found: Surroundings, beside: Neighbour | None) -> Surroundings:
 
 
 @contextmanager
-def neighbour(run: CaseRun, workspace: Workspace) -> Iterator[Neighbour | None]:
+def background_load(run: CaseRun, workspace: Workspace) -> Iterator[BackgroundLoad | None]:
     """Start the load of a case and let it settle; None for a case without one."""
     spec, plan, drivers = run.case.spec, run.plan, run.drivers
     if drivers.noise is None or not isinstance(spec.noise, NoiseSpec):
@@ -81,12 +81,12 @@ def neighbour(run: CaseRun, workspace: Workspace) -> Iterator[Neighbour | None]:
     with drivers.noise.start(spec, placement, workspace) as load:
         if not drivers.noise.judged(spec):
             _require_staying(load, workspace)
-            yield Neighbour(load)
+            yield BackgroundLoad(load)
             return
         rates = _settled(load, spec.noise, workspace)
         alone = NOISE not in plan.shared_roles
         least = 1 - float(spec.noise.tolerance) if alone else 0.0
-        yield Neighbour(load, rates, least)
+        yield BackgroundLoad(load, rates, least)
 
 
 def rate_of(activity: NoiseActivity) -> float | None:

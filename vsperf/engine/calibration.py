@@ -22,8 +22,8 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.noise import NOISE
 from vsperf.config.traffic import FRAME_SETTINGS
 from vsperf.deploy.planner import CasePlan, Drivers
-from vsperf.drivers.generators.base import Noise
-from vsperf.engine.surroundings import moved
+from vsperf.drivers.generators.base import HostJitter
+from vsperf.engine.conditions import moved
 from vsperf.errors import InvalidTrialError
 from vsperf.host.cache import cache_folder, read_found, write_found
 from vsperf.host.procfs import boot_id
@@ -48,13 +48,13 @@ def nobody(refuted: Mapping[str, str]) -> None:
 
 
 @dataclass
-class Groundwork:
+class Calibrator:
     """The calibrations of this machine, and the stalls as this run found them."""
 
     recalibrate: bool = False
     """Measure anew what is known from an earlier run."""
     cache: Path = field(default_factory=lambda: cache_folder() / "calibration.json")
-    noises: dict[tuple[tuple[str, tuple[int, ...]], ...], Noise] = field(default_factory=dict)
+    jitters: dict[tuple[tuple[str, tuple[int, ...]], ...], HostJitter] = field(default_factory=dict)
     fresh: dict[str, Kept] = field(default_factory=dict)
     """What this run has measured itself, by key; it knows that without a cache, too."""
     gone_by: dict[str, Kept] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class Groundwork:
             return self.fresh[key].found
         kept = _read(self.cache).get(key)
         known = None if kept is None else kept.found
-        distance_ns = self.noise(spec, plan, drivers, workspace).round_trip_ns
+        distance_ns = self.jitter(spec, plan, drivers, workspace).round_trip_ns
         if known is not None and not self.recalibrate and not _moved(known, distance_ns):
             self._refute(_place(spec, plan), known)
             return known.model_copy(update={"cached": True})
@@ -162,14 +162,14 @@ class Groundwork:
         kept = None if unknown else _read(self.cache).get(cap_key(spec, plan))
         return None if kept is None else kept.found
 
-    def noise(
+    def jitter(
         self, spec: CaseSpec, plan: CasePlan, drivers: Drivers, workspace: Workspace
-    ) -> Noise:
+    ) -> HostJitter:
         """Return what the machine does to the CPUs in use; looked at once per run and choice."""
         cpus = tuple(sorted(_cpus(spec, plan).items()))
-        if cpus not in self.noises:
-            self.noises[cpus] = drivers.generator.noise(spec, plan.plan.placement, workspace)
-        return self.noises[cpus]
+        if cpus not in self.jitters:
+            self.jitters[cpus] = drivers.generator.jitter(spec, plan.plan.placement, workspace)
+        return self.jitters[cpus]
 
 
 def _place(spec: CaseSpec, plan: CasePlan) -> str:

@@ -1,4 +1,4 @@
-"""A witness of real frames: it sees each of them leave, and whether they come evenly."""
+"""A pacing monitor of real frames: it sees each of them leave, and whether they come evenly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from loopbacks import OPTIONS
 from real_runs import Place, fixture_calibrations, fixture_place
 from switch_cases import deployed, real_case
 
-from vsperf.drivers.collectors.witness import View, pace
+from vsperf.drivers.collectors.pacing import View, pace
 from vsperf.drivers.generators.base import TrialRequest
 from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, ways_between
 from vsperf.host.frame_stamps import Stamps, stamping
@@ -102,7 +102,7 @@ def test_a_run_and_a_comparison_tell_the_pace_of_each_generator(
         "--set=trial.offered_tolerance=50%",
         "--set=search.loads=[2kfps]",
         "--set=search.duration=200ms",
-        "--set=collect.witness.duration=1s",
+        "--set=collect.pacing.duration=1s",
     )
     assert ended.code == 0, ended.err
     stored = place.records()
@@ -114,9 +114,7 @@ def test_a_run_and_a_comparison_tell_the_pace_of_each_generator(
         assert sample.values["seen_frames"] == own.trial.sent_frames
         assert 0 < sample.values["gap_min_ns"] <= sample.values["gap_p50_ns"]
         assert began < sample.at_ns < time.time_ns()
-    assert (
-        "what witness saw, in a trial of its own" in place("show", "latest", case.planned.key).out
-    )
+    assert "what pacing saw, in a trial of its own" in place("show", "latest", case.planned.key).out
     compared = place("compare", "latest", "--by", "generator", "--json")
     smooth = json.loads(compared.out)["generators"][1]
     assert smooth["generator"] == "tgen-smooth"

@@ -11,7 +11,7 @@ from vsperf.methods.base import loads_of
 from vsperf.quantities.human import human_fps, human_ns
 from vsperf.records.clean import LEAST, clean_share
 from vsperf.records.flags import Flag
-from vsperf.records.host import Calibration, Surroundings
+from vsperf.records.host import Calibration, Conditions
 from vsperf.records.regime import boundary_of
 from vsperf.records.result import COUNTED, Limit, SearchResult
 from vsperf.records.trial import Purpose, Trial
@@ -33,14 +33,14 @@ def sorted_flags(flags: Iterable[Flag]) -> tuple[Flag, ...]:
 
 
 def flags_around(
-    trials: Sequence[Trial], surroundings: Surroundings, *, shared_cpu: bool
+    trials: Sequence[Trial], conditions: Conditions, *, shared_cpu: bool
 ) -> tuple[Flag, ...]:
     """Return the flags that a case earns by where it ran."""
     trips = [trip for trial in trials for trip in trial.round_trips_ns]
     said = {
         Flag.SHARED_CPU: shared_cpu,
         Flag.EMULATED: any(
-            emulated(facts) for facts in (*surroundings.machines.values(), surroundings.generator)
+            emulated(facts) for facts in (*conditions.machines.values(), conditions.generator)
         ),
         Flag.TOO_BUSY: busy(trials),
         Flag.CORES_MOVED: moved(trips),

@@ -19,21 +19,21 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.topology import Topology
 from vsperf.config.traffic import Replay
 from vsperf.deploy.planner import CasePlan, Drivers, make_plan
-from vsperf.drivers.generators.base import Noise
+from vsperf.drivers.generators.base import HostJitter
 from vsperf.drivers.generators.sim import SimulatedGenerator
 from vsperf.drivers.generators.tgen.calibrate import Calibration as FoundByHand
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.drivers.vswitches.sim import SimulatedSwitch, SimulatedSwitchSpec
+from vsperf.engine.calibration import ATTEMPTS, Calibrator, cap_key
 from vsperf.engine.checks import PATIENT, check_path, diagnosis
-from vsperf.engine.groundwork import ATTEMPTS, Groundwork, cap_key
+from vsperf.engine.conditions import outdated, warming
 from vsperf.engine.measurer import Measurer
-from vsperf.engine.surroundings import outdated, warming
 from vsperf.errors import InvalidTrialError, PathError
 from vsperf.host.cpus import Cpu, CpuTopology
 from vsperf.host.workspace import Nowhere, Workspace
 from vsperf.output.report.environment import found_of
 from vsperf.records.files.view import views
-from vsperf.records.host import Calibration, Surroundings
+from vsperf.records.host import Calibration, Conditions
 from vsperf.records.result import GoalResult, Limit, SearchResult
 from vsperf.records.run import Placement
 from vsperf.records.slots import Slot, Slots
@@ -54,8 +54,8 @@ class Machine(SimulatedGenerator):
     caps: list[int] = field(default_factory=list)
     """What it can do each time; more and more where nothing is told."""
 
-    def noise(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> Noise:
-        return Noise((), self.distance_ns)
+    def jitter(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> HostJitter:
+        return HostJitter((), self.distance_ns)
 
     def calibrate(
         self, case: CaseSpec, placement: Placement, workspace: Workspace
@@ -79,9 +79,9 @@ class Lab:
 
     def run(self, *frame_sizes: str, recalibrate: bool = False) -> list[tuple[int, bool]]:
         """Return by case the cap, and whether it was known before the run."""
-        groundwork, found = Groundwork(recalibrate=recalibrate, cache=self.cache), []
+        calibrator, found = Calibrator(recalibrate=recalibrate, cache=self.cache), []
         for size in frame_sizes or ("64B",):
-            calibration = groundwork.calibration(*self.case(size), Nowhere())
+            calibration = calibrator.calibration(*self.case(size), Nowhere())
             assert calibration is not None
             found.append((calibration.cap_fps, calibration.cached))
         return found
@@ -112,7 +112,7 @@ def test_a_cap_is_that_of_the_file_that_is_replayed(lab: Lab, tmp_path: Path) ->
     for content in (None, b"one", b"another", None):
         if content is not None:
             file.write_bytes(content)
-        found = Groundwork(cache=lab.cache).calibration(spec, plan, drivers, Nowhere())
+        found = Calibrator(cache=lab.cache).calibration(spec, plan, drivers, Nowhere())
         assert found is not None
         caps.append((found.cap_fps, found.cached))
     assert caps == [(1000, False), (2000, False), (3000, False), (3000, True)]
@@ -132,7 +132,7 @@ def test_a_cap_is_that_of_the_cpus_of_switch_and_generator_whoever_joins_them_la
 
     machines = {"vm1": (3,), "vm1 emulator": (4,)}
     found = [
-        Groundwork(cache=lab.cache).calibration(spec, where, drivers, Nowhere())
+        Calibrator(cache=lab.cache).calibration(spec, where, drivers, Nowhere())
         for spec, where in (
             (made, plan),
             (with_machine, placed(**machines)),
@@ -154,7 +154,7 @@ def test_a_cap_is_that_of_the_features_that_the_ports_of_the_switch_offer(lab: L
     made, plan, drivers = lab.case()
     frugal = made.model_copy(update={"vswitch": Frugal.model_validate(made.vswitch.model_dump())})
     found = [
-        Groundwork(cache=lab.cache).calibration(spec, plan, drivers, Nowhere())
+        Calibrator(cache=lab.cache).calibration(spec, plan, drivers, Nowhere())
         for spec in (made, frugal, made, frugal)
     ]
     assert [(one.cap_fps, one.cached) for one in found if one] == [
@@ -168,7 +168,7 @@ def test_it_does_not_depend_on_how_long_the_machine_is_watched(lab: Lab) -> None
     for stalls in ("1s", "100ms"):
         generator = TgenSpec.model_validate({"kind": "tgen", "stalls": stalls})
         spec = made.model_copy(update={"generator": generator})
-        found = Groundwork(cache=lab.cache).calibration(spec, plan, drivers, Nowhere())
+        found = Calibrator(cache=lab.cache).calibration(spec, plan, drivers, Nowhere())
         assert found is not None
         told.append(found.cached)
         names.append(spec.measured())
@@ -222,10 +222,10 @@ def test_it_is_measured_anew_when_the_cpus_were_moved(
 def test_one_that_is_doubted_is_forgotten_and_the_others_are_not(lab: Lab) -> None:
     lab.run("64B", "128B")
     spec, plan, _ = lab.case("64B")
-    groundwork = Groundwork(cache=lab.cache)
-    doubted = groundwork.known(spec, plan)
+    calibrator = Calibrator(cache=lab.cache)
+    doubted = calibrator.known(spec, plan)
     assert doubted is not None
-    (said,) = groundwork.forget(spec, plan, doubted)
+    (said,) = calibrator.forget(spec, plan, doubted)
     assert said.startswith(f"the generator was calibrated at {doubted.measured_at} and may do more")
     assert lab.run("64B", "128B") == [(3000, False), (2000, True)]
 
@@ -309,7 +309,7 @@ def test_one_of_another_place_says_nothing(lab: Lab) -> None:
     spec, plan, drivers = lab.case("128B")
     placement = Placement(cpus={**plan.plan.placement.cpus, "generator": (5,)})
     elsewhere = replace(plan, plan=plan.plan.model_copy(update={"placement": placement}))
-    found = Groundwork(cache=lab.cache).calibration(spec, elsewhere, drivers, Nowhere())
+    found = Calibrator(cache=lab.cache).calibration(spec, elsewhere, drivers, Nowhere())
     assert found is not None
     assert found.cap_fps == FALLEN
 
@@ -317,9 +317,9 @@ def test_one_of_another_place_says_nothing(lab: Lab) -> None:
 def test_that_cases_went_by_a_cap_that_had_fallen_is_told_once(lab: Lab) -> None:
     lab.machine.caps = [FALLEN, CAP, CAP]
     told: list[Mapping[str, str]] = []
-    groundwork, after = Groundwork(cache=lab.cache, refute=told.append), []
+    calibrator, after = Calibrator(cache=lab.cache, refute=told.append), []
     for size in ("128B", "64B", "256B"):
-        groundwork.calibration(*lab.case(size), Nowhere())
+        calibrator.calibration(*lab.case(size), Nowhere())
         after.append(len(told))
     assert after == [0, 1, 1]
     ((key, doubt),) = told[0].items()
@@ -333,9 +333,9 @@ def test_so_is_one_of_an_earlier_run_that_cases_of_this_one_went_by(lab: Lab) ->
     lab.run("256B", recalibrate=True)  # a run of its own, that no case of the next one goes by
     lab.machine.caps = [CAP]
     told: list[Mapping[str, str]] = []
-    groundwork = Groundwork(cache=lab.cache, refute=told.append)
+    calibrator = Calibrator(cache=lab.cache, refute=told.append)
     for size in ("128B", "64B"):
-        groundwork.calibration(*lab.case(size), Nowhere())
+        calibrator.calibration(*lab.case(size), Nowhere())
     assert [list(one) for one in told] == [[cap_key(*lab.case("128B")[:2])]]
 
 
@@ -345,13 +345,13 @@ def test_so_is_one_that_a_case_went_by_before_the_run_was_resumed(
 ) -> None:
     lab.machine.caps = [CAP]
     told: list[Mapping[str, str]] = []
-    groundwork = Groundwork(recalibrate, cache=lab.cache, refute=told.append)
+    calibrator = Calibrator(recalibrate, cache=lab.cache, refute=told.append)
     spec, plan, _ = lab.case("128B")
     fallen = Calibration(
         frame_size=128, cap_fps=FALLEN, method="", measured_at="2026-01-01T00:00:00Z", cpus=()
     )
-    groundwork.gone_by_before(spec, plan, fallen)
-    groundwork.calibration(*lab.case("64B"), Nowhere())
+    calibrator.gone_by_before(spec, plan, fallen)
+    calibrator.calibration(*lab.case("64B"), Nowhere())
     assert [list(one) for one in told] == [[cap_key(spec, plan)]]
 
 
@@ -575,7 +575,7 @@ def test_records_have_it() -> None:
         around.calibration
         for run in RUNS
         for case in views(run)
-        if case.record is not None and (around := case.record.surroundings) is not None
+        if case.record is not None and (around := case.record.conditions) is not None
     ]
     known = [one for one in found if one is not None]
     assert known
@@ -584,12 +584,12 @@ def test_records_have_it() -> None:
 
 
 def test_a_report_says_it_of_several_cpus() -> None:
-    (cap,) = found_of(Surroundings(calibration=calibration(0, 2, 1)))
+    (cap,) = found_of(Conditions(calibration=calibration(0, 2, 1)))
     assert cap.value.endswith("; 4.500 Mfps for each of its 2 CPUs")
 
 
 def test_a_report_does_not_say_the_cap_of_one_cpu_twice() -> None:
-    (cap,) = found_of(Surroundings(calibration=calibration(0, 1)))
+    (cap,) = found_of(Conditions(calibration=calibration(0, 1)))
     assert "CPUs" not in cap.value
 
 

@@ -1,4 +1,4 @@
-"""`witness`: how evenly a generator sends, as the kernel sees its frames leave; in a trial apart.
+"""`pacing`: how evenly a generator sends, as the kernel sees its frames leave; in a trial apart.
 
 The generator has no part in it. It puts its frames on a device of the kernel, and the kernel notes
 when each of them passes; vsperf reads the times when the trial is over, and holds them against the
@@ -40,10 +40,10 @@ LEAST_FRAMES = 100
 FIX = "choose ports of the kernel, such as --vswitch ovs, or --set collect=none"
 
 
-class WitnessSpec(OwnTrialsSpec):
-    """Settings of `witness`."""
+class PacingSpec(OwnTrialsSpec):
+    """Settings of `pacing`."""
 
-    kind: Literal["witness"]
+    kind: Literal["pacing"]
     duration: Duration = Duration(2 * NANOSECONDS)
     """Length of a trial of its own."""
     frames: Annotated[int, Field(ge=LEAST_FRAMES, le=32_000_000)] = 1_000_000
@@ -99,7 +99,7 @@ TOTALS = ("seen_frames", "missed_frames")
 
 
 @dataclass
-class Witnessing:
+class RunningMonitor:
     """Sockets where the frames of each direction leave the generator."""
 
     seat: Seat
@@ -168,12 +168,12 @@ class View:
         return cls(given["iface"], "", sent=True)
 
 
-class Witness:
+class PacingMonitor:
     """Sees the frames of a generator leave, and tells how evenly they came."""
 
-    kind: ClassVar[str] = "witness"
+    kind: ClassVar[str] = "pacing"
     summary: ClassVar[str] = "how evenly a generator sends, seen by the kernel; in a trial apart"
-    Spec: ClassVar[type[DriverSpec]] = WitnessSpec
+    Spec: ClassVar[type[DriverSpec]] = PacingSpec
 
     def heavy(self, settings: DriverSpec) -> bool:
         return True
@@ -222,7 +222,7 @@ class Witness:
             socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0).close()
         except OSError as error:
             raise NotReadyError(
-                "the collector witness cannot look at devices of the kernel",
+                "the collector pacing cannot look at devices of the kernel",
                 why=f"a packet socket: {error.strerror}",
                 fix="run vsperf with sudo, or take it out of `collect`",
             ) from error
@@ -231,15 +231,15 @@ class Witness:
         return {"clock": "CLOCK_REALTIME of the kernel"}
 
     @contextmanager
-    def start(self, settings: DriverSpec, seat: Seat) -> Iterator[Witnessing]:
-        assert isinstance(settings, WitnessSpec)
+    def start(self, settings: DriverSpec, seat: Seat) -> Iterator[RunningMonitor]:
+        assert isinstance(settings, PacingSpec)
         views = [view for entry in seat.parts.entries if (view := View.of(entry)) is not None]
         with ExitStack() as stack:
             made = (
                 stamping(one.device, one.network, sent=one.sent, frames=settings.frames)
                 for one in views
             )
-            yield Witnessing(seat, tuple(stack.enter_context(one) for one in made))
+            yield RunningMonitor(seat, tuple(stack.enter_context(one) for one in made))
 
 
 def _unseen(endpoint: Endpoint) -> str:

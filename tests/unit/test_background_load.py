@@ -15,15 +15,15 @@ from vsperf.config.noise import NOISE
 from vsperf.deploy.planner import CasePlan, Drivers
 from vsperf.drivers.loads.memory import MemorySpec
 from vsperf.drivers.vswitches.base import SwitchPlan
-from vsperf.engine import neighbour as module
+from vsperf.engine import background_load as module
 from vsperf.engine.assignment import CaseRun
-from vsperf.engine.neighbour import Neighbour, neighbour, with_noise
+from vsperf.engine.background_load import BackgroundLoad, background_load, with_noise
 from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError
-from vsperf.events import Event, PhaseEntered
 from vsperf.host.workspace import Nowhere
+from vsperf.progress import Event, PhaseEntered
 from vsperf.records.flags import Flag
-from vsperf.records.host import Surroundings
+from vsperf.records.host import Conditions
 from vsperf.records.run import Placement, Plan
 from vsperf.records.switch import NoiseActivity
 
@@ -91,7 +91,7 @@ def steadily(rate: float, count: int = 40) -> list[NoiseActivity]:
 @contextmanager
 def beside(
     driver: Driver, *, shared: bool = False, told: list[Event] | None = None, **settings: Any
-) -> Iterator[Neighbour]:
+) -> Iterator[BackgroundLoad]:
     spec = MemorySpec.model_validate({"kind": "memory", **settings})
     case = Case(simulated_case().model_copy(update={"noise": spec}))
     plan = CasePlan(
@@ -102,8 +102,8 @@ def beside(
     drivers = Drivers(None, None, noise=driver)  # type: ignore[arg-type]
     emit = (told if told is not None else []).append
     nobody: Any = None
-    run = CaseRun(case, plan, drivers, nobody, emit, budget=nobody, groundwork=nobody)
-    with neighbour(run, Nowhere()) as found:
+    run = CaseRun(case, plan, drivers, nobody, emit, budget=nobody, calibrator=nobody)
+    with background_load(run, Nowhere()) as found:
         assert found is not None
         yield found
 
@@ -203,10 +203,10 @@ class TestSettling:
 
     def test_the_record_has_what_it_settled_at(self) -> None:
         with beside(Driver(Load(steadily(1000)))) as found:
-            around = with_noise(Surroundings(), found)
+            around = with_noise(Conditions(), found)
         assert around.noise["settled"] == {"noise 1": pytest.approx(1e9)}
         assert around.noise["argv"] == ["load"]
-        assert with_noise(Surroundings(), None) == Surroundings()
+        assert with_noise(Conditions(), None) == Conditions()
 
 
 class TestTrials:
@@ -216,12 +216,14 @@ class TestTrials:
     def test_falling_behind_beyond_the_tolerance_is_seen(
         self, megabytes: float, slack: bool
     ) -> None:
-        found = Neighbour(Load([did(9, 9000), did(10, 9000 + megabytes)]), {"noise 1": 1e9}, 0.8)
+        found = BackgroundLoad(
+            Load([did(9, 9000), did(10, 9000 + megabytes)]), {"noise 1": 1e9}, 0.8
+        )
         found.begin()
         assert found.slackened(found.end()) is slack
 
     def test_who_was_not_heard_of_in_a_trial_made_no_noise_that_is_known(self) -> None:
-        found = Neighbour(Load([did(9, 9000), did(9, 9000)]), {"noise 1": 1e9}, 0.0)
+        found = BackgroundLoad(Load([did(9, 9000), did(9, 9000)]), {"noise 1": 1e9}, 0.0)
         found.begin()
         assert found.slackened(found.end())
 
@@ -239,7 +241,7 @@ class TestTrials:
             )
 
         for cpu, slack in ((0.95, False), (0.5, True)):
-            found = Neighbour(Load([ran(9, 9), ran(10, 9 + cpu)]), {"noise 1": 1.0}, 0.8)
+            found = BackgroundLoad(Load([ran(9, 9), ran(10, 9 + cpu)]), {"noise 1": 1.0}, 0.8)
             found.begin()
             assert found.slackened(found.end()) is slack
 
@@ -251,7 +253,7 @@ class _Generator:
 
 def test_the_watch_tells_who_was_lost_and_what_was_done() -> None:
     load = Load([did(9, 9000), did(10, 9500)])
-    watch = Watch(None, _Generator(), neighbour=Neighbour(load, {"noise 1": 1e9}, 0.8))  # type: ignore[arg-type]
+    watch = Watch(None, _Generator(), background_load=BackgroundLoad(load, {"noise 1": 1e9}, 0.8))  # type: ignore[arg-type]
     watch.begin()
     seen = watch.end()
     assert (seen.noise_slackened, seen.failure) == (True, None)

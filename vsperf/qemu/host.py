@@ -29,7 +29,7 @@ ON = {
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class QemuHost:
     """What the host decides about machines."""
 
     image: GuestImage
@@ -60,13 +60,13 @@ def probe(tree: Tree = HERE) -> Probe:
     return Probe(planned_image(), program_of(tree), cache_file(), tree=tree)
 
 
-def surroundings(tree: Tree = HERE) -> Surroundings:
+def qemu_host(tree: Tree = HERE) -> QemuHost:
     """Return what this host decides, as far as it is known without trying anything."""
     known = probe(tree).known()
     nodes = max(1, len(numbered(Roots().nodes, "node")))
     vhost = (Roots().dev / "vhost-net").exists()
     root = os.geteuid() == 0
-    return Surroundings(
+    return QemuHost(
         planned_image(),
         known.accelerator if known else None,
         nodes,
