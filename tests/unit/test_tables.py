@@ -87,7 +87,7 @@ def test_a_page_shows_what_cells_mean_and_runs_nothing_of_them() -> None:
     page = html_table(TABLE)
     assert page.startswith('<table class="changes">')
     assert '<th scope="col" title="of a &#34;run&#34;">case</th>' in page
-    assert '<th scope="row" data-name="case"><a href="#case-1">64B</a></th>'
+    assert '<th scope="row" data-name="case"><a href="#case-1">64B</a></th>' in page
     assert '<td data-name="load">1 fps\n2 fps</td>' in page
     assert '<td class="words bad">&lt;b&gt;|worse</td>' in page
     assert "<td></td></tr></thead>" in page, "a heading of nothing is none"
