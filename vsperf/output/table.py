@@ -138,7 +138,7 @@ class Table:
     def stacked(self, places: Sequence[int]) -> Table:
         """Return it with the lines of these columns below those of the first one, in their order.
 
-        Each line has a row of its own then.
+        Each line has a row of its own then, and so has each part of one that `;` divides.
         """
         if not places:
             return self
@@ -148,7 +148,7 @@ class Table:
         rows: list[Row] = []
         for row in self.rows:
             lines = [_lines(row[place]) for place in left]
-            lines[0] += [f"{INDENT}{line}" for place in places for line in _lines(row[place])]
+            lines[0] += [one for place in places for one in _under(row[place])]
             rows += zip_longest(*lines, fillvalue="")
         return replace(self, columns=(replace(first, name=name), *others), rows=tuple(rows))
 
@@ -160,6 +160,13 @@ class Table:
             if name not in names or any(str(row[place]) != nothing for row in self.rows)
         )
         return self.only(tuple(places))
+
+
+def _under(cell: str | Cell) -> Iterator[str]:
+    for line in str(cell).splitlines():
+        first, *others = line.replace("; ", ";\n").splitlines()
+        yield f"{INDENT}{first}"
+        yield from (f"{INDENT}{INDENT}{other}" for other in others)
 
 
 def _lines(cell: str | Cell) -> list[str | Cell]:
