@@ -76,7 +76,12 @@ def test_what_does_not_fit_beside_each_other_stands_below_and_is_whole(
 
 
 def test_what_may_stand_below_the_first_column_does_so_where_there_is_little_room() -> None:
-    heads = (Column("run"), Column("took"), Column("found", below=True), Column("end", below=True))
+    heads: tuple[Column[None], ...] = (
+        Column("run"),
+        Column("took"),
+        Column("found", below=True),
+        Column("end", below=True),
+    )
     long = "64B: 1.885 … 1.904 Mfps; 1.777 … 1.904 Mfps over 3"
     table = Table("runs", heads, ((Cell("v6yp", "name"), "2 s\n1 s", f"{long}\n128B", "6 PASS"),))
     out, file = terminal(40)
