@@ -13,7 +13,7 @@ from pathlib import Path
 
 from vsperf.errors import VsperfError
 from vsperf.records.files.folders import LATEST
-from vsperf.records.files.reader import read_run
+from vsperf.records.files.view import open_run
 
 PATIENCE_S = 60.0
 POLL_S = 0.001
@@ -24,7 +24,6 @@ SIMULATED = (
 )
 """A run that goes on for longer than anybody waits here before it is told to stop."""
 STOPPED = {signal.SIGINT: 130, signal.SIGTERM: 143}
-UNWANTED = ("Traceback", "Exception ignored", "KeyboardInterrupt", "Terminated")
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def _stored(results: Path) -> list[str]:
     if not (results / LATEST).exists():
         return [f"there is {path}" for path in results.glob("*")]
     try:
-        stored = read_run(results / LATEST)
+        stored = open_run(results / LATEST)
     except VsperfError as error:
         return [f"its records cannot be read: {error}"]
     return [] if stored.end is None else ["its records say that it came to its end"]

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
-from vsperf.records.files.reader import StoredRun
+from vsperf.records.files import lines
+from vsperf.records.files.folders import RECORDS
+from vsperf.records.files.reader import parse_lines
+from vsperf.records.files.view import RunView
+from vsperf.records.run import TrialLine
 
 Event = dict[str, Any]
 ENDED = r"error: {} (was|ended|is gone|has|died|no longer)"
@@ -13,27 +18,27 @@ ENDED = r"error: {} (was|ended|is gone|has|died|no longer)"
 TIMES = ("started_at", "finished_at")
 
 
-def lost(said: list[Event], run: StoredRun) -> list[Event]:
+def lost(said: list[Event], run: RunView) -> list[Event]:
     """Return the trials that were called recorded and are not in the file as they were told."""
     on_disk = [_told(trial) for trial in _trials(run)]
     told = ({key: value for key, value in event.items() if key != "event"} for event in said)
     return [trial for trial in told if trial not in on_disk]
 
 
-def assert_recorded(said: list[Event], run: StoredRun) -> None:
+def assert_recorded(said: list[Event], run: RunView) -> None:
     """Every trial that was called recorded is in the file as it was told."""
     assert all(event["event"] == "TrialFinished" for event in said)
     assert lost(said, run) == []
 
 
-def found(run: StoredRun) -> Any:
+def found(run: RunView) -> Any:
     """Return all that a run found, times left out."""
     return [
         {
             "record": case.record and _without_times(case.record.model_dump(mode="json")),
             "trials": _without_times([trial.model_dump(mode="json") for trial in case.trials]),
         }
-        for case in run.cases
+        for case in run.cases()
     ]
 
 
@@ -43,13 +48,17 @@ def wrongly_named(said: str, parts: set[str], hit: set[str]) -> str:
     return ", ".join(sorted(told)) if told and not told & hit else ""
 
 
-def _trials(run: StoredRun) -> list[Event]:
+def _trials(run: RunView) -> list[Event]:
     return [
-        {"case": case.planned.key, **trial.model_dump(mode="json")}
-        for case in run.cases
-        for attempt in case.attempts
-        for trial in attempt.trials
+        {"case": line.case, **line.trial.model_dump(mode="json")}
+        for line in every_trial(run.folder)
     ]
+
+
+def every_trial(folder: Path) -> list[TrialLine]:
+    """Return the trials of all attempts, also of those that another one replaced."""
+    with lines.opened(folder / RECORDS) as found:
+        return [one for one in parse_lines(found.path, found) if isinstance(one, TrialLine)]
 
 
 def _told(trial: Event) -> Event:

@@ -17,7 +17,7 @@ from vsperf.host.claims import Ledger
 from vsperf.host.hugepages import Machine, read_pools
 from vsperf.host.procfs import start_ticks
 from vsperf.records.files.folders import RECORDS, run_folders
-from vsperf.records.files.reader import StoredRun, read_run
+from vsperf.records.files.view import RunView, open_run
 
 NAMED = (
     Path("/run"),
@@ -69,12 +69,12 @@ class Arena(Place):
         """The results as everybody sees them."""
         return self.view / self.results.relative_to("/")
 
-    def stored(self) -> StoredRun | None:
+    def stored(self) -> RunView | None:
         """Return the one run of this place; None when it was killed before there was any."""
         for folder in run_folders(self.seen_results):
             with suppress(FileNotFoundError):
                 if b"\n" in (folder / RECORDS).read_bytes():
-                    return read_run(folder)
+                    return open_run(folder)
         return None
 
     def kill(self, name: str) -> bool:

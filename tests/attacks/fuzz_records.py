@@ -9,12 +9,13 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
+from attacks.announced import every_trial
 from attacks.apart import REFUSED, SET_UP_S, TAKEN, apart, vsperf
 from attacks.damage import damaged_bytes, damaged_lines
 from attacks.worker import Fuzzer
 from vsperf.errors import ExitCode, VsperfError
 from vsperf.records.files.folders import RECORDS
-from vsperf.records.files.reader import read_run
+from vsperf.records.files.reader import check_run
 from vsperf.records.files.validation import validate_file
 from vsperf.records.files.view import open_run
 from vsperf.records.files.writer import RunWriter
@@ -79,14 +80,14 @@ class Damage(Fuzzer):
         def read() -> int:
             _calmly(lambda: validate_file(path))
             _calmly(lambda: RunWriter.resume(path.parent).close())
-            stored = None if not _calmly(lambda: read_run(path.parent)) else read_run(path.parent)
+            whole = _calmly(lambda: check_run(path.parent))
             if sample is not None and b"\n" in path.read_bytes():
-                whole = path.read_bytes().rpartition(b"\n")[0].split(b"\n")
-                trials = sum(json.loads(line)["type"] == "trial" for line in whole)
-                assert stored is not None, "a file that was cut off cannot be read"
-                read = sum(len(a.trials) for case in stored.cases for a in case.attempts)
+                left = path.read_bytes().rpartition(b"\n")[0].split(b"\n")
+                trials = sum(json.loads(line)["type"] == "trial" for line in left)
+                assert whole, "a file that was cut off cannot be read"
+                read = len(every_trial(path.parent))
                 assert read == trials, f"{read} of {trials} trials were read"
-            return TAKEN if stored is not None else REFUSED
+            return TAKEN if whole else REFUSED
 
         content = path.read_bytes()
         ended = apart(read)

@@ -23,8 +23,8 @@ from attacks.stop import Stop
 from attacks.tally import Tally
 from vsperf.errors import ExitCode, VsperfError
 from vsperf.records.files.folders import RECORDS
-from vsperf.records.files.reader import StoredRun
 from vsperf.records.files.validation import validate_file
+from vsperf.records.files.view import RunView
 
 RUN = "vsperf run"
 CLEAN = "vsperf clean"
@@ -92,7 +92,6 @@ OTG = Scenario(
     ),
     (("the OTG server", "otg-server"), ("tgen", "tgen")),
 )
-SCENARIOS = (SIMULATED, P2P, PVP, PROCESSES, TWO_SWITCHES, OTG)
 
 
 @dataclass
@@ -260,7 +259,7 @@ class Round:
             self.tally.left += len(left)
             self.problems.append(f"{who}: {'; '.join(left)}")
 
-    def _look_into(self, stored: StoredRun | None) -> None:
+    def _look_into(self, stored: RunView | None) -> None:
         """See that the records hold what was said, and that they are valid."""
         missing = self.said if stored is None else lost(self.said, stored)
         self.tally.lost += len(missing)

@@ -28,7 +28,7 @@ from vsperf.host.cache import read_found, write_found
 from vsperf.host.hugepages import read_pools
 from vsperf.host.procfs import MARK, marked_below, start_ticks
 from vsperf.records.files.folders import LATEST
-from vsperf.records.files.reader import StoredRun, read_run
+from vsperf.records.files.view import RunView, open_run
 from vsperf.records.run import Outcome
 from vsperf.records.trial import Purpose, Trial
 from vsperf.trust import own_python
@@ -227,9 +227,9 @@ class Place:
                 break
         return ended
 
-    def records(self) -> StoredRun:
+    def records(self) -> RunView:
         """Return the run last worked on, as stored."""
-        return read_run((self.results / LATEST).resolve())
+        return open_run((self.results / LATEST).resolve())
 
     def programs(self) -> dict[int, str]:
         """Return the programs of deployments in this place: their names by their numbers."""
@@ -292,7 +292,7 @@ def trials_at(place: Place, loads: str, *words: str) -> list[Trial]:
         "--set=latency=null",
     )
     assert ended.code == 0, ended.err
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None and case.record.outcome is Outcome.PASS
     return [one for one in case.trials if one.valid and one.purpose is Purpose.SEARCH]
 

@@ -34,11 +34,6 @@ expect:
 """
 
 
-def last_run(vsperf: Shell) -> str:
-    run: str = vsperf("results", "--json", "--limit", "1").data[0]["run"]
-    return run
-
-
 @pytest.fixture(name="two")
 def fixture_two(vsperf: Shell) -> Shell:
     """A folder with a run, called main, and a slower one."""

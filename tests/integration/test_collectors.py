@@ -29,13 +29,13 @@ LONGER = (*FIXED, *PATIENT, "--set=search.loads=[100kfps]", "--set=search.repeat
 
 def series(place: Place) -> dict[str, StoredSeries]:
     stored = place.records()
-    (case,) = stored.cases
+    (case,) = stored.cases()
     return {one.header.collector: one for one in series_of(stored.folder, case.planned.key, 1)}
 
 
 def measured(place: Place) -> set[int]:
     """Return the trials that collectors look at, one that was repeated and its repeat too."""
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     return {one.index for one in case.trials if one.purpose is not Purpose.PATH_CHECK}
 
 
@@ -44,7 +44,7 @@ def seen(one: StoredSeries) -> Digest:
 
 
 def warnings(place: Place) -> str:
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None
     return "\n".join(case.record.warnings)
 
@@ -56,7 +56,7 @@ def test_every_trial_has_what_the_kernel_and_the_switch_counted_around_it(place:
     words = ("--set=trial.drain=500ms", "--set=collect=proc+ovs+network", metrics)
     ended = place(*FIXED, *PATIENT, *words)
     assert ended.code == 0, ended.err
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     trials = measured(place)
     found = {name: seen(one) for name, one in series(place).items()}
     assert set(found) == {"proc", "ovs", "network"}
@@ -90,7 +90,7 @@ def test_a_collector_that_is_killed_is_a_warning_and_the_case_goes_on(place: Pla
     assert ended.code == 0, ended.err
     assert "the collector proc was lost at trial" in warnings(place)
     assert "collect-proc was killed by SIGKILL" in warnings(place)
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     made = [one for one in case.trials if one.purpose is Purpose.SEARCH]
     assert sum(one.valid for one in made) == 2
     found = series(place)
@@ -134,7 +134,7 @@ def test_heavy_ones_have_trials_of_their_own_that_no_result_rests_on(
     words = "--set=collect={perf: {duration: 1s, trials: 2}, switch-trace: {duration: 1s}}"
     ended = place(*FIXED, *PATIENT, words)
     assert ended.code == 0, ended.err
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert all(one.reference is None for one in case.trials)
     found = series(place)
     for name, count in (("perf", 2), ("switch-trace", 1)):

@@ -46,7 +46,7 @@ def test_a_guest_lost_in_mid_trial_is_named_and_the_next_accounts_for_every_fram
     place.signal("tgen-vm", signal.SIGKILL)
     ended = run.end()
     assert ended.code == 0, ended.err
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     (struck,) = [trial for trial in case.trials if trial.error is not None]
     assert "tgen-vm" in str(struck.error) and "SIGKILL" in str(struck.error)
     assert case.record is not None

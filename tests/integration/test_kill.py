@@ -21,7 +21,7 @@ from conftest import Require
 from vsperf.errors import ExitCode
 from vsperf.records.base import SCHEMA_VERSION
 from vsperf.records.files.folders import RECORDS, run_folders
-from vsperf.records.files.reader import read_run
+from vsperf.records.files.view import open_run
 from vsperf.records.flags import Flag
 
 __all__ = ["fixture_vsperf"]
@@ -85,7 +85,7 @@ def fixture_undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Any:
     process = vsperf(results, *SELECTION)
     process.communicate()
     assert process.returncode == 0
-    return found(read_run(run_folders(results)[0]))
+    return found(open_run(run_folders(results)[0]))
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -104,19 +104,19 @@ def test_killed_runs_lose_nothing_and_end_like_undisturbed_ones(
         if b"\n" not in (folders[0] / RECORDS).read_bytes():
             assert not said
             continue
-        run = read_run(folders[0])
+        run = open_run(folders[0])
         assert_recorded(said, run)
         in_mid_run += run.end is None
         if run.end is None and chance.random() < 0.3:
             again = vsperf(results, "--resume=latest")
             said += kill_sometime(again, chance)
-            run = read_run(folders[0])
+            run = open_run(folders[0])
             assert_recorded(said, run)
         if run.end is None:
             resumed = vsperf(results, "--resume=latest")
             _, errors = resumed.communicate()
             assert resumed.returncode == 0, errors.decode()
-            run = read_run(folders[0])
+            run = open_run(folders[0])
             assert_recorded(said, run)
         assert run.end is not None
         assert run.end.exit_code == 0
@@ -142,10 +142,9 @@ def test_a_soak_that_is_killed_keeps_its_seconds(tmp_path: Path) -> None:
 
     assert seconds_in(tmp_path) >= 2
     (folder,) = run_folders(tmp_path)
-    (case,) = read_run(folder).cases
-    (attempt,) = case.attempts
-    assert attempt.record is None
-    assert attempt.seconds >= 2
+    (case,) = open_run(folder).cases()
+    assert (case.attempt, case.record) == (1, None)
+    assert len(case.seconds) >= 2
 
 
 def seconds_in(results: Path) -> int:

@@ -159,7 +159,7 @@ def test_a_run_measures_it_and_accounts_for_every_trial(place: Place) -> None:
     assert [trial.load_fps for trial in trials] == [2_000, 20_000]
     assert all(trial.unexplained_frames == 0 for trial in trials)
     stored = place.records()
-    (one,) = series_of(stored.folder, stored.cases[0].planned.key, 1)
+    (one,) = series_of(stored.folder, next(stored.cases()).planned.key, 1)
     seen = digest(one.header, one.samples())
     for trial in trials:
         counted = seen.of_trial(trial.index)

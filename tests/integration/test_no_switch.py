@@ -49,7 +49,7 @@ def test_a_run_blames_no_switch_however_much_it_asks_for(place: Place) -> None:
         "--set=latency=null",
     )
     assert ended.code == 0, ended.err[-1000:]
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None and case.record.outcome is Outcome.PASS
     assert case.record.result is not None
     below, above = case.record.result.loads

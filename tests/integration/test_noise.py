@@ -43,7 +43,7 @@ LONGER = (*FIXED, *PATIENT, "--set=search.loads=[100kfps]", "--set=search.durati
 
 
 def searched(place: Place) -> list[Trial]:
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     return [one for one in case.trials if one.purpose is Purpose.SEARCH]
 
 
@@ -59,7 +59,7 @@ def test_each_trial_says_what_noise_read_and_wrote_in_it(place: Place) -> None:
     assert (
         phases.index("check the path") < phases.index("settle the noise") < phases.index("search")
     )
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     paths = [one for one in case.trials if one.purpose is Purpose.PATH_CHECK]
     assert all(one.noise == () for one in paths), "it starts when the path is known"
     for trial in searched(place):
@@ -83,7 +83,7 @@ def test_noise_that_is_lost_costs_a_trial_and_not_the_case(place: Place) -> None
     assert not lost.valid
     assert lost.error is not None and "noise 1 was killed by SIGKILL" in lost.error
     assert [bool(one.noise) for one in others if one.valid] == [True]
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None
     assert "measured anew on a fresh deployment" in "\n".join(case.record.warnings)
     assert f"died or slackened in #{lost.index}" in place("show", "latest", "smoke").out
@@ -117,7 +117,7 @@ def test_stress_in_a_guest_takes_time_by_the_count_of_the_guest(
         assert one.worked_ns, "the guest's own kernel saw it work"
         assert one.cpu_ns and one.elapsed_ns, "and this machine's gave it the time"
         assert one.read_bytes is None
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None and case.record.conditions is not None
     told = case.record.conditions.noise["guests"]
     assert isinstance(told, list)
@@ -133,7 +133,7 @@ def test_words_that_stress_ng_does_not_know_are_its_last_ones_in_a_guest(
     require("stress-ng")
     ended = place(*FIXED, STRESSED.format("arguments: [--make-coffee]"))
     assert ended.code == ExitCode.COMPONENT_FAILED, ended.out
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None
     assert SOON.search(case.record.reason)
     assert "make-coffee" in case.record.reason
@@ -155,7 +155,7 @@ def test_a_guest_of_noise_that_is_killed_and_then_hangs_ends_the_case(
     for trial, why in zip(searched(place), said, strict=True):
         assert Flag.NOISE_ERROR in trial.flags and not trial.valid
         assert trial.error is not None and why in trial.error
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None
     assert said[0] in "\n".join(case.record.warnings)
     assert said[1] in case.record.reason
@@ -187,7 +187,7 @@ def test_a_guest_that_hangs_at_boot_is_named_and_ended(
     kind = "kind: memory-vm, accelerator: tcg, settle_timeout: 3s"
     ended = place(*FIXED, SOFTLY.replace("kind: memory", kind), VSPERF_GUEST=str(guest))
     assert ended.code == ExitCode.COMPONENT_FAILED, ended.out
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None
     assert case.record.outcome is Outcome.ERROR
     assert "nothing was heard of noise 1 within 3s" in case.record.reason
@@ -207,7 +207,7 @@ def test_each_trial_says_that_stress_ng_ran_beside_it(
         assert one.elapsed_ns
         assert one.cpu_ns is not None
         assert one.read_bytes is None, "it counts no bytes, and none are made up"
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None and case.record.conditions is not None
     assert case.record.conditions.noise["package"]
 
@@ -220,7 +220,7 @@ def test_stress_ng_that_does_not_understand_its_words_did_not_start(
         *FIXED, "--set=noise={kind: stress, load: io, share: true, arguments: [--make-coffee]}"
     )
     assert ended.code == ExitCode.COMPONENT_FAILED, ended.out
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None
     assert SOON.search(case.record.reason)
     assert "make-coffee" in case.record.reason
@@ -255,7 +255,7 @@ def test_a_program_that_ends_at_once_is_told_with_its_last_words(place: Place) -
     words = f"--set=noise={{kind: command, share: true, argv: {argv}}}"
     ended = place(*FIXED, words, "--set=noise.steady=true")
     assert ended.code == ExitCode.COMPONENT_FAILED, ended.out
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None
     assert case.record.outcome is Outcome.ERROR
     assert SOON.search(case.record.reason)

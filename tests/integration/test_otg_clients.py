@@ -127,7 +127,7 @@ def test_a_bridge_is_measured_by_it_and_every_trial_accounted_for(
         for way in trial.directions:
             assert 0 < way.good_frames <= way.sent_frames <= way.intended_frames
         assert Flag.UNTIMED in trial.flags
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None and case.record.conditions is not None
     told = case.record.conditions.generator
     assert str(told["application"]).startswith("vsperf ")

@@ -140,7 +140,7 @@ def test_a_run_on_taps_ends_with_accounts_that_close(ports: str, place: Place) -
     patient = "--set=trial.drain=500ms"
     ended = place(*FIXED, *chosen, patient, "--set=search.loads=[5kfps,400kfps]")
     assert ended.code == 0, ended.err
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None
     loads = [trial for trial in case.trials if trial.purpose is Purpose.SEARCH]
     assert loads[0].switch is not None

@@ -89,7 +89,7 @@ def in_tree(tree: Path) -> tuple[str, ...]:
 def test_a_run_from_the_tree_says_so_in_its_record(tree: Path, place: Place) -> None:
     ended = place(*in_tree(tree))
     assert ended.code == 0, ended.err
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None
     assert case.record.conditions is not None
     found: dict[str, Any] = dict(case.record.conditions.switch)

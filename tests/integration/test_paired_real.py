@@ -41,7 +41,7 @@ def test_switches_that_stand_still_when_all_is_killed_are_cleaned_up(place: Plac
     assert held(place)
     os.kill(run.process.pid, signal.SIGKILL)
     run.process.wait()
-    (check,) = (one for one in place.records().cases[0].rounds if one.role is Role.CHECK)
+    (check,) = (one for one in next(place.records().cases()).rounds if one.role is Role.CHECK)
     assert {turn.side for turn in check.turns.rows() if turn.turn_received_frames} == {0, 1, 2}
     assert sum(check.turns.elsewhere_frames) == 0
     assert place("clean").code == 0

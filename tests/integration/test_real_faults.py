@@ -132,7 +132,7 @@ def struck_in_mid_trial(
     place.signal(name, number)
     ended = run.end()
     assert ended.code == 0, ended.err
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None
     assert case.record.outcome is Outcome.PASS
     (again,) = (text for text in case.record.warnings if text.startswith("measured anew"))
@@ -185,7 +185,7 @@ def test_when_the_kernels_bridge_is_removed_the_case_is_measured_anew(
         netlink.remove("br0")
     ended = run.end()
     assert ended.code == 0, ended.err
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None
     (again,) = (text for text in case.record.warnings if text.startswith("measured anew"))
     assert "the bridge br0 is gone" in again
@@ -206,7 +206,7 @@ def test_a_switch_that_is_killed_while_the_generator_starts_is_named_and_started
     assert time.monotonic() - killed < LINKS_S, "it waited for a generator that cannot get ready"
     ended = run.end()
     assert ended.code == 0, ended.err
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None
     (again,) = (text for text in case.record.warnings if text.startswith("measured anew"))
     assert "ovs-vswitchd was lost while tgen started" in again
@@ -223,7 +223,7 @@ def test_parts_that_hang_are_noticed_and_the_second_time_the_case_ends_with_the_
     place.signal("ovs-vswitchd", signal.SIGSTOP)
     ended = run.end()
     assert ended.code == 4, ended.err
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None
     assert case.record.outcome is Outcome.ERROR
     assert "ovs-vswitchd is stopped" in case.record.reason
@@ -243,7 +243,7 @@ def test_a_case_whose_switch_is_killed_twice_is_given_up_with_the_cause(place: P
     ended = run.end()
     assert ended.code == 4, ended.err
     stored = place.records()
-    (case,) = stored.cases
+    (case,) = stored.cases()
     assert case.record is not None
     assert case.record.outcome is Outcome.ERROR
     assert f"the switch failed during trial {case.trials[-1].index}" in case.record.reason
@@ -341,4 +341,4 @@ def test_a_signal_ends_a_run_soon_and_leaves_nothing(
     assert ended.took_s < SOON_S
     stored = place.records()
     assert_recorded(ended.of("TrialFinished"), stored)
-    assert [case.record and case.record.outcome for case in stored.cases] == [Outcome.ABORTED]
+    assert [case.record and case.record.outcome for case in stored.cases()] == [Outcome.ABORTED]

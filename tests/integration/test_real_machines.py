@@ -10,7 +10,7 @@ import pytest
 from real_runs import Place, fixture_calibrations, fixture_place, fixture_switch
 from vpp_cases import vpp_words
 
-from vsperf.records.files.reader import StoredCase, StoredRun
+from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.flags import Flag
 from vsperf.records.run import Outcome
 from vsperf.records.threads import GENERATOR, SWITCH
@@ -39,12 +39,12 @@ def fixture_guests(require: Callable[[str], None]) -> None:
     require("guests")
 
 
-def only(stored: StoredRun) -> tuple[Trial, ...]:
-    (case,) = stored.cases
+def only(stored: RunView) -> tuple[Trial, ...]:
+    (case,) = stored.cases()
     return measured(case)
 
 
-def measured(case: StoredCase) -> tuple[Trial, ...]:
+def measured(case: CaseView) -> tuple[Trial, ...]:
     """Return the trials that the result of a case rests on."""
     assert case.record is not None
     assert case.record.outcome is Outcome.PASS, case.record.reason
@@ -73,7 +73,7 @@ def assert_accounted(trial: Trial, machines: int) -> None:
 def test_frames_pass_through_machines(place: Place, machines: dict[str, int], vnf: str) -> None:
     ended = place("run", *machines, f"--vnf={vnf}", *LOAD)
     assert ended.code == 0, ended.err
-    cases = {str(case.planned.spec["name"]): case for case in place.records().cases}
+    cases = {str(case.planned.spec["name"]): case for case in place.records().cases()}
     assert set(cases) == set(machines)
     for testcase, case in cases.items():
         trials = measured(case)
@@ -161,14 +161,14 @@ def test_frames_come_back_when_the_machine_reboots(place: Place) -> None:
     )
     assert ended.code == 0, ended.err
     (trial,) = only(place.records())
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None and case.record.result is not None
     away = {figure.name: figure.value for figure in case.record.result.figures}["reboot_time"]
     assert trial.event is not None and trial.event.name == "reboot-machines"
     assert trial.event.began_ns < trial.event.ended_ns
     assert away is not None and 0 < away < trial.duration_ns
     assert trial.switch is not None and trial.machines == ()
-    assert len(case.attempts) == 1  # nothing died, and nothing was measured anew
+    assert case.attempt == 1  # nothing died, and nothing was measured anew
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_a_machine_lost_in_mid_trial_is_named_and_the_case_measured_anew(
     place.signal(name, number)
     ended = run.end()
     assert ended.code == 0, ended.err
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     (struck,) = [trial for trial in case.trials if Flag.MACHINE_ERROR in trial.flags]
     assert "vm1" in str(struck.error) and said in str(struck.error)
     assert case.record is not None
@@ -204,7 +204,7 @@ def test_parts_that_are_lost_while_a_guest_boots_are_named_and_not_waited_for(
     ended = run.end()
     assert ended.code == 4, ended.err
     assert ended.took_s < LATE_S
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None
     assert "tgen" in case.record.reason
     assert "was killed by SIGKILL" in case.record.reason, "whichever step noticed it"

@@ -13,8 +13,7 @@ import pytest
 from real_runs import TIMES, Place, fixture_calibrations, fixture_place, fixture_switch
 
 from vsperf.errors import ExitCode
-from vsperf.records.files.reader import StoredCase
-from vsperf.records.files.view import open_run
+from vsperf.records.files.view import CaseView, open_run
 from vsperf.records.histogram import summary
 from vsperf.records.result import Figure, Limit
 from vsperf.records.run import Outcome
@@ -40,21 +39,21 @@ THROUGHPUT = (
 )
 
 
-def measured(place: Place, testcase: str, *settings: str) -> StoredCase:
+def measured(place: Place, testcase: str, *settings: str) -> CaseView:
     """Run a testcase and return its only case, which came to a result."""
     ended = place.until_decided("run", testcase, *SHORT, *settings)
     assert ended.code == 0, ended.err
     return only(place)
 
 
-def only(place: Place) -> StoredCase:
+def only(place: Place) -> CaseView:
     """Return the only case of the run last worked on, and see that it has a result."""
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None and case.record.result is not None
     return case
 
 
-def answered(place: Place, *words: str) -> tuple[int, StoredCase]:
+def answered(place: Place, *words: str) -> tuple[int, CaseView]:
     """Run a testcase until its trials could be believed, also where its answer is that it has none.
 
     Return the exit code and the only case.
@@ -62,19 +61,19 @@ def answered(place: Place, *words: str) -> tuple[int, StoredCase]:
     for _ in range(TIMES):
         ended = place("run", *words, *SHORT)
         assert ended.code in (ExitCode.OK, ExitCode.INVALID_RESULT), ended.err
-        (case,) = place.records().cases
+        (case,) = place.records().cases()
         result = case.record.result if case.record is not None else None
         if result is not None and result.whole:
             break
     return ended.code, only(place)
 
 
-def figures(case: StoredCase) -> dict[str, Figure]:
+def figures(case: CaseView) -> dict[str, Figure]:
     assert case.record is not None and case.record.result is not None
     return {figure.name: figure for figure in case.record.result.figures}
 
 
-def searched(case: StoredCase) -> list[Trial]:
+def searched(case: CaseView) -> list[Trial]:
     return [trial for trial in case.trials if trial.purpose is Purpose.SEARCH and trial.valid]
 
 

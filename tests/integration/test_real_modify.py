@@ -28,7 +28,7 @@ from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
 from vsperf.drivers.vswitches.ovs.parse import Matched
 from vsperf.drivers.vswitches.ovs.programs import planned_programs
 from vsperf.errors import ComponentError, ExitCode
-from vsperf.records.files.reader import StoredCase
+from vsperf.records.files.view import CaseView
 from vsperf.records.flags import Flag
 from vsperf.records.result import Standard
 from vsperf.records.trial import Purpose, Trial, intended_frames
@@ -126,7 +126,7 @@ def test_each_testcase_gets_its_frames_through(place: Place) -> None:
     names = ("phy2phy_tput_broadcasts", "phy2phy_tput_filter", "phy2phy_tput_filters")
     ended = place("run", *names, *SHORT)
     assert ended.code == 0, ended.said + ended.out
-    cases = {str(case.planned.spec["name"]): case for case in place.records().cases}
+    cases = {str(case.planned.spec["name"]): case for case in place.records().cases()}
     assert set(cases) == set(names)
     for case in cases.values():
         assert sum(trial.received_frames for trial in case.trials) > 0
@@ -151,7 +151,7 @@ def assert_no_rule_dropped(trial: Trial) -> None:
     assert sum(way.good_frames for way in trial.directions) <= given
 
 
-def filters_of(case: StoredCase) -> object:
+def filters_of(case: CaseView) -> object:
     assert case.record is not None and case.record.conditions is not None
     return case.record.conditions.switch.get("filters")
 
@@ -164,7 +164,7 @@ MODIFIED = (*FIXED, "--set=vswitch.modify.dscp=46", "--set=vswitch.modify.push_v
 def test_a_run_records_the_headers_that_prove_it(place: Place) -> None:
     ended = place(*MODIFIED)
     assert ended.code == 0, ended.said
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     checks, others = parted(case)
     for way in checks[-1].directions:
         assert way.first_headers
@@ -173,7 +173,7 @@ def test_a_run_records_the_headers_that_prove_it(place: Place) -> None:
     assert all(not way.first_headers for trial in others for way in trial.directions)
 
 
-def parted(case: StoredCase) -> tuple[list[Trial], list[Trial]]:
+def parted(case: CaseView) -> tuple[list[Trial], list[Trial]]:
     """Return the checks of the path, repeated where the machine made a frame late, and the rest."""
     checks = [trial for trial in case.trials if trial.purpose is Purpose.PATH_CHECK]
     return checks, [trial for trial in case.trials if trial not in checks]
@@ -186,7 +186,7 @@ def test_a_switch_that_forgets_to_modify_ends_the_run_without_a_number(
     install = forgetful(tmp_path)
     ended = place(*MODIFIED, f"--set=vswitch.install={install}")
     assert ended.code == ExitCode.COMPONENT_FAILED
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None
     reason = case.record.reason or ""
     assert "the switch did not modify the frames as vswitch.modify asks" in reason
@@ -229,7 +229,7 @@ def test_each_testcase_gets_its_frames_through_of_modify(
     names, settings = TOGETHER[which]
     ended = place("run", *names, *SHORT_MODIFY, *settings)
     assert ended.code == 0, ended.said + ended.out
-    cases = place.records().cases
+    cases = place.records().cases()
     assert {case.planned.spec["name"] for case in cases} == set(names)
     for case in cases:
         checks, others = parted(case)
@@ -242,7 +242,7 @@ def test_each_testcase_gets_its_frames_through_of_modify(
 def test_the_reverse_direction_is_sent_its_share(place: Place) -> None:
     ended = place(*FIXED, "--set=traffic.reverse_load=25%")
     assert ended.code == 0, ended.said
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     for trial in case.trials:
         forward, reverse = trial.directions
         assert (forward.name, reverse.name) == ("phy0 to phy1", "phy1 to phy0")
@@ -257,7 +257,7 @@ def test_bursts_come_whole_and_fill_their_time(place: Place) -> None:
     bursts = "--set=traffic.bursts={frames: 50, gap: 2ms}"
     ended = place(*FIXED, bursts, "--set=search.loads=[100kfps]", "--set=trial.retries=5")
     assert ended.code == 0, ended.said
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     *_, trial = case.trials
     for way in trial.directions:
         assert way.intended_frames == 160 * 50  # 0.5 ms and 2 ms of gap, for 400 ms
@@ -340,7 +340,7 @@ def test_a_file_is_sent_by_its_own_times(place: Place, file: Path) -> None:
         f"--set=search.loads=[{OWN_FPS}fps]",
     )
     assert ended.code in MEASURED, ended.err
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     trial = next(trial for trial in case.trials if trial.purpose is Purpose.SEARCH)
     assert Flag.UNCHECKED in trial.flags
     for way in trial.directions:
@@ -365,7 +365,7 @@ def test_a_throughput_search_sends_a_file_at_its_loads(place: Place, file: Path)
         f"--set=traffic.replay.file={file}",
     )
     assert ended.code in MEASURED, ended.err
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     loads = {trial.load_fps for trial in case.trials if trial.purpose is Purpose.SEARCH}
     assert loads
     for trial in case.trials:

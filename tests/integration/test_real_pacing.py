@@ -106,7 +106,7 @@ def test_a_run_and_a_comparison_tell_the_pace_of_each_generator(
     )
     assert ended.code == 0, ended.err
     stored = place.records()
-    for case in stored.cases:
+    for case in stored.cases():
         (found,) = series_of(stored.folder, case.planned.key, 1)
         assert list(found.notes()) == []
         (sample,) = found.samples()

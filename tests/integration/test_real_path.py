@@ -26,7 +26,7 @@ from vsperf.engine.session import begin
 from vsperf.errors import ExitCode
 from vsperf.plugins import Plugins
 from vsperf.progress import Event, PhaseEntered
-from vsperf.records.files.reader import StoredCase
+from vsperf.records.files.view import CaseView
 from vsperf.records.flags import Flag
 from vsperf.records.run import Outcome
 from vsperf.records.threads import GENERATOR, SWITCH, ThreadActivity
@@ -48,7 +48,7 @@ NO_DEVICE = (
     "--set=testbed.links.phy0.generator=net_null0",
 )
 """A port of the switch on a device that does not exist."""
-Run = Callable[..., tuple[ExitCode, list[str], StoredCase]]
+Run = Callable[..., tuple[ExitCode, list[str], CaseView]]
 
 
 @pytest.fixture(name="disturbed")
@@ -61,7 +61,7 @@ def fixture_disturbed(place: Place, monkeypatch: pytest.MonkeyPatch) -> Run:
 
     def run(
         phase: str, disturb: Callable[[Path], None], *settings: str
-    ) -> tuple[ExitCode, list[str], StoredCase]:
+    ) -> tuple[ExitCode, list[str], CaseView]:
         plugins, phases = Plugins.load(), []
         request = Request(("phy2phy_smoke",), sets=(*SETTINGS, *settings))
         loaded = load(request, Library.find(place.environ, place.folder), plugins.specs())
@@ -76,7 +76,7 @@ def fixture_disturbed(place: Place, monkeypatch: pytest.MonkeyPatch) -> Run:
 
         session = begin(loaded, planned, place.results, (), plugins)
         code = session.carry_out(emit, RunOptions())
-        (case,) = place.records().cases
+        (case,) = place.records().cases()
         return code, phases, case
 
     return run
@@ -225,7 +225,7 @@ def test_a_port_that_cannot_be_opened_ends_the_case_with_what_the_switch_says(
     ended = place(*FIXED, *NO_DEVICE)
     assert ended.code == 3, ended.err  # it is the testbed that has no such device
     assert ended.phases[-1] == "deploy"
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.trials == ()
     assert case.record is not None
     assert case.record.outcome is Outcome.ERROR
@@ -390,15 +390,15 @@ def by_part(trial: Trial) -> dict[str, ThreadActivity]:
 
 
 def cpus_of(place: Place) -> dict[str, tuple[int, ...]]:
-    (case,) = place.records().cases
-    start = case.attempts[-1].start
+    (case,) = place.records().cases()
+    start = case.start
     assert start is not None
     return start.plan.placement.cpus
 
 
 def test_every_trial_has_what_each_polling_thread_waited_for(place: Place) -> None:
     assert place(*FIXED).code == 0
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     cpus = cpus_of(place)
     assert case.trials
     for trial in case.trials:
@@ -425,7 +425,7 @@ def test_a_program_that_takes_the_cpu_of_the_switch_is_seen_in_its_waiting_and_n
         run.wait_for("TrialFinished", finished + 2, purpose=Purpose.SEARCH)
     ended = run.end()
     assert ended.code == 0, ended.err
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     trial = [trial for trial in case.trials if trial.purpose is Purpose.SEARCH][finished + 1]
     thread = by_part(trial)[SWITCH]
     assert thread.delay_ns is not None

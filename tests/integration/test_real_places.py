@@ -31,8 +31,8 @@ def networks() -> list[str]:
 
 
 def exchanges(place: Place) -> tuple[Exchange, ...]:
-    (case,) = place.records().cases
-    return case.exchanges
+    (case,) = place.records().cases()
+    return tuple(case.exchanges)
 
 
 @pytest.mark.everyday("the one path from a program to a report, which no recorded answer goes")
@@ -47,7 +47,7 @@ def test_streams_go_through_and_devices_bear_them_out(
     words = (f"--set=vswitch.kind={switch}", "--set=search.instances=2", *BRIEF)
     ended = place.until_decided("run", "places_tcp_stream", *words)
     assert ended.code == 0, ended.said
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None and case.record.outcome is Outcome.PASS
     assert case.record.result is not None
     assert case.record.result.figures[0].value
@@ -58,8 +58,8 @@ def test_streams_go_through_and_devices_bear_them_out(
     assert target.received_bytes > arrived
     # Without offloads a frame on the way is no longer than those of the case.
     assert target.received_bytes <= 1514 * target.received_frames
-    assert case.attempts[-1].start is not None
-    assert case.attempts[-1].start.plan.placement.of(CLIENTS)
+    assert case.start is not None
+    assert case.start.plan.placement.of(CLIENTS)
     assert networks() == before
     assert place.traces() == []
     shown = place("show", "latest", case.planned.label)
@@ -96,7 +96,7 @@ def test_a_client_that_is_killed_leaves_no_number_and_says_who_it_was(
     place.signal("exchange-1-client-1", signal.SIGKILL)
     ended = run.end()
     assert ended.code == ExitCode.INVALID_RESULT, ended.said
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None and case.record.outcome is Outcome.INVALID
     assert case.record.result is None
     assert case.record.flags == (Flag.PROGRAM_FAILED,)

@@ -15,8 +15,8 @@ from real_runs import FIXED, Ended, Place, fixture_calibrations, fixture_place, 
 
 from vsperf.engine.conditions import moved
 from vsperf.host.hugepages import read_pools
-from vsperf.records.files.reader import StoredCase, StoredRun
 from vsperf.records.files.validation import validate_file
+from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.host import Calibration
 from vsperf.records.result import Limit
 from vsperf.records.run import Outcome, Plan
@@ -63,7 +63,7 @@ class Smoke(NamedTuple):
     """The run that most tests look at."""
 
     ended: Ended
-    stored: StoredRun
+    stored: RunView
     cache: Path
     """Where its calibrations are kept."""
 
@@ -112,8 +112,8 @@ def plan_of(place: Place) -> dict[str, Any]:
     return plan
 
 
-def plan_as_stored(case: StoredCase) -> Plan:
-    start = case.attempts[-1].start
+def plan_as_stored(case: CaseView) -> Plan:
+    start = case.start
     assert start is not None
     return start.plan
 
@@ -123,8 +123,8 @@ def test_one_command_measures_two_frame_sizes(smoke: Smoke) -> None:
     ended, stored, _ = smoke
     assert not stored.header.simulated
     assert (stored.end and stored.end.exit_code) == 0
-    assert [case.planned.point["frame_size"] for case in stored.cases] == ["64B", "512B"]
-    for case in stored.cases:
+    assert [case.planned.point["frame_size"] for case in stored.cases()] == ["64B", "512B"]
+    for case in stored.cases():
         assert case.record is not None
         assert case.record.outcome is Outcome.PASS
         assert case.record.result is not None
@@ -136,7 +136,7 @@ def test_one_command_measures_two_frame_sizes(smoke: Smoke) -> None:
 
 @pytest.mark.everyday
 def test_every_trial_accounts_for_its_frames(smoke: Smoke) -> None:
-    for case in smoke.stored.cases:
+    for case in smoke.stored.cases():
         for trial in (trial for trial in case.trials if trial.valid):
             assert trial.switch is not None
             assert trial.unexplained_frames is not None
@@ -147,8 +147,8 @@ def test_every_trial_accounts_for_its_frames(smoke: Smoke) -> None:
 @pytest.mark.everyday
 def test_a_path_check_comes_before_every_search(smoke: Smoke) -> None:
     ended, stored, _ = smoke
-    assert ended.phases.count("check the path") == len(stored.cases)
-    for case in stored.cases:
+    assert ended.phases.count("check the path") == len(tuple(stored.cases()))
+    for case in stored.cases():
         purposes = list(dict.fromkeys(trial.purpose for trial in case.trials))
         assert purposes == [Purpose.PATH_CHECK, Purpose.SEARCH, Purpose.LATENCY]
         checks = [trial for trial in case.trials if trial.purpose is Purpose.PATH_CHECK]
@@ -157,7 +157,7 @@ def test_a_path_check_comes_before_every_search(smoke: Smoke) -> None:
 
 @pytest.mark.everyday
 def test_latency_is_measured_in_a_trial_of_its_own(smoke: Smoke) -> None:
-    for case in smoke.stored.cases:
+    for case in smoke.stored.cases():
         asked = [trial for trial in case.trials if trial.purpose is Purpose.LATENCY]
         (trial,) = [trial for trial in asked if trial.valid]  # one is repeated until it is
         assert all(way.latency_histogram for way in trial.directions)
@@ -166,7 +166,7 @@ def test_latency_is_measured_in_a_trial_of_its_own(smoke: Smoke) -> None:
 
 @pytest.mark.everyday
 def test_plan_placement_and_conditions_are_recorded(smoke: Smoke) -> None:
-    for case in smoke.stored.cases:
+    for case in smoke.stored.cases():
         plan = plan_as_stored(case)
         assert set(plan.placement.cpus) == {"pmd", "switch main", "generator", "vsperf"}
         assert plan.hugepage_bytes
@@ -184,7 +184,7 @@ def test_plan_placement_and_conditions_are_recorded(smoke: Smoke) -> None:
 
 def test_a_search_to_the_limit_bounds_it_or_says_what_cost_it_the_answer(place: Place) -> None:
     ended = place(*SEARCH)
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None and case.record.result is not None
     assert ended.code == {Outcome.PASS: 0, Outcome.INVALID: 5}[case.record.outcome], ended.err
     (goal,) = case.record.result.goals
@@ -197,7 +197,7 @@ def test_a_search_to_the_limit_bounds_it_or_says_what_cost_it_the_answer(place: 
         assert case.record.reason or goal.flags
 
 
-def calibration_of(case: StoredCase) -> Calibration:
+def calibration_of(case: CaseView) -> Calibration:
     assert case.record is not None
     assert case.record.conditions is not None
     assert case.record.conditions.calibration is not None
@@ -207,21 +207,21 @@ def calibration_of(case: StoredCase) -> Calibration:
 def test_the_generator_is_calibrated_once_and_anew_when_asked_to(
     smoke: Smoke, place: Place
 ) -> None:
-    assert [calibration_of(case).cached for case in smoke.stored.cases] == [False, False]
-    first = calibration_of(smoke.stored.cases[0])
+    assert [calibration_of(case).cached for case in smoke.stored.cases()] == [False, False]
+    first = calibration_of(next(smoke.stored.cases()))
     place(*FIXED, XDG_CACHE_HOME=str(smoke.cache))
-    (again,) = map(calibration_of, place.records().cases)
+    (again,) = map(calibration_of, place.records().cases())
     distances = first.round_trip_ns, again.round_trip_ns
     assert None not in distances
     assert again.cached is not moved([trip for trip in distances if trip is not None])
     place(*FIXED, "--recalibrate", XDG_CACHE_HOME=str(smoke.cache))
-    assert [calibration_of(case).cached for case in place.records().cases] == [False]
+    assert [calibration_of(case).cached for case in place.records().cases()] == [False]
 
 
 def test_a_port_that_leads_nowhere_is_diagnosed_and_not_searched(place: Place) -> None:
     ended = place(*FIXED, *DEAD_END, TO_THE_FRAME)
     assert ended.code == 4, ended.err
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None
     assert case.record.outcome is Outcome.ERROR
     assert "the path is broken" in case.record.reason
@@ -277,7 +277,7 @@ def test_a_kept_deployment_is_what_was_planned_and_stays_until_it_is_cleaned(
     said = [asked(command) for command in kept["access"]]
     assert "Bridge vsperf-br" in said[0]
 
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert plan_as_stored(case).model_dump(mode="json") == plan
     steps = {step["action"]: step for step in plan["steps"]}
     argvs = [[filled(word, folder) for word in step["argv"] or ()] for step in steps.values()]

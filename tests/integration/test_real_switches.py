@@ -23,13 +23,13 @@ TWO = "[{kind: ovs-dpdk, name: pages}, {kind: ovs-dpdk, name: ordinary, hugepage
 def test_two_switches_take_turns_and_are_compared(place: Place) -> None:
     ended = place(*FIXED, f"--set=vswitch={TWO}", "--repeat=2")
     stored = place.records()
-    assert [case.planned.point["vswitch"] for case in stored.cases] == [
+    assert [case.planned.point["vswitch"] for case in stored.cases()] == [
         "pages", "ordinary", "ordinary", "pages",
     ]  # fmt: skip
-    for case in stored.cases:
+    for case in stored.cases():
         assert case.record is not None, ended.err
         assert case.record.outcome in (Outcome.PASS, Outcome.INVALID), ended.said
-    starts = [case.attempts[-1].start for case in stored.cases]
+    starts = [case.start for case in stored.cases()]
     pages = [sum(start.plan.hugepage_bytes.values()) for start in starts if start is not None]
     assert pages[0] == pages[3] > pages[1] == pages[2]  # each has the memory of its own plan
     compared = place("compare", "latest", "--by", "vswitch", "--json")
@@ -45,10 +45,10 @@ def test_two_kinds_are_compared_by_what_both_of_them_have(
     require("dpdk-testpmd")
     ended = place(*FIXED, "--vswitch=ovs-dpdk,testpmd")
     stored = place.records()
-    assert [case.planned.label for case in stored.cases] == [
+    assert [case.planned.label for case in stored.cases()] == [
         "phy2phy_smoke-64B-ovs-dpdk", "phy2phy_smoke-64B-testpmd",
     ]  # fmt: skip
-    for case in stored.cases:
+    for case in stored.cases():
         assert case.record is not None, ended.err
         assert case.record.outcome in (Outcome.PASS, Outcome.INVALID), ended.said
     assert "to compare: vsperf compare" in ended.out
@@ -57,7 +57,7 @@ def test_two_kinds_are_compared_by_what_both_of_them_have(
     told = {one["name"]: one["values"] for one in json.loads(compared.out)["environment"]}
     assert told["vswitch.kind"] == [["ovs-dpdk"], ["testpmd"]]
     own = [name for name in told if name.startswith(("vswitch.", "switch."))]
-    settings = stored.cases[1].planned.spec["vswitch"]
+    settings = tuple(stored.cases())[1].planned.spec["vswitch"]
     assert {name.split(".")[1] for name in own if name.startswith("vswitch.")} <= set(settings)
     shown = place("show", "latest", "testpmd")
     assert "answered by" not in shown.out  # it has no caches
@@ -94,10 +94,10 @@ def test_generators_take_turns_on_one_switch_and_stand_side_by_side(
         "run", "generators_flood", *QUICK, f"--set=generator={TWO_GENERATORS}", "--repeat=2"
     )
     stored = place.records()
-    assert [case.planned.point["generator"] for case in stored.cases] == [
+    assert [case.planned.point["generator"] for case in stored.cases()] == [
         "tgen", "testpmd", "testpmd", "tgen",
     ]  # fmt: skip
-    for case in stored.cases:
+    for case in stored.cases():
         assert case.record is not None, ended.err
         assert case.record.outcome in (Outcome.PASS, Outcome.INVALID), ended.said
     assert "--by generator" in ended.out

@@ -35,7 +35,7 @@ def test_each_release_has_an_open_vswitch_of_its_own(tree: Path) -> None:
 
 
 def switch_of(place: Place) -> dict[str, Any]:
-    (case,) = place.records().cases
+    (case,) = place.records().cases()
     assert case.record is not None
     assert case.record.conditions is not None
     return dict(case.record.conditions.switch)

@@ -13,10 +13,13 @@ PLACES = (
     *(HOUSE / "output").glob("*.py"),
     *(HOUSE / "output" / "report").glob("*.py"),
 )
-MAKERS = ("add_column", "Column", "_table")
-"""Calls of which a text is a heading: the first one, or all of them."""
-LISTS = ("NAMES", "COLUMNS", "columns", "shown", "BESIDE", "COSTS", "GOAL_COLUMNS")
+MAKERS = ("Column", "_number", "number")
+"""Calls of which the first text is a heading."""
+LISTERS = ("columns", "_columns", "_table")
+"""Calls of which every text is one."""
+LISTS = ("NAMES", "COLUMNS", "HEADINGS", "BESIDE", "COSTS", "columns", "names", "head", "spread")
 """Tuples of headings."""
+MOST_WORDS = 5
 
 
 def headings() -> dict[str, str]:
@@ -25,39 +28,42 @@ def headings() -> dict[str, str]:
     for path in sorted(PLACES):
         for text, line in _in(ast.parse(path.read_text())):
             found.setdefault(text, f"{path.relative_to(HOUSE.parent)}:{line}")
-    return {text: place for text, place in found.items() if any(map(str.isalpha, text))}
+    return {text: place for text, place in found.items() if _is_word(text)}
+
+
+def _is_word(text: str) -> bool:
+    """Whether it can be asked for; a heading that is a sentence says itself what it means."""
+    return any(map(str.isalpha, text)) and len(text.split()) <= MOST_WORDS
 
 
 def _in(tree: ast.AST) -> Iterator[tuple[str, int]]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _name(node.func) in MAKERS:
-            yield from _texts(node.args if _name(node.func) == "_table" else node.args[:1])
+        if isinstance(node, ast.Call) and _name(node.func) in (*MAKERS, *LISTERS):
+            yield from _texts(node.args if _name(node.func) in LISTERS else node.args[:1])
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if any(_name(one) in LISTS for one in targets) and isinstance(node.value, ast.Tuple):
-                yield from _texts(node.value.elts)
-        elif isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple):
-            if any(_name(one.func) == "add_column" for one in _calls(node.body)):
-                yield from _texts(node.iter.elts)
-        elif isinstance(node, ast.Tuple) and len(node.elts) == 2 and _shows(node.elts[1]):
-            yield from _texts(node.elts[:1])
+            if any(_name(one) in LISTS for one in targets):
+                yield from _texts(_listed(node.value))
 
 
-def _calls(body: list[ast.stmt]) -> Iterator[ast.Call]:
-    return (one for part in body for one in ast.walk(part) if isinstance(one, ast.Call))
-
-
-def _shows(node: ast.expr) -> bool:
-    """Whether it is what fills the cells of a column."""
-    return isinstance(node, ast.Lambda) or _name(node) in ("cell", "_away", "_limited_by", "clean")
+def _listed(node: ast.expr | None) -> list[ast.expr]:
+    """Return what a tuple, a list, or the values of a dictionary are, under a condition, too."""
+    if isinstance(node, ast.IfExp):
+        return [*_listed(node.body), *_listed(node.orelse)]
+    if isinstance(node, ast.Dict):
+        return node.values
+    return node.elts if isinstance(node, ast.Tuple | ast.List) else []
 
 
 def _texts(nodes: list[ast.expr]) -> Iterator[tuple[str, int]]:
     for node in nodes:
-        inner = node.elts[0] if isinstance(node, ast.Tuple) and node.elts else node
-        if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
-            yield inner.value, inner.lineno
+        inner = node.elts if isinstance(node, ast.Tuple) else [node]
+        for one in inner:
+            if isinstance(one, ast.Constant) and isinstance(one.value, str):
+                yield one.value, one.lineno
 
 
 def _name(node: ast.AST) -> str:
+    if isinstance(node, ast.Subscript):
+        return _name(node.value)
     return getattr(node, "id", getattr(node, "attr", ""))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
+from vsperf.records.files.view import CaseView
 from vsperf.records.flags import Flag
 from vsperf.records.result import Compliance, GoalResult, Level, Limit, SearchResult, Standard
 from vsperf.records.run import (
@@ -137,6 +139,13 @@ def case_record(case: str, **changes: Any) -> CaseRecord:
         "finished_at": TIME,
     }
     return CaseRecord(**{**values, **changes})
+
+
+def view_of(
+    case: PlannedCase, record: CaseRecord | None = None, trials: Sequence[Trial] = ()
+) -> CaseView:
+    """Return a case that was tried once, as readers see it."""
+    return CaseView(Path(), header(), case, record=record, trials=trials, attempt=1)
 
 
 def run_end(exit_code: int = 0) -> RunEnd:

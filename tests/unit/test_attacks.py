@@ -22,7 +22,7 @@ from record_samples import header, run_lines
 from test_repository import load_tool
 
 from vsperf.records.files.folders import RECORDS
-from vsperf.records.files.reader import read_run
+from vsperf.records.files.view import open_run
 from vsperf.records.run import LINE
 
 pytestmark = pytest.mark.scaffolding("tools/soak", "tests/attacks", "tests/unit/test_attacks.py")
@@ -56,10 +56,10 @@ def test_an_announced_trial_that_is_not_in_the_records_is_lost(tmp_path: Path) -
         for way in event["directions"]:
             way.pop("latency_histogram", None)
     (tmp_path / RECORDS).write_bytes(b"\n".join(LINES) + b"\n")
-    assert lost(said, read_run(tmp_path)) == []
+    assert lost(said, open_run(tmp_path)) == []
     gone = next(n for n, line in enumerate(LINES) if json.loads(line)["type"] == "trial")
     (tmp_path / RECORDS).write_bytes(b"\n".join(LINES[:gone] + LINES[gone + 1 :]) + b"\n")
-    assert [trial["index"] for trial in lost(said, read_run(tmp_path))] == [said[0]["index"]]
+    assert [trial["index"] for trial in lost(said, open_run(tmp_path))] == [said[0]["index"]]
 
 
 def raises() -> int:

@@ -15,7 +15,6 @@ from report_pages import html_of, markdown_of, whole_case
 from simulated_cases import simulated_case
 from stored_runs import store
 
-from vsperf.analysis.collected import HELD, LOCAL, MOVED, TITLE, cached
 from vsperf.cli.main import run_cli
 from vsperf.config.cache import CacheShare
 from vsperf.deploy.cache import cache_cpus, cache_steps
@@ -25,6 +24,7 @@ from vsperf.host.resctrl import MOUNT, Abilities, abilities, masks_of, partition
 from vsperf.host.undo import RemoveCacheGroup, ReturnCacheWays
 from vsperf.host.undo_base import Reach
 from vsperf.host.workspace import workspace
+from vsperf.output.collected_tables import HELD, LOCAL, MOVED, TITLE, cached
 from vsperf.quantities.quantity import UnitError
 from vsperf.records.run import Placement, TrialLine
 from vsperf.records.switch import CacheActivity
@@ -424,7 +424,7 @@ def part(role: str = "switch", **counts: int) -> CacheActivity:
 def rows(*trials: Trial) -> dict[tuple[str, str], tuple[str, ...]]:
     found = cached(trials)
     assert found is not None
-    return {(row[0], row[1]): row[2:] for row in found.rows}
+    return {(row[0], row[1]): row[2:] for row in found.table.texts}
 
 
 def test_each_part_says_what_it_held_and_how_fast_it_moved() -> None:
@@ -455,7 +455,7 @@ def test_a_path_check_and_a_trial_that_took_no_time_have_no_rate() -> None:
 def test_a_processor_that_monitors_nothing_is_said_and_never_told_as_0() -> None:
     found = cached((trial(1, cache=(part(), part("noise"))),))
     assert found is not None
-    assert found.rows == ()
+    assert found.table.rows == ()
     (note,) = found.notes
     assert note.startswith(f"not counted here: what they {HELD} and what they {MOVED}")
 

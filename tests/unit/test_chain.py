@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from vsperf.analysis.ways import ways_of
-from vsperf.cli.chain_view import chain_tables
 from vsperf.config.topology import Topology
+from vsperf.output.trial_tables import chain_tables
 from vsperf.records.chain import gauges_of, joints_of, stages_of
 from vsperf.records.switch import MachineCounters, NicCounters, PortCounters, SwitchCounters
 from vsperf.records.trial import Direction, Purpose, Trial
@@ -249,19 +249,19 @@ def test_trials_without_loss_take_no_line() -> None:
     lossy = trial(PVP_WAYS, PVP_PORTS)
     tables = chain_tables([whole, lossy, whole], topology("phy0 vm1 phy1"))
     assert tables is not None
-    assert [table.row_count for table in tables] == [1, 1]
+    assert [len(table.rows) for table in tables] == [1, 1]
 
 
 def test_the_ends_are_shown_where_frames_were_lost_at_them() -> None:
     tables = chain_tables([trial(PVP_WAYS, PVP_PORTS)], topology("phy0 vm1 phy1"))
     assert tables is not None
     there, back = tables
-    assert [column.header for column in there.columns] == [
+    assert list(there.names) == [
         "trial", "into phy0", "phy0 → vm1", "ring of vm1", "in vm1", "vm1 → phy1", "ring of phy1",
         "out of phy1",
     ]  # fmt: skip
-    assert [str(column.header) for column in back.columns][1] == "phy1 → vm1"
-    assert list(there.columns[4].cells) == ["?"]
+    assert back.names[1] == "phy1 → vm1"
+    assert [row[4] for row in there.texts] == ["?"]
 
 
 @pytest.mark.parametrize("cards", [1, 2])

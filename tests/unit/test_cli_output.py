@@ -13,7 +13,7 @@ import pytest
 from export_samples import SPEC, one_case
 from hypothesis import given
 from hypothesis import strategies as st
-from record_samples import case_record, goal_result, header, planned
+from record_samples import case_record, goal_result, header, planned, view_of
 from rich.table import Table
 from rich.text import Text
 from search_models import case_of
@@ -107,7 +107,7 @@ def test_a_line_for_people_is_written_out_too(capsys: pytest.CaptureFixture[str]
 
 def test_of_many_warnings_the_first_are_shown_and_the_others_counted(tmp_path: Path) -> None:
     run = one_case(tmp_path, warnings=tuple(f"warning {n}" for n in range(50_000)))
-    rows = [CaseRow(case.planned, case.record, latency=()) for case in run.cases()]
+    rows = [CaseRow(case) for case in run.cases()]
     shown = [line.plain for line in notes(rows, simulated=False) if line.plain.startswith("! ")]
     assert shown[0] == "! warning 0"
     assert len(shown) == MOST_WARNINGS + 1
@@ -121,7 +121,7 @@ class TestOfSeveralCases:
         rows = []
         for number, changes in enumerate(records, start=1):
             one = planned(number, label=f"phy2phy_tput-{64 * number}B", spec=SPEC)
-            rows.append(CaseRow(one, case_record(one.key, checks=(), **changes), ()))
+            rows.append(CaseRow(view_of(one, case_record(one.key, checks=(), **changes))))
         return [line.plain for line in notes(rows, simulated=False)]
 
     def doubts(self, *records: dict[str, Any]) -> list[str]:
@@ -186,7 +186,7 @@ def shown(clean: CleanResult | None, width: int = 120, *flags: Flag) -> str:
     record = case_record(planned.key, result=SearchResult(goals=(goal,)), checks=(), flags=flags)
     out = PlainConsole(stderr=False, width=width)
     out.file = io.StringIO()
-    print_summary(out, [CaseRow(planned, record, ())], simulated=False)
+    print_summary(out, [CaseRow(view_of(planned, record))], simulated=False)
     return out.file.getvalue()
 
 
@@ -261,7 +261,7 @@ def test_both_answers_have_a_reason() -> None:
     goal = goal_result().model_copy(update={"clean": CLEAN})
     planned = header().cases[0]
     record = case_record(planned.key, result=SearchResult(goals=(goal,)))
-    assert reasons(CaseRow(planned, record, ())) == [
+    assert reasons(CaseRow(view_of(planned, record))) == [
         "ndr: loss grew with load",
         "ndr in 94.0% clean time: lost",
     ]

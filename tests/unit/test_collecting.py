@@ -16,7 +16,6 @@ from search_models import POLICY
 from series_samples import CASE, header
 from simulated_cases import session, simulated_case
 
-from vsperf.analysis.collected import MOST_ROWS, NOTHING
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import Case
 from vsperf.config.loader import Request
@@ -33,7 +32,7 @@ from vsperf.engine.collecting import Collecting, apart_ns, load_of
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError
-from vsperf.output.report.case_part import collected_parts, sights
+from vsperf.output.collected_tables import MOST_ROWS, NOTHING, sights
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.files.series import SeriesFile, series_of
 from vsperf.records.result import Limit, LoadResult, SearchResult
@@ -451,7 +450,7 @@ def sample(number: int, at_s: float, of: str = "switch", **values: int) -> Sampl
 
 def rows(folder: Path) -> dict[tuple[str, str], tuple[str, ...]]:
     (one,) = sights(folder, CASE, 1, ())
-    return {(row[0], row[1]): row[2:] for row in one.rows}
+    return {(row[0], row[1]): row[2:] for row in one.table.texts}
 
 
 def test_counters_are_rates_within_trials_and_never_between_them(tmp_path: Path) -> None:
@@ -473,8 +472,8 @@ def test_what_was_never_seen_to_happen_is_no_row_and_that_is_said(tmp_path: Path
         sample(1, 0, involuntary=5, running_ns=9), sample(1, 1, involuntary=5, running_ns=3)
     )
     assert rows(tmp_path) == {}
-    (part,) = collected_parts(tmp_path, CASE, 1, ())
-    assert (part.table, part.notes) == (None, (NOTHING,))
+    (part,) = sights(tmp_path, CASE, 1, ())
+    assert (part.table.rows, part.notes) == ((), (NOTHING,))
 
 
 def test_a_trial_of_ones_own_tells_what_a_frame_cost(tmp_path: Path) -> None:
@@ -489,7 +488,7 @@ def test_a_trial_of_ones_own_tells_what_a_frame_cost(tmp_path: Path) -> None:
     assert found["switch", "cycles"][-1] == "300"
     assert found["switch", "task"][0] == "1.000 s"
     assert found["switch", "instructions per cycle"][0] == "2.00"
-    (part,) = collected_parts(tmp_path, CASE, 1, ())
+    (part,) = sights(tmp_path, CASE, 1, ())
     assert part.title == "What perf saw, in a trial of its own"
     assert part.notes == ("not counted of the switch: llc_misses",)
 
@@ -502,7 +501,7 @@ def test_of_several_trials_of_ones_own_it_is_said_how_they_scatter(tmp_path: Pat
     found = rows(tmp_path)
     assert found["switch", "cycles"] == ("620,000,000", "600,000,000", "700,000,000", "320")
     assert found["switch", "instructions per cycle"][:3] == ("1.94", "1.71", "2.00")
-    (part,) = collected_parts(tmp_path, CASE, 1, ())
+    (part,) = sights(tmp_path, CASE, 1, ())
     assert part.title == "What perf saw, in 3 trials of its own"
 
 
@@ -510,7 +509,7 @@ def test_of_a_trial_of_its_own_that_went_wrong_nothing_is_told(tmp_path: Path) -
     failed = trial(1, error="tgen hung up", flags=("generator-error",))
     SeriesFile.begin(tmp_path, HEAVY).append(sample(1, 1, cycles=7), OwnTrial(trial=failed))
     assert rows(tmp_path) == {}
-    (part,) = collected_parts(tmp_path, CASE, 1, ())
+    (part,) = sights(tmp_path, CASE, 1, ())
     assert part.notes == ("no trial of it counts",)
 
 
@@ -518,7 +517,7 @@ def test_rows_beyond_those_that_are_read_are_counted(tmp_path: Path) -> None:
     made = SeriesFile.begin(tmp_path, LIGHT)
     for number in range(MOST_ROWS + 3):
         made.append(*(sample(1, s, of=f"cpu {number}", involuntary=9 * s) for s in (0, 1)))
-    (part,) = collected_parts(tmp_path, CASE, 1, ())
+    (part,) = sights(tmp_path, CASE, 1, ())
     assert part.title.endswith("; 3 more rows are in its file")
     assert part.table is not None
     assert len(part.table.rows) == MOST_ROWS
@@ -531,7 +530,7 @@ def test_a_damaged_file_is_told_and_hides_no_other(tmp_path: Path) -> None:
     damaged = SeriesFile.begin(tmp_path, HEAVY)
     with damaged.path.open("ab") as file:
         file.write(b'{"type": "sample"}\n')
-    whole, broken = collected_parts(tmp_path, CASE, 1, ())
+    whole, broken = sights(tmp_path, CASE, 1, ())
     assert whole.table is not None
     assert "cannot be understood" in broken.notes[0]
 
@@ -540,6 +539,6 @@ def test_series_of_a_real_run_are_told() -> None:
     (folder,) = (COLLECTED / "series").iterdir()
     (proc, *_) = sights(COLLECTED, folder.name, 1, ())
     (running,) = (
-        row for row in proc.rows if row[0].startswith("switch: pmd") and "running" in row[1]
+        row for row in proc.table.texts if row[0].startswith("switch: pmd") and "running" in row[1]
     )
     assert 50 < float(running[2].rstrip("%")) <= 100.5, "a thread that polls"

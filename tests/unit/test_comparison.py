@@ -21,12 +21,13 @@ from vsperf.errors import UsageError
 from vsperf.output.compare_page import html_page, markdown
 from vsperf.output.compare_text import (
     MEANING,
-    change_grids,
+    change_tables,
     change_text,
     comparison_data,
     notes,
     reservations,
 )
+from vsperf.output.table import Cell
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.baselines import set_baseline
 from vsperf.records.host import Conditions
@@ -328,6 +329,6 @@ class TestOutputs:
     def test_what_did_not_change_is_left_out_on_demand(self, tmp_path: Path) -> None:
         run(tmp_path, "aaaa", {1: [1000_000], 2: [1000_000]})
         run(tmp_path, "bbbb", {1: [1200_000], 2: [1000_000]})
-        (grid,) = change_grids(of(tmp_path, "aaaa", "bbbb"), only_changed=True)
-        assert [row[0] for row in grid.rows] == ["64B"]
-        assert grid.marks == ("better",)
+        (table,) = change_tables(of(tmp_path, "aaaa", "bbbb"), only_changed=True)
+        assert [row[0] for row in table.texts] == ["64B"]
+        assert [row[-1] for row in table.rows] == [Cell("better", "better")]

@@ -50,7 +50,7 @@ def drawn(results: Path, goal: str = "ndr") -> Draws:
 
 def truths(results: Path, deployments: int, seed: int = 1) -> list[int]:
     """Return the capacity of each deployment, as the model has it."""
-    start = stored(results).attempts[-1].start
+    start = stored(results).start
     assert start is not None
     model = SwitchModel.at(start.plan.endpoints[0].address)
     offer = Offer(FrameSize(64))

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from record_samples import case_record, planned
+from record_samples import case_record, planned, view_of
 from rich.console import Console
 from simulated_cases import simulated_case
 
@@ -177,7 +177,7 @@ def row(result: SearchResult) -> CaseRow:
         "testbed": {"name": "sim", "links": links},
     }
     case = planned(spec=spec, label="phy2phy_back2back-64B")
-    return CaseRow(case, case_record(case.key, result=result), ())
+    return CaseRow(view_of(case, case_record(case.key, result=result)))
 
 
 def test_figures_and_curves_are_shown_whatever_method_they_are_of() -> None:

@@ -17,14 +17,12 @@ from record_samples import SECOND_NS, case_record, case_start
 from record_samples import trial as trial_of_distances
 from record_samples import trial as trial_of_threads
 from report_pages import markdown_of, overview_of
-from rich.table import Table
 from search_models import trial
 from search_models import way as lane
 from slot_samples import AWAY, CALM, GAP_NS, LOSSY, Story, in_slots, told, trial_of
 
 from vsperf.analysis.summary import TOO_BUSY, too_busy
 from vsperf.cli.commands.show import print_run
-from vsperf.cli.threads_view import threads_table
 from vsperf.config.traffic import TrialPolicy
 from vsperf.engine.conditions import distances, flags_around
 from vsperf.engine.judge import Asked, judge, judge_with_context
@@ -33,6 +31,7 @@ from vsperf.errors import ExitCode
 from vsperf.host.files import Roots
 from vsperf.host.threads import LCORES, Look, Polling, Thread, threads_of
 from vsperf.host.workspace import Nowhere
+from vsperf.output.trial_tables import threads_table
 from vsperf.records.files.view import open_run
 from vsperf.records.flags import Flag, Severity
 from vsperf.records.host import Conditions
@@ -486,8 +485,8 @@ def test_the_table_has_a_row_per_trial_and_says_only_what_is_known() -> None:
         trial_of_threads(3, threads=(pmd, gone)),
     ]
     table = threads_table(trials)
-    assert isinstance(table, Table)
-    cells = {str(column.header): list(column.cells) for column in table.columns}
+    assert table is not None
+    cells = {name: list(cells) for name, *cells in zip(table.names, *table.texts, strict=True)}
     known = "waited 1.500 ms, 4×, stolen 0 ns"
     assert cells == {
         "trial": ["#2", "#3"],

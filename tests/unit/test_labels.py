@@ -15,8 +15,8 @@ from record_samples import case_record, case_start, header, making, planned
 from stored_runs import finished, store
 
 from vsperf.cli import selection
+from vsperf.cli.commands.show import write_seconds
 from vsperf.cli.main import cli
-from vsperf.cli.seconds_view import write_seconds
 from vsperf.config.case import Case
 from vsperf.config.document import ALTERNATIVES
 from vsperf.config.loader import Request, Shorthand
@@ -25,7 +25,6 @@ from vsperf.errors import SpecError, StoreError, UsageError
 from vsperf.plugins import Plugins
 from vsperf.records.files.folders import RECORDS
 from vsperf.records.files.index import Filter, Index
-from vsperf.records.files.reader import read_run
 from vsperf.records.files.validation import validate_file
 from vsperf.records.files.view import open_run, views
 from vsperf.records.files.writer import RunWriter
@@ -332,9 +331,9 @@ def seconds(*numbers: int) -> list[SecondLine]:
 def test_a_run_that_was_killed_has_every_second_so_far(tmp_path: Path) -> None:
     folder = written(tmp_path, case_start(KEY), *seconds(1, 2, 3))
 
-    (case,) = read_run(folder).cases
+    (case,) = open_run(folder).cases()
     assert case.record is None
-    assert case.attempts[-1].seconds == 3
+    assert len(case.seconds) == 3
     assert list(next(views(folder)).seconds) == [second(1), second(2), second(3)]
     assert validate_file(folder / RECORDS) == 5
 
@@ -350,7 +349,7 @@ def test_a_second_of_a_case_that_does_not_run_is_refused(tmp_path: Path) -> None
     folder = written(tmp_path, *seconds(1))
 
     with pytest.raises(StoreError) as caught:
-        read_run(folder)
+        open_run(folder)
     assert f"a second of {KEY}, which is not running" in str(caught.value.problems[0].why)
 
 

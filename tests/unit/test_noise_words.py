@@ -13,8 +13,8 @@ from record_samples import case_record, trial
 from report_pages import Reader, quietly
 
 from vsperf.analysis.noise import noise_lines
+from vsperf.cli.commands.show import cost_data
 from vsperf.cli.main import run_cli
-from vsperf.cli.noise_view import cost_data
 from vsperf.config.case import Case
 from vsperf.config.loader import Request
 from vsperf.deploy.placement import place, sharing

@@ -417,16 +417,6 @@ class LosesReplies(FakeGenerator):
         return path == "/control/state"
 
 
-class TakesLess(FakeGenerator):
-    """Takes another rate than it was given."""
-
-    def taken(self, config: dict[str, Any]) -> dict[str, Any]:
-        flows = [
-            {**flow, "rate": {"choice": "pps", "pps": "1"}} for flow in config.get("flows", ())
-        ]
-        return {**config, "flows": flows}
-
-
 class LeavesAHeaderOut(FakeGenerator):
     """Takes other frames than it was given."""
 

@@ -16,8 +16,9 @@ from record_samples import case_lines, header, run_lines, trial_line
 from vsperf.errors import Location, StoreError
 from vsperf.records.base import SCHEMA_VERSION
 from vsperf.records.files.folders import RECORDS
-from vsperf.records.files.reader import read_run, refuse_other_versions
+from vsperf.records.files.reader import check_run, refuse_other_versions
 from vsperf.records.files.validation import validate_file
+from vsperf.records.files.view import open_run
 from vsperf.records.run import LINE, Line, RunResume
 from vsperf.records.schema import line_schemas, record_schema, schema_text
 
@@ -142,8 +143,9 @@ def test_validating_does_not_slow_down_commands_that_do_not_validate() -> None:
 
 def test_sample_files_load_and_follow_the_published_schema() -> None:
     def check(sample: Path) -> None:
-        run = read_run(sample)
-        assert any(case.trials for case in run.cases)
+        run = open_run(sample)
+        assert any(case.trials for case in run.cases())
+        check_run(sample)
         if not run.torn:
             assert validate_file(sample / RECORDS)
 
@@ -163,7 +165,7 @@ def test_a_line_that_lacks_its_fields_is_refused_as_a_damaged_one(
     content = "".join(f"{json.dumps(each)}\n" for each in (plain(header()), line, plain(header())))
     (tmp_path / RECORDS).write_text(content)
     with pytest.raises(StoreError, match="cannot be read") as caught:
-        read_run(tmp_path)
+        open_run(tmp_path)
     assert caught.value.problems[0].where == Location(str(tmp_path / RECORDS), 2)
 
 

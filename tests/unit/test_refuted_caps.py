@@ -28,8 +28,7 @@ from vsperf.output.report.write import write_html
 from vsperf.plugins import Plugins
 from vsperf.progress import CaseFinished, CaseStarted, DeploymentKept, Event, PhaseEntered
 from vsperf.records.files.index import Filter, Index
-from vsperf.records.files.reader import StoredCase, read_run
-from vsperf.records.files.view import open_run
+from vsperf.records.files.view import CaseView, open_run
 from vsperf.records.files.writer import RunWriter
 from vsperf.records.host import Calibration, Conditions
 from vsperf.records.run import CaseRecord, Outcome, Placement, PlannedCase, RunHeader
@@ -107,8 +106,8 @@ class Run:
         return folder
 
     @property
-    def cases(self) -> tuple[StoredCase, ...]:
-        return read_run(self.folder).cases
+    def cases(self) -> tuple[CaseView, ...]:
+        return tuple(open_run(self.folder).cases())
 
     @property
     def loads(self) -> list[int | None]:
@@ -136,7 +135,7 @@ def test_a_case_that_went_by_a_fallen_cap_is_measured_again_before_the_next(resu
     assert run.carried_out() is ExitCode.OK
     assert run.loads == [CAP - 1000, CAP, CAP]
     first = run.cases[0]
-    assert len(first.attempts) == 2
+    assert first.attempt == 2
     assert first.record is not None
     assert any("118.6 kfps" in text for text in first.record.warnings)
     begun = [
@@ -155,7 +154,7 @@ def test_a_case_that_went_by_a_fallen_cap_is_measured_again_before_the_next(resu
 def test_where_no_cap_fell_each_case_is_measured_once(results: Path) -> None:
     run = Run(results, [CAP, CAP - 1000, CAP])
     run.carried_out()
-    assert [len(one.attempts) for one in run.cases] == [1, 1, 1]
+    assert [one.attempt for one in run.cases] == [1, 1, 1]
     said = [text for one in run.cases if one.record for text in one.record.warnings]
     assert not any("measured anew" in text for text in said)
 
@@ -164,7 +163,7 @@ def test_all_cases_that_went_by_it_are_measured_again(results: Path) -> None:
     run = Run(results, [FALLEN, FALLEN, CAP])
     run.carried_out()
     assert run.loads == [CAP] * 3
-    assert [len(one.attempts) for one in run.cases] == [2, 2, 1]
+    assert [one.attempt for one in run.cases] == [2, 2, 1]
 
 
 def test_an_answer_that_is_refuted_does_not_stand_where_the_run_ends_before(results: Path) -> None:
@@ -215,7 +214,7 @@ def test_a_resumed_run_measures_again_what_went_by_it_before(results: Path) -> N
     with RunWriter.resume(run.folder) as writer:
         run_cases(planned[1:], writer, run.events.append, RunOptions(), held)
     assert run.loads == [CAP - 1000, CAP, CAP]
-    assert [len(one.attempts) for one in run.cases] == [2, 2, 1]
+    assert [one.attempt for one in run.cases] == [2, 2, 1]
 
 
 def test_what_a_resumed_run_may_have_to_measure_again_is_planned_before_it_goes_on(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from compared_runs import of, run
 from export_samples import exported, one_case
-from record_samples import case_record, goal_result, header, planned
+from record_samples import case_record, goal_result, header, planned, view_of
 from search_models import METHODS, NDR_PDR, RANGE, case_of
 from simulated_cases import CAPACITY_FPS, SECOND, behaving, session, simulated_case
 from test_cli_output import as_written
@@ -65,7 +65,7 @@ def shown(result: SearchResult, width: int = 120) -> str:
     record = case_record(case.key, result=result, checks=(), flags=())
     out = PlainConsole(stderr=False, width=width)
     out.file = io.StringIO()
-    print_summary(out, [CaseRow(case, record, ())], simulated=False)
+    print_summary(out, [CaseRow(view_of(case, record))], simulated=False)
     return out.file.getvalue()
 
 
@@ -137,14 +137,14 @@ class TestWhatReadersAreTold:
 
     def test_each_has_a_reason(self) -> None:
         record = case_record("mine", result=found(9_000_000, 7_000_000))
-        assert reasons(CaseRow(planned(), record, ()))[1:] == [
+        assert reasons(CaseRow(view_of(planned(), record)))[1:] == [
             "ndr near, in 30.0% of the time: lost",
             "ndr far, in 70.0% of the time: lost",
         ]
 
     def test_a_report_says_both(self) -> None:
         record = case_record("mine", result=found(9_000_000, None))
-        (number,) = numbers_of(CaseRow.of(planned(), record, []), [])
+        (number,) = numbers_of(CaseRow(view_of(planned(), record)), [])
         facts = {fact.name: fact.value for fact in number.facts}
         assert facts["near (30% of the time)"] == "9.000 … 9.090 Mfps: lost"
         assert facts["far (70% of the time)"] == "no answer: lost"

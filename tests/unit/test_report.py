@@ -28,6 +28,7 @@ from vsperf.output.report.form import Form, form_of
 from vsperf.output.report.pictures import Pictures
 from vsperf.output.report.target import write_report
 from vsperf.output.report.write import MANY
+from vsperf.output.table import Cell
 from vsperf.records.files.view import open_run
 from vsperf.records.flags import Flag
 from vsperf.records.result import Limit, SearchResult
@@ -59,7 +60,7 @@ def test_the_first_screen_says_what_was_measured_and_how_it_came_out(tmp_path: P
     facts = {fact.name: fact.value for fact in page.facts}
     assert facts["frames"] == "64B, 128B"
     assert facts["testbed"] == "sim; preset quick"
-    assert [row.cells[0] for row in page.rows] == ["64B", "128B"]
+    assert [row[0] for row in page.results.texts] == ["64B", "128B"]
 
 
 @pytest.mark.parametrize(
@@ -255,7 +256,7 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path) -> None:
     folder = store(tmp_path, RUN, lines, tail=b'{"type":"trial"')
     page = overview_of([folder])
     assert page.verdict.word == "INCOMPLETE"
-    assert [row.outcome for row in page.rows] == ["PASS", "interrupted", "not run"]
+    assert [row[-1] for row in page.results.texts] == ["PASS", "interrupted", "not run"]
     words = read(folder).words
     assert f"vsperf run --resume {RUN}" in words
     assert "cut short after 1 trial:" in words
@@ -286,8 +287,8 @@ def test_a_limit_that_is_not_the_switch_is_a_worry(tmp_path: Path) -> None:
 
 def test_what_was_not_measured_is_empty_and_never_0(tmp_path: Path) -> None:
     lines = ended(whole(1), result=SearchResult(), limit=None)
-    row = overview_of([store(tmp_path, RUN, lines)]).rows[0]
-    assert "0" not in row.cells[1:-2]
+    row = overview_of([store(tmp_path, RUN, lines)]).results.texts[0]
+    assert "0" not in row[1:-3]
 
 
 def test_a_computation_names_the_trials_that_a_bound_rests_on(tmp_path: Path) -> None:
@@ -327,7 +328,7 @@ def test_many_cases_are_told_in_brief(tmp_path: Path) -> None:
     folder = store(tmp_path, RUN, [head, *run_lines(head, trials=1)])
     page = overview_of([folder])
     assert page.compact
-    assert len(page.rows) == MANY + 1
+    assert len(page.results.rows) == MANY + 1
     cases = html_of(folder).split('<section class="case"')[1:]
     assert not any("<svg" in case or "Trials (all 1)" in case for case in cases)
     assert "vsperf show" in cases[0]
@@ -338,11 +339,11 @@ def test_two_runs_make_one_report(tmp_path: Path) -> None:
     one = store(tmp_path, RUN, finished(whole()))
     two = store(tmp_path, other, finished(whole().model_copy(update={"run": other})))
     page = overview_of([one, two])
-    assert len(page.rows) == 4
-    assert len({row.anchor for row in page.rows}) == 4
+    assert len(page.results.rows) == 4
+    assert len({cell.link for cell, *_ in page.results.rows if isinstance(cell, Cell)}) == 4
     assert [run.name for run in page.runs] == [RUN, other]
-    place = page.names.index("run")
-    assert [row.cells[place] for row in page.rows] == ["k7f3", "k7f3", "zzzz", "zzzz"]
+    place = page.results.names.index("run")
+    assert [row[place] for row in page.results.texts] == ["k7f3", "k7f3", "zzzz", "zzzz"]
     assert [number.name.partition(":")[0] for number in page.answers] == [
         "64B of k7f3",
         "64B of zzzz",

@@ -101,7 +101,7 @@ def test_the_account_of_all_trials_adds_up() -> None:
     made = trial(directions=(short,), switch=counted({"tx dropped": 90}))
     table = account_table([made])
     assert table is not None
-    cells = dict(zip(table.names, table.rows[0], strict=True))
+    cells = dict(zip(table.names, table.texts[0], strict=True))
     counted_in = ("due", "sent", "refused", "not sent", "arrived", "dropped", "unexplained")
     words = {name: cells[name].split()[0].replace(",", "") for name in counted_in}
     count = {name: int(word) if word != "–" else 0 for name, word in words.items()}

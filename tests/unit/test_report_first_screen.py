@@ -9,9 +9,9 @@ from record_samples import case_record, case_start, goal_result, header, run_end
 from report_pages import html_of, overview_of, whole_case
 from stored_runs import RUN, finished, store
 
-from vsperf.analysis.columns import gigabits
 from vsperf.cli.main import run_cli
 from vsperf.errors import ExitCode
+from vsperf.output.case_tables import gigabits
 from vsperf.output.report.account import telling
 from vsperf.output.report.write import FEW
 from vsperf.records.flags import Flag
@@ -120,7 +120,7 @@ def test_clean_time_stands_beside_the_number_and_not_in_the_table(tmp_path: Path
     result = SearchResult(goals=(goal.model_copy(update={"clean": clean}),))
     folder = store(tmp_path, RUN, ended(whole(2), result=result))
     page = overview_of([folder])
-    assert "clean" not in " ".join((*page.names, *page.legend, *page.rows[0].cells))
+    assert "clean" not in " ".join((*page.results.names, *page.legend, *page.results.texts[0]))
     assert not any("clean" in concern.doubt.title for concern in page.concerns)
     assert "no answer: only 25% of the time was clean" in html_of(folder)
 
@@ -154,7 +154,7 @@ def test_latency_at_a_load_that_lost_frames_is_marked(
     lines += [TrialLine(case=key, trial=one) for one in (trial(1, load_fps=8_000_000), latency)]
     folder = store(tmp_path, RUN, [*lines, case_record(key), run_end()])
     page = overview_of([folder])
-    cells = dict(zip(page.names, page.rows[0].cells, strict=True))
+    cells = dict(zip(page.results.names, page.results.texts[0], strict=True))
     assert cells["p50"].endswith("µs" + mark)
     assert ("* frames were lost at that load" in " ".join(page.legend)) is bool(lost)
     assert ("7: latency is of those that arrived" in html_of(folder)) is bool(lost)

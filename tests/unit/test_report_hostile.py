@@ -12,7 +12,7 @@ from record_samples import case_record, case_start, header, plan, run_end, trial
 from report_pages import Reader, markdown_of, read, whole_case
 from stored_runs import RUN, store
 
-from vsperf.output.report.templates import escape_markdown
+from vsperf.output.table import escape_markdown
 from vsperf.records.result import GoalResult, Limit, SearchResult
 from vsperf.records.run import Check, Line, Placement, Step, TrialLine
 from vsperf.records.switch import PortCounters, SwitchCounters

@@ -6,11 +6,11 @@ import io
 from pathlib import Path
 
 import pytest
+from record_samples import view_of
 
 from vsperf.analysis.summary import CaseRow
 from vsperf.cli.main import run_cli
 from vsperf.output.report.overview import trust_of
-from vsperf.output.report.page import Row
 from vsperf.output.report.write import write_html, write_markdown
 from vsperf.records.files.view import RunView, open_run
 from vsperf.records.meaning import LIMITED_BY
@@ -34,7 +34,7 @@ def test_each_load_has_its_own_limit_as_in_the_terminal(folder: Path, run: RunVi
     page = write_html([folder], io.StringIO(), lambda *_: None)
     (case,) = run.cases()
     assert case.result is not None
-    cell = page.rows[0].cells[page.names.index("limited by")]
+    cell = page.results.texts[0][page.results.names.index("limited by")]
     told = [LIMITED_BY[load.limit].removeprefix("the ") for load in case.result.loads]
     assert cell.split("\n") == told
     assert len({*told}) > 1
@@ -57,10 +57,6 @@ def test_in_markdown_every_load_is_a_row(folder: Path, run: RunView) -> None:
     assert len({row.count("|") for row in rows}) == 1
 
 
-def test_a_row_of_one_line_is_one_row() -> None:
-    assert Row("a", ("64B", "1"), "PASS", "good").lines == (("64B", "1", "PASS"),)
-
-
 def test_what_lies_below_all_loads_is_not_called_a_lower_limit(run: RunView) -> None:
     (case,) = run.cases()
     assert case.record is not None and case.record.result is not None
@@ -69,7 +65,7 @@ def test_what_lies_below_all_loads_is_not_called_a_lower_limit(run: RunView) -> 
     none = first.model_copy(update={"value": None, "lower": None, "upper": 5.0, "reason": "all"})
     result = case.record.result.model_copy(update={"figures": (none, *others)})
     below = record.model_copy(update={"result": result})
-    rows = [CaseRow.of(case.planned, one, ()) for one in (record, below)]
+    rows = [CaseRow(view_of(case.planned, one)) for one in (record, below)]
     said = [trust_of([row], (), simulated=False) for row in rows]
     assert "lower limit only" in said[0]
     assert "lower limit only" not in said[1]

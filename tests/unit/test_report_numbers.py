@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from record_samples import case_record, planned
+from record_samples import case_record, planned, view_of
 from search_models import trial, way
 
 from vsperf.analysis.summary import CaseRow
@@ -19,7 +19,7 @@ def test_a_count_of_both_directions_stands_beside_its_own_share() -> None:
     assert load is not None
     made = [trial(load, 10**9, (way(1000, 10), way(1000, name="phy1 to phy0")))]
 
-    how = "\n".join(numbers_of(CaseRow.of(planned(), record, made), made)[0].how)
+    how = "\n".join(numbers_of(CaseRow.of(view_of(planned(), record, made)), made)[0].how)
 
     assert "lost 10 of 2,000, 0.5%; 1% in the worse direction" in how
 
@@ -30,7 +30,7 @@ def test_no_limit_promises_an_answer_or_a_passed_trial_that_there_is_not(limit: 
     loss."""
     found = Figure(name="burst", unit=Unit.FRAMES, value=None, limit=limit, reason="made up")
     record = case_record("mine", result=SearchResult(figures=(found,)))
-    (number,) = numbers_of(CaseRow.of(planned(), record, []), [])
+    (number,) = numbers_of(CaseRow(view_of(planned(), record)), [])
     (how,) = number.how
     for promise in ("The answer from clean time", "without loss", "The trials contradict"):
         assert promise not in how
@@ -40,5 +40,5 @@ def test_of_a_figure_is_told_at_what_it_was_measured_in_words_that_fit_each() ->
     at = "bursts at 5.000 Mfps, the cap of the generator"
     found = Figure(name="burst", unit=Unit.FRAMES, value=100, at=at, reason="made up")
     record = case_record("mine", result=SearchResult(figures=(found,)))
-    (number,) = numbers_of(CaseRow.of(planned(), record, []), [])
+    (number,) = numbers_of(CaseRow(view_of(planned(), record)), [])
     assert number.how == (f"Measured at: {at}.",)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import io
-
 from record_samples import trial
-from rich.console import Console
 
-from vsperf.cli.stages_view import MOST, stages_table
+from vsperf.output.trial_tables import MOST, stages_table
 from vsperf.records.switch import PmdCounters, StageCounters, SwitchCounters
 from vsperf.records.trial import Trial
 
@@ -26,15 +23,10 @@ def counted(*threads: tuple[StageCounters, ...]) -> SwitchCounters:
 
 
 def printed(*trials: Trial) -> list[list[str]]:
-    """Return the words of each line, which two spaces part."""
+    """Return the names of the columns, and the rows."""
     table = stages_table(trials)
     assert table is not None
-    out = Console(file=io.StringIO(), width=300)
-    out.print(table)
-    text: str = out.file.getvalue()  # type: ignore[attr-defined]
-    return [
-        [word.strip() for word in line.split("  ") if word.strip()] for line in text.split("\n")
-    ]
+    return [list(table.names), *(list(row) for row in table.texts)]
 
 
 def test_cycles_and_frames_of_a_call_are_of_all_threads_together() -> None:

@@ -6,13 +6,12 @@ from random import Random
 
 import pytest
 from compared_runs import curve
-from record_samples import case_record, planned
+from record_samples import case_record, planned, view_of
 from search_models import trial, way
 
-from vsperf.analysis.columns import legend
-from vsperf.analysis.repeated import repeat_rows
 from vsperf.analysis.repeats import Series, series_of, student_95
 from vsperf.analysis.summary import CaseRow, lossless_frames
+from vsperf.output.case_tables import legend, repeats_table
 from vsperf.output.report.numbers import numbers_of
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag
@@ -158,7 +157,7 @@ def test_what_was_done_to_the_switch_in_a_trial_says_nothing_of_its_load(
     assert load is not None
     held = trial(load, 10**9, (way(1000),))
     away = trial(load, 10**9, (way(1000, 400),)).model_copy(update=change)
-    row = CaseRow.of(planned(), record, [held, away])
+    row = CaseRow.of(view_of(planned(), record, [held, away]))
 
     assert row.lossless == {"ndr": 1000}
     assert row.resting["ndr"].sending_ns == 10**9
@@ -181,7 +180,7 @@ def test_what_an_answer_rests_on_and_takes_for_granted_is_said_once() -> None:
             trial(load, 10**9, (one,)),
             trial(load // 2, 10**9, (way(9),)),
         ]
-        row = CaseRow.of(planned(), record, made)
+        row = CaseRow.of(view_of(planned(), record, made))
         words = ("each answer rests", "the generator")
         return [line for line in legend([row], [row], False) if line.startswith(words)]
 
@@ -262,11 +261,13 @@ def test_a_load_that_is_not_to_be_believed_is_left_out() -> None:
 def test_the_table_of_repeats_has_the_loads_of_a_curve() -> None:
     repeats = [curve({1000: loss, 900: "0"}, 900) for loss in ("1/10", "2/10")]
     rows = [
-        CaseRow(planned(repeat=number), case_record("mine", result=result), ())
+        CaseRow(view_of(planned(repeat=number), case_record("mine", result=result)))
         for number, result in enumerate(repeats, start=1)
     ]
 
-    table = {row[1]: row[2:6] for row in repeat_rows(rows)}
+    table = repeats_table(rows)
+    assert table is not None
+    cells = {row[1]: row[2:6] for row in table.texts}
 
-    assert table["loss at 1000 fps"] == ("2", "15%", "10%", "20%")
-    assert table["loss at 900 fps"] == ("2", "0", "0", "0")
+    assert cells["loss at 1000 fps"] == ("2", "15%", "10%", "20%")
+    assert cells["loss at 900 fps"] == ("2", "0", "0", "0")

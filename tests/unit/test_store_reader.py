@@ -25,8 +25,9 @@ from record_samples import (
 
 from vsperf.errors import Location, StoreError, VsperfError
 from vsperf.records.files.folders import RECORDS
-from vsperf.records.files.reader import RunState, StoredRun, read_run
+from vsperf.records.files.reader import RunState, check_run
 from vsperf.records.files.validation import validate_file
+from vsperf.records.files.view import RunView, open_run
 from vsperf.records.files.writer import RunWriter
 from vsperf.records.run import LINE, Line, Outcome, RunResume
 
@@ -42,16 +43,22 @@ def store(folder: Path, lines: list[Line], tail: bytes = b"") -> Path:
     return folder
 
 
-def read(tmp_path: Path, *lines: Line, tail: bytes = b"") -> StoredRun:
-    return read_run(store(tmp_path / "run", [header(), *lines], tail))
+def read(tmp_path: Path, *lines: Line, tail: bytes = b"") -> RunView:
+    return whole(store(tmp_path / "run", [header(), *lines], tail))
+
+
+def whole(folder: Path) -> RunView:
+    """Open a run of which every line is looked at."""
+    check_run(folder)
+    return open_run(folder)
 
 
 def test_a_finished_run_has_all_its_cases_in_planned_order(tmp_path: Path) -> None:
     backwards = [*case_lines(SECOND), *case_lines(FIRST), run_end()]
     run = read(tmp_path, *backwards)
     assert run.state is RunState.FINISHED
-    assert [case.planned.key for case in run.cases] == [FIRST, SECOND]
-    assert [len(case.trials) for case in run.cases] == [3, 3]
+    assert [case.key for case in run.cases()] == [FIRST, SECOND]
+    assert [len(case.trials) for case in run.cases()] == [3, 3]
     assert run.unfinished() == ()
     assert run.end == run_end()
 
@@ -59,35 +66,35 @@ def test_a_finished_run_has_all_its_cases_in_planned_order(tmp_path: Path) -> No
 def test_an_interrupted_case_has_its_trials_and_no_record(tmp_path: Path) -> None:
     run = read(tmp_path, *case_lines(FIRST), case_start(SECOND), trial_line(SECOND))
     assert run.state is RunState.INTERRUPTED
-    assert run.cases[1].record is None
-    assert len(run.cases[1].trials) == 1
+    _, case = run.cases()
+    assert case.record is None
+    assert len(case.trials) == 1
     assert [case.key for case in run.unfinished()] == [SECOND]
 
 
 def test_a_case_that_was_never_begun_is_unfinished(tmp_path: Path) -> None:
     run = read(tmp_path)
-    assert run.cases[0].attempts == ()
-    assert run.cases[0].trials == ()
+    assert next(run.cases()).attempt == 0
+    assert tuple(next(run.cases()).trials) == ()
     assert [case.key for case in run.unfinished()] == [FIRST, SECOND]
 
 
-def test_trials_of_an_abandoned_attempt_are_kept_apart_from_those_that_count(
+def test_trials_of_an_abandoned_attempt_are_counted_apart_from_those_that_count(
     tmp_path: Path,
 ) -> None:
     abandoned = (case_start(FIRST), trial_line(FIRST, 1), trial_line(FIRST, 2))
     run = read(tmp_path, *abandoned, RESUME, *case_lines(FIRST, trials=1, attempt=2))
-    case = run.cases[0]
-    assert [attempt.start.attempt for attempt in case.attempts if attempt.start] == [1, 2]
+    case = next(run.cases())
+    assert (case.attempt, case.start) == (2, case_start(FIRST, 2))
     assert [trial.index for trial in case.trials] == [1]
-    assert [trial.index for trial in case.abandoned[0].trials] == [1, 2]
-    assert case.abandoned[0].record is None
+    assert case.abandoned == 2
     assert run.resumes == (RESUME,)
 
 
 def test_an_aborted_case_is_run_again_on_resume(tmp_path: Path) -> None:
     aborted = case_record(FIRST, outcome=Outcome.ABORTED)
     run = read(tmp_path, case_start(FIRST), trial_line(FIRST), aborted, run_end(130))
-    assert run.cases[0].record == aborted
+    assert next(run.cases()).record == aborted
     assert [case.key for case in run.unfinished()] == [FIRST, SECOND]
 
 
@@ -100,14 +107,13 @@ def test_every_other_outcome_is_final(tmp_path: Path, outcome: Outcome) -> None:
 def test_a_case_begun_again_takes_back_its_older_record(tmp_path: Path) -> None:
     aborted = case_record(FIRST, outcome=Outcome.ABORTED)
     run = read(tmp_path, case_start(FIRST), aborted, run_end(130), RESUME, case_start(FIRST, 2))
-    assert run.cases[0].record is None
-    assert run.cases[0].abandoned[0].record == aborted
+    assert next(run.cases()).record is None
 
 
 def test_a_skipped_case_needs_no_start(tmp_path: Path) -> None:
     skipped = case_record(FIRST, outcome=Outcome.SKIP, reason="no such NIC", result=None, trials=0)
-    case = read(tmp_path, skipped).cases[0]
-    assert (case.record, case.trials, case.attempts[0].start) == (skipped, (), None)
+    case = next(read(tmp_path, skipped).cases())
+    assert (case.record, tuple(case.trials), case.start) == (skipped, (), None)
 
 
 def test_a_resumed_run_is_not_finished_until_it_ends_again(tmp_path: Path) -> None:
@@ -155,7 +161,7 @@ def test_a_bad_line_in_the_middle_is_refused_with_its_place(
     content.insert(2, bad + b"\n")
     (folder / RECORDS).write_bytes(b"".join(content))
     with pytest.raises(StoreError) as caught:
-        read_run(folder)
+        whole(folder)
     problem = caught.value.problems[0]
     assert problem.where == Location(str(folder / RECORDS), 3)
     assert why in (problem.why or "")
@@ -183,19 +189,19 @@ def test_lines_that_contradict_each_other_are_refused(
 def test_a_file_without_a_header_is_a_plain_error(tmp_path: Path, content: bytes) -> None:
     (tmp_path / RECORDS).write_bytes(content)
     with pytest.raises(StoreError):
-        read_run(tmp_path)
+        whole(tmp_path)
 
 
 def test_a_folder_without_records_and_one_that_is_missing_are_plain_errors(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "missing"):
         with pytest.raises(StoreError, match="holds no run"):
-            read_run(folder)
+            whole(folder)
 
 
 def test_records_that_are_a_directory_are_a_plain_error(tmp_path: Path) -> None:
     (tmp_path / RECORDS).mkdir()
     with pytest.raises(StoreError, match="cannot be read"):
-        read_run(tmp_path)
+        whole(tmp_path)
 
 
 def a_pipe(path: Path) -> None:
@@ -229,7 +235,7 @@ def test_what_is_no_record_file_is_refused_before_it_takes_time_or_memory(
     tmp_path: Path, put: Callable[[Path], None], why: str
 ) -> None:
     put(tmp_path / RECORDS)
-    for read_it in (lambda: read_run(tmp_path), lambda: validate_file(tmp_path / RECORDS)):
+    for read_it in (lambda: whole(tmp_path), lambda: validate_file(tmp_path / RECORDS)):
         with pytest.raises(StoreError, match="cannot be read") as caught:
             read_it()
         assert why in str(caught.value.problems[0].why)
@@ -239,7 +245,7 @@ def test_reading_changes_nothing(tmp_path: Path) -> None:
     folder = store(tmp_path / "run", [header(), *run_lines(header())], b"{torn")
     before = [(path.name, path.stat().st_mtime_ns) for path in sorted(folder.iterdir())]
     content = (folder / RECORDS).read_bytes()
-    read_run(folder)
+    open_run(folder)
     assert [(path.name, path.stat().st_mtime_ns) for path in sorted(folder.iterdir())] == before
     assert (folder / RECORDS).read_bytes() == content
 
@@ -247,19 +253,14 @@ def test_reading_changes_nothing(tmp_path: Path) -> None:
 def test_a_copied_run_folder_reads_the_same(tmp_path: Path) -> None:
     run = read(tmp_path, *run_lines(header()))
     copy = shutil.copytree(tmp_path / "run", tmp_path / "copy")
-    assert read_run(copy).cases == run.cases
+    seen = [[(case.record, *case.trials) for case in one.cases()] for one in (run, open_run(copy))]
+    assert seen[0] == seen[1]
 
 
 def test_text_keeps_every_character_that_json_lines_could_stumble_over(tmp_path: Path) -> None:
     label = 'line\u2028separator \x85 newline\n tab\t quote" nul\0 emoji🎈'
     head = header().model_copy(update={"cases": (planned(1, label=label),)})
-    assert read_run(store(tmp_path / "run", [head])).cases[0].planned.label == label
-
-
-def test_a_case_is_found_by_its_key(tmp_path: Path) -> None:
-    run = read(tmp_path, *run_lines(header()))
-    assert run.case(SECOND) is run.cases[1]
-    assert run.case("unknown") is None
+    assert next(open_run(store(tmp_path / "run", [head])).cases()).planned.label == label
 
 
 WHOLE = b"".join(LINE.dump_json(line) + b"\n" for line in (header(), *run_lines(header())))
@@ -276,19 +277,18 @@ def test_no_damage_whatever_ends_in_anything_but_a_run_or_a_plain_error(
     folder = tmp_path_factory.mktemp("damaged")
     (folder / RECORDS).write_bytes(content)
     try:
-        read_run(folder)
+        whole(folder)
     except VsperfError as error:
         assert error.problems[0].what
 
 
 READER = """
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from vsperf.records.files.reader import read_run
+from vsperf.records.files.view import open_run
 seen = 0
 while seen < int(sys.argv[2]):
-    trials = len(read_run(Path(sys.argv[1])).cases[0].trials)
+    trials = len(tuple(next(open_run(Path(sys.argv[1])).cases()).trials))
     assert trials >= seen, "trials vanished"
     seen = trials
 """

@@ -28,7 +28,8 @@ from written_runs import TESTCASES, interrupted_run, write_run
 from vsperf.errors import NotReadyError, RecordingError, StoreError, UsageError
 from vsperf.records.base import SCHEMA_VERSION
 from vsperf.records.files.folders import RECORDS
-from vsperf.records.files.reader import RunState, read_run
+from vsperf.records.files.reader import RunState
+from vsperf.records.files.view import open_run
 from vsperf.records.files.writer import TORN, RunWriter
 from vsperf.records.run import LINE, RunHeader
 
@@ -56,8 +57,8 @@ def test_a_second_writer_is_refused_and_told_which_run_is_being_written(tmp_path
 
 def test_a_reader_sees_that_a_run_is_being_written(tmp_path: Path) -> None:
     with RunWriter.create(tmp_path, TESTCASES, making()) as writer:
-        assert read_run(writer.folder).state is RunState.RUNNING
-    assert read_run(writer.folder).state is RunState.INTERRUPTED
+        assert open_run(writer.folder).state is RunState.RUNNING
+    assert open_run(writer.folder).state is RunState.INTERRUPTED
 
 
 def test_a_header_that_cannot_be_made_leaves_no_folder_behind(tmp_path: Path) -> None:
@@ -97,9 +98,9 @@ def test_a_full_disk_keeps_whole_lines_only_and_the_run_goes_on_when_there_is_ro
         assert writer.path.stat().st_size == size
     with RunWriter.resume(writer.folder) as writer:
         writer.append(trial_line(key, 2))
-    run = read_run(writer.folder)
+    run = open_run(writer.folder)
     assert not run.torn
-    assert [trial.index for trial in run.cases[0].trials] == [2]
+    assert [trial.index for trial in next(run.cases()).trials] == [2]
 
 
 def test_after_a_line_that_did_not_fit_no_shorter_one_ends_the_run(tmp_path: Path) -> None:
@@ -111,7 +112,7 @@ def test_after_a_line_that_did_not_fit_no_shorter_one_ends_the_run(tmp_path: Pat
             for line in (trial_line(key), run_end()):
                 with pytest.raises(RecordingError, match="cannot be written"):
                     writer.append(line)
-    assert read_run(writer.folder).state is RunState.INTERRUPTED
+    assert open_run(writer.folder).state is RunState.INTERRUPTED
 
 
 def test_a_number_that_no_reader_takes_is_not_written(tmp_path: Path) -> None:
@@ -123,7 +124,7 @@ def test_a_number_that_no_reader_takes_is_not_written(tmp_path: Path) -> None:
         with pytest.raises(RecordingError, match="cannot be written") as caught:
             writer.append(lie)
     assert "a part of the run said what cannot be" in str(caught.value.problems[0].why)
-    assert read_run(writer.folder).state is RunState.INTERRUPTED
+    assert open_run(writer.folder).state is RunState.INTERRUPTED
 
 
 def test_an_end_that_did_not_reach_the_disk_is_none(
@@ -136,7 +137,7 @@ def test_an_end_that_did_not_reach_the_disk_is_none(
         monkeypatch.setattr(os, "fsync", full)
         with pytest.raises(RecordingError, match="cannot be written"):
             writer.append(run_end())
-    assert read_run(writer.folder).state is RunState.INTERRUPTED
+    assert open_run(writer.folder).state is RunState.INTERRUPTED
 
 
 def test_a_header_that_does_not_fit_is_no_run_that_could_be_resumed(tmp_path: Path) -> None:
@@ -150,7 +151,7 @@ def test_arguments_that_are_no_text_are_recorded_readably(tmp_path: Path) -> Non
     raw = os.fsdecode(b"--results=/tmp/\xff")
     with RunWriter.create(tmp_path, TESTCASES, making(argv=("vsperf", raw))) as writer:
         pass
-    assert read_run(writer.folder).header.argv == ("vsperf", "--results=/tmp/\\udcff")
+    assert open_run(writer.folder).header.argv == ("vsperf", "--results=/tmp/\\udcff")
 
 
 def test_resuming_keeps_a_torn_line_aside_and_goes_on(tmp_path: Path) -> None:
@@ -166,7 +167,7 @@ def test_resuming_keeps_a_torn_line_aside_and_goes_on(tmp_path: Path) -> None:
         for line in case_lines(second, attempt=2):
             writer.append(line)
     assert (folder / TORN).read_bytes() == b'{"type":"trial","case":"phy2\n'
-    run = read_run(folder)
+    run = open_run(folder)
     assert not run.torn
     assert run.unfinished() == ()
 
@@ -230,14 +231,14 @@ def test_a_file_cut_anywhere_in_its_last_two_lines_can_be_read_and_resumed(
         path.write_bytes(whole[:offset])
         (folder / TORN).unlink(missing_ok=True)
         kept = whole[:offset].rfind(b"\n") + 1
-        assert read_run(folder).torn is (kept != offset)
+        assert open_run(folder).torn is (kept != offset)
         assert path.read_bytes() == whole[:offset], "reading must not change the file"
         with RunWriter.resume(folder) as writer:
             writer.append(case_start(second, attempt=2))
         aside = (folder / TORN).read_bytes() if (folder / TORN).exists() else b""
         assert aside == (whole[kept:offset] + b"\n" if kept != offset else b"")
         assert path.read_bytes().startswith(whole[:kept])
-        run = read_run(folder)
+        run = open_run(folder)
         assert not run.torn
         assert [case.key for case in run.unfinished()] == [second]
 
@@ -250,7 +251,7 @@ def test_whatever_lies_behind_the_last_whole_line_is_never_fatal_and_never_lost(
     tail = junk.replace(b"\n", b"?")
     good = (folder / RECORDS).read_bytes()
     (folder / RECORDS).write_bytes(good + tail)
-    assert read_run(folder).torn
+    assert open_run(folder).torn
     RunWriter.resume(folder).close()
     assert (folder / RECORDS).read_bytes() == good
     assert (folder / TORN).read_bytes() == tail + b"\n"

@@ -16,7 +16,8 @@ from stored_runs import store
 from vsperf.analysis.segments import segments_of
 from vsperf.analysis.trend import Trend, trends
 from vsperf.errors import UsageError
-from vsperf.output.trend_text import changes, trend_data, trend_grid
+from vsperf.output.table import Cell
+from vsperf.output.trend_text import changes, trend_data, trend_table
 from vsperf.records.files.query import Filter
 from vsperf.records.result import GoalResult, Limit, SearchResult
 from vsperf.records.run import Line
@@ -236,9 +237,9 @@ def test_it_is_told_as_a_table_and_as_data(tmp_path: Path) -> None:
     for day in range(1, 13):
         stored(tmp_path, day, [1000_000 if day < 7 else 800_000])
     trend = only(tmp_path)
-    grid = trend_grid(trend, 8)
-    assert len(grid.rows) == 8
-    assert [mark for mark in grid.marks if mark] == ["worse"]
+    table = trend_table(trend, 8)
+    assert len(table.rows) == 8
+    assert [cell.style for *_, cell in table.rows if isinstance(cell, Cell)] == ["worse"]
     data = trend_data(trend)
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     assert data["changes"][0]["first_run"].startswith("2026-11-07")

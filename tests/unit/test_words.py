@@ -11,11 +11,11 @@ from all_wrong import none_wrong
 from click.testing import CliRunner
 from headings import headings
 
-from vsperf.analysis.columns import effort_columns, latency_columns, limit_column, rate_columns
-from vsperf.cli.account import ALWAYS, WHERE_COUNTED
 from vsperf.cli.commands.explain import find
 from vsperf.cli.main import cli, run_cli
 from vsperf.errors import ExitCode, UsageError
+from vsperf.output.case_tables import effort_columns, latency_columns, limit_column, rate_columns
+from vsperf.output.trial_tables import ALWAYS, WHERE_COUNTED
 from vsperf.records.words import SUBJECTS, meaning
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -29,7 +29,7 @@ def explained(word: str) -> bool:
 
 def test_every_column_of_the_tables_is_explained() -> None:
     columns = [*rate_columns(()), limit_column(), *latency_columns(), *effort_columns(())]
-    names = [name for name, _ in columns] + [
+    names = [column.name for column in columns] + [
         "% line",
         "outcome",
         "clean",

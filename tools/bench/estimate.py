@@ -21,7 +21,7 @@ from vsperf.engine.expectation import expected
 from vsperf.methods.estimate import RESTLESS, STEADY, Estimate, Rehearsals, together
 from vsperf.plugins import Plugins
 from vsperf.records.files.folders import run_folders
-from vsperf.records.files.reader import StoredCase, read_run
+from vsperf.records.files.view import CaseView, open_run
 
 EXAMPLE = "tools/bench/estimate.py results/2026-*"
 
@@ -57,7 +57,7 @@ def compare(folders: Sequence[Path]) -> Ratio:
     say(f"{'case or run':<28}{'trials':>8}{'needed':>8}{'stated s':>18}{'needed':>8}{'ratio':>7}")
     for folder in folders:
         all_stated, all_trials, all_needed_s = [], 0, 0.0
-        for number, case in enumerate(read_run(folder).cases):
+        for number, case in enumerate(open_run(folder).cases()):
             if case.record is None or case.record.result is None:
                 continue
             spec = model.model_validate(case.planned.spec)
@@ -72,9 +72,7 @@ def compare(folders: Sequence[Path]) -> Ratio:
     return Ratio.of("seconds needed to seconds stated", ratios)
 
 
-def stated_for(
-    case: StoredCase, spec: CaseSpec, rehearsals: Rehearsals, *, first: bool
-) -> Estimate:
+def stated_for(case: CaseView, spec: CaseSpec, rehearsals: Rehearsals, *, first: bool) -> Estimate:
     """Return what would be stated for a case today."""
     assert case.record is not None  # only cases with a result are looked at
     found = case.record.conditions
@@ -84,9 +82,9 @@ def stated_for(
     return expected(spec, presumed, known.cap_fps if known else None, rehearsals, first=first)
 
 
-def needed_s(case: StoredCase) -> float:
+def needed_s(case: CaseView) -> float:
     """Return the time from the start of the last attempt to its record."""
-    start = case.attempts[-1].start
+    start = case.start
     assert start is not None
     assert case.record is not None
     began, ended = (datetime.fromisoformat(t) for t in (start.started_at, case.record.finished_at))

@@ -20,8 +20,8 @@ from common import Option, Ratio, carry_out, options, say, wanted
 
 from vsperf.records.files.folders import RECORDS
 from vsperf.records.files.index import INDEX, Filter, Index
-from vsperf.records.files.reader import read_run
 from vsperf.records.files.validation import validate_file
+from vsperf.records.files.view import open_run
 from vsperf.records.files.writer import RunWriter
 from vsperf.records.result import GoalResult, Limit, SearchResult
 from vsperf.records.run import (
@@ -75,7 +75,10 @@ def measure(found: argparse.Namespace) -> Ratio:
             show("50 newest cases", lambda: index.cases(Filter(limit=50)))
             show("all cases", index.cases)
             show("cases by glob and outcome", lambda: index.cases(failed()))
-        show("read one run", lambda: read_run(files[0].parent))
+        show(
+            "read one run",
+            lambda: [tuple(case.trials) for case in open_run(files[0].parent).cases()],
+        )
         show("validate one run", lambda: validate_file(files[0]))
     return Ratio.of("index with one run changed to index from nothing", ratios)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from vsperf.analysis.summary import CaseRow, latency_rows
+from vsperf.analysis.summary import CaseRow, latencies
 from vsperf.quantities.human import human_fps, human_share
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag, Severity, worst
@@ -362,7 +362,7 @@ def _single(name: str, unit: Unit, value: float, limit: Limit | None) -> Finding
 
 def latencies_of(trials: Sequence[Trial], result: SearchResult) -> Iterator[Finding]:
     """Yield the percentiles of each load that latency was measured at."""
-    for row in latency_rows(trials, result):
-        for percent, value in row.percentiles_ns.items():
-            name = f"p{percent:g} at {row.reference}"
+    for latency in latencies(trials, result):
+        for percent, value in latency.shown_ns.items():
+            name = f"p{percent:g} at {latency.at}"
             yield Finding(name, Unit.NANOSECONDS, value, value, value, None, Basis.NOTHING)

@@ -254,7 +254,7 @@ def _surrounded(case: CaseView) -> bool:
 
 
 def _kinds(cases: Sequence[CaseView], section: str) -> set[str]:
-    return {str(case.asked.value(section, "kind")) for case in cases if case.asked.section(section)}
+    return {str(case.asked.kind(section)) for case in cases if case.asked.section(section)}
 
 
 def _told(sides: Sequence[Side], one: Contrast) -> str:

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 
 from vsperf.quantities.units import FrameSize, LinkSpeed
 from vsperf.records.asked import Asked
+from vsperf.records.files.view import CaseView
 from vsperf.records.flags import Flag, Severity, worst
-from vsperf.records.histogram import merged_percentiles_ns
+from vsperf.records.histogram import LatencySummary, merged_summary
 from vsperf.records.result import (
     Assumption,
     Curve,
@@ -29,18 +30,32 @@ from vsperf.records.trial import Purpose, Trial
 
 T = TypeVar("T")
 PERCENTILES = (50.0, 99.0, 99.9)
+"""That people are shown."""
+EXPORTED = (50.0, 90.0, 99.0, 99.9, 99.99)
 LOSSY = "latency is of those that arrived"
 """Where frames were lost at the load that latency was measured at: lost ones may have been late."""
 
 
 @dataclass(frozen=True, slots=True)
-class LatencyRow:
-    """Latency percentiles [ns] of all directions together at one load."""
+class Latency:
+    """What the frames of one trial took, all directions together."""
 
-    reference: str
+    reference: str | None
     load_fps: int
-    percentiles_ns: dict[float, int]
     lost_frames: int
+    summary: LatencySummary
+    percentiles_ns: Mapping[float, int]
+    """By percentile, all of those that exports have."""
+
+    @property
+    def at(self) -> str:
+        """What its load refers to, or else the load."""
+        return self.reference or str(self.load_fps)
+
+    @property
+    def shown_ns(self) -> dict[float, int]:
+        """The percentiles that people are shown."""
+        return {percentile: self.percentiles_ns[percentile] for percentile in PERCENTILES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,52 +71,47 @@ class Resting:
 class CaseRow:
     """Everything that the summary says of one case."""
 
-    planned: PlannedCase
-    record: CaseRecord | None
-    """None while the case has no result."""
-    latency: tuple[LatencyRow, ...]
-    begun: bool = True
-    """Whether it was ever begun."""
+    view: CaseView
+    latency: tuple[Latency, ...] = ()
+    """At each load that latency was measured at, the least one first."""
     lossless: Mapping[str, int] = field(default_factory=dict)
     """By goal, the frames that were sent at its lower bound where not one of them was lost."""
     resting: Mapping[str, Resting] = field(default_factory=dict)
     """By goal, what its answer rests on."""
     hits: Mapping[str, float] = field(default_factory=dict)
     """Shares of the lookups by the cache of the switch that answered them, as far as counted."""
-    refuted: str = ""
-    """Why an answer does not stand; the case counts as one that was interrupted."""
 
     @classmethod
-    def of(
-        cls,
-        planned: PlannedCase,
-        record: CaseRecord | None,
-        trials: Sequence[Trial],
-        *,
-        begun: bool = True,
-        refuted: str = "",
-    ) -> CaseRow:
-        """Return the row of a case from what is stored of its last attempt."""
+    def of(cls, view: CaseView) -> CaseRow:
+        """Return the row of a case; its trials are looked at here, and not held."""
+        record, trials = view.record, view.trials
         return cls(
-            planned,
-            record,
-            latency_rows(trials, record.result if record else None),
-            begun,
+            view,
+            latencies(trials, view.result),
             lossless_frames(record, trials),
             resting_on(record, trials),
             hit_shares(trials),
-            refuted,
         )
+
+    @property
+    def planned(self) -> PlannedCase:
+        """What was planned."""
+        return self.view.planned
+
+    @property
+    def record(self) -> CaseRecord | None:
+        """How it ended; None while it has no result."""
+        return self.view.record
 
     @property
     def asked(self) -> Asked:
         """What it was asked."""
-        return Asked(self.planned)
+        return self.view.asked
 
     @property
     def testcase(self) -> str:
         """Name of the testcase."""
-        return self.asked.name
+        return self.view.testcase
 
     @property
     def frame_size(self) -> FrameSize:
@@ -116,8 +126,7 @@ class CaseRow:
     @property
     def result(self) -> SearchResult:
         """What the method found; nothing while there is no result."""
-        found = self.record.result if self.record else None
-        return found if found is not None else SearchResult()
+        return self.view.result or SearchResult()
 
     @property
     def goals(self) -> tuple[GoalResult, ...]:
@@ -154,7 +163,7 @@ class CaseRow:
         return () if lower is None else (lower,)
 
     @property
-    def middle_latency(self) -> LatencyRow | None:
+    def middle_latency(self) -> Latency | None:
         """The latency that stands for the case, at the middle one of its loads."""
         if not self.latency or (self.goals and not self.rates_fps):
             return None
@@ -186,7 +195,7 @@ class CaseRow:
             "testcase": self.testcase,
             "frame_size_bytes": self.frame_size.bytes,
             "outcome": self.record.outcome if self.record else None,
-            "reason": self.record.reason if self.record else self.refuted or None,
+            "reason": self.record.reason if self.record else self.view.refuted or None,
             "limit": self.record.limit if self.record else None,
             "goals": [goal.model_dump(mode="json") for goal in self.goals],
             "loads": [load.model_dump(mode="json") for load in self.loads],
@@ -198,10 +207,10 @@ class CaseRow:
             "l2_bps": None if rate is None else self.bps(rate, 2),
             "latency": [
                 {
-                    "reference": row.reference,
+                    "reference": row.at,
                     "load_fps": row.load_fps,
                     "lost_frames": row.lost_frames,
-                    **{f"p{p:g}_ns".replace(".", "_"): v for p, v in row.percentiles_ns.items()},
+                    **{f"p{p:g}_ns".replace(".", "_"): v for p, v in row.shown_ns.items()},
                 }
                 for row in self.latency
             ],
@@ -224,16 +233,18 @@ def _told(found: T | None, what: str) -> T:
     return found
 
 
-def latency_rows(trials: Sequence[Trial], result: SearchResult | None) -> tuple[LatencyRow, ...]:
-    """Return the latency of each load that refers to what was found, directions merged."""
-    rows = []
-    for trial in latency_trials(trials, result):
-        histograms = [way.latency_histogram for way in trial.directions if way.latency_histogram]
-        percentiles = merged_percentiles_ns(histograms, PERCENTILES)
-        if percentiles is not None:
-            reference = trial.reference or str(trial.load_fps)
-            rows.append(LatencyRow(reference, trial.load_fps, percentiles, trial.lost_frames))
-    return tuple(rows)
+def latencies(trials: Sequence[Trial], result: SearchResult | None) -> tuple[Latency, ...]:
+    """Return the latency at each load that refers to what was found."""
+    found = map(latency_of, latency_trials(trials, result))
+    return tuple(one for one in found if one is not None)
+
+
+def latency_of(trial: Trial) -> Latency | None:
+    """Return the latency of a trial; None where it was not measured."""
+    found = merged_summary((way.latency_histogram for way in trial.directions), EXPORTED)
+    if found is None:
+        return None
+    return Latency(trial.reference, trial.load_fps, trial.lost_frames, *found)
 
 
 def lossless_frames(record: CaseRecord | None, trials: Sequence[Trial]) -> dict[str, int]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from vsperf.cli.progress import exchange_line
+from vsperf.cli.tables import print_table
+from vsperf.output.table import NOTHING, Column, Table
 from vsperf.quantities.human import human_bps, human_bytes, human_count, human_ns
-from vsperf.records.exchange import Exchange
+from vsperf.records.exchange import DeviceCounts, Exchange, Instance
 from vsperf.records.files.view import CaseView
 
-NOTHING = "–"
 BEGAN = "began: at the latest, after the instant at which all were to start"
 
 
@@ -26,46 +26,52 @@ def print_exchanges(out: Console, case: CaseView) -> None:
     for one in made:
         out.print(exchange_line(one), soft_wrap=True)
     last = next((one for one in reversed(made) if one.valid), made[-1])
-    out.print(f"instances in exchange #{last.index}", style="bold")
-    out.print(instances_table(last))
-    out.print(BEGAN, style="dim", soft_wrap=True)
-    out.print(f"network devices in exchange #{last.index}", style="bold")
-    out.print(devices_table(last))
+    for table, meaning in ((instances_table(last), BEGAN), (devices_table(last), "")):
+        out.print(table.title, style="bold")
+        print_table(out, table)
+        if meaning:
+            out.print(meaning, style="dim", soft_wrap=True)
 
 
 def instances_table(one: Exchange) -> Table:
     """Return one row for each instance."""
-    table = _table("instance", "direction", "rate", "sent", "received", "began", "sent again")
-    for instance in one.instances:
-        table.add_row(
-            instance.name,
-            instance.direction,
-            _said(one.instance_bps(instance), human_bps),
-            _said(instance.sent_bytes, human_bytes),
-            _said(instance.received_bytes, human_bytes),
-            _said(instance.began_ns, human_ns),
-            _said(instance.repeated_segments, human_count),
-        )
-    return table
+
+    def number(
+        name: str, write: Callable[[float], str], of: Callable[[Instance], int | None]
+    ) -> Column[Instance]:
+        return Column(name, of=lambda instance: _said(of(instance), write), align="right")
+
+    heads = (
+        Column[Instance]("instance", of=lambda instance: instance.name),
+        Column[Instance]("direction", of=lambda instance: instance.direction),
+        number("rate", human_bps, one.instance_bps),
+        number("sent", human_bytes, lambda instance: instance.sent_bytes),
+        number("received", human_bytes, lambda instance: instance.received_bytes),
+        number("began", human_ns, lambda instance: instance.began_ns),
+        number("sent again", human_count, lambda instance: instance.repeated_segments),
+    )
+    return Table.made(f"instances in exchange #{one.index}", heads, one.instances)
 
 
 def devices_table(one: Exchange) -> Table:
     """Return one row for each device: what it received and sent, headers included."""
-    names = ("place", "received", "frames", "bytes each", "dropped", "sent", "frames", "dropped")
-    table = _table(*names)
-    for device in one.devices:
-        each = device.received_bytes // device.received_frames if device.received_frames else None
-        table.add_row(
-            device.place,
-            human_bytes(device.received_bytes),
-            human_count(device.received_frames),
-            _said(each, human_count),
-            human_count(device.received_dropped),
-            human_bytes(device.sent_bytes),
-            human_count(device.sent_frames),
-            human_count(device.sent_dropped),
-        )
-    return table
+
+    def number(
+        name: str, write: Callable[[float], str], of: Callable[[DeviceCounts], int | None]
+    ) -> Column[DeviceCounts]:
+        return Column(name, of=lambda device: _said(of(device), write), align="right")
+
+    heads = (
+        Column[DeviceCounts]("place", of=lambda device: device.place),
+        number("received", human_bytes, lambda device: device.received_bytes),
+        number("frames", human_count, lambda device: device.received_frames),
+        number("bytes each", human_count, _bytes_each),
+        number("dropped", human_count, lambda device: device.received_dropped),
+        number("sent", human_bytes, lambda device: device.sent_bytes),
+        number("frames", human_count, lambda device: device.sent_frames),
+        number("dropped", human_count, lambda device: device.sent_dropped),
+    )
+    return Table.made(f"network devices in exchange #{one.index}", heads, one.devices)
 
 
 def exchanges_data(case: CaseView) -> dict[str, Any]:
@@ -78,13 +84,10 @@ def exchanges_data(case: CaseView) -> dict[str, Any]:
     return {"all_exchanges": found} if found else {}
 
 
+def _bytes_each(device: DeviceCounts) -> int | None:
+    frames = device.received_frames
+    return device.received_bytes // frames if frames else None
+
+
 def _said(value: int | None, write: Callable[[float], str]) -> str:
     return NOTHING if value is None else write(value)
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    left: Sequence[str] = ("instance", "direction", "place")
-    for name in columns:
-        table.add_column(name, justify="left" if name in left else "right")
-    return table

@@ -10,8 +10,8 @@ from itertools import islice
 
 from rich.text import Text
 
-from vsperf.analysis.columns import column_case, compliances, legend, unclean
 from vsperf.analysis.summary import CaseRow
+from vsperf.output.case_tables import column_case, compliances, legend, unclean
 from vsperf.records.flags import Flag, Severity
 from vsperf.records.result import Level, Standard
 from vsperf.records.run import Outcome
@@ -53,9 +53,13 @@ def notes(rows: Sequence[CaseRow], simulated: bool) -> list[Text]:
         if row.record and row.record.reason and row.record.outcome is not Outcome.FAIL:
             style = OUTCOME_STYLES[row.record.outcome]
             said.append(Text(f"{row.planned.label}: {row.record.reason}", style=style))
-    said += [Text(f"{one.planned.label}: {one.refuted}", "magenta") for one in rows if one.refuted]
-    name = column_case(rows)[1]
-    labels = {row.planned.label: name(row) for row in measured}
+    said += [
+        Text(f"{one.planned.label}: {one.view.refuted}", "magenta")
+        for one in rows
+        if one.view.refuted
+    ]
+    case = column_case(rows)
+    labels = {row.planned.label: str(case.cell(row)) for row in measured}
     warned = _warnings(measured)
     for doubt in islice(warned, MOST_WARNINGS):
         said.append(Text(f"! {doubt.text}{doubt.where(labels)}", "yellow"))

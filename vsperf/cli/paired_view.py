@@ -8,23 +8,22 @@ from typing import Any
 
 from rich.console import Console
 
-from vsperf.cli.grids import grid_table
-from vsperf.output.grid import Grid
+from vsperf.cli.tables import shown
+from vsperf.output.table import NOTHING, Cell, Row, Table, columns
 from vsperf.quantities.human import human_fps, human_share
 from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.flags import Flag
 from vsperf.records.run import CaseRecord
 from vsperf.records.turns import CONTROL, FIRST, Compared, Named, Round, Terms, compared, rates_of
 
-COLUMNS = ("", "switch", "forwards", "to A", "95 %", "so it is", "draw", "one round", "rounds")
-NUMBERS = frozenset({2, 3, 4, 6, 7, 8})
+HEADINGS = ("", "switch", "forwards", "to A", "95 %", "so it is", "draw", "one round", "rounds")
+NUMBERS = (2, 3, 4, 6, 7, 8)
 MEANING = (
     "to A: the rate beside that of the first switch, by turns that follow each other; 95 %: where "
     "it lies, over rounds, all looks together; draw: how far rounds lie apart, each with all made "
     "anew; one round: to how much it alone is known"
 )
 NOT_BELIEVED = "not to be believed: A′ is A once more, and differs"
-NOTHING = "–"
 
 
 def print_compared(out: Console, run: RunView) -> None:
@@ -33,20 +32,21 @@ def print_compared(out: Console, run: RunView) -> None:
         if rounds := tuple(case.rounds):
             out.print(f"{case.planned.label}: switches in turns", style="bold", soft_wrap=True)
             terms = Terms.of(case.asked.section("search"))
-            out.print(grid_table(compared_grid(rounds, case.record, terms)))
+            out.print(shown(compared_table(rounds, case.record, terms)))
             out.print(MEANING, style="dim", soft_wrap=True)
 
 
-def compared_grid(rounds: Sequence[Round], record: CaseRecord | None, terms: Terms) -> Grid:
+def compared_table(rounds: Sequence[Round], record: CaseRecord | None, terms: Terms) -> Table:
     """Return how the sides of a case stand to each other, one in a row."""
     doubted = record is not None and Flag.CONTROL_DIFFERS in record.flags
-    rows, marks = [], []
+    rows: list[Row] = []
     for side in rounds[0].sides:
         found = None if side.letter == FIRST else compared(rounds, side.letter, terms=terms)
         word = _word(side, found, doubted=doubted)
-        rows.append((side.letter, side.name, _rate(rounds, side), *_cells(found, word)))
-        marks.append({"slower": "worse", "faster": "better"}.get(word, ""))
-    return Grid("switches in turns", COLUMNS, tuple(rows), NUMBERS, tuple(marks))
+        *cells, last = _cells(found, word)
+        mark = {"slower": "worse", "faster": "better"}.get(word, "")
+        rows.append((side.letter, side.name, _rate(rounds, side), *cells, Cell(last, mark)))
+    return Table("switches in turns", columns(*HEADINGS, right=NUMBERS), tuple(rows))
 
 
 def _rate(rounds: Sequence[Round], side: Named) -> str:

@@ -1,124 +1,60 @@
-"""Summary tables: the interval, what limited it, how far it can be trusted."""
+"""Tables on a terminal, and all that is printed of the cases of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from rich.cells import cell_len
-from rich.console import Console, RenderableType
-from rich.table import Table
+from rich.console import Console
+from rich.table import Table as RichTable
 from rich.text import Text
 
-from vsperf.analysis.answers import answers, loss_text
-from vsperf.analysis.columns import (
-    MOST_GOALS,
+from vsperf.analysis.summary import CaseRow
+from vsperf.cli.notes import OUTCOME_STYLES, criteria, notes
+from vsperf.cli.terminal import PlainConsole
+from vsperf.output.case_tables import (
+    REPEATS,
+    CaseColumn,
     column_case,
+    curve_table,
     effort_columns,
+    figures_table,
     first_figures,
     goal_columns,
-    goal_names,
+    goals_table,
     hit_columns,
     latency_columns,
     limit_column,
     load_columns,
-    outcome_text,
+    outcome_column,
     rate_columns,
+    repeats_table,
     switch_columns,
 )
-from vsperf.analysis.repeated import MEANING as REPEATS
-from vsperf.analysis.summary import CaseRow
-from vsperf.cli.figures_view import figure_tables
-from vsperf.cli.notes import OUTCOME_STYLES, criteria, notes
-from vsperf.cli.repeats_view import repeats_table
-from vsperf.cli.terminal import PlainConsole
+from vsperf.output.table import Cell, Column, Table
+from vsperf.trust.printable import printable
 
 WIDE = 170
 """Columns from which everything fits into one table; below, latency gets a table of its own."""
 PLAIN_WIDTH = 220
 """Columns when the output is a file or a pipe: nothing is cut there."""
-
 GAP = 2
 """Places between two columns."""
-
-Shown = tuple[str, Callable[[CaseRow], RenderableType]]
-GOAL_COLUMNS: tuple[tuple[str, Literal["left", "right"]], ...] = (
-    ("goal", "left"),
-    ("loss allowed", "right"),
-    ("load", "right"),
-    ("limit", "left"),
-)
-LEFT = ("case", "switch", "limit", "outcome", "compliance")
+STYLES = {
+    "worse": "red",
+    "better": "green",
+    "aside": "dim",
+    "name": "cyan",
+    **{outcome.value: style for outcome, style in OUTCOME_STYLES.items()},
+}
+"""How that looks which a cell means."""
 
 
 def console(stderr: bool = False) -> Console:
     """Return a console that cuts nothing when its output is a pipe."""
     made = PlainConsole(stderr=stderr)
     return made if made.is_terminal else PlainConsole(stderr=stderr, width=PLAIN_WIDTH)
-
-
-def print_summary(out: Console, rows: Sequence[CaseRow], simulated: bool) -> None:
-    """Print what a run found: criteria first, then the numbers, then what is to be said of them."""
-    if simulated:
-        out.print(simulated_banner())
-    for line in criteria(rows):
-        out.print(line, soft_wrap=True)
-    if any(row.record is not None for row in rows):
-        for columns in _blocks(rows, out.width):
-            out.print()
-            out.print(_table(rows, columns))
-        if (goals := _goals_table(rows)) is not None:
-            out.print()
-            out.print(goals)
-        named, label = column_case(rows)
-        for table in figure_tables(rows, label, named):
-            out.print()
-            out.print(table)
-        if (repeats := repeats_table(rows)) is not None:
-            out.print()
-            out.print(repeats)
-            out.print(REPEATS, style="dim", soft_wrap=True)
-        out.print()
-    else:
-        out.print("no case has a result yet", style="dim")
-    for line in notes(rows, simulated):
-        out.print(line, soft_wrap=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """Cells below a heading. Of columns that do not fit, those of the highest rank are left out."""
-
-    name: str
-    cells: Sequence[str | Text]
-    rank: int = 0
-    """0: it is never left out."""
-    breaks: bool = False
-    """Whether its cells may be broken, between words; a number is not."""
-
-    @property
-    def width(self) -> int:
-        """How many places it takes, with the gap behind it."""
-        lines = [self.name, *(line for cell in self.cells for line in str(cell).splitlines())]
-        parts = [word for line in lines for word in line.split()] if self.breaks else lines
-        return max(map(cell_len, parts), default=0) + GAP
-
-
-def fitted(columns: Sequence[Column], width: int) -> Table:
-    """Return a table of as many columns as fit."""
-    left = list(columns)
-    while sum(column.width for column in left) - GAP > width:
-        last = max(left, key=lambda column: column.rank)
-        if last.rank == 0:
-            break
-        left.remove(last)
-    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
-    for column in left:
-        table.add_column(column.name, no_wrap=not column.breaks, overflow="fold")
-    for cells in zip(*(column.cells for column in left), strict=True):
-        table.add_row(*cells)
-    return table
 
 
 def simulated_banner() -> Text:
@@ -128,77 +64,135 @@ def simulated_banner() -> Text:
     )
 
 
-def _blocks(rows: Sequence[CaseRow], width: int) -> list[list[Shown]]:
-    """Return the columns, in one table where they fit and in several that fit 80 columns."""
-    case: Shown = column_case(rows)
+def shown(table: Table) -> RichTable:
+    """Return a table for a terminal."""
+    found = RichTable(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
+    for column in table.columns:
+        found.add_column(
+            column.name,
+            justify="right" if column.align == "right" else "left",
+            no_wrap=not column.breaks,
+            overflow="fold" if column.breaks else "ellipsis",
+        )
+    for row in table.rows:
+        found.add_row(*map(_text, row))
+    return found
+
+
+def print_table(out: Console, table: Table) -> None:
+    """Print as many columns as fit, and those of rank 0 below each other where they do not."""
+    made = _stacked(table, out.width)
+    fitting = made.only(_fitting(made, out.width))
+    for number, part in enumerate(_parts(fitting, out.width)):
+        if number:
+            out.print()
+        out.print(shown(part))
+
+
+def _text(cell: str | Cell) -> Text:
+    style = STYLES.get(cell.style, "") if isinstance(cell, Cell) else ""
+    return Text(printable(str(cell)), style)
+
+
+def _stacked(table: Table, width: int) -> Table:
+    """Return a table with as few columns as it takes below the first one, where they may go."""
+    places = [place for place, column in enumerate(table.columns) if place and column.below]
+    for count in range(len(places) + 1):
+        made = table.stacked(places[:count])
+        widths = zip(made.columns, _widths(made), strict=True)
+        if sum(taken for column, taken in widths if column.rank == 0) - GAP <= width:
+            return made
+    return table.stacked(places)
+
+
+def _fitting(table: Table, width: int) -> list[int]:
+    """Return which columns fit: those of the highest rank are left out first."""
+    widths, left = _widths(table), list(range(len(table.columns)))
+    while sum(widths[place] for place in left) - GAP > width:
+        last = max(left, key=lambda place: table.columns[place].rank)
+        if table.columns[last].rank == 0:
+            break
+        left.remove(last)
+    return left
+
+
+def _widths(table: Table) -> list[int]:
+    """Return how many places each column takes, with the gap behind it."""
+    columns = zip(table.columns, *table.texts, strict=True)
+    return [_width(column, cells) for column, *cells in columns]
+
+
+def _width(column: Column[Any], cells: Sequence[str]) -> int:
+    lines = [column.name, *(line for cell in cells for line in cell.splitlines())]
+    parts = [word for line in lines for word in line.split()] if column.breaks else lines
+    return max(map(cell_len, parts), default=0) + GAP
+
+
+def print_summary(out: Console, rows: Sequence[CaseRow], simulated: bool) -> None:
+    """Print what a run found: criteria first, then the numbers, then what is to be said of them."""
+    if simulated:
+        out.print(simulated_banner())
+    for line in criteria(rows):
+        out.print(line, soft_wrap=True)
+    if any(row.record is not None for row in rows):
+        _print_tables(out, rows)
+    else:
+        out.print("no case has a result yet", style="dim")
+    for line in notes(rows, simulated):
+        out.print(line, soft_wrap=True)
+
+
+def _print_tables(out: Console, rows: Sequence[CaseRow]) -> None:
+    for table in (*_of_cases(rows, out.width), goals_table(rows), figures_table(rows)):
+        if table is not None:
+            out.print()
+            print_table(out, table)
+    for row in rows:
+        for curve in map(curve_table, row.curves):
+            out.print()
+            out.print(Text(f"{row.planned.label}: {curve.title}", "bold"))
+            out.print(shown(curve))
+    if (repeats := repeats_table(rows)) is not None:
+        out.print()
+        print_table(out, repeats)
+        out.print(REPEATS, style="dim", soft_wrap=True)
+    out.print()
+
+
+def _of_cases(rows: Sequence[CaseRow], width: int) -> Iterator[Table]:
+    """Yield what is said of cases, in one table where there is room and else by subjects."""
+    case, limit, outcome = column_case(rows), limit_column(), outcome_column()
     bounds = [*goal_columns(rows), *load_columns(rows), *first_figures(rows)]
     switch, hits = switch_columns(rows), hit_columns(rows)
     rates = rate_columns(rows) if any(row.rates_fps for row in rows) else []
+    effort = [*latency_columns(), *effort_columns(rows)]
     if width >= WIDE:
-        effort = [*latency_columns(), *effort_columns(rows)]
-        return [[case, *switch, *bounds, *hits, *rates, limit_column(), *effort, _outcome()]]
-    subjects: Sequence[Sequence[Shown]] = (
-        [*switch, *bounds, limit_column(), _outcome()],
+        every = [case, *switch, *bounds, *hits, *rates, limit, *effort, outcome]
+        yield Table.made("cases", every, rows)
+        return
+    subjects: tuple[list[CaseColumn], ...] = (
+        [*switch, *bounds, limit, outcome],
         rates,
-        [*latency_columns(), *effort_columns(rows)],
+        effort,
         hits,
     )
-    return [part for subject in subjects for part in _fitting(rows, case, subject, width)]
+    for subject in subjects:
+        if subject:
+            yield Table.made("cases", [case, *subject], rows)
 
 
-def _fitting(
-    rows: Sequence[CaseRow], case: Shown, columns: Sequence[Shown], width: int
-) -> Iterator[list[Shown]]:
-    """Yield columns in as many tables as it takes: a figure that is cut is another figure."""
-    part, room = [case], width - _width(rows, case)
-    for column in columns:
-        needed = _width(rows, column)
+def _parts(table: Table, width: int) -> Iterator[Table]:
+    """Yield columns in as many tables as it takes: a figure that is cut is another figure.
+
+    Each has the first column, which names the row.
+    """
+    first, *others = _widths(table)
+    part, room = [0], width - first
+    for place, needed in enumerate(others, start=1):
         if needed > room and len(part) > 1:
-            yield part
-            part, room = [case], width - _width(rows, case)
-        part.append(column)
+            yield table.only(part)
+            part, room = [0], width - first
+        part.append(place)
         room -= needed
     if len(part) > 1:
-        yield part
-
-
-def _width(rows: Sequence[CaseRow], column: Shown) -> int:
-    """Return how many places a column takes, with the gap behind it."""
-    name, cell = column
-    return Column(name, [str(cell(row)) for row in rows]).width
-
-
-def _table(rows: Sequence[CaseRow], columns: Sequence[Shown]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
-    for name, _ in columns:
-        table.add_column(name, justify="left" if name in LEFT else "right", no_wrap=True)
-    for row in rows:
-        table.add_row(*(cell(row) for _, cell in columns))
-    return table
-
-
-def _goals_table(rows: Sequence[CaseRow]) -> Table | None:
-    """Return all goals below each other, where they are too many to stand side by side."""
-    if len(goal_names(rows)) <= MOST_GOALS:
-        return None
-    named, label = column_case(rows)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column(named)
-    for name, justify in GOAL_COLUMNS:
-        table.add_column(name, justify=justify, no_wrap=True)
-    for row in rows:
-        case = label(row)
-        for goal in row.goals:
-            found = "\n".join(answers(goal))
-            table.add_row(case, goal.goal, loss_text(goal.loss_ratio), found, goal.limit.value)
-            case = ""
-    return table
-
-
-def _outcome() -> Shown:
-    return ("outcome", _outcome_cell)
-
-
-def _outcome_cell(row: CaseRow) -> Text:
-    style = OUTCOME_STYLES[row.record.outcome] if row.record is not None else "dim"
-    return Text(outcome_text(row), style=style)
+        yield table.only(part)

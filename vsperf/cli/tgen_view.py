@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.live import Live
-from rich.table import Table
+from rich.table import Table as RichTable
 
-from vsperf.cli.tables import console
+from vsperf.cli.tables import console, shown
 from vsperf.drivers.generators.tgen.calibrate import Calibration
 from vsperf.drivers.generators.tgen.client import Event
 from vsperf.drivers.generators.tgen.summary import (
@@ -24,6 +24,7 @@ from vsperf.drivers.generators.tgen.summary import (
     worker_rows,
 )
 from vsperf.drivers.generators.tgen.traffic import Way
+from vsperf.output.table import Column, Table, columns
 from vsperf.quantities.human import human_fps, human_ns
 
 NANOSECONDS = 1_000_000_000
@@ -105,21 +106,17 @@ def print_roundtrips(results: Sequence[Json]) -> None:
 
 def print_calibrations(found: Sequence[Calibration]) -> None:
     """Print one line per frame size."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("frame", "maximum", "per CPU", "loss-free", "floor min", "p50", "p99"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for one in found:
-        table.add_row(
-            f"{one.frame_size}B",
-            human_fps(one.maximum_fps),
-            human_fps(one.per_cpu_fps),
-            _interval(one),
-            human_ns(one.floor_min_ns),
-            human_ns(one.floor_p50_ns),
-            human_ns(one.floor_p99_ns),
-        )
+    columns: tuple[Column[Calibration], ...] = (
+        Column("frame", of=lambda one: f"{one.frame_size}B", align="right"),
+        Column("maximum", of=lambda one: human_fps(one.maximum_fps), align="right"),
+        Column("per CPU", of=lambda one: human_fps(one.per_cpu_fps), align="right"),
+        Column("loss-free", of=_interval, align="right"),
+        Column("floor min", of=lambda one: human_ns(one.floor_min_ns), align="right"),
+        Column("p50", of=lambda one: human_ns(one.floor_p50_ns), align="right"),
+        Column("p99", of=lambda one: human_ns(one.floor_p99_ns), align="right"),
+    )
     output = console()
-    output.print(table)
+    output.print(shown(Table.made("calibrations", columns, found)))
     output.print(
         "per direction; per CPU is the maximum by the generator's CPUs; loss-free as an interval, "
         "floor is latency",
@@ -134,14 +131,9 @@ def _interval(one: Calibration) -> str:
     return f"≥ {human_fps(lower)}" if upper is None else f"{human_fps(lower)} … {human_fps(upper)}"
 
 
-def _table(corner: str, names: Sequence[str], rows: Sequence[Row]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column(corner, no_wrap=True)
-    for name in names:
-        table.add_column(name, justify="right", no_wrap=True)
-    for label, cells in rows:
-        table.add_row(label, *cells)
-    return table
+def _table(corner: str, names: Sequence[str], rows: Sequence[Row]) -> RichTable:
+    heads = columns(corner, *names, right=range(1, len(names) + 1), breaks=False)
+    return shown(Table(corner, heads, tuple((label, *cells) for label, cells in rows)))
 
 
 def _shown(value: object) -> str:

@@ -11,8 +11,7 @@ from vsperf.analysis.comparison import Comparison, Row, compare
 from vsperf.analysis.difference import Difference, Means, least_repeats
 from vsperf.analysis.sides import Side, side_of
 from vsperf.errors import UsageError, VsperfError
-from vsperf.output.compare_text import between_text, percent_text
-from vsperf.output.grid import common_prefix
+from vsperf.output.compare_text import between_text, common_prefix, percent_text
 from vsperf.output.report.account import told
 from vsperf.output.report.page import Brief
 from vsperf.records.asked import Asked

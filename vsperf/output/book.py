@@ -17,10 +17,10 @@ from vsperf.analysis.comparison import Comparison, compare
 from vsperf.analysis.sides import apart, baseline_side, side
 from vsperf.analysis.trend import Trend, trends
 from vsperf.errors import UsageError
-from vsperf.output.compare_page import html_table, html_tables, simulated_note
+from vsperf.output.compare_page import html_tables, simulated_note
 from vsperf.output.frames import case_table, second_table, trial_table
-from vsperf.output.grid import Grid
-from vsperf.output.trend_text import changes, trend_grid
+from vsperf.output.table import Table, columns, html_table
+from vsperf.output.trend_text import changes, trend_table
 from vsperf.records.files.folders import resolve, run_folders
 from vsperf.records.files.query import Filter
 from vsperf.records.files.view import CaseView, RunView, open_run
@@ -76,7 +76,7 @@ class Case:
             "trials": str(len(view.trials)),
         }
         rows = tuple((name, value) for name, value in told.items() if value)
-        table = html_table(Grid(view.label, (view.label, ""), rows))
+        table = _html(view.label, (view.label, ""), rows)
         return f"{simulated_note(view.simulated)}{table}"
 
     def __repr__(self) -> str:
@@ -120,7 +120,7 @@ class Run:
         told = ", ".join(f"{name}={value}" for name, value in self.view.labels.items())
         about = [self.view.header.testbed, self.view.header.preset, self.view.state.value, told]
         title = f"{self.name} ({', '.join(part for part in about if part)})"
-        table = html_table(Grid(title, COLUMNS, rows))
+        table = _html(title, COLUMNS, rows)
         return f"{simulated_note(self.view.simulated)}<p>{escape(title)}</p>{table}"
 
     def __repr__(self) -> str:
@@ -209,7 +209,7 @@ class Results:
             )
             for run in self.runs()
         )
-        return html_table(Grid(str(self.folder), ("run", "testbed", "cases", "state"), rows))
+        return _html(str(self.folder), ("run", "testbed", "cases", "state"), rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,14 +236,18 @@ class Followed:
     """All of it as data."""
 
     def _repr_html_(self) -> str:
-        grid = trend_grid(self.found, ALL)
+        table = trend_table(self.found, ALL)
         told = "".join(f"<li>{escape(line)}</li>" for line in changes(self.found))
         note = simulated_note(self.found.simulated)
-        return f"{note}<p>{escape(grid.title)}</p>{html_table(grid)}<ul>{told}</ul>"
+        return f"{note}<p>{escape(table.title)}</p>{html_table(table, inline=True)}<ul>{told}</ul>"
 
     def __repr__(self) -> str:
         steps = len(self.found.steps)
         return f"<trend of {self.found.label} {self.found.name}: {steps} changes>"
+
+
+def _html(title: str, names: Sequence[str], rows: tuple[tuple[str, ...], ...]) -> str:
+    return html_table(Table(title, columns(*names), rows), inline=True)
 
 
 def _row(case: CaseView) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vsperf.analysis.comparison import Comparison, Row
-from vsperf.output.compare_text import LETTERS
+from vsperf.output.compare_text import LETTERS, common_prefix
 from vsperf.output.figures.drawing import (
     Axis,
     Drawing,
@@ -17,7 +17,6 @@ from vsperf.output.figures.drawing import (
     Scale,
     Tick,
 )
-from vsperf.output.grid import common_prefix
 from vsperf.records.result import heading
 
 MOST = 16

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from vsperf.analysis.answers import DRAWN, regime_in
 from vsperf.analysis.comparison import Comparison, Row
 from vsperf.analysis.difference import LEVEL, SEEN, Change, Difference, Means, Sample, least_repeats
-from vsperf.output.generators_text import MEANING as OF_GENERATORS
-from vsperf.output.generators_text import generators_data, generators_notes
-from vsperf.output.grid import Grid, common_prefix, value_text
+from vsperf.analysis.generators import JUDGED_BY, GeneratorRow
+from vsperf.analysis.generators import Column as Heading
+from vsperf.output.table import NOTHING, Cell, Column, Table, columns
+from vsperf.quantities.human import human_fps, human_ns
 from vsperf.quantities.unit import Unit
-from vsperf.records.result import heading
+from vsperf.records.result import amount, heading
 from vsperf.records.run import RunHeader
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -30,7 +31,7 @@ MEANING = (
 )
 
 
-def sides_grid(found: Comparison) -> Grid:
+def sides_table(found: Comparison) -> Table:
     """Return which letter is which side."""
     rows = []
     for letter, side in zip(LETTERS, found.sides, strict=False):
@@ -40,7 +41,9 @@ def sides_grid(found: Comparison) -> Grid:
         rows.append(
             (letter, " ".join(part for part in (name, f"({runs})" if name else runs) if part))
         )
-    return Grid("sides", ("", "the first is what the others are held against"), tuple(rows))
+    return Table(
+        "sides", _columns("", "the first is what the others are held against"), tuple(rows)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,22 +101,22 @@ def summary(found: Comparison) -> str:
     return f"{of}: {told}." if told else f"{of}."
 
 
-def environment_grid(found: Comparison) -> Grid:
+def environment_table(found: Comparison) -> Table:
     """Return what differs around the sides, what matters most first."""
-    columns = ("what differs", *LETTERS[: len(found.sides)], "where")
     rows = []
     for one in found.contrasts:
         values = [one.text(number) for number in range(len(found.sides))]
         rows.append((one.name, *values, _where(one.cases)))
-    return Grid("environment", columns, tuple(rows))
+    head = ("what differs", *LETTERS[: len(found.sides)], "where")
+    return Table("environment", _columns(*head), tuple(rows))
 
 
-def change_grids(found: Comparison, *, only_changed: bool) -> Iterator[Grid]:
+def change_tables(found: Comparison, *, only_changed: bool) -> Iterator[Table]:
     """Yield what changed from the base to each other side, the greatest change first."""
     prefix = common_prefix([row.label for row in found.rows])
     for number in range(1, len(found.sides)):
         letter = LETTERS[number]
-        rows, marks = [], []
+        rows = []
         for row in found.rows:
             one = row.differences[number - 1]
             if only_changed and not (one is not None and one.significant):
@@ -128,13 +131,12 @@ def change_grids(found: Comparison, *, only_changed: bool) -> Iterator[Grid]:
                     change_text(one, row.unit),
                     _means(one),
                     f"{base.count if base else 0}:{other.count if other else 0}",
-                    mark_of(row, number),
+                    Cell(mark := mark_of(row, number), mark),
                 )
             )
-            marks.append(mark_of(row, number))
-        columns = ("case", "number", "A", letter, f"A → {letter}", "by", "repeats", "")
+        head = ("case", "number", "A", letter, f"A → {letter}", "by", "repeats", "")
         title = f"A → {letter}" + (f", cases of {prefix.rstrip('-')}" if prefix else "")
-        yield Grid(title, columns, tuple(rows), frozenset((2, 3)), tuple(marks))
+        yield Table(title, _columns(*head, right=(2, 3)), tuple(rows), "changes")
 
 
 def change_text(one: Difference | None, unit: Unit) -> str:
@@ -323,6 +325,126 @@ def between_text(least: float | None, most: float | None) -> str:
     if most is None:
         return f"[≥ {percent_text(least)}]"
     return f"[{100 * least:+.2f} … {percent_text(most)}]"
+
+
+# What cells of several tables have in common.
+
+
+def _columns(*names: str, right: Container[int] = ()) -> tuple[Column[Any], ...]:
+    return columns(*names, right=right, others="left")
+
+
+def value_text(sample: Sample | None) -> str:
+    """Write what the repeats of one side found: the interval in the middle."""
+    if sample is None:
+        return NOTHING
+    low, high = sample.resolved
+    if math.isinf(high):
+        return f"≥ {amount(low, sample.unit)}"
+    if low == high:
+        return amount(low, sample.unit)
+    first, last = amount(low, sample.unit), amount(high, sample.unit)
+    number, _, unit = first.partition(" ")
+    return f"{number if last.endswith(f' {unit}') else first} … {last}"
+
+
+def common_prefix(labels: Sequence[str]) -> str:
+    """Return the name of the testcase that all labels begin with, with its dash; else nothing."""
+    names = {label.partition("-")[0] for label in labels}
+    return f"{names.pop()}-" if len(names) == 1 else ""
+
+
+# Generators side by side, and what is to be said of the cells.
+
+HEADINGS: dict[Heading, str] = {
+    "checked": "checked",
+    "loss_free": "loss-free",
+    "scatter": "scatter",
+    "floor": "floor",
+    "pacing": "pacing",
+    "beside": "beside",
+    "per_cpu": "per CPU",
+}
+OF_GENERATORS = (
+    "checked: the most that came through any trial, each frame looked at; loss-free: bounds of the "
+    "search; scatter: how far repeats lie apart; floor: median latency at the lightest load; "
+    "pacing: by how much the mean rate was off, and half of the gaps … all but 1 % of them, as a "
+    "pacing monitor saw it; "
+    "beside: what a trial takes beside its traffic; per CPU: the cap without a switch by the "
+    "generator's CPUs. Rates are per direction."
+)
+
+
+def generators_table(rows: Sequence[GeneratorRow]) -> Table:
+    """Return a row for each case and generator; what is not known is told below the table."""
+    prefix = common_prefix([row.label for row in rows])
+    head = ("case", "generator", "repeats", "limit", *HEADINGS.values())
+    return Table(
+        "generators side by side" + (f", cases of {prefix.rstrip('-')}" if prefix else ""),
+        _columns(*head, right=(2, *range(4, len(head)))),
+        tuple(
+            (
+                row.label.removeprefix(prefix) or row.label,
+                row.generator,
+                str(row.repeats),
+                ", ".join(row.limits) or NOTHING,
+                _known(row.checked_fps, human_fps),
+                NOTHING if row.loss_free is None else value_text(row.loss_free),
+                _known(row.scatter, "{:.2%}".format),
+                _known(row.floor_ns, human_ns),
+                NOTHING if row.pace is None else _pace_text(row.pace),
+                _known(row.beside_ns, human_ns),
+                _known(row.per_cpu_fps, human_fps),
+            )
+            for row in rows
+        ),
+    )
+
+
+def generators_notes(rows: Sequence[GeneratorRow]) -> Iterator[str]:
+    """Yield why cells are empty, and with which reservation a generator's numbers stand."""
+    why: dict[tuple[str, str], dict[Heading, None]] = {}
+    reserved: dict[tuple[str, str], None] = {}
+    for row in rows:
+        for column, reason in row.missing.items():
+            why.setdefault((row.generator, reason), {})[column] = None
+        for flag in row.reservations:
+            reserved[row.generator, f"{flag}: {flag.gist[0].lower()}{flag.gist[1:]}"] = None
+    for (generator, reason), empty in why.items():
+        yield f"{generator} has no {', '.join(HEADINGS[one] for one in empty)}: {reason}"
+    for generator, text in reserved:
+        yield f"{generator}, {text}"
+
+
+def generators_data(rows: Sequence[GeneratorRow]) -> list[dict[str, Any]]:
+    """Return the same for programs; what is not known is null, and `missing` says why."""
+    return [
+        {
+            "case": row.label,
+            "generator": row.generator,
+            "repeats": row.repeats,
+            "limits": [limit.value for limit in row.limits],
+            "checked_fps": row.checked_fps,
+            "loss_free_fps": None if row.loss_free is None else list(row.loss_free.values),
+            "scatter": row.scatter,
+            "floor_ns": row.floor_ns,
+            "pace": row.pace,
+            "beside_ns": row.beside_ns,
+            "per_cpu_fps": row.per_cpu_fps,
+            "missing": dict(row.missing),
+            "reservations": [flag.value for flag in row.reservations],
+        }
+        for row in rows
+    ]
+
+
+def _pace_text(pace: Mapping[str, float]) -> str:
+    gaps = (human_ns(pace[name]) for name in ("gap_off_p50_ns", JUDGED_BY))
+    return f"{pace['rate_off_ppm'] / 1e6:+.2%}, {' … '.join(gaps)}"
+
+
+def _known(value: float | None, text: Callable[[float], str]) -> str:
+    return NOTHING if value is None else text(value)
 
 
 # A comparison as plain data, for programs.

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from vsperf.analysis.summary import CaseRow
 from vsperf.output.export.case_columns import case_columns
-from vsperf.output.export.columns import CaseData, Column, Moment, TrialData, time_of
+from vsperf.output.export.columns import TrialData, time_of
 from vsperf.output.export.trial_columns import trial_columns
+from vsperf.output.table import Column, Moment
 from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.trial import DirectionSample, Second
 
@@ -47,7 +49,7 @@ ROWS = 10_000
 def case_table(runs: Sequence[RunView]) -> DataFrame:
     """Return one row for each planned case."""
     columns = case_columns(runs)
-    rows = (CaseData(view) for run in runs for view in run.cases())
+    rows = (CaseRow.of(view) for run in runs for view in run.cases())
     return _table(columns, rows)
 
 
@@ -58,7 +60,7 @@ def trial_table(runs: Sequence[RunView]) -> DataFrame:
         TrialData(case, trial)
         for run in runs
         for view in run.cases()
-        for case in (CaseData(view),)
+        for case in (CaseRow.of(view),)
         for trial in view.trials
     )
     return _table(columns, rows)

@@ -10,8 +10,7 @@ from vsperf.analysis.difference import Difference, Means
 from vsperf.analysis.sides import Side, apart
 from vsperf.config.noise import NOISE, QUIET
 from vsperf.errors import UsageError
-from vsperf.output.compare_text import MEANING, change_text, reservations
-from vsperf.output.grid import value_text
+from vsperf.output.compare_text import MEANING, change_text, reservations, value_text
 from vsperf.output.report.account import told
 from vsperf.output.report.page import Cost, Costs
 from vsperf.records.files.view import open_run

@@ -7,18 +7,19 @@ from typing import Any
 
 from vsperf.analysis.environment import Contrast
 from vsperf.analysis.trend import Step, Trend
-from vsperf.output.grid import Grid, value_text
+from vsperf.output.compare_text import value_text
+from vsperf.output.table import Cell, Table, columns
 from vsperf.records.result import amount, heading
 
 SHOWN = 6
 """Differences that are told of a change."""
 
 
-def trend_grid(trend: Trend, limit: int) -> Grid:
+def trend_table(trend: Trend, limit: int) -> Table:
     """Return the last runs of a series, a change in the row of the first run after it."""
     steps = {step.place: step for step in trend.steps}
     first = max(0, len(trend.points) - limit)
-    rows, marks = [], []
+    rows = []
     for place, point in enumerate(trend.points[first:], start=first):
         step = steps.get(place)
         rows.append(
@@ -27,12 +28,15 @@ def trend_grid(trend: Trend, limit: int) -> Grid:
                 point.case.header.started_at[:16].replace("T", " "),
                 value_text(point.sample),
                 str(point.sample.count),
-                "" if step is None else step_text(trend, step),
+                "" if step is None else Cell(step_text(trend, step), _mark(trend, step)),
             )
         )
-        marks.append("" if step is None or step.cut else "worse" if trend.worse(step) else "better")
-    columns = ("run", "begun (UTC)", heading(trend.name), "repeats", "change")
-    return Grid(title(trend), columns, tuple(rows), frozenset((2, 3)), tuple(marks))
+    head = ("run", "begun (UTC)", heading(trend.name), "repeats", "change")
+    return Table(title(trend), columns(*head, right=(2, 3)), tuple(rows), "changes")
+
+
+def _mark(trend: Trend, step: Step) -> str:
+    return "" if step.cut else "worse" if trend.worse(step) else "better"
 
 
 def title(trend: Trend) -> str:

@@ -12,6 +12,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+from vsperf.config.topology import Topology
 from vsperf.config.traffic import size_of
 from vsperf.errors import VsperfError
 from vsperf.quantities.quantity import UnitError
@@ -53,6 +54,10 @@ class Asked:
         found = self.value(*path)
         return found if isinstance(found, str) else None
 
+    def kind(self, part: str) -> str | None:
+        """Return which driver or method a part was: `vswitch`, `generator`, `vnf`, `search`."""
+        return self.text(part, "kind")
+
     @property
     def name(self) -> str:
         """Name of the testcase."""
@@ -62,7 +67,7 @@ class Asked:
     def sender(self) -> tuple[str, str | None]:
         """What sends at the ends of the links, a generator or a program, and of which kind."""
         section = "program" if self.section("program") else "generator"
-        return section, self.text(section, "kind")
+        return section, self.kind(section)
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -91,6 +96,14 @@ class Asked:
         try:
             return Count.parse(self.value("traffic", "flows")).value
         except UnitError:
+            return None
+
+    @cached_property
+    def topology(self) -> Topology | None:
+        """The way of the frames."""
+        try:
+            return Topology.model_validate(dict(self.section("topology")))
+        except (ValueError, TypeError, VsperfError):
             return None
 
     @property

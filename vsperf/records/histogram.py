@@ -73,11 +73,17 @@ def merged_percentiles_ns(
 ) -> dict[float, int] | None:
     """Return the percentiles of all latencies in `encoded`; None if there are none."""
     total = _sum(encoded)
+    return _walk(total, sorted({*percentiles})) if total.get_total_count() else None
+
+
+def merged_summary(
+    encoded: Iterable[str | None], percentiles: Iterable[float]
+) -> tuple[LatencySummary, dict[float, int]] | None:
+    """Return both of all latencies in `encoded`; None if there are none."""
+    total = _sum(encoded)
     if not total.get_total_count():
         return None
-    wanted = list(percentiles)
-    found = _walk(total, sorted(set(wanted)))
-    return {percentile: found[percentile] for percentile in wanted}
+    return _summary(total), _walk(total, sorted({*percentiles}))
 
 
 @overload
@@ -113,9 +119,10 @@ def summary(encoded: str | None) -> LatencySummary | None: ...
 
 def summary(encoded: str | None) -> LatencySummary | None:
     """Return count, least, mean and greatest latency."""
-    if encoded is None:
-        return None
-    histogram = _read(encoded)
+    return None if encoded is None else _summary(_read(encoded))
+
+
+def _summary(histogram: Any) -> LatencySummary:
     return LatencySummary(
         count=int(histogram.get_total_count()),
         minimum_ns=int(histogram.get_min_value()),

@@ -236,6 +236,32 @@ TABLES: Mapping[str, str] = MappingProxyType(
         "heard of in": "In how many trials it said what it did.",
         "died or slackened in": "In which trials it did not do what it had settled at.",
         "quiet": "The case without a load beside it.",
+        "set": "When a run became a baseline (UTC).",
+        "CPU": "On which CPUs of the machine a part runs, by their numbers.",
+        "MAC": "The address of a network card.",
+        "frames leave for": "The address to which a network card of a machine sends.",
+        "plugged into": "What a network card of a machine is joined to: a socket or a device.",
+        "has to": "What a generator of your own does at a port: it listens, calls, or sends there.",
+        "as a device of DPDK": "What a generator that uses DPDK calls the port.",
+        "instance": "A client and its server, one stream of several.",
+        "direction": "From where to where frames go.",
+        "rate": "Bits of data that arrived in a second while all instances ran.",
+        "received": "What arrived: at a program its data, at a network device its frames with "
+        "their headers.",
+        "began": "When data began to flow, at the latest, after the instant at which all instances "
+        "were to start.",
+        "sent again": "Segments of TCP that were sent more than once.",
+        "place": "An end of a link, where a program runs.",
+        "bytes each": "Bytes of a frame that a network device received, in the mean; with offloads "
+        "it may be many frames on a cable.",
+        "dropped": "Frames that a counter of the switch, or of a network device, says it has "
+        "dropped.",
+        "checked": "The most that came through any trial, each frame looked at.",
+        "scatter": "How far repeats lie apart, as a share.",
+        "floor": "Latency at the lightest load: half of the frames did not exceed it.",
+        "pacing": "How evenly frames leave the generator: by how much the mean rate was off, and "
+        "by how much gaps were.",
+        "at": "The load at which latency was measured, by what it refers to.",
     }
 )
 PROGRAMS: Mapping[str, str] = MappingProxyType(
@@ -280,6 +306,8 @@ ALSO = MappingProxyType(
         "judged": "by",
         "begun (utc)": "started",
         "vm": "VNF",
+        "frames lost": "lost",
+        "switch busy": "busy",
     }
 )
 """Headings that are shorter than the word, or another one for it."""

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import click
 
-from vsperf.cli.grids import grid_table
 from vsperf.cli.output import say
 from vsperf.cli.stored import complete_baseline, complete_run, json_option, results_option
-from vsperf.cli.tables import console
+from vsperf.cli.tables import console, shown
 from vsperf.errors import ExitCode
-from vsperf.output.grid import Grid
+from vsperf.output.table import Table, columns
 from vsperf.records.files.baselines import baselines, remove_baseline, set_baseline
 from vsperf.records.files.folders import resolve
 from vsperf.records.files.view import open_run
@@ -63,7 +62,8 @@ def list_command(results: Path, as_json: bool) -> int:
     elif found:
         gone = ("", "the run is gone")
         cells = tuple((one.name, one.run, one.set_at, gone[not one.there]) for one in found)
-        console().print(grid_table(Grid("baselines", ("baseline", "run", "set", ""), cells)))
+        table = Table("baselines", columns("baseline", "run", "set", ""), cells)
+        console().print(shown(table))
     else:
         say(f"no baseline in {results}; `vsperf baseline set NAME RUN` makes one")
     return ExitCode.OK

@@ -10,25 +10,24 @@ import click
 
 from vsperf.analysis.comparison import Comparison, compare
 from vsperf.analysis.sides import Side, apart, baseline_side, side
-from vsperf.cli.grids import grid_table
 from vsperf.cli.output import say
 from vsperf.cli.quantities import QuantityType
 from vsperf.cli.stored import complete_baseline, complete_run, results_option
-from vsperf.cli.tables import console, simulated_banner
+from vsperf.cli.tables import console, shown, simulated_banner
 from vsperf.config.document import COMPARABLE
 from vsperf.errors import ExitCode, RecordingError, UsageError
 from vsperf.output.compare_page import html_page, markdown
 from vsperf.output.compare_text import (
     MOST_SIDES,
-    change_grids,
+    change_tables,
     comparison_data,
-    environment_grid,
+    environment_table,
+    generators_table,
     headline,
     meanings,
     notes,
-    sides_grid,
+    sides_table,
 )
-from vsperf.output.generators_text import generators_grid
 from vsperf.quantities.units import Ratio
 from vsperf.trust.named_files import written
 
@@ -183,25 +182,25 @@ def _print(found: Comparison, only_changed: bool, limit: int) -> None:
         out.print(simulated_banner())
     head = headline(found)
     say(f"{head.word}: {head.text}")
-    out.print(grid_table(sides_grid(found)))
+    out.print(shown(sides_table(found)))
     out.print()
-    environment = environment_grid(found)
+    environment = environment_table(found)
     if environment.rows:
-        out.print(grid_table(environment))
+        out.print(shown(environment))
     else:
         out.print("nothing that was recorded of machine, software and settings differs")
     if found.generators:
-        own = generators_grid(found.generators)
+        own = generators_table(found.generators)
         out.print()
         out.print(own.title, style="bold", markup=False)
-        out.print(grid_table(own))
-    for grid in change_grids(found, only_changed=only_changed):
+        out.print(shown(own))
+    for table in change_tables(found, only_changed=only_changed):
         out.print()
-        out.print(grid.title, style="bold", markup=False)
-        if grid.rows:
-            out.print(grid_table(grid.first(limit)))
-            if len(grid.rows) > limit:
-                out.print(f"and {len(grid.rows) - limit} more, none with a greater change")
+        out.print(table.title, style="bold", markup=False)
+        if table.rows:
+            out.print(shown(table.first(limit)))
+            if len(table.rows) > limit:
+                out.print(f"and {len(table.rows) - limit} more, none with a greater change")
         else:
             out.print("no change" if found.rows else "no number on either side")
     out.print()

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from vsperf.cli.drawing import draw
 from vsperf.cli.selection import complete_testcase, load, overrides_cases
-from vsperf.cli.standing_view import cpus_text, lanes_text, parts_of, plugs_of, wires_of
 from vsperf.cli.stored import json_option, results_option
-from vsperf.cli.tables import console
-from vsperf.config.case import Case
+from vsperf.cli.tables import console, shown
+from vsperf.config.case import Case, CaseSpec
 from vsperf.config.loader import Request
+from vsperf.deploy.planner import OWN_ROLE
 from vsperf.engine.standing import Standing, plan_standing, standing
 from vsperf.errors import ExitCode
 from vsperf.host.cpus import read_topology
+from vsperf.output.table import Table, columns
 from vsperf.plugins import Plugins
+from vsperf.records.run import Endpoint, Placement, Wire
 from vsperf.stop import forget_stop
 
 
@@ -121,13 +121,9 @@ def _print(out: Console, found: Standing, with_generator: bool) -> None:
         out.print(f"! {note}", soft_wrap=True, style="yellow")
 
 
-def _table(out: Console, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for number, name in enumerate(columns):
-        last = number == len(columns) - 1
-        table.add_column(name, no_wrap=True, overflow="ignore" if last else "ellipsis")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+def _table(out: Console, names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
+    table = shown(Table(names[0], columns(*names, breaks=False), tuple(rows)))
+    table.columns[-1].overflow = "ignore"
     out.print()
     out.print(table, soft_wrap=True)
 
@@ -143,3 +139,104 @@ def _as_json(found: Standing, with_generator: bool) -> dict[str, Any]:
         "access": list(found.deployment.access),
         "notes": list(found.planned.plan.plan.notes),
     }
+
+
+# A deployment that stands, as rows for people: its parts, their NICs, and where to plug in.
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Something that runs."""
+
+    name: str
+    runs: str
+    cpus: dict[str, tuple[int, ...]]
+    """By role."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plug:
+    """Where a generator of the user's own is plugged in."""
+
+    link: str
+    how: str
+    """Who has to do what there."""
+    device: str
+    """What a DPDK program calls it."""
+
+
+def parts_of(standing: Standing, *, with_generator: bool) -> tuple[Part, ...]:
+    """Return what runs, in the order in which frames meet it first."""
+    spec, placement = standing.planned.case.spec, standing.planned.plan.plan.placement
+    machines = tuple(_machine(name, standing, placement) for name in spec.topology.machines)
+    generator = {role: cpus for role, cpus in placement.cpus.items() if _first(role) == "generator"}
+    others = {*spec.topology.machines, "generator", OWN_ROLE}
+    switch = {role: cpus for role, cpus in placement.cpus.items() if _first(role) not in others}
+    found = (Part("switch", spec.vswitch.kind, switch), *machines)
+    if with_generator:
+        return (*found, Part("generator", f"{spec.generator.kind}, sends nothing", generator))
+    return found
+
+
+def _machine(name: str, standing: Standing, placement: Placement) -> Part:
+    spec, machines = standing.planned.case.spec, standing.deployment.machines
+    facts = machines.facts().get(name, {}) if machines is not None else {}
+    words = [spec.vnf.kind if spec.vnf else "?", facts.get("accelerator")]
+    application = facts.get("application", {}).get("app")
+    forwards = f"forwards with {application}" if application else None
+    runs = ", ".join(str(word) for word in (*words, forwards) if word)
+    return Part(
+        name, runs, {role: cpus for role, cpus in placement.cpus.items() if _first(role) == name}
+    )
+
+
+def _first(role: str) -> str:
+    return role.partition(" ")[0]
+
+
+def cpus_text(part: Part) -> str:
+    """Return the CPUs of a part, each with its role, such as `1 pmd, 0 switch main`."""
+    found = []
+    for role, cpus in part.cpus.items():
+        inner = role.removeprefix(part.name).strip()
+        found.append(" ".join((",".join(str(cpu) for cpu in cpus), inner)).strip())
+    return "; ".join(found)
+
+
+def wires_of(standing: Standing) -> tuple[Wire, ...]:
+    """Return the NICs of all machines, with the places of their sockets filled in."""
+    fill = standing.workspace.fill
+    return tuple(
+        wire.model_copy(update={"address": fill(wire.address)})
+        for wire in standing.planned.plan.plan.wires
+    )
+
+
+def plugs_of(standing: Standing) -> tuple[Plug, ...]:
+    """Return where a generator finds the ports of the links."""
+    fill = standing.workspace.fill
+    found: Iterable[Endpoint] = standing.planned.plan.plan.endpoints
+    return tuple(
+        _plug(one.link, one.kind, fill(one.address), number) for number, one in enumerate(found)
+    )
+
+
+def _plug(link: str, kind: str, address: str, number: int) -> Plug:
+    match kind:
+        case "vhost-user-client":
+            device = f"net_virtio_user{number},path={address},server=1"
+            return Plug(link, "listen on the socket; the switch calls", device)
+        case "vhost-user":
+            return Plug(link, "call the socket", f"net_virtio_user{number},path={address}")
+        case "pci":
+            return Plug(link, "send by the NIC at the other end of the cable", address)
+        case _:
+            return Plug(link, "send by the device at the other end", address)
+
+
+def lanes_text(spec: CaseSpec) -> str | None:
+    """Say how frames of parallel paths are told apart; None when there is one path."""
+    if len(spec.topology.paths) == 1:
+        return None
+    by = {"mac": "destination MAC", "ip": "destination IP", "udp": "UDP port"}
+    return f"parallel paths are told apart by {by[spec.topology.dispatch]}"

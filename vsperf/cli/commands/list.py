@@ -8,15 +8,15 @@ from itertools import groupby
 
 import click
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from vsperf.cli.problems import print_problems
 from vsperf.cli.selection import hidden_text, library
 from vsperf.cli.stored import json_option
-from vsperf.cli.tables import WIDE, console
+from vsperf.cli.tables import WIDE, console, shown
 from vsperf.config.lookup import Entry, Library
 from vsperf.errors import ExitCode
+from vsperf.output.table import Cell, Table, columns
 
 KINDS = ("testcases", "testbeds", "presets", "topologies")
 
@@ -73,34 +73,26 @@ def command(kind: str, tags: tuple[str, ...], names: bool, as_json: bool) -> int
 def print_entries(out: Console, places: Library, entries: Sequence[Entry]) -> None:
     """Print everything where it fits, and names and titles by folder where it does not."""
     if out.width >= WIDE:
-        table = _table("name", "title", "tags", "from")
-        for entry in entries:
-            origin = Text(_origin(places, entry), "dim")
-            table.add_row(*_cells(entry), " ".join(entry.tags), origin)
-        out.print(table)
+        rows = (
+            (*_cells(entry), " ".join(entry.tags), Cell(_origin(places, entry), "aside"))
+            for entry in entries
+        )
+        heads = (*columns("name", breaks=False), *columns("title", "tags", "from"))
+        out.print(shown(Table("library", heads, tuple(rows))))
         return
     width = max((len(entry.name) for entry in entries), default=0)
     for folder, some in groupby(sorted(entries, key=_folder), key=_folder):
         out.print(Text(folder, "bold"))
-        table = _table("", "", min_width=width)
-        for entry in some:
-            table.add_row(*_cells(entry))
+        heads = (*columns("", breaks=False), *columns(""))
+        table = shown(Table(folder, heads, tuple(map(_cells, some))))
+        table.show_header, table.columns[0].min_width = False, width
         out.print(table)
         out.print()
 
 
-def _table(*names: str, min_width: int | None = None) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", show_header=any(names))
-    for name in names:
-        table.add_column(name, overflow="fold")
-    table.columns[0].no_wrap = True
-    table.columns[0].min_width = min_width
-    return table
-
-
-def _cells(entry: Entry) -> tuple[Text, Text]:
-    title = Text("broken, see below", "red") if entry.problems else Text(entry.title)
-    return Text(entry.name, "cyan"), title
+def _cells(entry: Entry) -> tuple[Cell, Cell]:
+    title = Cell("broken, see below", "FAIL") if entry.problems else Cell(entry.title)
+    return Cell(entry.name, "name"), title
 
 
 def _folder(entry: Entry) -> str:

@@ -7,17 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from rich.table import Table
 from rich.text import Text
 
 from vsperf.analysis.answers import headlines
-from vsperf.cli.notes import OUTCOME_STYLES
 from vsperf.cli.output import say
 from vsperf.cli.selection import complete_testcase
-from vsperf.cli.stacked import stacked
 from vsperf.cli.stored import json_option, results_option
-from vsperf.cli.tables import Column, console
+from vsperf.cli.tables import console, print_table
 from vsperf.errors import ExitCode
+from vsperf.output.table import NOTHING, Cell, Column, Table
 from vsperf.quantities.human import human_seconds
 from vsperf.records.files.index import CaseEntry, Filter, Index, RunEntry
 from vsperf.records.files.reader import RunState
@@ -73,7 +71,7 @@ def command(
 
     RUN is an id, the last letters of one, a path, or `latest`.
     """
-    shown = limit if limit is not None else None if as_json else LIMIT
+    most = limit if limit is not None else None if as_json else LIMIT
     wants_cases = cases or run is not None or outcome is not None
     with Index.open(results) as index:
         broken = index.refresh()
@@ -85,12 +83,12 @@ def command(
             tag=tag,
             labels=tuple(parse_labels(labels).items()),
             since=since,
-            limit=None if shown is None else shown + 1,
+            limit=None if most is None else most + 1,
         )
         found_cases = index.cases(wanted) if wants_cases else ()
         found_runs = () if wants_cases else index.runs(wanted)
-        more = shown is not None and max(len(found_cases), len(found_runs)) > shown
-        found_cases, found_runs = found_cases[:shown], found_runs[:shown]
+        more = most is not None and max(len(found_cases), len(found_runs)) > most
+        found_cases, found_runs = found_cases[:most], found_runs[:most]
         if as_json:
             rows = [one.as_json() for one in found_cases] + [one.as_json() for one in found_runs]
             click.echo(json.dumps(rows, indent=2))
@@ -100,43 +98,44 @@ def command(
                 first = found_cases[0]
                 out.print(Text(first.run, "cyan").append(f": testbed {_testbed(first)}", "default"))
             if wants_cases:
-                out.print(_cases(found_cases, out.width))
+                print_table(out, _cases(found_cases))
             else:
-                out.print(_runs(found_runs, index, out.width))
+                print_table(out, _runs(found_runs, index))
         else:
             click.echo(f"nothing stored in {results} fits")
     if more and not as_json:
-        click.echo(f"and more; --limit shows more than {shown}")
+        click.echo(f"and more; --limit shows more than {most}")
     for problem in broken:
         say(f"not readable: {problem}", err=True)
     return ExitCode.OK
 
 
-def _runs(entries: Sequence[RunEntry], index: Index, width: int) -> Table:
+def _runs(entries: Sequence[RunEntry], index: Index) -> Table:
     """Show when runs were, how long they took, what their first case came to, how all ended."""
     first = {entry.run: index.cases(Filter(run=entry.run, limit=1)) for entry in entries}
-    found = [
-        ("".join(map(_headline, first[entry.run])) or "–") + SIMULATED * entry.simulated
-        for entry in entries
-    ]
+
+    def result(entry: RunEntry) -> str:
+        return ("".join(map(_headline, first[entry.run])) or NOTHING) + SIMULATED * entry.simulated
+
     columns = [
-        Column("run", [Text(entry.run, "cyan") for entry in entries]),
-        Column("started", [entry.started_at[11:16] for entry in entries]),
-        Column("took", [_took(entry) for entry in entries]),
-        Column("testbed", [entry.testbed for entry in entries], rank=2),
-        Column("preset", [entry.preset for entry in entries], rank=3),
-        Column("cases", [str(entry.cases) for entry in entries], rank=4),
-        Column("first result", found),
-        Column("outcome", [_ended(entry) for entry in entries]),
+        Column[RunEntry]("run", of=lambda entry: Cell(entry.run, "name")),
+        Column[RunEntry]("started", of=lambda entry: entry.started_at[11:16]),
+        Column[RunEntry]("took", of=_took),
+        Column[RunEntry]("testbed", of=lambda entry: entry.testbed, rank=2),
+        Column[RunEntry]("preset", of=lambda entry: entry.preset, rank=3),
+        Column[RunEntry]("cases", of=lambda entry: entry.cases, rank=4),
+        Column[RunEntry]("first result", of=result, below=True),
+        Column[RunEntry]("outcome", of=_ended, below=True),
     ]
     if any(entry.labels for entry in entries):
-        texts = [labels_text(entry.labels) for entry in entries]
-        columns.append(Column("labels", texts, rank=1, breaks=True))
-    return stacked(columns, ("first result", "outcome"), width)
+        columns.append(
+            Column("labels", of=lambda entry: labels_text(entry.labels), rank=1, breaks=True)
+        )
+    return Table.made("runs", columns, entries)
 
 
-def _took(entry: RunEntry) -> str:
-    return "–" if entry.took_s is None else human_seconds(entry.took_s)
+def _took(entry: RunEntry) -> str | None:
+    return None if entry.took_s is None else human_seconds(entry.took_s)
 
 
 def _headline(case: CaseEntry) -> str:
@@ -151,29 +150,32 @@ def _ended(entry: RunEntry) -> str:
     return f"{outcomes}, {entry.state}" if outcomes else entry.state
 
 
-def _cases(entries: Sequence[CaseEntry], width: int) -> Table:
-    results = [
-        "\n".join(headlines(entry.record.result)) if entry.record and entry.record.result else ""
-        for entry in entries
-    ]
+def _cases(entries: Sequence[CaseEntry]) -> Table:
     columns = [
-        Column("case", [entry.label for entry in entries]),
-        Column("result, per direction", [text or "–" for text in results]),
-        Column("limit", [str(entry.limit or "–") for entry in entries]),
-        Column("outcome", [_outcome(entry) for entry in entries]),
+        Column[CaseEntry]("case", of=lambda entry: entry.label, below=True),
+        Column[CaseEntry]("result, per direction", of=_results, below=True),
+        Column[CaseEntry]("limit", of=lambda entry: entry.limit or None),
+        Column[CaseEntry]("outcome", of=_outcome),
     ]
     if len({entry.run for entry in entries}) > 1:
-        names = [Text(entry.run, "cyan").append(SIMULATED * entry.simulated) for entry in entries]
-        columns.insert(0, Column("run", names))
-        columns.insert(4, Column("testbed", [entry.testbed for entry in entries], rank=1))
-    below = [one.name for one in columns[1:] if one.name in ("case", "result, per direction")]
-    return stacked(columns, below, width)
+        columns.insert(0, Column("run", of=_run_name))
+        columns.insert(4, Column("testbed", of=lambda entry: entry.testbed, rank=1))
+    return Table.made("cases", columns, entries)
 
 
-def _outcome(entry: CaseEntry) -> Text:
+def _run_name(entry: CaseEntry) -> Cell:
+    return Cell(entry.run + SIMULATED * entry.simulated, "name")
+
+
+def _results(entry: CaseEntry) -> str | None:
+    found = headlines(entry.record.result) if entry.record and entry.record.result else []
+    return "\n".join(found) or None
+
+
+def _outcome(entry: CaseEntry) -> Cell:
     if entry.outcome:
-        return Text(entry.outcome.value, OUTCOME_STYLES[entry.outcome])
-    return Text(how_far(begun=entry.attempt > 0, refuted=entry.refuted), "dim")
+        return Cell(entry.outcome.value, entry.outcome.value)
+    return Cell(how_far(begun=entry.attempt > 0, refuted=entry.refuted), "aside")
 
 
 def _testbed(entry: CaseEntry) -> str:

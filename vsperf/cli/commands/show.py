@@ -2,49 +2,53 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from vsperf.analysis.answers import reasons
 from vsperf.analysis.noise import noise_lines
-from vsperf.analysis.summary import LOSSY, CaseRow, LatencyRow, too_busy
-from vsperf.cli.account import account_table
-from vsperf.cli.chain_view import MEANING, chain_tables
-from vsperf.cli.collected_view import print_collected
+from vsperf.analysis.summary import LOSSY, CaseRow, Latency, too_busy
 from vsperf.cli.exchange_view import exchanges_data, print_exchanges
-from vsperf.cli.noise_view import cost_data, print_cost
 from vsperf.cli.paired_view import compared_data, print_compared, rounds_data
 from vsperf.cli.progress import round_line, trial_line
-from vsperf.cli.seconds_view import write_seconds
 from vsperf.cli.selection import complete_testcase, library, load, overrides_cases
-from vsperf.cli.stages_view import MEANING as STAGES_MEANING
-from vsperf.cli.stages_view import stages_table
 from vsperf.cli.stored import json_option, results_option
-from vsperf.cli.tables import console, print_summary, simulated_banner
-from vsperf.cli.threads_view import MEANING as THREADS_MEANING
-from vsperf.cli.threads_view import threads_table
+from vsperf.cli.tables import console, print_summary, print_table, shown, simulated_banner
 from vsperf.cli.why_view import show_why
 from vsperf.config.document import COMPARABLE
 from vsperf.config.loader import Request
+from vsperf.config.noise import NOISE
 from vsperf.config.topology import Topology
 from vsperf.errors import ExitCode, Location, StoreError, UsageError, VsperfError
+from vsperf.output.collected_tables import sights
+from vsperf.output.table import Cell, Table, columns
+from vsperf.output.trial_tables import (
+    CHAIN_MEANING,
+    STAGES_MEANING,
+    THREADS_MEANING,
+    account_table,
+    chain_tables,
+    stages_table,
+    threads_table,
+)
 from vsperf.plugins import Plugins
 from vsperf.quantities.human import human_count, human_fps, human_ns
 from vsperf.records.files.folders import RECORDS, resolve, run_folders
 from vsperf.records.files.reader import RunState, header_of
 from vsperf.records.files.view import CaseView, RunView, open_run
 from vsperf.records.run import labels_text
-from vsperf.records.trial import Trial
+from vsperf.records.trial import DirectionSample, Second, Trial
 
 WIDEST_VALUE = 60
 """So that a long list does not push the origins of all other values out of sight."""
@@ -191,14 +195,14 @@ def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
         out.print(first.spec.description.strip())
     labels = ", ".join(case.label for case in loaded.cases)
     out.print(f"testbed {loaded.testbed}, preset {loaded.preset}; cases: {labels}")
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for column in ("setting", "value", "from"):
-        table.add_column(column, overflow="fold", max_width=WIDEST_VALUE)
-    for path, value in _leaves(first.spec.model_dump(mode="json", exclude_none=True)):
-        origin = _origin(first.origins, path)
-        if path.partition(".")[0] in ("name", "title", "description"):
-            continue
-        table.add_row(Text(path), Text(value), Text(origin, style="dim"))
+    settings = tuple(
+        (path, value, Cell(_origin(first.origins, path), "aside"))
+        for path, value in _leaves(first.spec.model_dump(mode="json", exclude_none=True))
+        if path.partition(".")[0] not in ("name", "title", "description")
+    )
+    table = shown(Table("settings", columns("setting", "value", "from"), settings))
+    for column in table.columns:
+        column.max_width = WIDEST_VALUE
     out.print(table)
     if len(fitting) > 1:
         out.print(
@@ -228,9 +232,7 @@ def _leaves(value: Any, path: str = "") -> list[tuple[str, str]]:
 
 
 def _row(case: CaseView) -> CaseRow:
-    row = CaseRow.of(
-        case.planned, case.record, case.trials, begun=case.attempt > 0, refuted=case.refuted
-    )
+    row = CaseRow.of(case)
     with _understanding(case):  # touches all that the record must hold to be shown
         row.as_json()
         row.virtual  # noqa: B018
@@ -337,50 +339,47 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
         out.print(f"{human_fps(fixed.load_fps)}: {fixed.reason}", soft_wrap=True)
     for latency in row.latency:
         out.print(_latency_text(latency), soft_wrap=True)
-    shown = case.trials[:MOST_TRIALS]
-    said = (
-        f": {len(shown):,} of {len(case.trials):,} shown" if len(shown) < len(case.trials) else ""
-    )
+    made = case.trials[:MOST_TRIALS]
+    said = f": {len(made):,} of {len(case.trials):,} shown" if len(made) < len(case.trials) else ""
     print_exchanges(out, case)
     if not case.exchanges:
         out.print("rounds" if case.rounds else f"trials{said}", style="bold")
-    for line in (*map(trial_line, shown), *map(round_line, case.rounds)):
+    for line in (*map(trial_line, made), *map(round_line, case.rounds)):
         out.print(line, soft_wrap=True)
     if said:
         out.print("--json has all of them, and so has `vsperf export`", style="dim")
     for line in noise_lines(case.record, case.trials):
         out.print(line, soft_wrap=True)
-    _print_work(out, shown)
+    _print_work(out, made)
     with _understanding(case):
         topology = Topology.model_validate(case.planned.spec["topology"])
-    _print_chain(out, shown, topology)
-    print_collected(out, case)
+    _print_chain(out, made, topology)
+    _print_collected(out, case)
     if case.abandoned:
         out.print(
             f"{case.abandoned} trials of interrupted attempts are kept in the records", style="dim"
         )
 
 
-def _latency_text(one: LatencyRow) -> str:
+def _latency_text(one: Latency) -> str:
     """Say how long frames took at a load, and if some did not arrive at all."""
-    values = ", ".join(f"p{p:g} {human_ns(ns)}" for p, ns in one.percentiles_ns.items())
+    values = ", ".join(f"p{p:g} {human_ns(ns)}" for p, ns in one.shown_ns.items())
     lost = f"; {human_count(one.lost_frames)} frames were lost: {LOSSY}" if one.lost_frames else ""
-    return f"latency at {one.reference}: {values}{lost}"
+    return f"latency at {one.at}: {values}{lost}"
 
 
 def _print_work(out: Console, trials: Sequence[Trial]) -> None:
     """Print what the switch and the threads that poll did in trials, as far as it is known."""
-    if (table := account_table(trials)) is not None:
-        out.print("where the frames went, and what they cost the switch", style="bold")
-        out.print(table)
-    if (table := stages_table(trials)) is not None:
-        out.print("what its stages took", style="bold")
-        out.print(table)
-        out.print(STAGES_MEANING, style="dim", soft_wrap=True)
-    if (table := threads_table(trials)) is not None:
-        out.print("what kept polling threads from running", style="bold")
-        out.print(table)
-        out.print(THREADS_MEANING, style="dim", soft_wrap=True)
+    for table, meaning in (
+        (account_table(trials), ""),
+        (stages_table(trials), STAGES_MEANING),
+        (threads_table(trials), THREADS_MEANING),
+    ):
+        if table is not None:
+            out.print(table.title, style="bold")
+            print_table(out, table)
+            if meaning:
+                out.print(meaning, style="dim", soft_wrap=True)
 
 
 def _print_chain(out: Console, trials: Sequence[Trial], topology: Topology) -> None:
@@ -393,5 +392,84 @@ def _print_chain(out: Console, trials: Sequence[Trial], topology: Topology) -> N
         return
     out.print("where in the chain they ended", style="bold")
     for table in tables:
-        out.print(table)
-    out.print(MEANING, style="dim", soft_wrap=True)
+        print_table(out, table)
+    out.print(CHAIN_MEANING, style="dim", soft_wrap=True)
+
+
+def _print_collected(out: Console, case: CaseView) -> None:
+    """Print what each collector saw, and what it has to say."""
+    for one in sights(case.folder, case.key, case.attempt, case.trials):
+        out.print(Text(one.table.title, style="bold"))
+        if one.table.rows:
+            print_table(out, one.table.without("", one.table.names))
+        for note in one.notes:
+            out.print(note, soft_wrap=True, markup=False)
+
+
+# What noise cost the cases of a run.
+
+
+def cost_data(run: RunView) -> list[dict[str, Any]]:
+    """Return what each level of noise cost as plain data; nothing of a run without levels."""
+    if not _has_levels(run):
+        return []
+    from vsperf.output.quiet import costs_of
+
+    return [asdict(row) for found in costs_of([run.folder]) for row in found.rows]
+
+
+def _has_levels(run: RunView) -> bool:
+    return len({case.point.get(NOISE) for case in run.header.cases}) > 1
+
+
+def print_cost(out: Console, run: RunView) -> None:
+    """Say of a run with levels of noise what each cost, and whether that is more than chance."""
+    if not _has_levels(run):
+        return
+    from vsperf.output.quiet import against_quiet
+
+    if lines := against_quiet(run.folder):
+        out.print("what the noise cost, against the quiet case", style="bold")
+        for line in lines:
+            out.print(line, soft_wrap=True, markup=False)
+
+
+# The seconds of a long trial as CSV: units in the headers, empty where unknown.
+
+
+COMMON = ("elapsed_s", "switch_frames", "switch_busy_cycles", "kept_from_running_ns")
+EACH_WAY = ("sent", "received", "refused", "lost", "latency_p50_ns", "latency_p99_ns")
+
+
+def write_seconds(seconds: Iterable[Second]) -> int:
+    """Write a table of seconds to stdout as they come; return how many there were.
+
+    Frames count since the trial began, all else since the second before.
+    """
+    out, count = csv.writer(sys.stdout, lineterminator="\n"), 0
+    for count, second in enumerate(seconds, start=1):
+        if count == 1:
+            names = [way.name.replace(" ", "_") for way in second.sample.directions]
+            columns = [f"{name}_{column}" for name in names for column in EACH_WAY]
+            out.writerow([*COMMON, *columns])
+        out.writerow(list(_second(second)))
+    return count
+
+
+def _second(second: Second) -> Iterator[object]:
+    yield f"{second.sample.elapsed_ns / 1e9:.3f}"
+    pmds = second.switch.pmds if second.switch is not None else ()
+    yield sum(pmd.frames for pmd in pmds) if pmds else None
+    yield sum(pmd.busy_cycles for pmd in pmds) if pmds else None
+    yield sum(thread.kept_ns for thread in second.threads) if second.threads else None
+    for way in second.sample.directions:
+        yield from _counted(way)
+
+
+def _counted(way: DirectionSample) -> Iterator[object]:
+    yield way.sent_frames
+    yield way.received_frames
+    yield way.refused_frames
+    yield way.lost_frames
+    yield way.latency.p50_ns if way.latency is not None else None
+    yield way.latency.p99_ns if way.latency is not None else None

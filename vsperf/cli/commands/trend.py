@@ -8,13 +8,12 @@ from pathlib import Path
 import click
 
 from vsperf.analysis.trend import trends
-from vsperf.cli.grids import grid_table
 from vsperf.cli.output import say
 from vsperf.cli.selection import complete_testcase
 from vsperf.cli.stored import json_option, results_option
-from vsperf.cli.tables import console, simulated_banner
+from vsperf.cli.tables import console, shown, simulated_banner
 from vsperf.errors import ExitCode
-from vsperf.output.trend_text import changes, trend_data, trend_grid
+from vsperf.output.trend_text import changes, trend_data, trend_table
 from vsperf.records.files.query import Filter
 from vsperf.records.run import parse_labels
 
@@ -77,9 +76,9 @@ def command(
     if found.found[0].simulated:
         out.print(simulated_banner())
     for trend in found.found:
-        grid = trend_grid(trend, limit)
-        out.print(grid.title, style="bold", markup=False)
-        out.print(grid_table(grid))
+        table = trend_table(trend, limit)
+        out.print(table.title, style="bold", markup=False)
+        out.print(shown(table))
         if len(trend.points) > limit:
             out.print(f"and {len(trend.points) - limit} runs before; --limit shows more")
         for line in changes(trend):

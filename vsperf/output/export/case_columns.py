@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
+from vsperf.analysis.summary import CaseRow
+from vsperf.analysis.why import Measured
 from vsperf.errors import StoreError
 from vsperf.output.export.columns import (
-    CaseData,
-    Column,
-    Kind,
-    Moment,
-    Value,
     as_specified,
     joined,
     latency_columns,
@@ -24,6 +21,7 @@ from vsperf.output.export.columns import (
     slug,
     unique,
 )
+from vsperf.output.table import Column, Kind, Moment, Value
 from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.regime import Regime
 from vsperf.records.result import (
@@ -36,7 +34,7 @@ from vsperf.records.result import (
 )
 from vsperf.records.run import CaseRecord
 
-CaseColumn = Column[CaseData]
+CaseColumn = Column[CaseRow]
 GoalColumn = Callable[[str, Kind, Callable[[GoalResult], Value]], CaseColumn]
 MOST_CELLS: Final = 10_000_000
 """Of a table of cases: what each case of a stranger's record has for itself makes columns for all,
@@ -74,7 +72,7 @@ def case_columns(runs: Sequence[RunView]) -> tuple[CaseColumn, ...]:
             *(column for goal, told in goals.items() for column in _goal(goal, *told)),
             *(column for number in range(loads) for column in _load(number)),
             *(column for name, unit in figures for column in _figure(name, unit)),
-            Column("switch_cycles_per_frame", float, lambda data: data.cycles_per_frame),
+            Column("switch_cycles_per_frame", float, _cycles_per_frame),
             *_latency(),
             *(_compliance(standard) for standard in standards),
         ]
@@ -90,7 +88,7 @@ def case_columns(runs: Sequence[RunView]) -> tuple[CaseColumn, ...]:
 
 
 def _seen(name: str, kind: Kind, of: Callable[[CaseView], Value]) -> CaseColumn:
-    return Column(name, kind, lambda data: of(data.view))
+    return Column(name, kind, lambda row: of(row.view))
 
 
 def _recorded(name: str, kind: Kind, of: Callable[[CaseRecord], Value]) -> CaseColumn:
@@ -121,11 +119,11 @@ def _about_the_case() -> Iterator[CaseColumn]:
     yield _seen("tags", str, lambda case: joined(case.asked.tags))
     yield _seen("repeat", int, lambda case: case.planned.repeat)
     yield _seen("attempt", int, lambda case: case.attempt or None)
-    yield _seen("topology", str, lambda case: _set(case, "topology", "name"))
-    yield _seen("vswitch", str, lambda case: _set(case, "vswitch", "kind"))
+    yield _seen("topology", str, lambda case: case.asked.text("topology", "name"))
+    yield _seen("vswitch", str, lambda case: case.asked.kind("vswitch"))
     yield _seen("generator", str, lambda case: _sender(case, "generator"))
     yield _seen("program", str, lambda case: _sender(case, "program"))
-    yield _seen("method", str, lambda case: _set(case, "search", "kind"))
+    yield _seen("method", str, lambda case: case.asked.kind("search"))
     yield _seen("frame_size_bytes", int, lambda case: case.asked.frame_bytes)
     yield Column("mean_frame_size_bytes", float, as_specified(_mean_frame_size))
     yield _seen("flows", int, lambda case: case.asked.flows)
@@ -146,14 +144,14 @@ def _about_the_outcome() -> Iterator[CaseColumn]:
     yield _recorded("measured_ns", int, lambda record: record.measured_ns)
     yield Column("rate_fps", int, _rate)
     yield Column("line_rate_percent", float, as_specified(_line_rate_percent))
-    yield Column("rate_l1_bps", int, as_specified(lambda data: _bps(data, 1)))
-    yield Column("rate_l2_bps", int, as_specified(lambda data: _bps(data, 2)))
+    yield Column("rate_l1_bps", int, as_specified(lambda row: _bps(row, 1)))
+    yield Column("rate_l2_bps", int, as_specified(lambda row: _bps(row, 2)))
 
 
 def _goal(name: str, by_regime: bool, drawn: bool) -> Iterator[CaseColumn]:
     def column(suffix: str, kind: Kind, of: Callable[[GoalResult], Value]) -> CaseColumn:
-        def found(data: CaseData) -> Value:
-            goal = data.goals.get(name)
+        def found(row: CaseRow) -> Value:
+            goal = next((one for one in row.goals if one.goal == name), None)
             return of(goal) if goal is not None else None
 
         return Column(f"{slug(name)}_{suffix}", kind, found)
@@ -213,8 +211,9 @@ def _load(number: int) -> Iterator[CaseColumn]:
 
 def _figure(name: str, unit: str) -> Iterator[CaseColumn]:
     def column(suffix: str, of: Callable[[Figure], Value]) -> CaseColumn:
-        def found(data: CaseData) -> Value:
-            figure = data.figures.get((name, unit))
+        def found(row: CaseRow) -> Value:
+            found = (one for one in row.figures if (one.name, one.unit.value) == (name, unit))
+            figure = next(found, None)
             return of(figure) if figure is not None else None
 
         return Column(f"{slug(name)}{suffix}_{unit}", float, found)
@@ -227,15 +226,27 @@ def _figure(name: str, unit: str) -> Iterator[CaseColumn]:
 
 def _latency() -> Iterator[CaseColumn]:
     """Yield the latency at the load that stands for the case; the others are in its trials."""
-    yield Column("latency_load_fps", int, lambda data: _of_latency(data, "load_fps"))
-    yield Column("latency_reference", str, lambda data: _of_latency(data, "reference"))
-    yield from latency_columns(lambda data: data.middle_latency)
+    yield Column("latency_load_fps", int, lambda row: getattr(row.middle_latency, "load_fps", None))
+    yield Column(
+        "latency_reference", str, lambda row: getattr(row.middle_latency, "reference", None)
+    )
+    yield from latency_columns(lambda row: row.middle_latency)
 
 
 def _compliance(standard: str) -> CaseColumn:
-    return Column(
-        f"compliance_{slug(standard).lower()}", str, lambda data: data.levels.get(standard)
-    )
+    def found(record: CaseRecord) -> Value:
+        levels = (one.level.value for one in record.compliance if one.standard.value == standard)
+        return next(levels, None)
+
+    return _recorded(f"compliance_{slug(standard).lower()}", str, found)
+
+
+def _cycles_per_frame(row: CaseRow) -> Value:
+    """Return what a frame cost the switch at the load that the case came to."""
+    view = row.view
+    if view.record is None:
+        return None
+    return Measured(view.label, view.record, view.trials).cycles.middle
 
 
 def _clean_share(goal: GoalResult) -> Value:
@@ -248,10 +259,6 @@ def _fact(case: CaseView, section: str, name: str) -> Value:
     return value if isinstance(value, str) else None
 
 
-def _set(case: CaseView, section: str, name: str) -> Value:
-    return case.asked.text(section, name)
-
-
 def _sender(case: CaseView, section: str) -> Value:
     """Return the kind of what sends, if it is in this section."""
     found, kind = case.asked.sender
@@ -262,31 +269,26 @@ def _directions(case: CaseView) -> Value:
     return len(case.start.plan.directions) if case.start else None
 
 
-def _mean_frame_size(data: CaseData) -> Value:
-    return float(data.row.frame_size.mean)
+def _mean_frame_size(row: CaseRow) -> Value:
+    return float(row.frame_size.mean)
 
 
 def _criteria(record: CaseRecord, *, met: bool) -> Value:
     return sum(check.met is met for check in record.checks) if record.checks else None
 
 
-def _rate(data: CaseData) -> int | None:
+def _rate(row: CaseRow) -> int | None:
     """Return the rate that stands for the case; None where loads were several, or none."""
-    rates = data.row.rates_fps
+    rates = row.rates_fps
     return rates[0] if len(rates) == 1 else None
 
 
-def _line_rate_percent(data: CaseData) -> Value:
-    rate = _rate(data)
-    found = None if rate is None else data.row.line_share(rate)
+def _line_rate_percent(row: CaseRow) -> Value:
+    rate = _rate(row)
+    found = None if rate is None else row.line_share(rate)
     return None if found is None else float(100 * found)
 
 
-def _bps(data: CaseData, layer: int) -> Value:
-    rate = _rate(data)
-    return None if rate is None else data.row.bps(rate, layer)
-
-
-def _of_latency(data: CaseData, name: str) -> Any:
-    trial = data.latency_trial
-    return getattr(trial, name) if trial else None
+def _bps(row: CaseRow, layer: int) -> Value:
+    rate = _rate(row)
+    return None if rate is None else row.bps(rate, layer)

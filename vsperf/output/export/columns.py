@@ -1,4 +1,4 @@
-"""What a column of a table is: a name with its unit, a kind, and how its value is found.
+"""What columns of exports have in common: their names, their kinds, and how values are found.
 
 Missing is None and never 0. Names of columns never depend on values other than names: goals,
 figures, labels.
@@ -6,116 +6,24 @@ figures, labels.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from vsperf.analysis.summary import CaseRow
-from vsperf.analysis.why import Measured
-from vsperf.output.export.latency import PERCENTILES, Latency, latency_of, percentile_name
-from vsperf.records.files.view import CaseView
-from vsperf.records.result import Figure, GoalResult, latency_trials
+from vsperf.analysis.summary import EXPORTED, CaseRow, Latency, latency_of
+from vsperf.output.table import Column, Kind, Value
 from vsperf.records.trial import Trial
 
-
-class Moment(str):
-    """A moment as records have it, ISO 8601; a format with types makes a time of it."""
-
-    __slots__ = ()
-
-
-Value = int | float | str | bool | None
-Kind = type[int] | type[float] | type[str] | type[bool] | type[Moment]
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Column(Generic[T]):
-    """One column of a table."""
-
-    name: str
-    kind: Kind
-    of: Callable[[T], Value]
-
-    def value(self, row: T) -> Value:
-        """Return the value of a row, of the column's kind."""
-        found = self.of(row)
-        if found is None or (isinstance(found, float) and not math.isfinite(found)):
-            return None
-        return self.kind(found)
-
-
-class CaseData:
-    """A case with what is computed of it, at most once."""
-
-    def __init__(self, view: CaseView) -> None:
-        self.view = view
-
-    @cached_property
-    def row(self) -> CaseRow:
-        """The case as summaries have it."""
-        view = self.view
-        return CaseRow(
-            view.planned, view.record, latency=(), begun=view.attempt > 0, refuted=view.refuted
-        )
-
-    @cached_property
-    def goals(self) -> Mapping[str, GoalResult]:
-        """The answers by goal; of several to one goal the first."""
-        found = self.view.result.goals if self.view.result else ()
-        return {goal.goal: goal for goal in reversed(found)}
-
-    @cached_property
-    def figures(self) -> Mapping[tuple[str, str], Figure]:
-        """The figures by name and unit; of several with both the first."""
-        found = self.view.result.figures if self.view.result else ()
-        return {(one.name, one.unit.value): one for one in reversed(found)}
-
-    @cached_property
-    def levels(self) -> Mapping[str, str]:
-        """How it stands to each standard; of several words on one the first."""
-        found = self.view.record.compliance if self.view.record else ()
-        return {one.standard.value: one.level.value for one in reversed(found)}
-
-    @cached_property
-    def latency_trial(self) -> Trial | None:
-        """The latency trial that stands for the case: the middle one of those that are valid.
-
-        None where the answer to the goal that loads refer to is not to be believed.
-        """
-        if self.row.goals and not self.row.rates_fps:
-            return None
-        fitting = [
-            trial
-            for trial in latency_trials(self.view.trials, self.view.result)
-            if any(way.latency_histogram for way in trial.directions)
-        ]
-        return fitting[len(fitting) // 2] if fitting else None
-
-    @cached_property
-    def cycles_per_frame(self) -> float | None:
-        """What a frame cost the switch at the load that the case came to."""
-        record = self.view.record
-        if record is None:
-            return None
-        return Measured(self.view.label, record, self.view.trials).cycles.middle
-
-    @cached_property
-    def middle_latency(self) -> Latency | None:
-        """The latency that stands for the case."""
-        trial = self.latency_trial
-        return latency_of(trial) if trial else None
 
 
 class TrialData:
     """A trial of a case with what is computed of it, at most once."""
 
-    def __init__(self, case: CaseData, trial: Trial) -> None:
+    def __init__(self, case: CaseRow, trial: Trial) -> None:
         self.case = case
         self.trial = trial
 
@@ -150,12 +58,13 @@ def latency_columns(of: Callable[[T], Latency | None]) -> Iterator[Column[T]]:
 
         return Column(name, kind, found)
 
-    yield column("latency_frames", int, lambda found: found.frames)
-    yield column("latency_min_ns", int, lambda found: found.min_ns)
-    yield column("latency_mean_ns", float, lambda found: found.mean_ns)
-    for one in PERCENTILES:
-        yield column(percentile_name(one), int, partial(_percentile, one))
-    yield column("latency_max_ns", int, lambda found: found.max_ns)
+    yield column("latency_frames", int, lambda found: found.summary.count)
+    yield column("latency_min_ns", int, lambda found: found.summary.minimum_ns)
+    yield column("latency_mean_ns", float, lambda found: found.summary.mean_ns)
+    for one in EXPORTED:
+        name = f"latency_p{one:g}_ns".replace(".", "_")
+        yield column(name, int, partial(_percentile, one))
+    yield column("latency_max_ns", int, lambda found: found.summary.maximum_ns)
 
 
 def _percentile(one: float, latency: Latency) -> Value:

@@ -12,8 +12,9 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO, ClassVar, Final
 
-from vsperf.output.export.columns import Column, Value, plain
+from vsperf.output.export.columns import plain
 from vsperf.output.export.tables import TableFormat
+from vsperf.output.table import Column, Value
 from vsperf.trust.printable import printable
 
 FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")

@@ -7,9 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO, ClassVar
 
+from vsperf.analysis.summary import CaseRow
 from vsperf.output.export.base import Format, Watch, text_of
 from vsperf.output.export.case_columns import CaseColumn, case_columns
-from vsperf.output.export.columns import CaseData, TrialData
+from vsperf.output.export.columns import TrialData
 from vsperf.output.export.trial_columns import TrialColumn, trial_columns
 from vsperf.records.files.view import CaseView, RunView
 
@@ -53,7 +54,7 @@ def _write_case(
     columns: Sequence[CaseColumn],
     of_trial: Sequence[TrialColumn],
 ) -> None:
-    case = CaseData(view)
+    case = CaseRow.of(view)
     values = {column.name: column.value(case) for column in columns}
     parts: dict[str, Any] = {"values": values, "planned": view.planned.model_dump(mode="json")}
     for name, line in (("start", view.start), ("record", view.record)):

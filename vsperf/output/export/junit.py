@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
 from vsperf.analysis.answers import headlines
-from vsperf.analysis.summary import too_busy
+from vsperf.analysis.summary import CaseRow, too_busy
 from vsperf.output.export.base import Format, Watch, all_cases
 from vsperf.output.export.case_columns import CaseColumn, case_columns
-from vsperf.output.export.columns import CaseData, plain
+from vsperf.output.export.columns import plain
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.meaning import OUTCOMES
@@ -81,9 +81,9 @@ def _suite(view: CaseView, names: _Names, columns: Sequence[CaseColumn]) -> Test
     kind, name = names.of(view)
     suite = TestSuite(f"{kind}.{name}")
     suite.timestamp = (view.start.started_at if view.start else view.header.started_at)[:19]
-    data = CaseData(view)
+    row = CaseRow.of(view)
     for column in columns:
-        value = column.value(data)
+        value = column.value(row)
         if value is not None:
             suite.add_property(column.name, printable(plain(value)))
     case = TestCase(name, kind)

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, BinaryIO, ClassVar
+from typing import BinaryIO, ClassVar
 
-from vsperf.config.traffic import size_of
+from vsperf.analysis.summary import CaseRow, Latency
 from vsperf.output.export.base import Format, Watch, all_cases
-from vsperf.output.export.columns import CaseData, Column, Kind, Value, as_specified
+from vsperf.output.export.columns import as_specified
 from vsperf.output.export.csv_tables import CsvSheet
-from vsperf.output.export.latency import Latency
+from vsperf.output.table import Column, Kind, Value
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.files.view import RunView
 from vsperf.records.run import Outcome
@@ -36,21 +36,21 @@ class LikeVsperf(Format):
         columns = _columns()
         with CsvSheet(outputs["cases"], [column.name for column in columns]) as sheet:
             for view in watch(all_cases(runs)):
-                case = _Case(CaseData(view))
+                case = _Case(CaseRow.of(view))
                 sheet.add([column.value(case) for column in columns])
 
 
 class _Case:
     """A case with the trial that its numbers come from."""
 
-    def __init__(self, data: CaseData) -> None:
-        self.data = data
-        self.view = data.view
+    def __init__(self, row: CaseRow) -> None:
+        self.row = row
+        self.view = row.view
 
     @cached_property
     def trial(self) -> Trial | None:
         """The last valid trial at the load that stands for the case."""
-        row = self.data.row
+        row = self.row
         given: list[int | None] = [load.load_fps for load in row.loads]
         loads = given or [goal.lower_fps for goal in row.goals[:1]]
         if len(loads) != 1 or not row.rates_fps:
@@ -74,25 +74,20 @@ class _Case:
     def percent(self, frames: str) -> float | None:
         """Return a rate as a share of what all directions could carry; None without a line rate."""
         rate = self.rate(frames)
-        if rate is None or self.trial is None or self.data.row.virtual:
+        if rate is None or self.trial is None or self.row.virtual:
             return None
-        row = self.data.row
+        row = self.row
         line = float(row.link.frames_per_second(row.frame_size)) * len(self.trial.directions)
         return 100 * rate / line
 
     def mbps(self, frames: str) -> float | None:
         """Return a rate in Mbit/s of frames, without preamble and gap."""
         rate = self.rate(frames)
-        return None if rate is None else rate * 8 * float(self.data.row.frame_size.mean) / 1e6
+        return None if rate is None else rate * 8 * float(self.row.frame_size.mean) / 1e6
 
     def figure(self, name: str) -> float | None:
         """Return a figure of the case by its name."""
-        figures = self.view.result.figures if self.view.result else ()
-        return next((one.value for one in figures if one.name == name), None)
-
-    def spec(self, *path: str) -> Any:
-        """Return what the specification says at a place; None where it says nothing."""
-        return self.view.asked.value(*path)
+        return next((one.value for one in self.row.figures if one.name == name), None)
 
 
 _C = Column[_Case]
@@ -113,8 +108,8 @@ def _columns() -> tuple[_C, ...]:
         Column("optimal_learning_rate_fps", float, lambda case: case.figure("learning_rate")),
         *_times(),
         *_unknown("capture_tx", "capture_rx"),
-        Column("imix_genome", str, lambda case: _text(case.spec("traffic", "imix"))),
-        Column("imix_avg_framesize", float, as_specified(_mean_of_mix)),
+        Column("imix_genome", str, lambda case: case.view.asked.text("traffic", "imix")),
+        Column("imix_avg_framesize", float, _mean_of_mix),
         Column("status", str, _status),
         Column("details", str, lambda case: (case.view.record and case.view.record.reason) or None),
         Column("run", str, lambda case: case.view.run),
@@ -124,15 +119,17 @@ def _columns() -> tuple[_C, ...]:
 
 def _identity() -> tuple[_C, ...]:
     return (
-        Column("type", str, lambda case: _text(case.spec("search", "kind"))),
+        Column("type", str, lambda case: case.view.asked.kind("search")),
         Column("id", str, lambda case: case.view.testcase),
         Column("packet_size", int, lambda case: case.view.asked.frame_bytes),
-        Column("deployment", str, lambda case: _text(case.spec("topology", "name"))),
-        Column("vswitch", str, lambda case: _text(case.spec("vswitch", "kind"))),
-        Column("traffic_type", str, lambda case: _text(case.spec("traffic", "layer3"))),
+        Column("deployment", str, lambda case: case.view.asked.text("topology", "name")),
+        Column("vswitch", str, lambda case: case.view.asked.kind("vswitch")),
+        Column("traffic_type", str, lambda case: case.view.asked.text("traffic", "layer3")),
         *_unknown("guest_loopback_app"),
         Column(
-            "tunnel_type", str, lambda case: _text(case.spec("traffic", "encapsulation", "kind"))
+            "tunnel_type",
+            str,
+            lambda case: case.view.asked.text("traffic", "encapsulation", "kind"),
         ),
     )
 
@@ -163,15 +160,15 @@ def _percent(frames: str) -> Callable[[_Case], Value]:
 def _latency() -> tuple[_C, ...]:
     def column(name: str, kind: Kind, of: Callable[[Latency], Value]) -> _C:
         def found(case: _Case) -> Value:
-            latency = case.data.middle_latency
+            latency = case.row.middle_latency
             return of(latency) if latency else None
 
         return Column(name, kind, found)
 
     return (
-        column("min_latency_ns", int, lambda found: found.min_ns),
-        column("max_latency_ns", int, lambda found: found.max_ns),
-        column("avg_latency_ns", float, lambda found: found.mean_ns),
+        column("min_latency_ns", int, lambda found: found.summary.minimum_ns),
+        column("max_latency_ns", int, lambda found: found.summary.maximum_ns),
+        column("avg_latency_ns", float, lambda found: found.summary.mean_ns),
     )
 
 
@@ -206,10 +203,6 @@ def _unknown(*names: str) -> tuple[_C, ...]:
     return tuple(Column(name, str, lambda case: None) for name in names)
 
 
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
 def _loss_percent(case: _Case) -> Value:
     """Return the lost share of all frames that should have been sent."""
     if case.trial is None or case.trial.intended_frames <= 0:
@@ -232,10 +225,6 @@ def _seconds(case: _Case) -> Value:
     return case.view.record.measured_ns / NANOSECONDS if case.view.record else None
 
 
-def _tunnel(case: _Case) -> Value:
-    return _text(case.spec("traffic", "encapsulation", "kind"))
-
-
 def _started(case: _Case) -> Value:
     return case.view.start.started_at if case.view.start else None
 
@@ -245,9 +234,8 @@ def _finished(case: _Case) -> Value:
 
 
 def _mean_of_mix(case: _Case) -> Value:
-    traffic = case.spec("traffic")
-    mix = traffic is not None and traffic.get("imix") is not None
-    return float(size_of(traffic).mean) if mix else None
+    size = case.view.asked.size
+    return float(size.mean) if size and case.view.asked.value("traffic", "imix") else None
 
 
 def _status(case: _Case) -> Value:

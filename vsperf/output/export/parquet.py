@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Any, BinaryIO, ClassVar, Final
 
 from vsperf.errors import StoreError
-from vsperf.output.export.columns import Column, Moment, Value, time_of
+from vsperf.output.export.columns import time_of
 from vsperf.output.export.tables import TableFormat
+from vsperf.output.table import Column, Moment, Value
 
 BATCH: Final = 5_000
 """Rows that are held until they are written."""

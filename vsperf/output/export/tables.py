@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, BinaryIO, Protocol
 
+from vsperf.analysis.summary import CaseRow
 from vsperf.output.export.base import Format, Watch, all_cases
 from vsperf.output.export.case_columns import case_columns
-from vsperf.output.export.columns import CaseData, Column, TrialData, Value
+from vsperf.output.export.columns import TrialData
 from vsperf.output.export.trial_columns import trial_columns
+from vsperf.output.table import Column, Value
 from vsperf.records.files.view import RunView
 
 
@@ -43,7 +45,7 @@ class TableFormat(Format):
                 if columns
             }
             for view in watch(all_cases(runs)):
-                case = CaseData(view)
+                case = CaseRow.of(view)
                 if of_case:
                     begun["cases"].add([column.value(case) for column in of_case])
                 for trial in view.trials if of_trial else ():

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import BinaryIO, ClassVar, Final, TypeVar
 
+from vsperf.analysis.summary import CaseRow
 from vsperf.output.export.base import Format, Watch, all_cases, text_of
 from vsperf.output.export.case_columns import case_columns
-from vsperf.output.export.columns import CaseData, Column, FreeNames, TrialData, Value, slug
+from vsperf.output.export.columns import FreeNames, TrialData, slug
 from vsperf.output.export.trial_columns import trial_columns
+from vsperf.output.table import Column, Value
 from vsperf.records.files.view import CaseView, RunView
 from vsperf.trust.printable import printable
 
@@ -46,7 +48,7 @@ class OpenMetrics(Format):
                 continue
             time = f" {moment.timestamp():.3f}"
             infos.append(f"{PREFIX}_info{_labels({**labels, **_info(view)})} 1{time}\n")
-            for name, value in values(columns, CaseData(view)):
+            for name, value in values(columns, CaseRow.of(view)):
                 line = f"{PREFIX}_{name}{_labels(labels)} {value!r}{time}\n"
                 families[name].append(line)
         output = outputs["metrics"]
@@ -78,7 +80,7 @@ class PrometheusText(Format):
             if moment is None or (series in newest and newest[series][0] > moment):
                 continue
             info = _labels({**telling(view), **_info(view)})
-            newest[series] = (moment, info, tuple(values(columns, CaseData(view))))
+            newest[series] = (moment, info, tuple(values(columns, CaseRow.of(view))))
         output = outputs["metrics"]
         for name, lines in _families(newest).items():
             text_of(output, f"# TYPE {name} gauge\n")
@@ -137,7 +139,7 @@ class InfluxLines(Format):
         for view in watch(all_cases(runs)):
             if not view.attempt:
                 continue  # nothing was measured, and a point needs a field
-            case, tags = CaseData(view), telling(view)
+            case, tags = CaseRow.of(view), telling(view)
             found = values(of_case, case)
             text_of(output, _point("vsperf_case", tags, found, moment_of(view)))
             for trial in view.trials:

@@ -10,15 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 
 from vsperf.output.export.columns import (
-    Column,
-    Kind,
-    Moment,
     TrialData,
-    Value,
     joined,
     latency_columns,
     share,
 )
+from vsperf.output.table import Column, Kind, Moment, Value
 from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.trial import Direction, Trial
 

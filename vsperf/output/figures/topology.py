@@ -6,11 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pydantic import ValidationError
-
 from vsperf.analysis.ways import ways_of
-from vsperf.config.topology import Topology
-from vsperf.errors import VsperfError
 from vsperf.output.figures.drawing import Arrow, Diagram, Drawing, Node
 from vsperf.output.figures.facts import Facts, trusted
 from vsperf.output.figures.groups import Evidence, caption, evidence_of
@@ -47,18 +43,16 @@ class Setup:
 def gather(view: CaseView) -> tuple[Setup, ...]:
     """Return how the parts of a case were joined; nothing where its record does not say."""
     facts = Facts(view)
-    try:
-        topology = Topology.model_validate(dict(facts.asked.section("topology")))
-        ways = ways_of(topology)[::2]
-    except (ValidationError, VsperfError, ValueError, LookupError):
+    topology = facts.asked.topology
+    if topology is None:
         return ()
     placement = view.start.plan.placement if view.start is not None else Placement()
-    kinds = {part: facts.asked.text(name, "kind") or "" for part, name in PARTS.items()}
+    kinds = {part: facts.asked.kind(name) or "" for part, name in PARTS.items()}
     return (
         Setup(
             label=view.label,
             title=topology.name,
-            ways=ways,
+            ways=ways_of(topology)[::2],
             kinds=tuple(kinds.items()),
             cpus=tuple(placement.cpus.items()),
             links=tuple(_links(facts)),

@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from vsperf.analysis.answers import loss_text
 from vsperf.errors import VsperfError
-from vsperf.output.report.page import Account, Branch, Stage, Table
+from vsperf.output.report.page import Account, Branch, Stage
+from vsperf.output.table import NOTHING, Table, columns
 from vsperf.quantities.human import human_count, human_fps, human_seconds, human_share
 from vsperf.records.result import GoalResult, SearchResult
 from vsperf.records.trial import Purpose, Trial
@@ -24,7 +25,8 @@ MOST_TRIALS = 1_000
 def trials_table(trials: Sequence[Trial]) -> Table | None:
     """Return one row for each of the first trials; None where there are none."""
     rows = tuple(_row(trial) for trial in trials[:MOST_TRIALS])
-    return Table(NAMES, rows, len(trials) if len(trials) > MOST_TRIALS else None) if rows else None
+    more = len(trials) if len(trials) > MOST_TRIALS else None
+    return Table("trials", columns(*NAMES), rows, of=more) if rows else None
 
 
 def _row(trial: Trial) -> tuple[str, ...]:
@@ -98,7 +100,6 @@ def ending_of(goal: GoalResult, trials: Sequence[Trial]) -> Trial | None:
 
 
 NOBODY = "not counted"
-NOTHING = "–"
 
 
 def account_of(result: SearchResult, trials: Sequence[Trial]) -> Account | None:
@@ -241,9 +242,8 @@ def account_table(trials: Sequence[Trial]) -> Table | None:
         )
     sent = ("due", "sent", "refused", "not sent")
     names = ("trial", "load", *sent, "arrived", "dropped", "unexplained", "switch busy")
-    if rows and all(row[-1] == NOTHING for row in rows):
-        return Table(names[:-1], tuple(row[:-1] for row in rows), of)
-    return Table(names, tuple(rows), of) if rows else None
+    table = Table("account", columns(*names), tuple(rows), of=of)
+    return table.without(NOTHING, ("switch busy",)) if rows else None
 
 
 # What a damaged record, or one of another version, says as far as it can be made out.

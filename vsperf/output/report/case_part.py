@@ -6,23 +6,19 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from vsperf.analysis.collected import NAMES, Saw, cached, saw, title_of
-from vsperf.analysis.columns import outcome_text
 from vsperf.analysis.noise import reached, silent_trials
 from vsperf.analysis.summary import CaseRow
 from vsperf.analysis.ways import ways_of
-from vsperf.config.topology import Topology
-from vsperf.errors import StoreError
+from vsperf.output.case_tables import curve_table, outcome_text
+from vsperf.output.collected_tables import sights
 from vsperf.output.report.account import account_of, account_table, telling, told, trials_table
 from vsperf.output.report.doubts import Concerns, criteria_of, standing_of
 from vsperf.output.report.environment import Found, found_of
-from vsperf.output.report.numbers import curve_tables, latency_table, numbers_of
+from vsperf.output.report.numbers import latency_table, numbers_of
 from vsperf.output.report.page import (
     CasePart,
-    CollectedPart,
     Compared,
     CostPart,
     Costs,
@@ -34,16 +30,15 @@ from vsperf.output.report.page import (
     Place,
     Planned,
     Step,
-    Table,
 )
 from vsperf.output.report.pictures import NoPictures, Pictures
+from vsperf.output.table import NOTHING, Table, columns
 from vsperf.quantities.human import human_fps
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.asked import Asked
 from vsperf.records.chain import Way
 from vsperf.records.exchange import CLIENTS, SERVERS
 from vsperf.records.files.reader import RunState
-from vsperf.records.files.series import StoredSeries, series_of
 from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.meaning import LIMITED_BY
 from vsperf.records.result import SearchResult
@@ -63,11 +58,11 @@ def asked_of(asked: Asked) -> tuple[Fact, ...]:
         "frames": None if frames is None else str(frames),
         "flows": f"{flows} per direction" if flows else None,
         "direction": traffic.get("direction"),
-        "method": asked.value("search", "kind"),
+        "method": asked.kind("search"),
         "warm-up": asked.value("trial", "warm_up"),
-        "switch": asked.value("vswitch", "kind"),
+        "switch": asked.kind("vswitch"),
         **dict([asked.sender]),
-        "machines": asked.value("vnf", "kind") if asked.passes_machines else None,
+        "machines": asked.kind("vnf") if asked.passes_machines else None,
         "noise": _noise(asked),
         "links": _links(asked),
     }
@@ -109,11 +104,13 @@ def drawn(
 def _drawn(
     asked: Asked, plan: Plan | None, result: SearchResult, trials: Sequence[Trial]
 ) -> Drawn | None:
-    topology = Topology.model_validate(dict(asked.section("topology")))
+    topology = asked.topology
+    if topology is None:
+        return None
     placement = plan.placement if plan is not None else Placement()
-    sends, switch = asked.sender[1], asked.text("vswitch", "kind")
+    sends, switch = asked.sender[1], asked.kind("vswitch")
     kinds = {part: kind for part, kind in (("vswitch", switch), (GENERATOR, sends)) if kind}
-    vnf = asked.text("vnf", "kind") or "machine"
+    vnf = asked.kind("vnf") or "machine"
     parts = _Parts(placement, set(topology.machines), kinds, vnf)
     links = asked.section("testbed", "links")
     ways = ways_of(topology)
@@ -246,15 +243,15 @@ def noise_table(record: CaseRecord | None, trials: Sequence[Trial]) -> Table | N
     rows = tuple(
         (
             one.instance,
-            one.settled or "–",
-            one.rates or "–",
-            one.shares or "–",
+            one.settled or NOTHING,
+            one.rates or NOTHING,
+            one.shares or NOTHING,
             f"{one.trials} of {made} trials",
             lost,
         )
         for one in reached(record, trials)
     )
-    return Table(BESIDE, rows) if rows else None
+    return Table("noise", columns(*BESIDE), rows) if rows else None
 
 
 def cost_part(found: Costs, common: str, *, single: bool) -> CostPart:
@@ -273,7 +270,7 @@ def cost_part(found: Costs, common: str, *, single: bool) -> CostPart:
         for one in found.rows
     )
     run = "" if single else found.run
-    return CostPart(run, Table(COSTS, rows) if rows else None, found.notes)
+    return CostPart(run, Table("costs", columns(*COSTS), rows) if rows else None, found.notes)
 
 
 def cost_lines(found: Sequence[Costs], run: str, label: str) -> tuple[str, ...]:
@@ -286,42 +283,6 @@ def cost_lines(found: Sequence[Costs], run: str, label: str) -> tuple[str, ...]:
         for one in costs.rows
         if one.label == label
     )
-
-
-# What was seen around the trials of a case, as tables; of a file that is damaged, that it is.
-
-
-def sights(run: Path, case: str, attempt: int, trials: Sequence[Trial]) -> tuple[Saw, ...]:
-    """Return what parts of the cache did, then what each collector saw in an attempt at a case.
-
-    Of collectors, those of whole cases come first.
-    """
-    series = series_of(run, case, max(1, attempt))
-    found = sorted(series, key=lambda one: (one.header.heavy, one.header.collector))
-    parts = cached(trials)
-    return (*(() if parts is None else (parts,)), *(_sight(one) for one in found))
-
-
-def collected_parts(
-    run: Path, case: str, attempt: int, trials: Sequence[Trial]
-) -> tuple[CollectedPart, ...]:
-    """Return a table for each of them, or what it has to say instead."""
-    return tuple(
-        CollectedPart(
-            f"{one.title[0].upper()}{one.title[1:]}",
-            Table(NAMES, one.rows) if one.rows else None,
-            one.notes,
-        )
-        for one in sights(run, case, attempt, trials)
-    )
-
-
-def _sight(stored: StoredSeries) -> Saw:
-    try:
-        return saw(stored.header, stored.samples(), stored.notes(), stored.own_trials())
-    except StoreError as error:
-        header = stored.header
-        return Saw(title_of(header.collector, heavy=header.heavy), (), (str(error),))
 
 
 HEADLINES = 2
@@ -376,11 +337,12 @@ class Teller:
     def _of_run(self, case: CaseView, label: str) -> str:
         return f"{label} of {self.runs[case.run]}" if case.run in self.runs else label
 
-    def tell(self, run: RunView, case: CaseView, row: CaseRow, anchor: str) -> CasePart:
+    def tell(self, run: RunView, row: CaseRow, anchor: str) -> CasePart:
         """Return what is said of a case; only this one is held."""
+        case = row.view
         label, asked, record = self.short(case), case.asked, case.record
         trials = case.trials
-        result = (record.result if record is not None else None) or SearchResult()
+        result = row.result
         around = found_of(record.conditions if record is not None else None)
         like, like_name = self.found.like(around, anchor, label)
         plan = case.start.plan if case.start is not None else None
@@ -402,14 +364,14 @@ class Teller:
             numbers=numbers,
             criteria=criteria_of(record),
             latency=latency_table(row),
-            curves=curve_tables(row) if full else (),
+            curves=tuple(map(curve_table, row.curves)) if full else (),
             pictures=self.pictures.of_case(case) if full else (),
             drawn=drawn(asked, plan, result, trials) if full else None,
             account=account_of(result, trials) if full else None,
             accounts=account_table(trials) if full else None,
             noise=noise_table(record, trials),
             costs=cost_lines(self.compared.costs, case.run, case.label),
-            collected=collected_parts(case.folder, case.key, case.attempt, trials) if full else (),
+            collected=sights(case.folder, case.key, case.attempt, trials) if full else (),
             plan=self.plans.tell(plan, anchor, label) if plan is not None else None,
             found=around if not like else (),
             found_like=like,

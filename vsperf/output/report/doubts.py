@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from vsperf.analysis.columns import LEVEL_MARKS
 from vsperf.analysis.summary import CaseRow
+from vsperf.output.case_tables import LEVEL_MARKS
 from vsperf.output.report.page import Concern, Criterion, Doubt, Standing
 from vsperf.records.flags import FUNCTIONAL_ONLY, Flag, Severity
 from vsperf.records.meaning import LEVELS, LIMITED_BY, LIMITS, OUTCOMES, SEVERITIES, STANDARDS

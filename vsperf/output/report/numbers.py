@@ -15,16 +15,16 @@ from vsperf.analysis.answers import (
     over_draws,
     share_text,
 )
-from vsperf.analysis.columns import gigabits
 from vsperf.analysis.summary import LOSSY, PERCENTILES, CaseRow
+from vsperf.output.case_tables import gigabits
 from vsperf.output.report.account import ending_of, told
-from vsperf.output.report.page import Fact, Number, Table
+from vsperf.output.report.page import Fact, Number
+from vsperf.output.table import Table, columns
 from vsperf.quantities.human import human_count, human_fps, human_ns, human_seconds
 from vsperf.records.meaning import LIMITED_BY, LIMITS
 from vsperf.records.result import (
     COUNTED,
     NO_ANSWER,
-    Curve,
     Figure,
     GoalResult,
     Limit,
@@ -322,41 +322,14 @@ def _figure(figure: Figure) -> Number:
 
 def latency_table(row: CaseRow) -> Table | None:
     """Return latency percentiles at each load; None where none were measured."""
-    if not row.latency:
-        return None
     names = ("at", "load", *(f"p{percent:g}" for percent in PERCENTILES), "frames lost")
-    return Table(
-        names,
-        tuple(
-            (
-                one.reference,
-                human_fps(one.load_fps),
-                *(human_ns(one.percentiles_ns[percent]) for percent in PERCENTILES),
-                f"{human_count(one.lost_frames)}: {LOSSY}" if one.lost_frames else "none",
-            )
-            for one in row.latency
-        ),
+    rows = tuple(
+        (
+            one.at,
+            human_fps(one.load_fps),
+            *(human_ns(one.percentiles_ns[percent]) for percent in PERCENTILES),
+            f"{human_count(one.lost_frames)}: {LOSSY}" if one.lost_frames else "none",
+        )
+        for one in row.latency
     )
-
-
-def curve_tables(row: CaseRow) -> tuple[tuple[str, Table], ...]:
-    """Return the curves that a method found, each with its title."""
-    return tuple((_curve_title(curve), _curve(curve)) for curve in row.curves)
-
-
-def _curve_title(curve: Curve) -> str:
-    return f"{heading(curve.name)}, {curve.at}" if curve.at else heading(curve.name)
-
-
-def _curve(curve: Curve) -> Table:
-    axes = (curve.x, *curve.columns)
-    return Table(
-        tuple(heading(axis.name) for axis in axes),
-        tuple(
-            tuple(
-                "–" if value is None else amount(value, axis.unit)
-                for value, axis in zip(point, axes, strict=True)
-            )
-            for point in curve.points
-        ),
-    )
+    return Table("latency", columns(*names), rows) if rows else None

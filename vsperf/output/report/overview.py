@@ -6,10 +6,12 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from vsperf import __version__
-from vsperf.analysis.columns import (
-    Column,
+from vsperf.analysis.summary import TOO_BUSY, CaseRow, too_busy
+from vsperf.output.case_tables import (
+    CaseColumn,
     column_case,
     effort_columns,
     first_figures,
@@ -20,10 +22,9 @@ from vsperf.analysis.columns import (
     load_columns,
     outcome_text,
     rate_columns,
+    repeats_table,
     switch_columns,
 )
-from vsperf.analysis.repeated import NAMES, repeat_rows
-from vsperf.analysis.summary import TOO_BUSY, CaseRow, too_busy
 from vsperf.output.report.account import told
 from vsperf.output.report.case_part import Teller, asked_of, cost_part
 from vsperf.output.report.doubts import NOT_THE_SWITCH, WORDS, criteria_of
@@ -37,15 +38,14 @@ from vsperf.output.report.page import (
     Fact,
     Number,
     Overview,
-    Row,
     RunPart,
     Standing,
-    Table,
     Verdict,
 )
+from vsperf.output.table import Cell, Column, Row, Table
 from vsperf.quantities.human import human_seconds
 from vsperf.records.files.reader import RunState
-from vsperf.records.files.view import CaseView, RunView
+from vsperf.records.files.view import RunView
 from vsperf.records.flags import FUNCTIONAL_ONLY, Severity
 from vsperf.records.meaning import LIMITED_BY
 from vsperf.records.result import Level, Limit
@@ -258,14 +258,7 @@ def glossary_of(columns: Iterable[str]) -> tuple[Fact, ...]:
     return tuple(Fact(word, text) for word, text in found if text is not None)
 
 
-TONES = {
-    Outcome.PASS: "good",
-    Outcome.FAIL: "bad",
-    Outcome.ERROR: "bad",
-    Outcome.INVALID: "bad",
-    Outcome.SKIP: "open",
-    Outcome.ABORTED: "open",
-}
+LABEL: Final = Column[CaseRow]("case", of=lambda row: row.planned.label)
 IN_DETAILS = ("clean", "compliance")
 """Columns of what each case says itself."""
 HEADLINES = 4
@@ -289,8 +282,9 @@ class Gathered:
     switches: dict[str, str] = field(default_factory=dict)
     """Which there are, and the version that each told; empty where it told none."""
 
-    def add(self, case: CaseView, row: CaseRow, part: CasePart) -> None:
+    def add(self, row: CaseRow, part: CasePart) -> None:
         """Take in a case."""
+        case = row.view
         self.rows.append(row)
         self.labels.append(part.short)
         self.anchors.append(part.anchor)
@@ -315,15 +309,12 @@ class Gathered:
 
 def overview_of(runs: Sequence[RunView], gathered: Gathered, teller: Teller) -> Overview:
     """Return the first screen, once all cases have been gone through."""
-    columns = _columns(gathered)
+    results = _results(gathered, teller.runs)
     simulated = any(run.simulated for run in runs)
     names = list(gathered.titles)
     facts = _facts(runs, gathered, teller.runs)
     concerns = (*_standing(runs, simulated), *teller.concerns.all())
     standings = teller.concerns.standings()
-    shown = tuple(name for name, _ in columns)
-    if teller.runs:
-        shown = (shown[0], "run", *shown[1:])
     return Overview(
         title=_title(gathered, runs),
         subtitle=", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else ""),
@@ -347,17 +338,8 @@ def overview_of(runs: Sequence[RunView], gathered: Gathered, teller: Teller) -> 
         facts=facts,
         concerns=concerns,
         criteria=tuple(gathered.criteria),
-        names=shown,
-        words=glossary_of((*shown, "outcome")),
-        rows=tuple(
-            Row(
-                anchor,
-                _with_run(_cells(columns, row), teller.runs.get(run)),
-                outcome_text(row),
-                _tone(row),
-            )
-            for anchor, run, row in zip(gathered.anchors, gathered.runs, gathered.rows, strict=True)
-        ),
+        words=glossary_of(results.names),
+        results=results,
         legend=tuple(told(lambda: _legend(gathered.rows, simulated), [])),
         repeats=_repeats(gathered, teller.runs),
         costs=tuple(
@@ -456,28 +438,56 @@ def _standing(runs: Sequence[RunView], simulated: bool) -> tuple[Concern, ...]:
     return tuple(found)
 
 
-def _columns(gathered: Gathered) -> list[Column]:
+def _results(gathered: Gathered, names: Mapping[str, str]) -> Table:
+    """Return a row for each case, which leads to what is said of it."""
+    columns = tuple(replace(one, meaning=meaning(one.name) or "") for one in _columns(gathered))
+    found = zip(gathered.anchors, gathered.runs, gathered.rows, strict=True)
+    rows: tuple[Row, ...] = tuple(
+        (
+            Cell(first, link=anchor),
+            *_of_run(run, names),
+            *cells,
+            Cell(outcome_text(row), row.record.outcome.value if row.record else "open"),
+        )
+        for anchor, run, row in found
+        for first, *cells in (_cells(columns, row),)
+    )
+    first, *others = columns
+    outcome = Column[CaseRow]("outcome", meaning=meaning("outcome") or "")
+    return Table("results", (first, *_run_column(names), *others, outcome), rows, "results")
+
+
+def _run_column(names: Mapping[str, str]) -> list[CaseColumn]:
+    return [Column("run", meaning=meaning("run") or "")] if names else []
+
+
+def _of_run(run: str, names: Mapping[str, str]) -> list[str]:
+    """Return the cell of the run that a row is of, where there are several."""
+    return [names[run]] if run in names else []
+
+
+def _columns(gathered: Gathered) -> list[CaseColumn]:
     rows = gathered.rows
     if not any(row.record is not None for row in rows):
-        return [("case", lambda row: row.planned.label)]
-    nothing: list[Column] = []
+        return [LABEL]
+    nothing: list[CaseColumn] = []
 
-    def block(make: Callable[[Sequence[CaseRow]], list[Column]]) -> list[Column]:
+    def block(make: Callable[[Sequence[CaseRow]], list[CaseColumn]]) -> list[CaseColumn]:
         return told(lambda: make(rows), nothing)
 
-    case = told(lambda: column_case(rows), ("case", lambda row: row.planned.label))
+    case = told(lambda: column_case(rows), LABEL)
     rates = block(rate_columns) if told(lambda: any(row.rates_fps for row in rows), True) else []
     goals = told(lambda: goal_columns(rows, clean=False), nothing)
     bounds = [*goals, *block(load_columns), *block(first_figures)]
     latency = latency_columns() if any(row.latency for row in rows) else []
-    effort = [column for column in block(effort_columns) if column[0] not in IN_DETAILS]
+    effort = [column for column in block(effort_columns) if column.name not in IN_DETAILS]
     return [
         case,
         *block(switch_columns),
         *bounds,
         *block(hit_columns),
         *rates,
-        ("limited by", _limited_by),
+        Column("limited by", of=_limited_by),
         *latency,
         *effort,
     ]
@@ -492,12 +502,8 @@ def _limited_by(row: CaseRow) -> str:
     return "\n".join(dict.fromkeys(LIMITED_BY[one].removeprefix("the ") for one in limits)) or "–"
 
 
-def _cells(columns: Sequence[Column], row: CaseRow) -> tuple[str, ...]:
-    return tuple(told(lambda cell=cell: cell(row), "?") for _, cell in columns)  # type: ignore[misc]
-
-
-def _tone(row: CaseRow) -> str:
-    return "open" if row.record is None else TONES[row.record.outcome]
+def _cells(columns: Sequence[CaseColumn], row: CaseRow) -> tuple[str, ...]:
+    return tuple(told(lambda column=column: str(column.cell(row)), "?") for column in columns)  # type: ignore[misc]
 
 
 def _legend(rows: Sequence[CaseRow], simulated: bool) -> list[str]:
@@ -505,19 +511,20 @@ def _legend(rows: Sequence[CaseRow], simulated: bool) -> list[str]:
     return legend(rows, measured, simulated, clean=False)
 
 
-def _with_run(cells: tuple[str, ...], name: str | None) -> tuple[str, ...]:
-    """Return the cells of a row with the run that it is of, where there are several."""
-    return cells if name is None else (cells[0], name, *cells[1:])
-
-
 def _repeats(gathered: Gathered, names: Mapping[str, str]) -> Table | None:
     """Return what repeats did within their run: those of another run are none of theirs."""
-    found = []
+    tables = {}
     for run in dict.fromkeys(gathered.runs):
         rows = [row for row, of in zip(gathered.rows, gathered.runs, strict=True) if of == run]
-        found += [_with_run(cells, names.get(run)) for cells in repeat_rows(rows)]
-    columns = (NAMES[0], "run", *NAMES[1:]) if names else NAMES
-    return Table(columns, tuple(found)) if found else None
+        if (found := repeats_table(rows)) is not None:
+            tables[run] = found
+    if not tables:
+        return None
+    every = next(iter(tables.values()))
+    told_of = ((run, row) for run, table in tables.items() for row in table.rows)
+    whole = tuple((*row[:1], *_of_run(run, names), *row[1:]) for run, row in told_of)
+    heads = (*every.columns[:1], *_run_column(names), *every.columns[1:])
+    return replace(every, columns=heads, rows=whole)
 
 
 def _run(number: int, run: RunView) -> RunPart:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import zip_longest
+
+from vsperf.output.collected_tables import Saw
+from vsperf.output.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,31 +14,6 @@ class Fact:
 
     name: str
     value: str
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of texts; the first column names the row."""
-
-    names: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    of: int | None = None
-    """How many rows there would be; None where all of them are there."""
-
-    @property
-    def count_text(self) -> str:
-        """How many rows there are, in words that go on with what each of them is."""
-        shown = f"{len(self.rows):,}"
-        return f"all {shown}" if self.of is None else f"{shown} of {self.of:,}"
-
-
-@dataclass(frozen=True, slots=True)
-class CollectedPart:
-    """What a collector saw around a case, or parts of the cache did, and what to know of it."""
-
-    title: str
-    table: Table | None
-    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +245,7 @@ class CasePart:
     numbers: tuple[Number, ...]
     criteria: tuple[Criterion, ...]
     latency: Table | None
-    curves: tuple[tuple[str, Table], ...]
+    curves: tuple[Table, ...]
     pictures: tuple[Picture, ...]
     drawn: Drawn | None
     account: Account | None
@@ -277,7 +254,7 @@ class CasePart:
     """What ran beside it, and what that reached."""
     costs: tuple[str, ...]
     """What that cost, against the quiet case."""
-    collected: tuple[CollectedPart, ...]
+    collected: tuple[Saw, ...]
     plan: Planned | None
     found: tuple[Fact, ...]
     """What was found on switch, machines, generator and host."""
@@ -322,23 +299,6 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One case in the table of results."""
-
-    anchor: str
-    cells: tuple[str, ...]
-    outcome: str
-    tone: str
-
-    @property
-    def lines(self) -> tuple[tuple[str, ...], ...]:
-        """The same with a row for each load, where cells have only one line."""
-        return tuple(
-            zip_longest(*(cell.split("\n") for cell in (*self.cells, self.outcome)), fillvalue="")
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class RunPart:
     """One of the runs that a report is made of."""
 
@@ -363,11 +323,9 @@ class Overview:
     facts: tuple[Fact, ...]
     concerns: tuple[Concern, ...]
     criteria: tuple[Criterion, ...]
-    names: tuple[str, ...]
-    """Columns of the table of results."""
     words: tuple[Fact, ...]
     """What the words of the page mean, those of columns first."""
-    rows: tuple[Row, ...]
+    results: Table
     legend: tuple[str, ...]
     repeats: Table | None
     costs: tuple[CostPart, ...]

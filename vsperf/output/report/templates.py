@@ -8,15 +8,11 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from vsperf.output.table import Table, escape_markdown, html_table, markdown_table
 from vsperf.trust.printable import printable
 
 CODE = re.compile(r"`([^`\n]+)`")
-MARKS = re.compile(r"([\\`*_\[\]|~#])")
-"""What Markdown reads as something else than itself, in the middle of a line."""
-ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
-"""Angle brackets begin HTML, and @ calls people."""
 UNSAFE_IN_CODE = frozenset("<>&@|")
-LINKS = re.compile(r"://|www\.", re.IGNORECASE)
 
 
 class Harmless(str):
@@ -30,6 +26,7 @@ def html() -> Environment:
     made = _environment(autoescape=True)
     made.finalize = _shown
     made.filters["prose"] = _prose
+    made.filters["table"] = _table
     return made
 
 
@@ -40,6 +37,7 @@ def markdown() -> Environment:
     made.filters["prose"] = _markdown_prose
     made.filters["code"] = _markdown_code
     made.filters["html"] = _inside_html
+    made.filters["table"] = lambda table: Harmless(markdown_table(table))
     return made
 
 
@@ -66,21 +64,12 @@ def _prose(text: str) -> Markup:
     return Markup(CODE.sub(r"<code>\1</code>", str(escape(printable(text)))))  # noqa: S704 - escaped
 
 
+def _table(table: Table) -> Markup:
+    return Markup(html_table(table))  # noqa: S704 - escaped
+
+
 def _markdown(value: Any) -> str:
     return value if isinstance(value, Harmless) else escape_markdown(str(value))
-
-
-def escape_markdown(text: str) -> str:
-    """Return a text that Markdown shows as it is, within a line or a cell."""
-    line = " ".join(printable(text).split())
-    line = MARKS.sub(r"\\\1", line)
-    for one, entity in ENTITIES.items():
-        line = line.replace(one, entity)
-    return LINKS.sub(_unlinked, line)
-
-
-def _unlinked(found: re.Match[str]) -> str:
-    return found[0].replace(":", "&#58;").replace(".", "&#46;")
 
 
 def _markdown_prose(text: str) -> Harmless:

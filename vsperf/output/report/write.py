@@ -16,7 +16,7 @@ from vsperf.output.report import templates
 from vsperf.output.report.case_part import Teller, anchor_of, names_of
 from vsperf.output.report.interactive import Library
 from vsperf.output.report.overview import Gathered, overview_of
-from vsperf.output.report.page import CasePart, Compared, Overview
+from vsperf.output.report.page import Compared, Overview
 from vsperf.output.report.pictures import NoPictures, Pictures
 from vsperf.records.asked import Asked
 from vsperf.records.files.view import RunView, open_run
@@ -91,15 +91,9 @@ def _write(
         for number, run in enumerate(runs, start=1):
             for place, case in enumerate(run.cases(), start=1):
                 raise_if_stopped()
-                row = CaseRow.of(
-                    case.planned,
-                    case.record,
-                    case.trials,
-                    begun=case.attempt > 0,
-                    refuted=case.refuted,
-                )
-                part: CasePart = teller.tell(run, case, row, anchor_of(number, place, case))
-                gathered.add(case, row, part)
+                row = CaseRow.of(case)
+                part = teller.tell(run, row, anchor_of(number, place, case))
+                gathered.add(row, part)
                 teller.pictures.gather(replace(case, trials=()) if teller.compact else case)
                 spool.writelines(telling.generate(case=part, compact=teller.compact))
                 done += 1

@@ -12,26 +12,15 @@ from pydantic import ValidationError
 
 from vsperf.errors import Location, StoreError
 from vsperf.records.base import SCHEMA_VERSION
-from vsperf.records.exchange import Exchange
 from vsperf.records.files import lines
-from vsperf.records.files.folders import RECORDS, is_locked
+from vsperf.records.files.folders import RECORDS
 from vsperf.records.run import (
     LINE,
-    CaseRecord,
-    CaseStart,
-    ExchangeLine,
     Line,
-    Outcome,
-    PlannedCase,
-    RoundLine,
     RunEnd,
     RunHeader,
     RunResume,
-    SecondLine,
-    TrialLine,
 )
-from vsperf.records.trial import Trial
-from vsperf.records.turns import Round
 from vsperf.trust.plain_json import refuse_wild_numbers
 
 
@@ -46,135 +35,8 @@ class RunState(enum.StrEnum):
     """It stopped without an end; it can be resumed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One try at a case."""
-
-    start: CaseStart | None
-    """None for a case that was over before it began, such as a skipped one."""
-    trials: tuple[Trial, ...]
-    record: CaseRecord | None
-    """None when the attempt was interrupted."""
-    seconds: int = 0
-    """How many seconds of long trials are recorded; `store.view` reads them."""
-    rounds: tuple[Round, ...] = ()
-    """In which switches took turns."""
-    exchanges: tuple[Exchange, ...] = ()
-    """Of programs."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredCase:
-    """A planned case and all that is recorded of it."""
-
-    planned: PlannedCase
-    attempts: tuple[Attempt, ...]
-
-    @property
-    def record(self) -> CaseRecord | None:
-        """How the last attempt ended; None if it did not, or if there was none."""
-        return self.attempts[-1].record if self.attempts else None
-
-    @property
-    def trials(self) -> tuple[Trial, ...]:
-        """Trials of the last attempt."""
-        return self.attempts[-1].trials if self.attempts else ()
-
-    @property
-    def rounds(self) -> tuple[Round, ...]:
-        """Rounds of the last attempt."""
-        return self.attempts[-1].rounds if self.attempts else ()
-
-    @property
-    def exchanges(self) -> tuple[Exchange, ...]:
-        """Exchanges of the last attempt."""
-        return self.attempts[-1].exchanges if self.attempts else ()
-
-    @property
-    def attempt(self) -> int:
-        """Number of the last attempt; 0 where there was none."""
-        start = self.attempts[-1].start if self.attempts else None
-        return 0 if start is None else start.attempt
-
-    @property
-    def abandoned(self) -> tuple[Attempt, ...]:
-        """Attempts that another one replaced."""
-        return self.attempts[:-1]
-
-    @property
-    def over(self) -> bool:
-        """Whether nothing is left to do for it; an aborted case is tried again on resume."""
-        return self.record is not None and self.record.outcome is not Outcome.ABORTED
-
-
-@dataclass(frozen=True, slots=True)
-class StoredRun:
-    """All that a run folder holds."""
-
-    folder: Path
-    header: RunHeader
-    cases: tuple[StoredCase, ...]
-    """In planned order."""
-    resumes: tuple[RunResume, ...]
-    end: RunEnd | None
-    """None if the run, or its last resumption, did not come to its end."""
-    torn: bool
-    """Whether the last line was cut off; nothing of it is counted."""
-    being_written: bool
-
-    @property
-    def run(self) -> str:
-        """The run's id."""
-        return self.header.run
-
-    @property
-    def state(self) -> RunState:
-        """Where the run stands."""
-        if self.being_written:
-            return RunState.RUNNING
-        return RunState.INTERRUPTED if self.end is None else RunState.FINISHED
-
-    def unfinished(self) -> tuple[PlannedCase, ...]:
-        """Return the planned cases that still have to be run, in planned order."""
-        return tuple(case.planned for case in self.cases if not case.over)
-
-    def case(self, key: str) -> StoredCase | None:
-        """Return the case of that key, if it was planned."""
-        return next((case for case in self.cases if case.planned.key == key), None)
-
-
-def read_run(folder: Path) -> StoredRun:
-    """Read all of the run in `folder`; a torn last line is tolerated, a bad one before it is not.
-
-    All that was ever recorded is held at once, which a record of others may be too large for:
-    commands look at runs by `store.view`.
-    """
-    path = folder / RECORDS
-    being_written = is_locked(path)
-    with lines.opened(path) as found:
-        whole = iter(found)
-        header = read_header(path, whole)
-        order = Order.of(path, header)
-        collector = _Collector(order, {case.key: [] for case in header.cases})
-        parsed = parse_lines(path, whole, first=2)
-        for number, line in enumerate(parsed, start=2):
-            collector.add(number, line)
-    return StoredRun(
-        folder=folder,
-        header=header,
-        cases=tuple(
-            StoredCase(case, tuple(attempt.frozen() for attempt in collector.attempts[case.key]))
-            for case in header.cases
-        ),
-        resumes=tuple(collector.resumes),
-        end=collector.end,
-        torn=bool(found.torn),
-        being_written=being_written,
-    )
-
-
 def check_run(folder: Path) -> None:
-    """Read every line of a run and their order, as `read_run` does, and hold none of them."""
+    """Read every line of a run and their order, and hold none of them."""
     path = folder / RECORDS
     with lines.opened(path) as found:
         whole = iter(found)
@@ -266,26 +128,6 @@ def why_unreadable(error: Exception) -> str:
 
 
 @dataclass(slots=True)
-class _OpenAttempt:
-    start: CaseStart | None
-    trials: list[Trial] = field(default_factory=list)
-    record: CaseRecord | None = None
-    seconds: int = 0
-    rounds: list[Round] = field(default_factory=list)
-    exchanges: list[Exchange] = field(default_factory=list)
-
-    def frozen(self) -> Attempt:
-        return Attempt(
-            self.start,
-            tuple(self.trials),
-            self.record,
-            self.seconds,
-            tuple(self.rounds),
-            tuple(self.exchanges),
-        )
-
-
-@dataclass(slots=True)
 class Order:
     """Refuses an order of lines that no run can have written."""
 
@@ -315,51 +157,6 @@ class Order:
                 what = f"a {kind} of {key}, which is not running"
                 raise contradiction(self.path, number, what)
         return running
-
-
-@dataclass(slots=True)
-class _Collector:
-    """Sorts lines to their cases."""
-
-    order: Order
-    attempts: dict[str, list[_OpenAttempt]]
-    resumes: list[RunResume] = field(default_factory=list)
-    end: RunEnd | None = None
-
-    def add(self, number: int, line: Line) -> None:
-        match line:
-            case RunResume():
-                self.resumes.append(line)
-                self.end = None
-            case RunEnd():
-                self.end = line
-            case RunHeader():
-                raise contradiction(self.order.path, number, "a second header")
-            case _:
-                running = self.order.see(number, line.type, line.case)
-                self._add_of_case(line, self.attempts[line.case], running)
-
-    @staticmethod
-    def _add_of_case(
-        line: CaseStart | TrialLine | SecondLine | RoundLine | ExchangeLine | CaseRecord,
-        attempts: list[_OpenAttempt],
-        running: bool,
-    ) -> None:
-        match line:
-            case CaseStart():
-                attempts.append(_OpenAttempt(line))
-            case TrialLine():
-                attempts[-1].trials.append(line.trial)
-            case SecondLine():  # there may be many, and they stay on disk
-                attempts[-1].seconds += 1
-            case RoundLine():
-                attempts[-1].rounds.append(line.round)
-            case ExchangeLine():
-                attempts[-1].exchanges.append(line.exchange)
-            case CaseRecord():
-                if not running:
-                    attempts.append(_OpenAttempt(None))
-                attempts[-1].record = line
 
 
 def contradiction(path: Path, number: int, what: str) -> StoreError:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar, overload
 
@@ -55,6 +56,7 @@ MOST_TRIAL_BYTES: Final = 160 << 20
 
 These are some 100,000 trials; the longest searches make some hundreds."""
 L = TypeVar("L", bound=Line)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,52 +275,18 @@ class StoredTrials(Sequence[Trial]):
         return f"<{len(self)} trials of {self._key}>"
 
 
-class StoredSeconds:
-    """The seconds of a case: there may be more than memory should hold, so each look reads anew."""
+class StoredLines(Collection[T]):
+    """Seconds, rounds or exchanges of a case: more than memory may hold, so each look reads."""
 
-    def __init__(self, file: RecordFile, key: str) -> None:
-        self._file = file
-        self._key = key
-
-    def __len__(self) -> int:
-        return self._file.spans[self._key].seconds
-
-    def __iter__(self) -> Iterator[Second]:
-        return self._file.seconds_of(self._key) if len(self) else iter(())
-
-    def __contains__(self, one: object) -> bool:
-        return any(one == other for other in self)
-
-
-class StoredRounds:
-    """The rounds of a case: each look reads anew."""
-
-    def __init__(self, file: RecordFile, key: str) -> None:
-        self._file = file
-        self._key = key
+    def __init__(self, count: int, read: Callable[[], Iterator[T]]) -> None:
+        self._count = count
+        self._read = read
 
     def __len__(self) -> int:
-        return self._file.spans[self._key].rounds
+        return self._count
 
-    def __iter__(self) -> Iterator[Round]:
-        return self._file.rounds_of(self._key) if len(self) else iter(())
-
-    def __contains__(self, one: object) -> bool:
-        return any(one == other for other in self)
-
-
-class StoredExchanges:
-    """The exchanges of a case: each look reads anew."""
-
-    def __init__(self, file: RecordFile, key: str) -> None:
-        self._file = file
-        self._key = key
-
-    def __len__(self) -> int:
-        return self._file.spans[self._key].exchanges
-
-    def __iter__(self) -> Iterator[Exchange]:
-        return self._file.exchanges_of(self._key) if len(self) else iter(())
+    def __iter__(self) -> Iterator[T]:
+        return self._read() if self._count else iter(())
 
     def __contains__(self, one: object) -> bool:
         return any(one == other for other in self)
@@ -460,9 +428,9 @@ class RunView:
             start=file.start_of(key),
             record=None if key in file.refuted else file.record_of(key),
             trials=StoredTrials(file, key),
-            seconds=StoredSeconds(file, key),
-            rounds=StoredRounds(file, key),
-            exchanges=StoredExchanges(file, key),
+            seconds=StoredLines(file.spans[key].seconds, partial(file.seconds_of, key)),
+            rounds=StoredLines(file.spans[key].rounds, partial(file.rounds_of, key)),
+            exchanges=StoredLines(file.spans[key].exchanges, partial(file.exchanges_of, key)),
             attempt=file.spans[key].attempts,
             abandoned=file.spans[key].abandoned,
             refuted=file.refuted.get(key, ""),

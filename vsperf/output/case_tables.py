@@ -1,4 +1,4 @@
-"""What is said of each case in a table, as columns of plain text: on a terminal and in reports."""
+"""What is said of cases in tables, on a terminal and in reports, and what is to be said of them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,25 @@ from vsperf.analysis.answers import (
     parted,
     share_text,
 )
+from vsperf.analysis.repeats import Series, series_of
 from vsperf.analysis.summary import LOSSY, PERCENTILES, CaseRow, flows_differ
+from vsperf.output.table import NOTHING, Cell, Column, Table, columns
 from vsperf.quantities.human import human_count, human_fps, human_ns, human_seconds, human_share
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.meaning import how_far
 from vsperf.records.regime import Regime
-from vsperf.records.result import Assumption, Compliance, Level, Standard, heading, unlikely_above
+from vsperf.records.result import (
+    Assumption,
+    Compliance,
+    Curve,
+    Level,
+    Standard,
+    amount,
+    heading,
+    unlikely_above,
+)
 
-Column = tuple[str, Callable[[CaseRow], str]]
+CaseColumn = Column[CaseRow]
 LEAST_BPS = 500_000
 """So much is a thousandth of a Gbit/s, rounded."""
 LOSSY_MARK = "*"
@@ -32,7 +43,11 @@ MOST_GOALS = 3
 """So many goals stand side by side; more of them get a table of their own."""
 
 
-def column_case(rows: Sequence[CaseRow]) -> Column:
+def _number(name: str, of: Callable[[CaseRow], str]) -> CaseColumn:
+    return Column(name, of=of, align="right")
+
+
+def column_case(rows: Sequence[CaseRow]) -> CaseColumn:
     """Name the cases by what tells them apart and nothing else."""
     several = len({row.testcase for row in rows}) > 1
     swept = any(set(row.planned.point) - {"frame_size"} for row in rows)
@@ -43,30 +58,32 @@ def column_case(rows: Sequence[CaseRow]) -> Column:
         text = row.planned.label.removeprefix(common)
         return f"{text} #{row.planned.repeat}" if repeated else text
 
-    return ("case" if several or swept or repeated else "frame", cell)
+    if several or swept or repeated:
+        return Column("case", of=cell)
+    return _number("frame", cell)
 
 
-def switch_columns(rows: Sequence[CaseRow]) -> list[Column]:
+def switch_columns(rows: Sequence[CaseRow]) -> list[CaseColumn]:
     """Say which switch a row is of, where there are several and names of cases do not tell it."""
     named = all("vswitch" in row.planned.point for row in rows)
     if named or len({row.planned.driver("vswitch") for row in rows}) < 2:
         return []
-    return [("switch", lambda row: row.planned.driver("vswitch") or "–")]
+    return [Column("switch", of=lambda row: row.planned.driver("vswitch") or NOTHING)]
 
 
-def goal_columns(rows: Sequence[CaseRow], *, clean: bool = True) -> list[Column]:
+def goal_columns(rows: Sequence[CaseRow], *, clean: bool = True) -> list[CaseColumn]:
     """Answer to each of the first goals; with the one from clean time below it, if wanted."""
 
     def cell(name: str) -> Callable[[CaseRow], str]:
         def found(row: CaseRow) -> str:
             goal = next((goal for goal in row.goals if goal.goal == name), None)
             if goal is None:
-                return "–"
+                return NOTHING
             return "\n".join(answers(goal)) if clean else interval(goal)
 
         return found
 
-    return [(name.upper(), cell(name)) for name in goal_names(rows)[:MOST_GOALS]]
+    return [_number(name.upper(), cell(name)) for name in goal_names(rows)[:MOST_GOALS]]
 
 
 def goal_names(rows: Sequence[CaseRow]) -> list[str]:
@@ -74,26 +91,30 @@ def goal_names(rows: Sequence[CaseRow]) -> list[str]:
     return list(dict.fromkeys(goal.goal for row in rows for goal in row.goals))
 
 
-def load_columns(rows: Sequence[CaseRow]) -> list[Column]:
+def load_columns(rows: Sequence[CaseRow]) -> list[CaseColumn]:
     """Say what became of loads that were given; nothing where none were."""
     if not any(row.loads for row in rows):
         return []
     return [
-        ("load", lambda row: _lines(human_fps(load.load_fps) for load in row.loads)),
-        ("through", lambda row: _lines(human_fps(load.throughput_fps) for load in row.loads)),
-        ("loss", lambda row: _lines(loss_text(load.worst_loss_ratio) for load in row.loads)),
-        *([("away", _away)] if any(load.outages_ns for row in rows for load in row.loads) else []),
+        _number("load", lambda row: _lines(human_fps(one.load_fps) for one in row.loads)),
+        _number("through", lambda row: _lines(human_fps(one.throughput_fps) for one in row.loads)),
+        _number("loss", lambda row: _lines(loss_text(one.worst_loss_ratio) for one in row.loads)),
+        *(
+            [_number("away", _away)]
+            if any(load.outages_ns for row in rows for load in row.loads)
+            else []
+        ),
     ]
 
 
-def first_figures(rows: Sequence[CaseRow]) -> list[Column]:
+def first_figures(rows: Sequence[CaseRow]) -> list[CaseColumn]:
     """Show the figure that matters most; the others stand in a table of their own."""
 
     def cell(name: str) -> Callable[[CaseRow], str]:
-        return lambda row: next((one.text for one in row.figures[:1] if one.name == name), "–")
+        return lambda row: next((one.text for one in row.figures[:1] if one.name == name), NOTHING)
 
     names = dict.fromkeys(figure.name for row in rows for figure in row.figures[:1])
-    return [(heading(name), cell(name)) for name in names]
+    return [_number(heading(name), cell(name)) for name in names]
 
 
 def _away(row: CaseRow) -> str:
@@ -101,31 +122,33 @@ def _away(row: CaseRow) -> str:
     return _lines(
         human_ns(max(outage for outage in load.outages_ns if outage is not None))
         if load.outages_ns and None not in load.outages_ns
-        else "–"
+        else NOTHING
         for load in row.loads
     )
 
 
-def rate_columns(rows: Sequence[CaseRow]) -> list[Column]:
+def rate_columns(rows: Sequence[CaseRow]) -> list[CaseColumn]:
     """Say what the rates are as a share of the line rate and in bits."""
-    line: list[Column] = [
-        ("% line", lambda row: _lines(share_text(row.line_share(fps)) for fps in row.rates_fps))
-    ]
+    line = _number(
+        "% line", lambda row: _lines(share_text(row.line_share(fps)) for fps in row.rates_fps)
+    )
     return [
-        *([] if all(row.virtual for row in rows) else line),
-        ("Gbit/s L1", lambda row: _lines(gigabits(row.bps(fps, 1)) for fps in row.rates_fps)),
-        ("L2", lambda row: _lines(gigabits(row.bps(fps, 2)) for fps in row.rates_fps)),
+        *([] if all(row.virtual for row in rows) else [line]),
+        _number(
+            "Gbit/s L1", lambda row: _lines(gigabits(row.bps(fps, 1)) for fps in row.rates_fps)
+        ),
+        _number("L2", lambda row: _lines(gigabits(row.bps(fps, 2)) for fps in row.rates_fps)),
     ]
 
 
-def limit_column() -> Column:
+def limit_column() -> CaseColumn:
     """Name what limited each answer."""
 
     def cell(row: CaseRow) -> str:
         if row.loads:
             return _lines(load.limit.value for load in row.loads)
         if not row.goals:
-            return row.record.limit or "–" if row.record else "–"
+            return row.record.limit or NOTHING if row.record else NOTHING
         limits = dict.fromkeys(goal.limit.value for goal in row.goals)
         others = (another(goal) for goal in row.goals)
         clean = dict.fromkeys(goal.limit.value for goal in others if goal is not None)
@@ -140,26 +163,26 @@ def limit_column() -> Column:
         ]
         return _lines(" / ".join(found) for found in (limits, clean, *there) if found)
 
-    return ("limit", cell)
+    return Column("limit", of=cell)
 
 
-def latency_columns() -> list[Column]:
+def latency_columns() -> list[CaseColumn]:
     """Latency at the middle one of its loads; marked where frames were lost there."""
 
     def cell(percent: float) -> Callable[[CaseRow], str]:
         def found(row: CaseRow) -> str:
             middle = row.middle_latency
             if middle is None:
-                return "–"
+                return NOTHING
             mark = LOSSY_MARK if middle.lost_frames else ""
             return f"{human_ns(middle.percentiles_ns[percent])}{mark}"
 
         return found
 
-    return [(f"p{percent:g}", cell(percent)) for percent in PERCENTILES]
+    return [_number(f"p{percent:g}", cell(percent)) for percent in PERCENTILES]
 
 
-def effort_columns(rows: Sequence[CaseRow]) -> list[Column]:
+def effort_columns(rows: Sequence[CaseRow]) -> list[CaseColumn]:
     """Say what it took, and which standards it complies with."""
 
     def clean(row: CaseRow) -> str:
@@ -168,32 +191,47 @@ def effort_columns(rows: Sequence[CaseRow]) -> list[Column]:
 
     known = any(goal.clean is not None for row in rows for goal in row.goals)
     return [
-        *([("clean", clean)] if known else []),
-        ("trials", lambda row: str(row.record.trials) if row.record else "–"),
-        ("time", lambda row: human_seconds(row.record.measured_ns / 1e9) if row.record else "–"),
-        ("compliance", _compliance_cell),
+        *([_number("clean", clean)] if known else []),
+        _number("trials", lambda row: str(row.record.trials) if row.record else NOTHING),
+        _number("time", _time),
+        Column("compliance", of=_compliance_cell),
     ]
 
 
-def hit_columns(rows: Sequence[CaseRow]) -> list[Column]:
+def hit_columns(rows: Sequence[CaseRow]) -> list[CaseColumn]:
     """Show which caches answered where cases differ in their flows: there they overflow."""
     if not flows_differ(rows):
         return []
 
     def cell(cache: str) -> Callable[[CaseRow], str]:
-        return lambda row: human_share(row.hits[cache]) if cache in row.hits else "–"
+        return lambda row: human_share(row.hits[cache]) if cache in row.hits else NOTHING
 
     caches = dict.fromkeys(cache for row in rows for cache, share in row.hits.items() if share > 0)
-    return [(cache, cell(cache)) for cache in caches]
+    return [_number(cache, cell(cache)) for cache in caches]
+
+
+def outcome_column() -> CaseColumn:
+    """Say how a case ended, or how far it came."""
+
+    def cell(row: CaseRow) -> Cell:
+        return Cell(outcome_text(row), row.record.outcome.value if row.record else "aside")
+
+    return Column("outcome", of=cell)
+
+
+def _time(row: CaseRow) -> str:
+    return human_seconds(row.record.measured_ns / 1e9) if row.record else NOTHING
 
 
 def _compliance_cell(row: CaseRow) -> str:
     found = row.record.compliance if row.record else ()
-    return " · ".join(f"{item.standard.value} {LEVEL_MARKS[item.level]}" for item in found) or "–"
+    return (
+        " · ".join(f"{item.standard.value} {LEVEL_MARKS[item.level]}" for item in found) or NOTHING
+    )
 
 
 def _lines(texts: Iterable[str]) -> str:
-    return "\n".join(texts) or "–"
+    return "\n".join(texts) or NOTHING
 
 
 def gigabits(bps: int) -> str:
@@ -203,9 +241,117 @@ def gigabits(bps: int) -> str:
 
 def outcome_text(row: CaseRow) -> str:
     """Say how a case ended, or how far it came."""
-    if row.refuted or row.record is None:
-        return how_far(begun=row.begun, refuted=row.refuted)
+    if row.record is None:
+        return how_far(begun=row.view.attempt > 0, refuted=row.view.refuted)
     return row.record.outcome.value
+
+
+# Tables of what does not fit into one line of a case: goals, figures, curves, repeats.
+
+
+def goals_table(rows: Sequence[CaseRow]) -> Table | None:
+    """Return all goals below each other, where they are too many to stand side by side."""
+    if len(goal_names(rows)) <= MOST_GOALS:
+        return None
+    case, found = column_case(rows), []
+    for row in rows:
+        label = case.cell(row)
+        for goal in row.goals:
+            allowed, answer = loss_text(goal.loss_ratio), "\n".join(answers(goal))
+            found.append((label, goal.goal, allowed, answer, goal.limit.value))
+            label = ""
+    whole = columns("goal", "loss allowed", "load", "limit", right=(1, 2), breaks=False)
+    return Table("goals", (*columns(case.name), *whole), tuple(found))
+
+
+def figures_table(rows: Sequence[CaseRow]) -> Table | None:
+    """Return all figures of all cases, with what defends them; None where there is none."""
+    repeated = any(figure.spread_text for row in rows for figure in row.figures)
+    case, found = column_case(rows), []
+    for row in rows:
+        label = case.cell(row)
+        for figure in row.figures:
+            why = "; ".join(part for part in (figure.at, figure.reason) if part)
+            spread = [figure.spread_text] if repeated else []
+            found.append((label, heading(figure.name), figure.text, *spread, why))
+            label = ""
+    spread = ["lowest … highest"] if repeated else []
+    value = columns("value", right=(0,), breaks=False)
+    head = (*columns(case.name, "figure"), *value, *columns(*spread, "measured at, and why"))
+    return Table("figures", head, tuple(found)) if found else None
+
+
+def curve_table(curve: Curve) -> Table:
+    """Return how one number depends on another, a point in a row."""
+    axes = (curve.x, *curve.columns)
+    rows = (
+        tuple(
+            NOTHING if value is None else amount(value, axis.unit)
+            for value, axis in zip(point, axes, strict=True)
+        )
+        for point in curve.points
+    )
+    at = f", {curve.at}" if curve.at else ""
+    names = (heading(axis.name) for axis in axes)
+    heads = columns(*names, right=range(len(axes)), breaks=False)
+    return Table(f"{heading(curve.name)}{at}", heads, tuple(rows))
+
+
+REPEATS = (
+    "repeats: rates are the highest loads that passed; s is the standard deviation, and the last "
+    "column holds the mean of all repeats there could be, at 95 %, cut at 0 "
+    "where no such number lies below, if they scatter normally and do not depend on each other: "
+    "a state of the machine that lasts longer than all of them is not in it, and few repeats of "
+    "states that last for some are held too narrow; "
+    "≥ where a repeat is only a lower bound, and then nothing is averaged"
+)
+DEPEND = f"{NOTHING} (they depend on each other)"
+
+
+def repeats_table(rows: Sequence[CaseRow]) -> Table | None:
+    """Return what each number did over the repeats of its case; None where none was repeated."""
+    cases: dict[str, list[CaseRow]] = {}
+    for row in rows:
+        if row.record is not None and row.record.result is not None:
+            cases.setdefault(row.planned.id, []).append(row)
+    found = []
+    for group in cases.values():
+        label = group[0].planned.label
+        for series in series_of([row.result for row in group]) if len(group) > 1 else ():
+            found.append((label, heading(series.name), *_of_series(series)))
+            label = ""
+    names = ("runs", "median", "lowest", "highest", "s", "s / mean", "mean, 95 %")
+    whole = columns(*names, right=range(6), breaks=False)
+    return Table("repeats", (*columns("case", "repeated"), *whole), tuple(found)) if found else None
+
+
+def _of_series(series: Series) -> list[str]:
+    def shown(value: float | None, *, is_bound: bool = False) -> str:
+        least = "≥ " if is_bound else ""
+        return NOTHING if value is None else f"{least}{amount(value, series.unit)}"
+
+    def ending(value: float) -> str:
+        return shown(value, is_bound=series.is_bound(value))
+
+    deviation, mean = series.deviation, series.mean
+    share = NOTHING if deviation is None or not mean else f"{deviation / abs(mean):.1%}"
+    ends, together = series.confidence, series.together
+    return [
+        f"{len(series.values)}" + (f", {len(series.bounds)} of them ≥" if series.bounds else ""),
+        shown(series.median, is_bound=series.median_is_bound),
+        ending(min(series.values)),
+        ending(max(series.values)),
+        shown(deviation),
+        share,
+        (DEPEND if together is None else NOTHING)
+        if ends is None
+        else f"{shown(ends[0])} … {shown(ends[1])}" + _as_one(together),
+    ]
+
+
+def _as_one(together: int | None) -> str:
+    """Say that repeats were found to depend on each other, if they were."""
+    return "" if together == 1 else f", {together} neighbours as one, since they depend"
 
 
 # What is to be said of the numbers of a run, once for all the cases that it concerns.
@@ -235,7 +381,7 @@ def legend(
             f"{share:.1e} is unlikely (3/n, at 95 %)"
         )
     lines += _assumed(measured)
-    references = {row.middle_latency.reference for row in rows if row.middle_latency}
+    references = {row.middle_latency.at for row in rows if row.middle_latency}
     if references:
         lines.append(f"latency at {', '.join(sorted(references))}, all directions together")
     if any(row.middle_latency.lost_frames for row in rows if row.middle_latency):

@@ -1,0 +1,30 @@
+"""What `vsperf show` prints of exchanges: each instance, and what network devices counted."""
+
+from __future__ import annotations
+
+import pytest
+from exchanges import REVERSE, device, exchange, instance
+
+from vsperf.cli.exchange_view import devices_table, instances_table
+from vsperf.output.table import Table
+
+
+def of(table: Table, place: int) -> dict[str, str]:
+    return dict(zip(table.names, table.texts[place], strict=True))
+
+
+def test_each_instance_has_a_row_and_what_nobody_told_is_a_dash() -> None:
+    one = exchange(instance(1), instance(2, direction=REVERSE, began_ns=None))
+    table = instances_table(one)
+    assert table.title == f"instances in exchange #{one.index}"
+    assert [of(table, place)["direction"] for place in (0, 1)] == ["phy0 to phy1", "phy1 to phy0"]
+    assert of(table, 0)["began"] != "–"
+    assert of(table, 1)["began"] == "–"
+
+
+@pytest.mark.parametrize(("received", "each"), [(0, "–"), (1_000_000, "1,000")])
+def test_a_device_says_how_long_its_frames_were_if_any_came(received: int, each: str) -> None:
+    found = device("phy1", received, frames=received // 1000)
+    table = devices_table(exchange(devices=(found,)))
+    assert of(table, 0)["place"] == "phy1"
+    assert of(table, 0)["bytes each"] == each

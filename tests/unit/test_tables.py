@@ -1,0 +1,144 @@
+"""One table, wherever it is shown: on a terminal, in a page, in Markdown."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vsperf.cli.tables import print_table
+from vsperf.cli.terminal import PlainConsole
+from vsperf.output.table import Cell, Column, Table, columns, html_table, markdown_table
+
+RUNS = Table(
+    "runs",
+    (
+        Column("run"),
+        Column("testbed", rank=1),
+        Column("preset", rank=2),
+        Column("first result"),
+        Column("outcome", breaks=True),
+    ),
+    (
+        (
+            *(Cell("2026-11-26-phy2phy_tput-v6yp", "name"), "local", "standard"),
+            *("64B: ndr 1.885 … 1.904 Mfps", "6 PASS, 1 INVALID"),
+        ),
+    ),
+)
+
+
+def terminal(width: int) -> tuple[PlainConsole, io.StringIO]:
+    out = PlainConsole(stderr=False, width=width)
+    out.file = file = io.StringIO()
+    return out, file
+
+
+def lines(width: int) -> list[str]:
+    out, file = terminal(width)
+    print_table(out, RUNS)
+    return [line.rstrip() for line in file.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("width", "names"),
+    [
+        (200, ["run", "testbed", "preset", "first result", "outcome"]),
+        (80, ["run", "testbed", "first result", "outcome"]),
+        (74, ["run", "first result", "outcome"]),
+    ],
+)
+def test_columns_of_the_highest_rank_go_first(width: int, names: list[str]) -> None:
+    assert [name for name in RUNS.names if name in lines(width)[0]] == names
+
+
+def test_words_are_broken_between_and_numbers_never() -> None:
+    _, first, second, *_ = lines(80)
+    assert "64B: ndr 1.885 … 1.904 Mfps" in first
+    assert first.endswith("6 PASS, 1")
+    assert second.strip() == "INVALID"
+
+
+@given(st.integers(40, 200), st.integers(1, 12))
+def test_what_does_not_fit_beside_each_other_stands_below_and_is_whole(
+    width: int, count: int
+) -> None:
+    numbers = [f"{place}.0 Mfps" for place in range(count)]
+    heads = columns("trial", *(f"column {place}" for place in range(count)), breaks=False)
+    out, file = terminal(width)
+    print_table(out, Table("work", heads, (("#1", *numbers),)))
+    rows = [line for line in file.getvalue().splitlines() if line.startswith("#1")]
+    words = [word.strip() for row in rows for word in row.removeprefix("#1").split("  ")]
+    assert [word for word in words if word] == numbers
+    assert max(map(len, rows)) <= width
+
+
+def test_what_may_stand_below_the_first_column_does_so_where_there_is_little_room() -> None:
+    heads: tuple[Column[None], ...] = (
+        Column("run"),
+        Column("took"),
+        Column("found", below=True),
+        Column("end", below=True),
+    )
+    long = "64B: 1.885 … 1.904 Mfps; 1.777 … 1.904 Mfps over 3"
+    table = Table("runs", heads, ((Cell("v6yp", "name"), "2 s\n1 s", f"{long}\n128B", "6 PASS"),))
+    out, file = terminal(40)
+    print_table(out, table)
+    assert [line.rstrip() for line in file.getvalue().splitlines()] == [
+        "run, found, end                took",
+        "v6yp                           2 s",
+        "  64B: 1.885 … 1.904 Mfps;     1 s",
+        "    1.777 … 1.904 Mfps over 3",
+        "  128B",
+        "  6 PASS",
+    ]
+    out, file = terminal(200)
+    print_table(out, table)
+    assert long in file.getvalue().splitlines()[1]
+
+
+TABLE = Table(
+    "changes",
+    (Column("case", meaning='of a "run"'), Column("load", align="right"), Column("", align="left")),
+    ((Cell("64B", link="case-1"), "1 fps\n2 fps", Cell("<b>|worse", "worse")),),
+    "changes",
+)
+
+
+def test_a_page_shows_what_cells_mean_and_runs_nothing_of_them() -> None:
+    page = html_table(TABLE)
+    assert page.startswith('<table class="changes">')
+    assert '<th scope="col" title="of a &#34;run&#34;">case</th>' in page
+    assert '<th scope="row" data-name="case"><a href="#case-1">64B</a></th>' in page
+    assert '<td data-name="load">1 fps\n2 fps</td>' in page
+    assert '<td class="words bad">&lt;b&gt;|worse</td>' in page
+    assert "<td></td></tr></thead>" in page, "a heading of nothing is none"
+
+
+def test_a_page_of_others_needs_none_of_our_styles() -> None:
+    page = html_table(TABLE, inline=True)
+    assert 'style="text-align: right">1 fps' in page
+    assert "words" not in page
+
+
+def test_in_markdown_a_row_is_a_line() -> None:
+    assert markdown_table(TABLE).splitlines() == [
+        "| case | load |  |",
+        "| :--- | ---: | :--- |",
+        "| 64B | 1 fps | &lt;b&gt;\\|worse |",
+        "|  | 2 fps |  |",
+    ]
+
+
+def test_columns_that_say_nothing_can_be_left_out() -> None:
+    table = Table("", columns("trial", "load", "busy"), (("#1", "–", "–"), ("#2", "1 fps", "–")))
+    assert table.without("–", ("busy",)).names == ("trial", "load")
+    assert table.without("–", table.names).texts == (("#1", "–"), ("#2", "1 fps"))
+
+
+def test_a_value_that_is_missing_is_none_and_people_read_a_dash() -> None:
+    column = Column[float | None]("loss", float, lambda found: found)
+    assert [column.value(one) for one in (None, float("inf"), 1)] == [None, None, 1.0]
+    assert Table.made("losses", [column], [None, 0.5]).rows == (("–",), ("0.5",))
