@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,6 +35,7 @@ SHARED = (
 )
 PROGRAMS = sorted({path.stem for path in FOLDER.glob("*.py")} - {*SHARED})
 LAST_LINE = re.compile(r"ratio \S.* median [\d.e-]+ from [\d.e-]+ to [\d.e-]+ rounds \d+")
+PRLIMIT = shutil.which("prlimit") or "prlimit"
 MOST_CPU_S = 120
 """What a benchmark computes at most, which a busy machine makes no longer."""
 PATIENCE_S = 1800
@@ -48,7 +50,7 @@ p { visibility: hidden; animation: late 0s 2s forwards }
 
 
 def argv(program: str, *arguments: str) -> list[str]:
-    bounded = ["prlimit", f"--cpu={MOST_CPU_S}"]
+    bounded = [PRLIMIT, f"--cpu={MOST_CPU_S}"]
     return [*bounded, sys.executable, str(FOLDER / f"{program}.py"), *arguments]
 
 

@@ -118,7 +118,7 @@ def _note(ctx: click.Context, error: BaseException) -> None:
     "--wait",
     type=QuantityType(Duration),
     metavar="TIME",
-    help="Wait for a quiet machine, and for a testbed in use, such as 30m.",
+    help="Wait for a quiet machine and a free testbed.",
 )
 @click.option(
     "--anyway",
@@ -137,7 +137,7 @@ def _note(ctx: click.Context, error: BaseException) -> None:
     "--fail-above",
     type=QuantityType(Ratio),
     metavar="SHARE",
-    help="In turns: FAIL where a switch is slower by more.",
+    help="FAIL where a switch in turns is slower.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the plan and stop.")
 @click.option(
