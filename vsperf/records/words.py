@@ -266,16 +266,9 @@ TABLES: Mapping[str, str] = MappingProxyType(
 )
 PROGRAMS: Mapping[str, str] = MappingProxyType(
     {
-        "place": "The end of a link with a network stack of its own, where programs run.",
         "program": "Exchanges data as a service does, such as iperf3: a client with a server.",
-        "instance": "One client with its server; several run at the same time.",
         "exchange": "What instances did from one instant on, once; the rate is that of the window "
         "in which all of them ran.",
-        "direction": "From the place of the client to that of the server, or back.",
-        "rate": "Bits of data per second that the reader got, headers left out.",
-        "received": "Bytes of data that the reader got, headers left out.",
-        "began": "How long after the common instant an instance began.",
-        "sent again": "Segments of TCP that were sent once more, as no answer came in time.",
     }
 )
 SUBJECTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
