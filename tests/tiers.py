@@ -31,7 +31,7 @@ GIT = ("git", "-c", "safe.directory=*")
 TOUCHING = frozenset({"subprocess", "threading", "time", "signal", "multiprocessing"})
 """What a unit test imports that starts processes or looks at clocks."""
 A_DAY_S = 24 * 3600
-QUICK_S = 4
+QUICK_S = 3
 """A module of unit tests that takes no longer is part of `make check`."""
 STATES = 9
 """How many states of the checkout are remembered beside the present one."""
