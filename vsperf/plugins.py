@@ -72,7 +72,7 @@ class Plugin:
 class _Lazily(Mapping[str, Value]):
     """What is asked of drivers by kind: only those that are asked for are loaded.
 
-    One that cannot be loaded is not in it, and who names it is told why. So whoever looks through
+    One that cannot be loaded is not listed, and who names it is told why. So whoever looks through
     all of it loads them all.
     """
 
@@ -154,10 +154,9 @@ def _required(plugin: Plugin) -> Any:
     return plugin.driver
 
 
-def _settings(driver: Any) -> type[DriverSpec]:
+def _settings(driver: Any) -> Any:
     """Return the settings of a driver; a method is settings itself, which know what to do."""
-    found: type[DriverSpec] = driver if isinstance(driver, type) else driver.Spec
-    return found
+    return driver if isinstance(driver, type) else getattr(driver, "Spec", None)
 
 
 def _plugin(section: str, entries: Sequence[EntryPoint]) -> Plugin:
@@ -175,7 +174,7 @@ def _load(entry: EntryPoint) -> Any:
     """Load a driver, and see that it can be chosen: else each look at all drivers would stumble."""
     found = entry.load()
     driver = found if issubclass(found, DriverSpec) else found()
-    settings = getattr(driver, "Spec", None) if driver is not found else found
+    settings = _settings(driver)
     if not (isinstance(settings, type) and issubclass(settings, DriverSpec)):
         raise TypeError("it has no `Spec`, the class of its settings")
     kinds = get_args(settings.model_fields["kind"].annotation)

@@ -293,22 +293,19 @@ def _await(
     Descriptors of the processes say so at once, so the time that is written down is the true one
     unless vsperf itself was kept from running.
     """
-    left = dict(enumerate(clients))
+    every = (*clients, *servers)
     with ExitStack() as stack:
-        watched = {
-            stack.enter_context(_descriptor(one.program.pid)): one for one in (*clients, *servers)
-        }
+        watched = {stack.enter_context(_descriptor(one.program.pid)): one for one in every}
+        left = list(clients)
         while left and (now := time.monotonic_ns()) < deadline_ns:
             ready = wait_for(tuple(watched), min(1.0, (deadline_ns - now) / 1e9))
             seen_ns = time.monotonic_ns()
             for descriptor in ready:
                 watched.pop(descriptor).ended_ns = seen_ns
             workspace.attend("while programs exchanged data")
-            if any(one.ended_ns is not None and one.ended_ns < whole_ns for one in clients):
+            if any(one.ended_ns is not None and one.ended_ns < whole_ns for one in every):
                 return
-            if any(one.ended_ns is not None and one.ended_ns < whole_ns for one in servers):
-                return
-            left = {number: one for number, one in left.items() if one.ended_ns is None}
+            left = [one for one in clients if one.ended_ns is None]
 
 
 def _await_servers(clients: Sequence[_Running], servers: Sequence[_Running]) -> None:
