@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from vsperf.config.case import Case
-from vsperf.deploy.planner import CasePlan, Drivers
+from vsperf.deploy.planner import OWN_ROLE, CasePlan, Drivers
 from vsperf.engine.calibration import Calibrator
+from vsperf.host.affinity import running_on
 from vsperf.host.workspace import Nowhere, Workspace, workspace
 from vsperf.progress import (
     Emit,
@@ -61,9 +62,22 @@ class CaseRun:
         return self.exchanges or self.trials
 
     def workspace(self) -> AbstractContextManager[Workspace]:
-        """Give the parts a place on this machine, if any of them needs one."""
-        needed = bool(self.plan.plan.placement.cpus)
-        return workspace(self.writer.run) if needed else nullcontext(Nowhere())
+        """Give parts a place on this machine; models need none."""
+        on_this_machine = bool(self.plan.plan.placement.cpus)
+        return workspace(self.writer.run) if on_this_machine else nullcontext(Nowhere())
+
+    @contextmanager
+    def deploying(self) -> Iterator[tuple[Workspace, ExitStack]]:
+        """Give one deployment a place on this machine, and the stack that takes it down again.
+
+        We stay on the CPUs that are ours meanwhile. Something that is left of it is an error.
+        """
+        with ExitStack() as stack:
+            stack.enter_context(running_on(self.plan.plan.placement.of(OWN_ROLE)))
+            place = stack.enter_context(self.workspace())
+            yield place, stack
+            self.enter("tear down")
+        place.require_nothing_left()
 
     def enter(self, phase: str) -> None:
         """Tell what begins."""

@@ -9,10 +9,9 @@ seed of a repetition and the budget of a case are settled before.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 
 from vsperf.deploy.deployment import deploy, prepare
-from vsperf.deploy.planner import OWN_ROLE
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.bench import MeasuredBench
 from vsperf.engine.checks import check_path
@@ -24,7 +23,6 @@ from vsperf.engine.instruments import disturbed, instruments, looked_back
 from vsperf.engine.paired import measure_together
 from vsperf.engine.warm_up import warm_up
 from vsperf.errors import ComponentError, DiedError, RecordingError, VsperfError
-from vsperf.host.affinity import running_on
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.follow import Follower, followers, time_ns
 from vsperf.progress import DeploymentKept
@@ -77,9 +75,7 @@ def _way_of(run: CaseRun) -> Callable[[CaseRun, tuple[str, ...]], CaseRecord]:
 def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
     """Calibrate, deploy, check the path, measure by the method and by what follows it."""
     spec, plan, first = run.case.seeded_spec, run.plan, len(run.trials)
-    with ExitStack() as stack:
-        stack.enter_context(running_on(plan.plan.placement.of(OWN_ROLE)))
-        place = stack.enter_context(run.workspace())
+    with run.deploying() as (place, stack):
         groups = prepare(spec, plan, place, stack)
         run.enter("calibrate")
         jitter = run.calibrator.jitter(spec, plan, run.drivers, place)
@@ -113,8 +109,6 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         if run.keep() and not asked_again(spec, result):
             place.keep()
             run.emit(DeploymentKept(run.case, str(place.folder), deployment.access))
-        run.enter("tear down")
-    place.require_nothing_left()
     result, said = ask_again(run, result, tuple(run.trials[first:]), loads, known)
     warnings += said
     return close_case(run.case, plan, result, run.trials[first:], around.found, warnings)

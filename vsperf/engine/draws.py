@@ -7,11 +7,9 @@ was found: it is a warning, and no further ones follow.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 
 from vsperf.config.case import CaseSpec
 from vsperf.deploy.deployment import deploy, prepare
-from vsperf.deploy.planner import OWN_ROLE
 from vsperf.drivers.generators.base import HostJitter
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.bench import MeasuredBench
@@ -19,7 +17,6 @@ from vsperf.engine.checks import check_path
 from vsperf.engine.instruments import disturbed, instruments
 from vsperf.engine.warm_up import warm_up
 from vsperf.errors import ComponentError, InvalidTrialError
-from vsperf.host.affinity import running_on
 from vsperf.methods.base import method_of
 from vsperf.progress import DeploymentKept
 from vsperf.records.host import Calibration
@@ -86,9 +83,7 @@ def _on_another(
 ) -> SearchResult:
     spec, plan = drawn_anew(run.case.seeded_spec, number), run.plan
     wanted = method_of(spec).deployments
-    with ExitStack() as stack:
-        stack.enter_context(running_on(plan.plan.placement.of(OWN_ROLE)))
-        place = stack.enter_context(run.workspace())
+    with run.deploying() as (place, stack):
         groups = prepare(spec, plan, place, stack)
         run.enter(f"deploy anew, {number} of {wanted}")
         deployment = deploy(spec, plan, run.drivers, place, stack)
@@ -103,6 +98,4 @@ def _on_another(
         if number == wanted and run.keep():
             place.keep()
             run.emit(DeploymentKept(run.case, str(place.folder), deployment.access))
-        run.enter("tear down")
-    place.require_nothing_left()
     return result

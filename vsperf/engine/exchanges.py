@@ -6,7 +6,6 @@ and programs are brought up, looked at, and what they did is judged and written 
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -14,14 +13,12 @@ from vsperf.config.places import place_mtu
 from vsperf.deploy.deployment import PORTS_S
 from vsperf.deploy.exchanging import exchanged, pairs_of
 from vsperf.deploy.places import Places, growth, made_places
-from vsperf.deploy.planner import OWN_ROLE
 from vsperf.drivers.programs.base import Found, Program
 from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.closing import close_case
 from vsperf.engine.judge_exchange import judged
 from vsperf.errors import ComponentError, DiedError, InvalidTrialError
-from vsperf.host.affinity import running_on
 from vsperf.host.workspace import Workspace
 from vsperf.methods.base import method_of
 from vsperf.methods.exchanges import ExchangeAsked, Exchanges
@@ -40,9 +37,7 @@ def measure_exchanges(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecor
     assert isinstance(method, Exchanges)  # its cases have places
     assert program is not None  # by the rules of places
     first = len(run.exchanges)
-    with ExitStack() as stack:
-        stack.enter_context(running_on(plan.plan.placement.of(OWN_ROLE)))
-        place = stack.enter_context(run.workspace())
+    with run.deploying() as (place, stack):
         run.enter("deploy")
         found = program.find(spec)
         places = stack.enter_context(made_places(spec, plan.plan.endpoints, place))
@@ -60,8 +55,6 @@ def measure_exchanges(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecor
             place.keep()
             access = (*places.access, *switch.access())
             run.emit(DeploymentKept(run.case, str(place.folder), access))
-        run.enter("tear down")
-    place.require_nothing_left()
     record = close_case(run.case, plan, result, (), conditions, warnings)
     made = run.exchanges[first:]
     return record.model_copy(

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from vsperf.deploy.deployment import prepare
-from vsperf.deploy.planner import OWN_ROLE
 from vsperf.deploy.together import Together, deploy_together
 from vsperf.drivers.generators.base import TurnsRequest
 from vsperf.engine.assignment import CaseRun
@@ -21,7 +20,6 @@ from vsperf.engine.closing import close_case
 from vsperf.engine.conditions import clipped, uneven
 from vsperf.engine.draws import drawn_anew
 from vsperf.errors import ComponentError, DiedError, PathError
-from vsperf.host.affinity import running_on
 from vsperf.host.workspace import Workspace
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.turns import Compares, TurnsAsked
@@ -43,9 +41,7 @@ def measure_together(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord
     spec, plan = run.case.seeded_spec, run.plan
     method = method_of(spec)
     assert isinstance(method, Compares)  # its cases have sides
-    with ExitStack() as stack:
-        stack.enter_context(running_on(plan.plan.placement.of(OWN_ROLE)))
-        place = stack.enter_context(run.workspace())
+    with run.deploying() as (place, stack):
         prepare(spec, plan, place, stack)
         run.enter("calibrate")
         jitter = run.calibrator.jitter(spec, plan, run.drivers, place)
@@ -63,8 +59,6 @@ def measure_together(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord
         )
         if run.keep():
             bench.keep()
-        run.enter("tear down")
-    place.require_nothing_left()
     record = close_case(run.case, plan, result, (), found, warnings)
     return record.model_copy(update={"measured_ns": bench.measured_ns})
 
