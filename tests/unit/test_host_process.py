@@ -18,6 +18,7 @@ import pytest
 from vsperf.drivers.generators.dpdk_ports import device_port
 from vsperf.drivers.generators.tgen.command import Options
 from vsperf.errors import ComponentError, DiedError, NotReadyError
+from vsperf.host import process
 from vsperf.host.files import Roots
 from vsperf.host.lock import stale_locks
 from vsperf.host.lock import testbed_lock as hold
@@ -113,6 +114,33 @@ def test_a_program_that_does_not_become_ready_is_quoted_and_ended(place: Workspa
         pass
     assert caught.value.problems[0].why == "its last words: still looking"
     assert marked(f"{place.name}/slow") == ()
+
+
+def test_time_in_which_a_program_got_no_cpu_is_none_of_its_own(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "waited_for_cpu_ns", lambda pid, roots: 300_000_000)
+    began = time.monotonic()
+    with (
+        pytest.raises(ComponentError, match=r"not ready within 0\.2 s, beside 0\.3 s without"),
+        managed(["sleep", "9"], name="kept", workspace=place, ready=lambda: False, timeout_s=0.2),
+    ):
+        pass
+    assert time.monotonic() - began > 0.5
+
+
+def test_a_program_that_never_gets_a_cpu_is_not_waited_for_without_end(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began = time.monotonic()
+    monkeypatch.setattr(
+        process, "waited_for_cpu_ns", lambda pid, roots: (time.monotonic() - began) * 1e9
+    )
+    with (
+        pytest.raises(ComponentError, match=r"not ready within 0\.05 s, beside 0\.[45] s without"),
+        managed(["sleep", "9"], name="kept", workspace=place, ready=lambda: False, timeout_s=0.05),
+    ):
+        pass
 
 
 @pytest.mark.parametrize(

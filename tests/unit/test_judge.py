@@ -29,7 +29,7 @@ from vsperf.engine.judge import Asked, judge, judge_with_context
 from vsperf.engine.run import code_of_machine
 from vsperf.errors import ExitCode
 from vsperf.host.files import Roots
-from vsperf.host.threads import LCORES, Look, Polling, Thread, threads_of
+from vsperf.host.threads import LCORES, Look, Polling, Thread, threads_of, waited_for_cpu_ns
 from vsperf.host.workspace import Nowhere
 from vsperf.output.trial_tables import threads_table
 from vsperf.records.files.view import open_run
@@ -403,6 +403,15 @@ def test_polling_threads_are_told_by_their_names(tree: MachineTree) -> None:
         ("switch", "pmd-c00/id:9"),
     ]
     assert threads_of(PMDS, SWITCH + 1, tree.roots) == (), "no such process"
+
+
+def test_a_process_waited_for_a_cpu_as_long_as_that_thread_did_which_waited_longest(
+    tree: MachineTree,
+) -> None:
+    thread(tree, SWITCH + 2, "pmd-c01/id:8", delay_ns=1_000)
+    thread(tree, SWITCH + 9, "pmd-c00/id:9", delay_ns=5_000)
+    assert waited_for_cpu_ns(SWITCH, tree.roots) == 5_000
+    assert waited_for_cpu_ns(SWITCH + 1, tree.roots) == 0, "no such process"
 
 
 @pytest.mark.parametrize("name", ["lcore-worker-1", "rte-worker-12", "dpdk-worker3"])

@@ -11,11 +11,19 @@ from search_models import trial, way
 
 from vsperf.analysis.repeats import Series, series_of, student_95
 from vsperf.analysis.summary import CaseRow, lossless_frames
-from vsperf.output.case_tables import legend, repeats_table
+from vsperf.cli.notes import notes
+from vsperf.output.case_tables import repeats_table, rests_on
 from vsperf.output.report.numbers import numbers_of
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag
-from vsperf.records.result import Figure, GoalResult, Limit, SearchResult, unlikely_above
+from vsperf.records.result import (
+    Assumption,
+    Figure,
+    GoalResult,
+    Limit,
+    SearchResult,
+    unlikely_above,
+)
 from vsperf.records.trial import Event, Purpose
 
 
@@ -166,28 +174,37 @@ def test_what_was_done_to_the_switch_in_a_trial_says_nothing_of_its_load(
     assert "the one lost none" in [fact.value for fact in number.facts]
 
 
-def test_what_an_answer_rests_on_and_takes_for_granted_is_said_once() -> None:
+def test_what_an_answer_rests_on_and_assumes_is_known() -> None:
     record = case_record("mine")
     assert record.result is not None
     load = record.result.goals[0].lower_fps
     assert load is not None
     tells = {"receiving_ns": 10**9, "duplicate_frames": 0}
 
-    def said(*told: str) -> list[str]:
+    def said(*told: str) -> tuple[str, tuple[Assumption, ...]]:
         one = way(1000).model_copy(update={name: tells[name] for name in told})
         made = [
             trial(load, 10**9, (one,)),
             trial(load, 10**9, (one,)),
             trial(load // 2, 10**9, (way(9),)),
         ]
-        row = CaseRow.of(view_of(planned(), record, made))
-        words = ("each answer rests", "the generator")
-        return [line for line in legend([row], [row], False) if line.startswith(words)]
+        return rests_on([CaseRow.of(view_of(planned(), record, made))])
 
-    rests = "each answer rests on 2.0 s of trials at its bounds: a capacity that is another one at "
-    assert said("receiving_ns", "duplicate_frames") == [f"{rests}other times is not seen"]
-    assert "the generator does not tell when frames arrived" in said("duplicate_frames")[1]
-    assert "the generator cannot tell copies" in said("receiving_ns")[1]
+    always = (Assumption.STEADY, Assumption.ONE_DRAW)
+    assert said("receiving_ns", "duplicate_frames") == ("2.0 s of trials at its bounds", always)
+    assert set(said("duplicate_frames")[1]) == {*always, Assumption.NO_BUFFER}
+    assert set(said("receiving_ns")[1]) == {*always, Assumption.NO_COPIES}
+
+
+def test_what_is_assumed_is_said_in_short_and_as_a_whole() -> None:
+    case = case_record("mine")
+    load = case.result.goals[0].lower_fps if case.result else None
+    assert load is not None
+    row = CaseRow.of(view_of(planned(), case, [trial(load, 10**9, (way(1000),))]))
+    short = [line.plain for line in notes([row], False)]
+    assert "each answer rests on 1.0 s of trials at its bounds, and assumes: " in "\n".join(short)
+    whole = [line.plain for line in notes([row], False, whole=True)]
+    assert f"steady: {Assumption.STEADY.meaning}" in whole
 
 
 def at_least(value: float) -> Figure:

@@ -11,7 +11,13 @@ from itertools import islice
 from rich.text import Text
 
 from vsperf.analysis.summary import CaseRow
-from vsperf.output.case_tables import column_case, compliances, legend, unclean
+from vsperf.output.case_tables import (
+    column_case,
+    compliances,
+    legend,
+    rests_on,
+    unclean,
+)
 from vsperf.records.flags import Flag, Severity
 from vsperf.records.result import Level, Standard
 from vsperf.records.run import Outcome
@@ -45,10 +51,14 @@ def criteria(rows: Sequence[CaseRow]) -> list[Text]:
     ]
 
 
-def notes(rows: Sequence[CaseRow], simulated: bool) -> list[Text]:
-    """Return what is to be said of the numbers: what they mean, and what speaks against them."""
+def notes(rows: Sequence[CaseRow], simulated: bool, *, whole: bool = False) -> list[Text]:
+    """Return what is to be said of the numbers: what they mean, and what speaks against them.
+
+    As a whole, or in short with what tells the rest.
+    """
     measured = [row for row in rows if row.record is not None]
     said = [Text(line, style="dim") for line in legend(rows, measured, simulated)]
+    said += [Text(line, style="dim") for line in _assumed(measured, whole)]
     for row in measured:
         if row.record and row.record.reason and row.record.outcome is not Outcome.FAIL:
             style = OUTCOME_STYLES[row.record.outcome]
@@ -65,9 +75,20 @@ def notes(rows: Sequence[CaseRow], simulated: bool) -> list[Text]:
         said.append(Text(f"! {doubt.text}{doubt.where(labels)}", "yellow"))
     if (more := len(warned) - MOST_WARNINGS) > 0:
         said.append(Text(f"! and {more:,} more: `vsperf show … --json` has all", style="yellow"))
-    if any(row.record and row.record.flags for row in measured):
-        said.append(Text("  more on a flag: vsperf explain FLAG", style="dim"))
-    return said + [Text(line) for line in _standing(measured)]
+    said += [Text(line) for line in _standing(measured, whole)]
+    if measured and not whole:
+        hint = "more on a case: vsperf show RUN CASE; on a word: vsperf explain WORD"
+        said.append(Text(hint, style="dim"))
+    return said
+
+
+def _assumed(rows: Sequence[CaseRow], whole: bool) -> list[str]:
+    looked, assumed = rests_on(rows)
+    if not looked:
+        return []
+    if whole:
+        return [f"each answer rests on {looked}", *(f"{one}: {one.meaning}" for one in assumed)]
+    return [f"each answer rests on {looked}, and assumes: {', '.join(assumed)}"]
 
 
 @dataclass
@@ -120,11 +141,11 @@ def _of_one_goal(
             yield text, severity
 
 
-def _standing(rows: Sequence[CaseRow]) -> Iterator[str]:
+def _standing(rows: Sequence[CaseRow], whole: bool) -> Iterator[str]:
     """Say how the cases stand to each standard.
 
-    Of one case that is all that is known. Several have a line for each level, with what deviates in
-    all of them; that a doubt above is a deviation, too, is not said once more.
+    In short there is a line for each level, with what first deviates in all of its cases; that a
+    doubt above is a deviation, too, is not said once more.
     """
     found: dict[tuple[Standard, Level], list[tuple[str, ...]]] = {}
     for item, labels in compliances(rows).items():
@@ -133,11 +154,10 @@ def _standing(rows: Sequence[CaseRow]) -> Iterator[str]:
         head = f"{standard.value}: {level.value}" + (
             "" if len(told) == len(rows) else f" in {len(told)} of {len(rows)} cases"
         )
-        alone = len(rows) == 1
         common = [one for one in told[0] if all(one in each for each in told)]
-        shown = [one for one in common if alone or not FLAGGED.match(one)]
-        more = any(len(each) > len(shown) for each in told)
-        why = [*shown, *(["what else deviates: vsperf show RUN CASE"] if more else [])]
+        shown = common if whole else [one for one in common if not FLAGGED.match(one)][:1]
+        more = max(len(each) for each in told) - len(shown)
+        why = [*shown, *([f"{more} more" if shown else f"for {more} reasons"] if more else [])]
         yield f"{head}: {'; '.join(why)}" if why else head
 
 

@@ -128,7 +128,9 @@ def _width(column: Column[Any], cells: Sequence[str]) -> int:
     return max(map(cell_len, parts), default=0) + GAP
 
 
-def print_summary(out: Console, rows: Sequence[CaseRow], simulated: bool) -> None:
+def print_summary(
+    out: Console, rows: Sequence[CaseRow], simulated: bool, *, whole: bool = False
+) -> None:
     """Print what a run found: criteria first, then the numbers, then what is to be said of them."""
     if simulated:
         out.print(simulated_banner())
@@ -138,7 +140,7 @@ def print_summary(out: Console, rows: Sequence[CaseRow], simulated: bool) -> Non
         _print_tables(out, rows)
     else:
         out.print("no case has a result yet", style="dim")
-    for line in notes(rows, simulated):
+    for line in notes(rows, simulated, whole=whole):
         out.print(line, soft_wrap=True)
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vsperf.errors import ComponentError, NotReadyError, VsperfError
+from vsperf.host.files import Roots
 from vsperf.host.interrupts import signals_held
 from vsperf.host.procfs import (
     MARK,
@@ -25,9 +26,10 @@ from vsperf.host.procfs import (
     left_in_session,
     start_ticks,
 )
-from vsperf.host.threads import Polling
+from vsperf.host.threads import Polling, waited_for_cpu_ns
 from vsperf.host.undo import EndMarked, KillProcess
 from vsperf.host.workspace import Workspace
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.trust.programs import program_path
 from vsperf.waits import ended, sleep
 
@@ -35,6 +37,8 @@ ASK_S = 1.5
 TERMINATE_S = 1.5
 KILL_S = 1.0
 OBITUARY_S = 1.0
+MOST_KEPT = 9
+"""How often the time that a program may take to start it may spend without a CPU in addition."""
 LAST_LINES = 5
 TAIL_BYTES = 8192
 
@@ -220,7 +224,11 @@ def _start(
 def _wait_until(
     ready: Callable[[], bool] | None, program: Managed, timeout_s: float, workspace: Workspace
 ) -> None:
-    deadline = time.monotonic() + timeout_s
+    """Wait until a program is ready, so long at most, beside the time in which it got no CPU.
+
+    How long a program takes to start is its own doing, how long it waits for a CPU is not.
+    """
+    began = time.monotonic()
     while ready is not None:
         try:
             if ready():
@@ -231,10 +239,13 @@ def _wait_until(
         if program.poll() is not None:
             raise ComponentError(f"{program.name} ended while it started", why=program.obituary())
         workspace.attend(f"while {program.name} started", but=program.name)
-        if time.monotonic() > deadline:
+        took_s = time.monotonic() - began
+        kept_s = min(waited_for_cpu_ns(program.pid, Roots()) / NANOSECONDS, MOST_KEPT * timeout_s)
+        if took_s - kept_s > timeout_s:
             words = program.last_words()
+            beside = f", beside {kept_s:.1f} s without a CPU" if kept_s > timeout_s / 10 else ""
             raise ComponentError(
-                f"{program.name} was not ready within {timeout_s:g} s",
+                f"{program.name} was not ready within {timeout_s:g} s{beside}",
                 why=f"its last words: {words}" if words else None,
             )
         sleep(POLL_S)  # between two looks at a condition, never instead of one

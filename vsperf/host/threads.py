@@ -88,17 +88,29 @@ def threads_of(polling: Polling, pid: int, roots: Roots) -> tuple[Thread, ...]:
     They are looked for each time: a switch makes others when its ports change.
     """
     wanted, found = re.compile(polling.names), []
-    tasks = roots.proc / str(pid) / "task"
-    try:
-        numbers = sorted(int(entry.name) for entry in tasks.iterdir())
-    except OSError:
-        return ()
-    for number in numbers:
-        folder = tasks / str(number)
+    for folder in _tasks(pid, roots):
         name = (_text(folder / "comm") or "").rstrip("\n")
         if wanted.match(name):
             found.append(Thread(polling.part, name, folder))
     return tuple(found)
+
+
+def waited_for_cpu_ns(pid: int, roots: Roots) -> int:
+    """Return how long a process could have run and got no CPU: the longest of its threads.
+
+    It is 0 where the process has ended, or the kernel does not count it.
+    """
+    delays = (_delay_ns(_text(folder / "schedstat")) for folder in _tasks(pid, roots))
+    return max((one for one in delays if one is not None), default=0)
+
+
+def _tasks(pid: int, roots: Roots) -> list[Path]:
+    """Return the folders of the threads of a process by their numbers; none of a dead one."""
+    tasks = roots.proc / str(pid) / "task"
+    try:
+        return sorted(tasks.iterdir(), key=lambda entry: int(entry.name))
+    except OSError:
+        return []
 
 
 def _seen(folder: Path, ticks: Mapping[int, tuple[int, ...]]) -> Seen | None:

@@ -380,7 +380,6 @@ def legend(
             f"{human_count(min(frames))} sent there each way, so that a loss ratio above "
             f"{share:.1e} is unlikely (3/n, at 95 %)"
         )
-    lines += _assumed(measured)
     references = {row.middle_latency.at for row in rows if row.middle_latency}
     if references:
         lines.append(f"latency at {', '.join(sorted(references))}, all directions together")
@@ -452,20 +451,18 @@ def _over(rows: Sequence[CaseRow]) -> list[str]:
     ]
 
 
-def _assumed(rows: Sequence[CaseRow]) -> list[str]:
-    """Say what answers rest on, and what they take for granted since no trial there can tell."""
+def rests_on(rows: Sequence[CaseRow]) -> tuple[str, tuple[Assumption, ...]]:
+    """Say for how long answers were looked at, and what they assume since no trial there can tell.
+
+    Without an answer that rests on trials it is nothing.
+    """
     resting = [one for row in rows for one in row.resting.values()]
     if not resting:
-        return []
+        return "", ()
     shortest = min(one.sending_ns for one in resting) / NANOSECONDS
     least = "" if len(resting) == 1 else "at least "
-    taken = [one for one in Assumption if any(one in each.assumed for each in resting)]
-    return [
-        f"each answer rests on {least}{human_seconds(shortest)} of trials at its bounds: {one}"
-        if one is Assumption.STEADY
-        else str(one)
-        for one in taken
-    ]
+    taken = (one for one in Assumption if any(one in each.assumed for each in resting))
+    return f"{least}{human_seconds(shortest)} of trials at its bounds", tuple(taken)
 
 
 def _of_which(rows: Sequence[CaseRow]) -> str:

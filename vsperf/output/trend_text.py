@@ -8,7 +8,7 @@ from typing import Any
 from vsperf.analysis.environment import Contrast
 from vsperf.analysis.trend import Step, Trend
 from vsperf.output.compare_text import value_text
-from vsperf.output.table import Cell, Table, columns
+from vsperf.output.table import Cell, Column, Table
 from vsperf.records.result import amount, heading
 
 SHOWN = 6
@@ -31,8 +31,14 @@ def trend_table(trend: Trend, limit: int) -> Table:
                 "" if step is None else Cell(step_text(trend, step), _mark(trend, step)),
             )
         )
-    head = ("run", "begun (UTC)", heading(trend.name), "repeats", "change")
-    return Table(title(trend), columns(*head, right=(2, 3)), tuple(rows), "changes")
+    heads: tuple[Column[Any], ...] = (
+        Column("run"),
+        Column("begun (UTC)", below=True),
+        Column(heading(trend.name), align="right"),
+        Column("repeats", align="right", rank=1),
+        Column("change", breaks=True),
+    )
+    return Table(title(trend), heads, tuple(rows), "changes")
 
 
 def _mark(trend: Trend, step: Step) -> str:

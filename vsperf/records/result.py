@@ -463,17 +463,30 @@ def _refers(trial: Trial, bounds: dict[str, int | None]) -> bool:
 
 
 class Assumption(enum.StrEnum):
-    """One thing that is taken for granted, in words."""
+    """One thing that is taken for granted."""
 
-    STEADY = "a capacity that is another one at other times is not seen"
+    meaning: str
+
+    def __new__(cls, name: str, meaning: str) -> Assumption:
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.meaning = meaning
+        return member
+
+    STEADY = "steady", "a capacity that is another one at other times is not seen"
     NO_BUFFER = (
+        "no-buffer",
         "the generator does not tell when frames arrived: what a buffer takes in a trial passes "
-        "for forwarded"
+        "for forwarded",
     )
-    NO_COPIES = "the generator cannot tell copies: one passes for the frame that is missing"
+    NO_COPIES = (
+        "no-copies",
+        "the generator cannot tell copies: one passes for the frame that is missing",
+    )
     ONE_DRAW = (
+        "one-draw",
         "each answer is of one deployment, which is one draw: by how much the same switch is "
-        "another one when it is deployed anew is not seen (search.draws)"
+        "another one when it is deployed anew is not seen (search.draws)",
     )
 
 

@@ -62,7 +62,9 @@ def list_command(results: Path, as_json: bool) -> int:
     elif found:
         gone = ("", "the run is gone")
         cells = tuple((one.name, one.run, one.set_at, gone[not one.there]) for one in found)
-        table = Table("baselines", columns("baseline", "run", "set", ""), cells)
+        table = Table(
+            "baselines", (*columns("baseline", "run", breaks=False), *columns("set", "")), cells
+        )
         console().print(shown(table))
     else:
         say(f"no baseline in {results}; `vsperf baseline set NAME RUN` makes one")

@@ -11,6 +11,7 @@ from vsperf.cli.tables import console
 from vsperf.errors import ExitCode, UsageError
 from vsperf.records.flags import Flag
 from vsperf.records.meaning import LEVELS, LIMITS, OUTCOMES, SEVERITIES, STANDARDS
+from vsperf.records.result import Assumption
 from vsperf.records.words import ALSO, SUBJECTS
 
 WIDEST = 88
@@ -27,6 +28,7 @@ def topics() -> dict[str, dict[str, str]]:
             flag.value: f"[{flag.severity}: {SEVERITIES[flag.severity]}] {flag.meaning}"
             for flag in Flag
         },
+        "assumptions": {one.value: one.meaning for one in Assumption},
         "standards": {standard.value: text for standard, text in STANDARDS.items()},
         "compliance": {level.value: text for level, text in LEVELS.items()},
         **{subject: dict(words) for subject, words in SUBJECTS.items()},

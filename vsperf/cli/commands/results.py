@@ -135,7 +135,9 @@ def _runs(entries: Sequence[RunEntry], index: Index) -> Table:
 
 
 def _took(entry: RunEntry) -> str | None:
-    return None if entry.took_s is None else human_seconds(entry.took_s)
+    """Say how long it was; nothing where a clock was set back meanwhile."""
+    took_s = entry.took_s
+    return None if took_s is None or took_s < 0 else human_seconds(took_s)
 
 
 def _headline(case: CaseEntry) -> str:

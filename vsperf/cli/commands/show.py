@@ -200,7 +200,8 @@ def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
         for path, value in _leaves(first.spec.model_dump(mode="json", exclude_none=True))
         if path.partition(".")[0] not in ("name", "title", "description")
     )
-    table = shown(Table("settings", columns("setting", "value", "from"), settings))
+    heads = (*columns("setting", breaks=False), *columns("value", "from"))
+    table = shown(Table("settings", heads, settings))
     for column in table.columns:
         column.max_width = WIDEST_VALUE
     out.print(table)
@@ -332,7 +333,7 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
         click.echo(json.dumps(document, indent=2))
         return
     out = console()
-    print_summary(out, [row], run.simulated)
+    print_summary(out, [row], run.simulated, whole=True)
     for reason in reasons(row):
         out.print(reason, soft_wrap=True)
     for fixed in row.loads:

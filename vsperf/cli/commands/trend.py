@@ -11,7 +11,7 @@ from vsperf.analysis.trend import trends
 from vsperf.cli.output import say
 from vsperf.cli.selection import complete_testcase
 from vsperf.cli.stored import json_option, results_option
-from vsperf.cli.tables import console, shown, simulated_banner
+from vsperf.cli.tables import console, print_table, simulated_banner
 from vsperf.errors import ExitCode
 from vsperf.output.trend_text import changes, trend_data, trend_table
 from vsperf.records.files.query import Filter
@@ -78,11 +78,11 @@ def command(
     for trend in found.found:
         table = trend_table(trend, limit)
         out.print(table.title, style="bold", markup=False)
-        out.print(shown(table))
+        print_table(out, table)
         if len(trend.points) > limit:
             out.print(f"and {len(trend.points) - limit} runs before; --limit shows more")
         for line in changes(trend):
-            say(f"! {line}")
+            out.print(f"! {line}", soft_wrap=True)
         if not trend.steps:
             out.print("no change")
         out.print()

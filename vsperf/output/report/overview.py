@@ -23,6 +23,7 @@ from vsperf.output.case_tables import (
     outcome_text,
     rate_columns,
     repeats_table,
+    rests_on,
     switch_columns,
 )
 from vsperf.output.report.account import told
@@ -508,7 +509,12 @@ def _cells(columns: Sequence[CaseColumn], row: CaseRow) -> tuple[str, ...]:
 
 def _legend(rows: Sequence[CaseRow], simulated: bool) -> list[str]:
     measured = [row for row in rows if row.record is not None]
-    return legend(rows, measured, simulated, clean=False)
+    looked, assumed = rests_on(measured)
+    return [
+        *legend(rows, measured, simulated, clean=False),
+        *([f"each answer rests on {looked}"] if looked else ()),
+        *(one.meaning for one in assumed),
+    ]
 
 
 def _repeats(gathered: Gathered, names: Mapping[str, str]) -> Table | None:
