@@ -139,7 +139,7 @@ def test_the_worker_is_busy_with_frames_and_idle_without() -> None:
                 break
     assert (idle.cpu, idle.frames, idle.busy_cycles) == (1, 0, 0)
     assert busy[0].frames == sent
-    assert busy[0].busy_cycles > 0
+    assert (busy[0].busy_cycles or 0) > 0
 
 
 def test_a_bridge_says_what_it_learned_and_forgets_it_when_told() -> None:

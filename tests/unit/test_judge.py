@@ -292,7 +292,7 @@ def test_the_thread_that_waited_longest_is_named_first() -> None:
     assert [thread.part for thread in seen.held_up] == ["switch", "vm1"]
 
 
-def _counted(frames: int, drops: int, busy: int = 1) -> SwitchCounters:
+def _counted(frames: int, drops: int, busy: int | None = 1) -> SwitchCounters:
     port = PortCounters(
         name="phy1", received_frames=0, sent_frames=frames, drops={"tx dropped": drops}
     )
@@ -307,11 +307,21 @@ def test_a_counter_that_fell_is_pointed_out_and_explains_nothing() -> None:
         (_counted(1490, 510, 501), False),
         (_counted(490, 510, 501), True),
         (_counted(1490, 10, 501), True),
-        (_counted(1490, 510, 1), True),
     ):
         found = seen.model_copy(update={"switch": after.since(before)})
         assert (Flag.COUNTERS_RESET in judge_with_context(found, POLICY)) is fell
         assert found.unexplained_frames == (None if fell else 0)
+
+
+@pytest.mark.parametrize("busy", [None, 1])
+def test_cycles_that_fell_are_unknown_and_say_nothing_of_frames(busy: int | None) -> None:
+    before, after = _counted(500, 500, 500), _counted(1490, 510, busy)
+    grown = after.since(before)
+    assert [(pmd.busy_cycles, pmd.idle_cycles) for pmd in grown.pmds] == [(None, 0)]
+    assert grown.cycles_per_frame is None
+    seen = trial(1000, SECOND, [lane(1000, lost=10)]).model_copy(update={"switch": grown})
+    assert Flag.COUNTERS_RESET not in judge_with_context(seen, POLICY)
+    assert seen.switch_busy is None
 
 
 def test_a_counter_of_a_machine_that_fell_is_pointed_out_too() -> None:

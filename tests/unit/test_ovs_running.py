@@ -76,6 +76,15 @@ def test_each_polling_thread_is_told_from_the_main_thread() -> None:
     assert "idle cycles" not in threads[2].counters
 
 
+def test_cycles_below_zero_which_ovs_prints_as_64_bits_are_unknown() -> None:
+    text = golden("two-pmds-pmd-stats-show").replace("263473930", "18446744072054779047")
+    assert text != golden("two-pmds-pmd-stats-show")
+    first, second = switch_counters((), (), parse.thread_statistics(text), {}).pmds
+    assert isinstance(first.busy_cycles, int)
+    assert second.busy_cycles is None
+    assert isinstance(second.idle_cycles, int)
+
+
 def test_averages_are_no_counters() -> None:
     for thread in parse.thread_statistics(golden("two-pmds-pmd-stats-show")):
         assert not any("avg" in name for name in thread.counters if name.startswith("avg. "))

@@ -131,9 +131,15 @@ def _parts(
         ]
         halves = [max(one.p50_ns for one in ways) for ways in told if ways]
         tails = [max(one.p99_ns for one in ways) for ways in told if ways]
-        pmds = [pmd for row in inside if row.second.switch for pmd in row.second.switch.pmds]
-        frames, busy = sum(one.frames for one in pmds), sum(one.busy_cycles for one in pmds)
-        counts = any(one.busy_cycles + one.idle_cycles for one in pmds)
+        pmds = [
+            (pmd.frames, pmd.busy_cycles, pmd.idle_cycles)
+            for row in inside
+            if row.second.switch
+            for pmd in row.second.switch.pmds
+            if pmd.busy_cycles is not None and pmd.idle_cycles is not None
+        ]
+        frames, busy = sum(one[0] for one in pmds), sum(one[1] for one in pmds)
+        counts = any(one[1] + one[2] for one in pmds)
         found.append(
             (
                 end,

@@ -32,7 +32,7 @@ from vsperf.host.cpus import read_topology
 from vsperf.host.workspace import Workspace, workspace
 from vsperf.plugins import Plugins
 from vsperf.records.run import Endpoint
-from vsperf.records.switch import SwitchCounters
+from vsperf.records.switch import SwitchCounters, cycles_of
 from vsperf.waits import sleep
 
 EXAMPLE = "tools/bench/tgen_rate.py --cases 64x1,1518x1 --rounds 5"
@@ -171,8 +171,9 @@ def forwarded(counters: SwitchCounters) -> int:
 def described(name: str, grown: SwitchCounters, seconds: float) -> float:
     """Say what the switch did, and return the frames per second that left it."""
     rate = forwarded(grown) / seconds
-    cycles = sum(pmd.busy_cycles for pmd in grown.pmds) / max(1, forwarded(grown))
-    say(f"    {name}: {rate / 1e6:.3f} Mpps forwarded, {cycles:.0f} cycles of the switch per frame")
+    busy, _ = cycles_of(grown.pmds)
+    cycles = "unknown" if busy is None else f"{busy / max(1, forwarded(grown)):.0f}"
+    say(f"    {name}: {rate / 1e6:.3f} Mpps forwarded, {cycles} cycles of the switch per frame")
     return rate
 
 

@@ -53,6 +53,8 @@ class Part:
             self._latency_ns += max(one.p50_ns for one in found)
             self._tail_ns += max(one.p99_ns for one in found)
         for pmd in second.switch.pmds if second.switch is not None else ():
+            if pmd.busy_cycles is None or pmd.idle_cycles is None:
+                continue
             self._frames += pmd.frames
             self._cycles += pmd.busy_cycles
             self._counts = self._counts or pmd.busy_cycles + pmd.idle_cycles > 0

@@ -55,8 +55,10 @@ class PmdCounters(Record):
 
     cpu: int
     frames: int
-    busy_cycles: int
-    idle_cycles: int
+    busy_cycles: int | None
+    """None where that cannot be known: a switch reckons them from a clock that, when a machine
+    moves its CPUs, may go back."""
+    idle_cycles: int | None
     hits: dict[str, int] = Field(default_factory=dict)
     """Lookups by the cache that answered them: emc, smc, megaflow, upcall, lost."""
     stages: tuple[StageCounters, ...] = ()
@@ -64,8 +66,8 @@ class PmdCounters(Record):
 
     @property
     def all_counts(self) -> tuple[int, ...]:
-        """Every counter of it."""
-        return (self.frames, self.busy_cycles, self.idle_cycles, *self.hits.values())
+        """Every counter of it that never shrinks."""
+        return (self.frames, *self.hits.values())
 
 
 class AddressCounts(Record):
@@ -136,10 +138,10 @@ class SwitchCounters(Record):
     @property
     def cycles_per_frame(self) -> float | None:
         """Busy cycles for a frame that a polling thread took; None where nobody counts cycles."""
-        frames = sum(pmd.frames for pmd in self.pmds)
-        busy = sum(pmd.busy_cycles for pmd in self.pmds)
-        counted = any(pmd.busy_cycles or pmd.idle_cycles for pmd in self.pmds)
-        return busy / frames if counted and frames > 0 else None
+        frames, (busy, idle) = sum(pmd.frames for pmd in self.pmds), cycles_of(self.pmds)
+        if busy is None or idle is None or busy + idle == 0 or frames <= 0:
+            return None
+        return busy / frames
 
     @property
     def least_growth(self) -> int:
@@ -181,11 +183,27 @@ def _pmd_growth(now: PmdCounters, before: PmdCounters | None) -> PmdCounters:
     return PmdCounters(
         cpu=now.cpu,
         frames=now.frames - before.frames,
-        busy_cycles=now.busy_cycles - before.busy_cycles,
-        idle_cycles=now.idle_cycles - before.idle_cycles,
+        busy_cycles=_cycles_growth(now.busy_cycles, before.busy_cycles),
+        idle_cycles=_cycles_growth(now.idle_cycles, before.idle_cycles),
         hits=growth(now.hits, before.hits),
         stages=tuple(_stages_growth(now.stages, before.stages)),
     )
+
+
+def _cycles_growth(now: int | None, before: int | None) -> int | None:
+    return None if now is None or before is None or now < before else now - before
+
+
+def cycles_of(pmds: Iterable[PmdCounters]) -> tuple[int | None, int | None]:
+    """Return the busy and the idle cycles of all these threads; None where one's are not known."""
+    busy, idle = 0, 0
+    for pmd in pmds:
+        if pmd.busy_cycles is None or pmd.idle_cycles is None:
+            return None, None
+        if min(pmd.busy_cycles, pmd.idle_cycles) < 0:  # in a record of others
+            return None, None
+        busy, idle = busy + pmd.busy_cycles, idle + pmd.idle_cycles
+    return busy, idle
 
 
 def _stages_growth(

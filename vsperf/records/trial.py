@@ -24,6 +24,7 @@ from vsperf.records.switch import (
     NoiseActivity,
     PmdCounters,
     SwitchCounters,
+    cycles_of,
 )
 from vsperf.records.threads import GENERATOR, ThreadActivity
 
@@ -422,11 +423,10 @@ class Trial(TrialCounts):
 
     def busy_share(self, pmds: Sequence[PmdCounters]) -> Fraction | None:
         """Return the same of some of the threads, or of one."""
-        busy = sum(pmd.busy_cycles for pmd in pmds)
-        total = busy + sum(pmd.idle_cycles for pmd in pmds)
-        if total <= 0 or not self.sending_ns:
+        busy, idle = cycles_of(pmds)
+        if busy is None or idle is None or busy + idle <= 0 or not self.sending_ns:
             return None
-        return min(Fraction(1), Fraction(busy * self.elapsed_ns, total * self.sending_ns))
+        return min(Fraction(1), Fraction(busy * self.elapsed_ns, (busy + idle) * self.sending_ns))
 
     @property
     def machine_frames(self) -> int:

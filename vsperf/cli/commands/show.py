@@ -48,6 +48,7 @@ from vsperf.records.files.folders import RECORDS, resolve, run_folders
 from vsperf.records.files.reader import RunState, header_of
 from vsperf.records.files.view import CaseView, RunView, open_run
 from vsperf.records.run import labels_text
+from vsperf.records.switch import cycles_of
 from vsperf.records.trial import DirectionSample, Second, Trial
 
 WIDEST_VALUE = 60
@@ -461,7 +462,7 @@ def _second(second: Second) -> Iterator[object]:
     yield f"{second.sample.elapsed_ns / 1e9:.3f}"
     pmds = second.switch.pmds if second.switch is not None else ()
     yield sum(pmd.frames for pmd in pmds) if pmds else None
-    yield sum(pmd.busy_cycles for pmd in pmds) if pmds else None
+    yield cycles_of(pmds)[0] if pmds else None
     yield sum(thread.kept_ns for thread in second.threads) if second.threads else None
     for way in second.sample.directions:
         yield from _counted(way)

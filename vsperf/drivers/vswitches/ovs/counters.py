@@ -108,6 +108,15 @@ def _port(
     )
 
 
+def _cycles(count: int) -> int | None:
+    """Return a sum of cycles, unless it is below zero.
+
+    OVS adds differences of a CPU's cycle counter. A thread that was moved to a CPU whose counter is
+    behind adds a negative one, and a sum that gets below zero is printed as if it had 64 bits.
+    """
+    return count if count < 1 << 63 else None
+
+
 def _pmd(thread: ThreadStatistics) -> PmdCounters | None:
     counters = thread.counters
     needed = ("packets received", "processing cycles", "idle cycles")
@@ -122,7 +131,7 @@ def _pmd(thread: ThreadStatistics) -> PmdCounters | None:
     return PmdCounters(
         cpu=thread.cpu,
         frames=counters["packets received"],
-        busy_cycles=counters["processing cycles"],
-        idle_cycles=counters["idle cycles"],
+        busy_cycles=_cycles(counters["processing cycles"]),
+        idle_cycles=_cycles(counters["idle cycles"]),
         hits=hits,
     )
