@@ -28,6 +28,7 @@ SHARED = (
     "needs",
     "paired_models",
     "reread_figures",
+    "reread_goals",
     "reread_rounds",
     "reread_soak",
     "reread_trials",

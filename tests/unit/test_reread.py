@@ -21,7 +21,8 @@ sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
 from coverage import SEARCHES
 from coverage_models import MODELS
-from reread import Is, Weighed, answers, as_it_is, counted, of_runs, searched, unread
+from reread import answers, of_runs, searched, unread
+from reread_goals import Is, Weighed, as_it_is, counted
 
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS
