@@ -139,7 +139,7 @@ setup(
         "vsperf.events": [
             "restart-switch = vsperf.engine.events:RestartSwitch",
             "kill-switch = vsperf.engine.events:KillSwitch",
-            "reboot-machines = vsperf.engine.events:RebootMachines",
+            "reboot-vnfs = vsperf.engine.events:RebootVnfs",
         ],
         "vsperf.loads": [
             "memory = vsperf.drivers.loads.memory:MemoryLoad",

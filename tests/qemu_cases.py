@@ -1,4 +1,4 @@
-"""Cases with QEMU's machines, and what they are plugged into, for tests that need no YAML."""
+"""Cases with VNFs that QEMU runs, and what they are plugged into, for tests that need no YAML."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ovs_cases import ovs_case
 from wires import wires_of
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.vnfs.qemu.plan import QemuMachine, machines_of
+from vsperf.drivers.vnfs.qemu.plan import QemuVnf, vnfs_of
 from vsperf.drivers.vnfs.qemu.spec import QemuSpec
 from vsperf.qemu.host import QemuHost
 from vsperf.qemu.image import GuestImage
@@ -32,9 +32,9 @@ def qemu_spec(**settings: Any) -> QemuSpec:
 def qemu_case(
     paths: Sequence[Sequence[str]] = PVP, frame_size: str = "64B", **settings: Any
 ) -> CaseSpec:
-    """Return a case with OVS-DPDK and machines; `settings` are those of the machines."""
+    """Return a case with OVS-DPDK and VNFs; `settings` are those of the VNFs."""
     return ovs_case(
-        topology={"name": "machines", "paths": paths},
+        topology={"name": "vnfs", "paths": paths},
         traffic={"frame_size": frame_size},
         vnf=qemu_spec(**settings),
     )
@@ -42,14 +42,12 @@ def qemu_case(
 
 def placement_of(case: CaseSpec, cpu: int = 0) -> Placement:
     """Return a placement for two CPUs: the switch polls on one, all else shares the other."""
-    guests = {
-        role: (cpu,) for name in case.topology.machines for role in (name, f"{name} emulator")
-    }
+    guests = {role: (cpu,) for name in case.topology.vnfs for role in (name, f"{name} emulator")}
     return Placement(cpus={"pmd": (1,), "switch main": (0,), "generator": (0,), **guests})
 
 
-def machines(
+def vnfs(
     case: CaseSpec, host: QemuHost = EMULATED, kind: str = "vhost-user-client"
-) -> tuple[QemuMachine, ...]:
+) -> tuple[QemuVnf, ...]:
     assert isinstance(case.vnf, QemuSpec)
-    return machines_of(case, case.vnf, wires_of(case, kind), placement_of(case), host)
+    return vnfs_of(case, case.vnf, wires_of(case, kind), placement_of(case), host)

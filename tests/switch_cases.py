@@ -49,7 +49,7 @@ def real_case(kind: str, switch: Mapping[str, Any] | None = None, **sections: An
     """Return a case for real parts, on a machine that other tests use at the same time.
 
     Sending may take long, no more is on its way than has room in a ring that nobody empties, and
-    what is on its way at the end is waited for though somebody sleeps meanwhile. Machines are
+    what is on its way at the end is waited for though somebody sleeps meanwhile. VNFs are
     processes.
     """
     generator = TgenGenerator.Spec.model_validate(

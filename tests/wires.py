@@ -1,4 +1,4 @@
-"""What the NICs of a case's machines are plugged into, where no switch is asked."""
+"""What the NICs of a case's VNFs are plugged into, where no switch is asked."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from real_runs import Place, Run
 from traps import lay
 
 from vsperf.host.claims import Ledger
-from vsperf.host.hugepages import Machine, read_pools
+from vsperf.host.hugepages import HostMemory, read_pools
 from vsperf.host.procfs import start_ticks
 from vsperf.records.files.folders import RECORDS, run_folders
 from vsperf.records.files.view import RunView, open_run
@@ -109,7 +109,7 @@ class Arena(Place):
     def _hugepages(self) -> Iterator[str]:
         """Yield claims of this place, and pages that were not there and that nobody claims."""
         for pool in read_pools():
-            path = Machine().ledger(pool)
+            path = HostMemory().ledger(pool)
             ledger = Ledger.of(path, pool)
             if any(claim.is_relative_to(self.runtime) for claim in ledger.claims):
                 yield f"a claim in {path}"

@@ -19,8 +19,8 @@ from typing import Any
 from attacks.apart import apart
 from attacks.damage import any_text, damaged_bytes, damaged_tree, with_wild_numbers
 from attacks.worker import Fuzzer
-from vsperf.cli import machine_shell
-from vsperf.cli.machine_shell import MachineShell
+from vsperf.cli import vnf_shell
+from vsperf.cli.vnf_shell import VnfShell
 from vsperf.drivers.generators.tgen.client import Client
 from vsperf.errors import VsperfError
 from vsperf.qemu.agent import Agent, last_lines
@@ -127,8 +127,8 @@ def _tgen(connection: socket.socket) -> None:
 
 
 def _shell(connection: socket.socket) -> None:
-    code = MachineShell("vm1", connection).run("true", lambda _: None)
-    assert 0 <= code <= machine_shell.LAST_CODE
+    code = VnfShell("vm1", connection).run("true", lambda _: None)
+    assert 0 <= code <= vnf_shell.LAST_CODE
 
 
 def fuzzer(folder: Path) -> Fuzzer:

@@ -39,7 +39,7 @@ TRIAL_S = 0.3
 
 
 class Inside:
-    """A switch, or machines, that can be asked."""
+    """A switch, or VNFs, that can be asked."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names, self._asked = names, 0

@@ -24,7 +24,7 @@ from vsperf.search.base import Budget, BudgetExhausted
 
 CAPACITY = 5_000_000
 CAP = 3_000_000
-EVENTS = {"restart-switch": 10**9, "kill-switch": 10**9, "reboot-machines": 10**9}
+EVENTS = {"restart-switch": 10**9, "kill-switch": 10**9, "reboot-vnfs": 10**9}
 
 
 class Spoiled(FluidBench):

@@ -145,18 +145,16 @@ class VSwitchContract:
             # Others look for threads that poll by this name; all else is told to be the switch's.
             assert need.role == POLLING_ROLE if need.busy else need.role.startswith("switch")
 
-    def test_machines_are_plugged_in_or_refused_in_words(
-        self, driver: VSwitch, case: CaseSpec
-    ) -> None:
-        with_machine = case.model_copy(update={"topology": PVP})
+    def test_vnfs_are_plugged_in_or_refused_in_words(self, driver: VSwitch, case: CaseSpec) -> None:
+        with_vnf = case.model_copy(update={"topology": PVP})
         try:
-            plan = driver.plan(with_machine, PLACEMENT)
+            plan = driver.plan(with_vnf, PLACEMENT)
         except VsperfError as error:
             assert error.problems[0].why or error.problems[0].fix
             return
         facing = {nic.port for nic in nics(PVP) if nic.faces is not None}
-        # A model has machines inside of it, and no NIC to plug in.
-        assert {f"{wire.machine}_{wire.nic}" for wire in plan.wires} in (set(), facing)
+        # A model has VNFs inside of it, and no NIC to plug in.
+        assert {f"{wire.vnf}_{wire.nic}" for wire in plan.wires} in (set(), facing)
 
     def test_each_link_of_the_topology_has_one_endpoint(
         self, driver: VSwitch, case: CaseSpec

@@ -106,7 +106,7 @@ def test_the_table_says_what_was_found_on_which_machine(tmp_path: Path) -> None:
     assert re.search(r"^- kernel: \S", table, re.MULTILINE)
     assert re.search(r"^\| index_rebuild \| \S.* \| 3 \| \d+ s \|$", table, re.MULTILINE)
     content = json.loads((tmp_path / "bench.json").read_text())
-    assert {"date", "CPU", "CPUs", "kernel", "DPDK", "OVS"} <= set(content["machine"])
+    assert {"date", "CPU", "CPUs", "kernel", "DPDK", "OVS"} <= set(content["host"])
     (row,) = content["benchmarks"]
     assert row["ratio"]["rounds"] == 3
     assert row["ratio"]["least"] <= row["ratio"]["median"] <= row["ratio"]["most"]

@@ -31,7 +31,7 @@ RUNS = {
     "simulated": GOLDEN / "2026-11-20-phy2phy_tput-gxq9",
     "interrupted": GOLDEN / "2026-11-20-phy2phy_tput-w9dt",
     "real": GOLDEN / "2026-11-21-phy2phy_smoke-acj4",
-    "machines": GOLDEN / "2026-11-21-pvp_vhost_reconnect-r5cp",
+    "vnfs": GOLDEN / "2026-11-21-pvp_vhost_reconnect-r5cp",
     "soak": GOLDEN / "2026-11-22-phy2phy_soak-n10t",
 }
 

@@ -53,7 +53,7 @@ DEPLOYMENT = """
 import os, signal, sys, time
 from contextlib import ExitStack
 from pathlib import Path
-from vsperf.host.hugepages import Machine, reserve
+from vsperf.host.hugepages import HostMemory, reserve
 from vsperf.host.process import managed
 from vsperf.host.files import Roots
 from vsperf.host.undo import BindDriver
@@ -70,10 +70,10 @@ def kill_at_a_line(descriptor):
         os.kill(os.getpid(), signal.SIGKILL)
 
 os.fsync = kill_at_a_line
-machine, roots = Machine(world / "sys", world / "proc"), Roots(world)
+memory, roots = HostMemory(world / "sys", world / "proc"), Roots(world)
 with ExitStack() as stack:
     place = stack.enter_context(workspace("a deployment", world / "run", roots))
-    stack.enter_context(reserve({0: 20 << 20}, place, machine))
+    stack.enter_context(reserve({0: 20 << 20}, place, memory))
     nic = BindDriver(address="0000:00:08.0", driver="ixgbe", sysfs=roots.pci)
     stack.enter_context(place.undoing(nic))
     (roots.pci / "devices/0000:00:08.0/driver_override").write_text("vfio-pci")

@@ -202,7 +202,7 @@ def test_a_dry_run_is_a_plan_and_stores_nothing(vsperf: Shell) -> None:
 
 
 def test_a_plan_names_what_is_not_known_yet_by_words(vsperf: Shell) -> None:
-    """The folder of a deployment, also where a machine's NICs are plugged in."""
+    """The folder of a deployment, also where a VNF's NICs are plugged in."""
     plan = vsperf("plan", "pvp_smoke", "--testbed", "local").out
     assert "on RUN/vm1_0.sock; what leaves by it goes to" in plan
     assert "\\x00" not in plan and "\0" not in plan

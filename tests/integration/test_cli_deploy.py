@@ -1,4 +1,4 @@
-"""`vsperf deploy` and `vsperf shell` with the real switch and real machines behind it."""
+"""`vsperf deploy` and `vsperf shell` with the real switch and real VNFs behind it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_what_is_kept_stays_until_it_is_cleaned(place: Place) -> None:
 
 
 @pytest.mark.machine
-def test_with_the_generator_also_what_begins_in_machines_can_stand(place: Place) -> None:
+def test_with_the_generator_also_what_begins_in_vnfs_can_stand(place: Place) -> None:
     refused = place("deploy", "v2v_tput", "--vnf", "process", "--set", "traffic.frame_size=64")
     assert refused.code == ExitCode.BAD_INPUT
     assert "--with-generator" in refused.err
@@ -90,9 +90,7 @@ def test_with_the_generator_also_what_begins_in_machines_can_stand(place: Place)
 
 
 @pytest.mark.machine
-def test_a_machine_has_a_shell_while_it_stands(
-    place: Place, require: Callable[[str], None]
-) -> None:
+def test_a_vnf_has_a_shell_while_it_stands(place: Place, require: Callable[[str], None]) -> None:
     require("guests")
     run = standing(place.start(*GUEST))
     kernel = place("shell", "vm1", "uname", "-s")

@@ -1,4 +1,4 @@
-"""tgen in a machine of its own: frames pass the switch both ways, and each is accounted for.
+"""tgen in a guest of its own: frames pass the switch both ways, and each is accounted for.
 
 One run does for all of it, since a guest that is emulated takes its time to boot: the first one is
 lost in mid-trial, and the second measures.

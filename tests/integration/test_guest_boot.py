@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from conftest import Require
-from guest_machine import MACS, PATIENCE_S, Guest, booted
+from guest_vm import MACS, PATIENCE_S, Guest, booted
 
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import workspace
@@ -224,7 +224,7 @@ def fixture_qemu(require: Callable[[str], None]) -> Iterator[tuple[Managed, Moni
                 monitor.close()
 
 
-def test_a_machine_is_reset_again_and_again_and_ends_at_a_reset_of_its_own_later(
+def test_a_vm_is_reset_again_and_again_and_ends_at_a_reset_of_its_own_later(
     qemu: tuple[Managed, Monitor],
 ) -> None:
     """Its firmware makes a second reset after some: QEMU must not end at that one."""

@@ -257,7 +257,7 @@ def test_a_resumed_run_is_judged_by_the_machine_of_all_its_cases(vsperf: Shell) 
     (folder,) = run_folders(vsperf.folder / "results")
     busy_but_the_last(folder / RECORDS)
     assert vsperf("run", "--resume", "latest").code == ExitCode.INVALID_RESULT
-    assert "machine: too busy to tell: in 2 of 3 cases" in vsperf("show", "latest").out
+    assert "host: too busy to tell: in 2 of 3 cases" in vsperf("show", "latest").out
 
 
 @pytest.mark.everyday

@@ -24,7 +24,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.tgen.byhand import Sending
 from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.drivers.vnfs.qemu.driver import Qemu
-from vsperf.drivers.vnfs.qemu.running import QemuMachines
+from vsperf.drivers.vnfs.qemu.running import QemuVnfs
 from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
 from vsperf.drivers.vswitches.ovs.running import RunningOvs
 from vsperf.errors import ComponentError
@@ -48,22 +48,22 @@ PATIENCE_S = 10.0
 
 @dataclass
 class Chain:
-    """A switch with machines behind it."""
+    """A switch with VNFs behind it."""
 
-    machines: QemuMachines
+    vnfs: QemuVnfs
     switch: RunningOvs
     endpoints: tuple[Endpoint, ...]
     place: Workspace
 
     @property
     def pid(self) -> int:
-        """The process of the first machine."""
-        return self.machines.machines[0].program.pid
+        """The process of the first VNF."""
+        return self.vnfs.vnfs[0].program.pid
 
     def failure(self) -> str | None:
         """Return what fails, once something does."""
         deadline = time.monotonic() + PATIENCE_S
-        while (why := self.machines.failure()) is None and time.monotonic() < deadline:
+        while (why := self.vnfs.failure()) is None and time.monotonic() < deadline:
             time.sleep(0.02)
         return why
 
@@ -73,22 +73,22 @@ Sent = tuple[Chain, Tgen]
 
 @contextmanager
 def plugged_in(case: CaseSpec) -> Iterator[Chain]:
-    """Start the machines of a case and the switch, and do not wait for the guests."""
+    """Start the VNFs of a case and the switch, and do not wait for the guests."""
     placement = placement_of(case)
     plan = OvsDpdk().plan(case, placement)
     with (
         room("a test of guests") as place,
-        Qemu().start(case, plan.wires, placement, place) as machines,
+        Qemu().start(case, plan.wires, placement, place) as vnfs,
         OvsDpdk().start(case, plan, placement, place) as switch,
     ):
-        yield Chain(machines, switch, plan.endpoints, place)
+        yield Chain(vnfs, switch, plan.endpoints, place)
 
 
 @contextmanager
 def forwarding(case: CaseSpec) -> Iterator[Chain]:
-    """Start the machines of a case and the switch, and wait until all of them forward."""
+    """Start the VNFs of a case and the switch, and wait until all of them forward."""
     with plugged_in(case) as chain:
-        chain.machines.await_forwarding()
+        chain.vnfs.await_forwarding()
         yield chain
 
 
@@ -114,15 +114,15 @@ def state(standing: Sent) -> State:
     """Return what every test leaves as it was: all of it works, and nothing is under way in it."""
     chain, _ = standing
     counted, rested = (
-        [(nic.received_frames, nic.sent_frames) for nic in machine.nics]
-        for machine in (chain.machines.counters()[0], chain.machines.counters()[0])
+        [(nic.received_frames, nic.sent_frames) for nic in vnf.nics]
+        for vnf in (chain.vnfs.counters()[0], chain.vnfs.counters()[0])
     )
     return {
-        "failure of the machine": chain.machines.failure(),
+        "failure of the VNF": chain.vnfs.failure(),
         "failure of the switch": chain.switch.failure(),
         "ports that it waits for": chain.switch.waiting_for(),
         "rules of the switch": rules_in(chain.switch),
-        "its machine": chain.pid,
+        "its VNF": chain.pid,
         "whether it rests": counted == rested,
     }
 
@@ -154,14 +154,14 @@ def said(error: ComponentError) -> str:
 
 
 def failed_start(case: CaseSpec) -> str:
-    """Return what is said when the machines of a case do not come up."""
+    """Return what is said when the VNFs of a case do not come up."""
     with pytest.raises(ComponentError) as caught, plugged_in(case) as chain:
-        chain.machines.await_forwarding()
+        chain.vnfs.await_forwarding()
     return said(caught.value)
 
 
 def in_guest(chain: Chain, command: str) -> None:
-    """Run a command in the shell of the first machine."""
+    """Run a command in the shell of the first VNF."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as shell:
         shell.connect(chain.place.fill(f"{Placeholder.RUN}/vm1.shell"))
         shell.sendall(f"{command}\n".encode())
@@ -184,10 +184,10 @@ def test_frames_go_through_other_forwarders_of_a_guest(
 
 
 def frames_go_through(chain: Chain, tgen: Tgen) -> None:
-    (before,) = chain.machines.counters()
+    (before,) = chain.vnfs.counters()
     assert send(tgen, SLOWLY) == (2000, 2000)
-    (after,) = chain.machines.counters()
-    assert chain.machines.failure() is None
+    (after,) = chain.vnfs.counters()
+    assert chain.vnfs.failure() is None
     growth = after.since(before)
     assert [nic.received_frames for nic in growth.nics] == [1000, 1000]
     assert [nic.sent_frames for nic in growth.nics] == [1000, 1000]
@@ -195,14 +195,14 @@ def frames_go_through(chain: Chain, tgen: Tgen) -> None:
 
 def test_threads_are_kept_to_their_cpus_and_facts_say_what_runs(shared: Sent) -> None:
     chain, _ = shared
-    (running,) = chain.machines.machines
-    facts = chain.machines.facts()["vm1"]
+    (running,) = chain.vnfs.vnfs
+    facts = chain.vnfs.facts()["vm1"]
     threads = {int(entry.name) for entry in Path(f"/proc/{chain.pid}/task").iterdir()}
     assert len(running.threads) == 2
     assert set(running.threads) < threads
     assert {tuple(os.sched_getaffinity(thread)) for thread in threads} <= {(0,), (0, 1)}
     assert os.sched_getaffinity(running.threads[0]) == {0}
-    access = chain.machines.access()
+    access = chain.vnfs.access()
     assert facts["accelerator"] == "tcg"
     assert facts["guest"]["cpus"] == 2
     assert facts["application"]["app"] == "testpmd"
@@ -213,16 +213,16 @@ def test_threads_are_kept_to_their_cpus_and_facts_say_what_runs(shared: Sent) ->
 def test_a_guest_forwards_and_after_a_reboot_does_so_again_and_counts_anew(shared: Sent) -> None:
     chain, tgen = shared
     frames_go_through(chain, tgen)
-    chain.machines.reboot()
-    assert chain.machines.failure() is None
+    chain.vnfs.reboot()
+    assert chain.vnfs.failure() is None
     assert send(tgen, SLOWLY) == (2000, 2000)
-    (counted,) = chain.machines.counters()
+    (counted,) = chain.vnfs.counters()
     assert [nic.received_frames for nic in counted.nics] == [1000, 1000]
     assert [nic.sent_frames for nic in counted.nics] == [1000, 1000]
 
 
 @pytest.mark.everyday("a guest is booted for it and for all that share it")
-def test_what_becomes_of_a_machine_is_noticed_and_named(
+def test_what_becomes_of_a_vnf_is_noticed_and_named(
     shared: Sent, kept: Kept[Sent], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One after the other: it is stopped, it hangs, its forwarder is killed, and itself."""
@@ -236,7 +236,7 @@ def test_what_becomes_of_a_machine_is_noticed_and_named(
             assert "QEMU has not answered" in (chain.failure() or "")
     finally:
         os.kill(chain.pid, signal.SIGCONT)
-    wait_until(lambda: chain.machines.failure() is None)
+    wait_until(lambda: chain.vnfs.failure() is None)
     in_guest(chain, "killall -9 dpdk-testpmd")
     assert (chain.failure() or "").startswith("vm1: testpmd ended: signal 9")
     os.kill(chain.pid, signal.SIGKILL)
@@ -260,11 +260,11 @@ def test_a_guest_forwards_whose_qemu_is_from_another_tree_than_its_switch(
         generator(chain.endpoints, chain.switch, chain.place) as tgen,
     ):
         assert send(tgen, SLOWLY) == (2000, 2000)
-        facts = (chain.machines.facts()["vm1"], chain.switch.facts())
+        facts = (chain.vnfs.facts()["vm1"], chain.switch.facts())
     assert [found["tree"]["root"] for found in facts] == [str(tree), str(other)]
 
 
-def test_a_machine_calls_a_switch_that_listens(require: Callable[[str], None]) -> None:
+def test_a_vnf_calls_a_switch_that_listens(require: Callable[[str], None]) -> None:
     require("tgen")
     case = qemu_case(PVP, **EMULATED)
     ports = case.vswitch.model_copy(update={"ports": "vhost-user"})
@@ -275,24 +275,24 @@ def test_a_machine_calls_a_switch_that_listens(require: Callable[[str], None]) -
         assert send(tgen, SLOWLY) == (2000, 2000)
 
 
-def test_machines_in_a_row_come_up_side_by_side_and_are_gone_afterwards(
+def test_vnfs_in_a_row_come_up_side_by_side_and_are_gone_afterwards(
     require: Callable[[str], None],
 ) -> None:
     require("tgen")
     with forwarding(qemu_case(PVVP, **EMULATED)) as chain:
         with generator(chain.endpoints, chain.switch, chain.place) as tgen:
             assert send(tgen, SLOWLY) == (2000, 2000)
-            assert [machine.name for machine in chain.machines.counters()] == ["vm1", "vm2"]
-        pids = [running.program.pid for running in chain.machines.machines]
+            assert [vnf.name for vnf in chain.vnfs.counters()] == ["vm1", "vm2"]
+        pids = [running.program.pid for running in chain.vnfs.vnfs]
     assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
 
 
 def test_a_guest_that_never_boots_shows_its_console() -> None:
     case = qemu_case(PVP, append=HANGS, boot_timeout="3s", **EMULATED)
     with pytest.raises(ComponentError) as caught, plugged_in(case) as chain:
-        (running,) = chain.machines.machines
+        (running,) = chain.vnfs.vnfs
         wait_until(lambda: "Kernel panic" in (running.console_words() or ""))
-        chain.machines.await_forwarding()
+        chain.vnfs.await_forwarding()
     assert "vm1 does not forward: the guest did not boot in time" in said(caught.value)
     assert "Kernel panic" in said(caught.value)
 
@@ -317,14 +317,14 @@ def test_words_that_qemu_refuses_are_shown() -> None:
     assert "colour" in words
 
 
-def test_a_machine_that_nobody_calls_says_where_it_waits() -> None:
+def test_a_vnf_that_nobody_calls_says_where_it_waits() -> None:
     case = qemu_case(PVP, boot_timeout="1s", **EMULATED)
     with (
         pytest.raises(ComponentError) as caught,
         room("a test of guests") as place,
-        Qemu().start(case, wires_of(case), placement_of(case), place) as machines,
+        Qemu().start(case, wires_of(case), placement_of(case), place) as vnfs,
     ):
-        machines.await_forwarding()
+        vnfs.await_forwarding()
     assert "vm1 was not plugged in in time" in said(caught.value)
     assert "vm1_0.sock" in said(caught.value)
 
@@ -337,8 +337,8 @@ def test_an_image_of_the_users_own_only_has_to_run(tmp_path: Path) -> None:
     user_data.write_text("#cloud-config\n")
     case = qemu_case(PVP, image=str(disk), cloud_init=str(user_data), **EMULATED)
     with forwarding(case) as chain:
-        assert chain.machines.failure() is None
-        assert chain.machines.counters()[0].nics == ()
+        assert chain.vnfs.failure() is None
+        assert chain.vnfs.counters()[0].nics == ()
         seed = Path(chain.place.fill(f"{Placeholder.RUN}/vm1.cidata"))
         assert (seed / "user-data").read_text() == "#cloud-config\n"
     assert disk.read_bytes() == bytes(content)
@@ -351,10 +351,10 @@ def test_whether_guests_boot_on_kvm_is_tried_once(tmp_path: Path) -> None:
     assert probe.known() == outcome
 
 
-def test_settings_of_one_machine_reach_its_guest() -> None:
+def test_settings_of_one_vnf_reach_its_guest() -> None:
     case = qemu_case(PVVP, **EMULATED, each={"vm2": {"app": "none", "memory": 192}})
     with forwarding(case) as chain:
-        facts = chain.machines.facts()
+        facts = chain.vnfs.facts()
         assert facts["vm1"]["application"]["app"] == "testpmd"
         assert facts["vm2"]["guest"]["memory_mb"] < facts["vm1"]["guest"]["memory_mb"]
         wait_until(lambda: not [port for port in chain.switch.waiting_for() if "vm" in port])

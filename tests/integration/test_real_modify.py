@@ -212,11 +212,11 @@ TOGETHER: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (SIZE,),
     ),
     "mix": (("phy2phy_imix",), ()),
-    "machine": (
+    "vnf": (
         ("pvp_tput_mod_vlan", "pvp_ipv6_tput"),
         (SIZE, "--vnf=process", "--set=search.loads=[5kfps]"),
     ),
-    "mix for a machine": (("pvp_imix",), ("--vnf=process", "--set=search.loads=[5kfps]")),
+    "mix for a VNF": (("pvp_imix",), ("--vnf=process", "--set=search.loads=[5kfps]")),
 }
 
 

@@ -270,7 +270,7 @@ def refused(place: Place, *settings: str, code: int, testbed: str = "local") -> 
     [
         ("vswitch.pmd_cpus=500", "CPU 500 is wanted for pmd"),
         ("generator.cpus=500", "CPU 500 is wanted for generator"),
-        ("testbed.machines.local.cpus=0,500", "names the CPUs 0,500"),
+        ("testbed.hosts.local.cpus=0,500", "names the CPUs 0,500"),
         ("vswitch.pmds=100", "100 CPUs are wanted for pmd"),
         ("vswitch.rxqs=300", "must be at most 256"),
         ("generator.queues=300", "must be at most 16"),

@@ -100,7 +100,7 @@ def test_pages_that_were_not_there_before_are_a_leak(
         (tmp_path / name).write_text(f"{pages}\n")
     pool = Pool(node=0, page_bytes=2 << 20, folder=tmp_path)
     monkeypatch.setattr("attacks.arena.read_pools", lambda: (pool,))
-    monkeypatch.setattr("attacks.arena.Machine.ledger", lambda *_: tmp_path / "ledger.json")
+    monkeypatch.setattr("attacks.arena.HostMemory.ledger", lambda *_: tmp_path / "ledger.json")
     arena = Arena(tmp_path, tmp_path / "run", tmp_path / "cache", pages_before={tmp_path: 8})
     assert any("pages in" in trace for trace in arena.traces()) == leak
 

@@ -27,7 +27,7 @@ PATIENCE_S = 10.0
 HALF_A_SECOND = 500_000_000
 SLOWLY = TrialRequest(2000, HALF_A_SECOND, headers=True)
 FEW = TrialRequest(1000, 200_000_000, headers=True)
-"""So many as a NIC of a machine has room for, whoever does not run meanwhile."""
+"""So many as a NIC of a VNF has room for, whoever does not run meanwhile."""
 FASTER_THAN_ANY = TrialRequest(30_000_000, HALF_A_SECOND)
 
 
@@ -123,7 +123,7 @@ def test_facts_say_what_it_is(shared: Deployed) -> None:
     ]
 
 
-def test_frames_pass_a_machine_and_every_port_counts_them() -> None:
+def test_frames_pass_a_vnf_and_every_port_counts_them() -> None:
     with deployed(real_case("testpmd", ORDINARY, topology=PVP)) as (running, _):
         before = running.switch.counters()
         counts = running.generator.run(FEW)
@@ -134,24 +134,24 @@ def test_frames_pass_a_machine_and_every_port_counts_them() -> None:
     assert sent[0] > 0 and sent[1] > 0
     growth = {port.name: port for port in after.since(before).ports}
     assert set(growth) == {"phy0", "phy1", "vm1_0", "vm1_1"}
-    assert growth["vm1_0"].machine == "vm1"
+    assert growth["vm1_0"].vnf == "vm1"
     for one in growth.values():
         assert sorted((one.received_frames, one.sent_frames)) == sorted(sent)
 
 
-def test_what_a_machine_has_no_room_for_is_counted_at_its_port() -> None:
+def test_what_a_vnf_has_no_room_for_is_counted_at_its_port() -> None:
     case = real_case("testpmd", ORDINARY, topology=PVP)
     generator = case.generator.model_copy(update={"in_flight": 0})
     with deployed(case.model_copy(update={"generator": generator})) as (running, _):
-        machines = running.machines
-        assert machines is not None
-        before, inside = running.switch.counters(), machines.counters()
+        vnfs = running.vnfs
+        assert vnfs is not None
+        before, inside = running.switch.counters(), vnfs.counters()
         counts = running.generator.run(FASTER_THAN_ANY)
-        after, later = running.switch.counters(), machines.counters()
+        after, later = running.switch.counters(), vnfs.counters()
     assert before is not None and after is not None
     growth = after.since(before)
     grown = tuple(now.since(then) for now, then in zip(later, inside, strict=True))
-    trial = as_trial(counts, growth).model_copy(update={"machines": grown})
+    trial = as_trial(counts, growth).model_copy(update={"vnfs": grown})
     assert trial.unexplained_frames == 0
     assert growth.dropped_frames + sum(one.lost_frames or 0 for one in grown) > 0
 

@@ -17,7 +17,7 @@ from hugepage_tree import add_pool, tree
 
 from vsperf.host import claims
 from vsperf.host.files import Roots
-from vsperf.host.hugepages import Machine, read_pools, reserve
+from vsperf.host.hugepages import HostMemory, read_pools, reserve
 from vsperf.host.pages import Pool
 from vsperf.host.workspace import Workspace, workspace
 
@@ -29,18 +29,18 @@ class World:
     """A machine with one pool, and runs on it that a test begins and ends."""
 
     folder: Path
-    machine: Machine
+    host: HostMemory
     number: Path
     runs: dict[str, ExitStack] = field(default_factory=dict)
     places: dict[str, Workspace] = field(default_factory=dict)
 
     @property
     def pool(self) -> Pool:
-        return read_pools(self.machine)[0]
+        return read_pools(self.host)[0]
 
     @property
     def ledger(self) -> Path:
-        return self.machine.ledger(self.pool)
+        return self.host.ledger(self.pool)
 
     @property
     def total(self) -> int:
@@ -56,7 +56,7 @@ class World:
     def begin(self, name: str, pages: int) -> None:
         stack = ExitStack()
         place = stack.enter_context(workspace(name, self.folder / name, Roots(self.folder)))
-        stack.enter_context(reserve({0: pages * PAGE}, place, self.machine))
+        stack.enter_context(reserve({0: pages * PAGE}, place, self.host))
         self.runs[name], self.places[name] = stack, place
 
     def end(self, name: str) -> None:
@@ -67,8 +67,8 @@ class World:
 def fixture_world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     folder = Path(tempfile.mkdtemp(prefix="claims-"))
     folder.chmod(0o755)
-    machine = tree(folder)
-    made = World(folder, machine, add_pool(machine, 0, 2048, 7))
+    host = tree(folder)
+    made = World(folder, host, add_pool(host, 0, 2048, 7))
     made.use(0)
 
     def free(pool: Pool) -> int:

@@ -80,7 +80,7 @@ def started(folder: Path, **drivers: Driver) -> Iterator[Collecting]:
     """Start collectors as a case does whose parts stand."""
     asked = {name: driver.settings for name, driver in drivers.items()}
     case = Case(simulated_case().model_copy(update={"collect": asked}))
-    deployment: Any = SimpleNamespace(switch=None, machines=None, generator=None, entries=())
+    deployment: Any = SimpleNamespace(switch=None, vnfs=None, generator=None, entries=())
     writer: Any = SimpleNamespace(folder=folder, run="run-1")
     known: Any = drivers
     with collected(case, known, deployment, Placement(), Nowhere(), (writer, 1)) as found:

@@ -19,7 +19,7 @@ from vsperf.records.host import Conditions
 from vsperf.records.result import Figure, GoalResult, Limit, LoadResult, SearchResult
 from vsperf.records.run import CaseRecord, Line, RunHeader
 
-MACHINE = {"machine": {"cpu_model": "Xeon", "cpus": 2}, "system": {"kernel": "6.1"}}
+HOST = {"host": {"cpu_model": "Xeon", "cpus": 2}, "system": {"kernel": "6.1"}}
 
 
 def found(lower: int, upper: int | None = None) -> SearchResult:
@@ -72,7 +72,7 @@ def run(
             key = ident if repeat == 1 else f"{ident}.{repeat}"
             cases.append(case.model_copy(update={"key": key, "id": ident, "spec": changed}))
             lines += [case_start(key), trial_line(key), _record(key, rate, around)]
-    values = {"environment": MACHINE, **head}
+    values = {"environment": HOST, **head}
     made: RunHeader = header(run_id, **values).model_copy(update={"cases": tuple(cases)})
     store(results, run_id, [made, *lines, run_end()])
     return name

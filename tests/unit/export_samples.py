@@ -81,7 +81,7 @@ def hostile(tmp_path: Path) -> RunView:
         testbed=HOSTILE,
         preset=HOSTILE,
         labels={"revision": HOSTILE, "a.b": "1", "a_b": "2"},
-        environment={"machine": {"hostname": HOSTILE, "cpu_model": 7}, "system": None},
+        environment={"host": {"hostname": HOSTILE, "cpu_model": 7}, "system": None},
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compared_runs import MACHINE, found
+from compared_runs import HOST, found
 from record_samples import case_record, case_start, header, planned, run_end, trial_line
 from stored_runs import store
 
@@ -36,6 +36,6 @@ def levels(
                     else case_record(key, result=found(rate + repeat))
                 )
                 lines += [case_start(key), trial_line(key), record]
-    made = header(RUN, environment=MACHINE).model_copy(update={"cases": tuple(cases)})
+    made = header(RUN, environment=HOST).model_copy(update={"cases": tuple(cases)})
     store(results, RUN, [made, *lines, run_end()])
     return results / RUN

@@ -44,12 +44,12 @@ def seat(folder: Path, switch: object) -> Seat:
     return Seat("ovs", case, Placement(), place, Parts(switch, None, None), file)
 
 
-def case(vswitch: str = "ovs-dpdk", vnf: str | None = None, machines: int = 0) -> Any:
+def case(vswitch: str = "ovs-dpdk", vnf: str | None = None, vnfs: int = 0) -> Any:
     known = Plugins.load().specs()
     return SimpleNamespace(
         vswitch=known["vswitch"][vswitch](kind=vswitch),
         vnf=known["vnf"][vnf](kind=vnf) if vnf else None,
-        topology=SimpleNamespace(name="p2p", machines=("vm1",) * machines),
+        topology=SimpleNamespace(name="p2p", vnfs=("vm1",) * vnfs),
     )
 
 
@@ -81,13 +81,13 @@ def test_another_switch_than_it_knows_is_refused_with_both() -> None:
     )
 
 
-def test_without_machines_there_is_no_guest_to_ask() -> None:
+def test_without_vnfs_there_is_no_guest_to_ask() -> None:
     settings = GuestSpec(kind="guest")
-    Guest().require(case(vnf="qemu", machines=1), settings)
+    Guest().require(case(vnf="qemu", vnfs=1), settings)
     with pytest.raises(UsageError, match="nothing to collect"):
         Guest().require(case(vnf="qemu"), settings)
     with pytest.raises(UsageError, match="nothing to collect"):
-        Guest().require(case(vnf="process", machines=1), settings)
+        Guest().require(case(vnf="process", vnfs=1), settings)
 
 
 def test_what_ovs_says_has_our_names_and_nothing_of_the_record() -> None:

@@ -1,4 +1,4 @@
-"""Where in a chain of switch and machines frames ended, from counters made by hand."""
+"""Where in a chain of switch and VNFs frames ended, from counters made by hand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vsperf.analysis.ways import ways_of
 from vsperf.config.topology import Topology
 from vsperf.output.trial_tables import chain_tables
 from vsperf.records.chain import gauges_of, joints_of, stages_of
-from vsperf.records.switch import MachineCounters, NicCounters, PortCounters, SwitchCounters
+from vsperf.records.switch import NicCounters, PortCounters, SwitchCounters, VnfCounters
 from vsperf.records.trial import Direction, Purpose, Trial
 
 
@@ -20,20 +20,20 @@ def topology(*paths: str, cards: int = 2) -> Topology:
 
 def port(name: str, received: int, sent: int, full: int = 0) -> PortCounters:
     """A port that took `received` frames, gave `sent`, and had no room for `full` more."""
-    machine = name.partition("_")[0] if name.startswith("vm") else None
+    vnf = name.partition("_")[0] if name.startswith("vm") else None
     return PortCounters(
         name=name,
-        link=None if machine else name,
-        machine=machine,
+        link=None if vnf else name,
+        vnf=vnf,
         received_frames=received,
         sent_frames=sent,
         drops={"tx dropped": full},
     )
 
 
-def machine(name: str, *cards: tuple[int, int]) -> MachineCounters:
-    """A machine whose NICs received and sent so many frames."""
-    return MachineCounters(
+def vnf(name: str, *cards: tuple[int, int]) -> VnfCounters:
+    """A VNF whose NICs received and sent so many frames."""
+    return VnfCounters(
         name=name,
         nics=tuple(NicCounters(received_frames=got, sent_frames=gave) for got, gave in cards),
     )
@@ -46,7 +46,7 @@ def way(name: str, sent: int, received: int) -> Direction:
 def trial(
     ways: Sequence[Direction],
     ports: Sequence[PortCounters],
-    machines: Sequence[MachineCounters] = (),
+    vnfs: Sequence[VnfCounters] = (),
 ) -> Trial:
     return Trial(
         directions=tuple(ways),
@@ -59,7 +59,7 @@ def trial(
         duration_ns=1_000_000_000,
         started_at="2026-11-21T05:00:00Z",
         switch=SwitchCounters(ports=tuple(ports)),
-        machines=tuple(machines),
+        vnfs=tuple(vnfs),
     )
 
 
@@ -83,10 +83,10 @@ PVP_PORTS = (
 PVP_WAYS = (way("phy0 to phy1", 1000, 949), way("phy1 to phy0", 500, 480))
 
 
-def test_one_machine_has_four_places_where_frames_can_end_each_way() -> None:
+def test_one_vnf_has_four_places_where_frames_can_end_each_way() -> None:
     found = stages(
         topology("phy0 vm1 phy1"),
-        trial(PVP_WAYS, PVP_PORTS, [machine("vm1", (984, 498), (500, 955))]),
+        trial(PVP_WAYS, PVP_PORTS, [vnf("vm1", (984, 498), (500, 955))]),
     )
     there, back = found
     assert there == {
@@ -110,13 +110,13 @@ def test_one_machine_has_four_places_where_frames_can_end_each_way() -> None:
 
 
 def test_all_places_together_hold_what_was_sent_and_did_not_arrive() -> None:
-    made = trial(PVP_WAYS, PVP_PORTS, [machine("vm1", (984, 498), (500, 955))])
+    made = trial(PVP_WAYS, PVP_PORTS, [vnf("vm1", (984, 498), (500, 955))])
     found = stages(topology("phy0 vm1 phy1"), made)
     ended = sum(count or 0 for group in found for count in group.values())
     assert ended == sum(one.sent_frames - one.good_frames for one in made.directions)
 
 
-def test_a_machine_that_does_not_count_leaves_its_frames_in_the_place_before() -> None:
+def test_a_vnf_that_does_not_count_leaves_its_frames_in_the_place_before() -> None:
     there, back = stages(topology("phy0 vm1 phy1"), trial(PVP_WAYS, PVP_PORTS))
     assert there["in vm1"] is None
     assert there["ring of vm1"] == 11 + 29
@@ -124,7 +124,7 @@ def test_a_machine_that_does_not_count_leaves_its_frames_in_the_place_before() -
     assert back["ring of vm1"] == 2
 
 
-def test_machines_in_a_row_are_told_apart() -> None:
+def test_vnfs_in_a_row_are_told_apart() -> None:
     made = trial(
         [way("phy0 to phy1", 100, 60)],
         [
@@ -135,7 +135,7 @@ def test_machines_in_a_row_are_told_apart() -> None:
             port("vm2_1", 60, 0),
             port("phy1", 0, 60),
         ],
-        [machine("vm1", (90, 0), (0, 85)), machine("vm2", (80, 0), (0, 60))],
+        [vnf("vm1", (90, 0), (0, 85)), vnf("vm2", (80, 0), (0, 60))],
     )
     there, back = stages(topology("phy0 vm1 vm2 phy1"), made)
     assert {name: count for name, count in there.items() if count} == {
@@ -152,7 +152,7 @@ def test_machines_in_a_row_are_told_apart() -> None:
     assert not any(back.values())
 
 
-def test_machines_side_by_side_share_what_the_switch_loses_and_no_more() -> None:
+def test_vnfs_side_by_side_share_what_the_switch_loses_and_no_more() -> None:
     made = trial(
         [way("phy0 to phy1", 200, 150)],
         [
@@ -163,7 +163,7 @@ def test_machines_side_by_side_share_what_the_switch_loses_and_no_more() -> None
             port("vm2_1", 100, 0),
             port("phy1", 0, 150),
         ],
-        [machine("vm1", (70, 0), (0, 60)), machine("vm2", (100, 0), (0, 100))],
+        [vnf("vm1", (70, 0), (0, 60)), vnf("vm2", (100, 0), (0, 100))],
     )
     there, _ = stages(topology("phy0 vm1 phy1", "phy0 vm2 phy1"), made)
     assert there == {
@@ -179,7 +179,7 @@ def test_machines_side_by_side_share_what_the_switch_loses_and_no_more() -> None
     }
 
 
-def test_a_machine_with_one_card_shows_both_directions_as_their_sum() -> None:
+def test_a_vnf_with_one_card_shows_both_directions_as_their_sum() -> None:
     made = trial(
         [way("phy0 to phy1", 100, 90), way("phy1 to phy0", 100, 80)],
         [
@@ -187,7 +187,7 @@ def test_a_machine_with_one_card_shows_both_directions_as_their_sum() -> None:
             port("phy1", 100, 90),
             port("vm1_0", received=175, sent=190, full=8),
         ],
-        [machine("vm1", (190, 175))],
+        [vnf("vm1", (190, 175))],
     )
     (both,) = stages(topology("phy0 vm1 phy1", cards=1), made)
     assert {name: count for name, count in both.items() if count} == {
@@ -199,11 +199,11 @@ def test_a_machine_with_one_card_shows_both_directions_as_their_sum() -> None:
     }
 
 
-def test_between_machines_the_generator_is_plugged_into_the_outer_cards() -> None:
+def test_between_vnfs_the_generator_is_plugged_into_the_outer_cards() -> None:
     made = trial(
         [way("vm1 to vm2", 100, 70)],
         [port("vm1_1", 95, 0), port("vm2_0", 0, 80, full=9)],
-        [machine("vm1", (97, 0), (0, 95)), machine("vm2", (80, 0), (0, 72))],
+        [vnf("vm1", (97, 0), (0, 95)), vnf("vm2", (80, 0), (0, 72))],
     )
     there, _ = stages(topology("vm1 vm2"), made)
     assert there == {
@@ -216,7 +216,7 @@ def test_between_machines_the_generator_is_plugged_into_the_outer_cards() -> Non
     }
 
 
-def test_between_machines_that_do_not_count_the_ends_are_the_generators() -> None:
+def test_between_vnfs_that_do_not_count_the_ends_are_the_generators() -> None:
     made = trial(
         [way("vm1 to vm2", 100, 70)],
         [port("vm1_1", 95, 0), port("vm2_0", 0, 80, full=9)],
@@ -232,7 +232,7 @@ def test_between_machines_that_do_not_count_the_ends_are_the_generators() -> Non
     }
 
 
-def test_without_machines_or_without_counters_there_is_no_table() -> None:
+def test_without_vnfs_or_without_counters_there_is_no_table() -> None:
     made = trial(PVP_WAYS, PVP_PORTS)
     assert chain_tables([made], topology("phy0 phy1")) is None
     silent = made.model_copy(update={"switch": None})
@@ -243,7 +243,7 @@ def test_trials_without_loss_take_no_line() -> None:
     whole = trial(
         [way("phy0 to phy1", 10, 10)],
         [port("phy0", 10, 0), port("phy1", 0, 10), port("vm1_0", 0, 10), port("vm1_1", 10, 0)],
-        [machine("vm1", (10, 0), (0, 10))],
+        [vnf("vm1", (10, 0), (0, 10))],
     )
     assert chain_tables([whole], topology("phy0 vm1 phy1")) == ()
     lossy = trial(PVP_WAYS, PVP_PORTS)
@@ -282,6 +282,6 @@ def test_every_crossing_belongs_to_exactly_one_place(paths: tuple[str, ...], car
             holding = [
                 joint
                 for joint in joints
-                if joint.machine == inside and enter in joint.enters and leave in joint.leaves
+                if joint.vnf == inside and enter in joint.enters and leave in joint.leaves
             ]
             assert len(holding) == 1

@@ -267,7 +267,7 @@ def test_both_answers_have_a_reason() -> None:
     ]
 
 
-# What a machine says on its way to a terminal, a file or a pipe.
+# What a VNF says on its way to a terminal, a file or a pipe.
 
 ATTACKS = (
     b"\x1b]0;title\x07",  # the window's title, which a terminal can be asked to type

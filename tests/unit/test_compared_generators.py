@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from compared_runs import MACHINE, found
+from compared_runs import HOST, found
 from record_samples import TIME, case_record, case_start, header, planned, run_end, trial
 from series_samples import header as series_header
 from stored_runs import store
@@ -105,7 +105,7 @@ def a_run(results: Path, *names: str, repeats: int = REPEATS) -> None:
             lines.append(case_start(key))
             lines += [TrialLine(case=key, trial=one) for one in trials_of(name)]
             lines.append(case_record(key, result=result, conditions=conditions(name)))
-    made = header(RUN, environment=MACHINE).model_copy(update={"cases": tuple(cases)})
+    made = header(RUN, environment=HOST).model_copy(update={"cases": tuple(cases)})
     store(results, RUN, [made, *lines, run_end()])
 
 
@@ -229,7 +229,7 @@ class TestTheRowOfAGenerator:
             for name in ("tgen", "testpmd")
         ]
         run_id = "2026-11-20-generators_compare-aaaa"
-        made = header(run_id, environment=MACHINE).model_copy(update={"cases": tuple(cases)})
+        made = header(run_id, environment=HOST).model_copy(update={"cases": tuple(cases)})
         store(tmp_path, run_id, [made])
         for row in compare(apart([side(tmp_path, "aaaa")], "generator")).generators:
             assert set(row.missing.values()) == {"not run"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from compared_runs import MACHINE, found, run
+from compared_runs import HOST, found, run
 from record_samples import case_record, case_start, header, planned, run_end, trial_line
 from stored_runs import store
 
@@ -53,7 +53,7 @@ def two_switches(results: Path, letters: str = "aaaa") -> None:
                 record = case_record(key, result=found(1000 * rate + repeat))
                 lines += [case_start(key), trial_line(key), record]
     run_id = f"2026-11-20-phy2phy_tput-{letters}"
-    made = header(run_id, environment=MACHINE).model_copy(update={"cases": tuple(cases)})
+    made = header(run_id, environment=HOST).model_copy(update={"cases": tuple(cases)})
     store(results, run_id, [made, *lines, run_end()])
 
 

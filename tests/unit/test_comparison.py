@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from all_wrong import hold_each, relative
-from compared_runs import MACHINE, curve, of, run
+from compared_runs import HOST, curve, of, run
 from record_samples import case_record, case_start, header, planned
 from stored_runs import store
 
@@ -137,7 +137,7 @@ class TestChanges:
 
 class TestWhatDiffers:
     def test_environment_and_settings_are_told(self, tmp_path: Path) -> None:
-        other = {"machine": MACHINE["machine"], "system": {"kernel": "6.12"}}
+        other = {"host": HOST["host"], "system": {"kernel": "6.12"}}
         run(tmp_path, "aaaa", {1: [1], 2: [1]}, spec={"vswitch": {"emc": True}})
         run(tmp_path, "bbbb", {1: [1], 2: [1]}, spec={"vswitch": {"emc": False}}, environment=other)
         kernel, emc = of(tmp_path, "aaaa", "bbbb").contrasts
@@ -162,9 +162,9 @@ class TestWhatDiffers:
     @pytest.mark.parametrize(
         ("spec", "environment", "simulated", "what"),
         [
-            ({"traffic": {"frame_size": "64B", "flows": "7"}}, MACHINE, True, "frames"),
-            ({"topology": {"name": "pvp"}}, MACHINE, True, "topologies"),
-            (None, {"machine": {"cpu_model": "EPYC", "cpus": 2}}, False, "machines"),
+            ({"traffic": {"frame_size": "64B", "flows": "7"}}, HOST, True, "frames"),
+            ({"topology": {"name": "pvp"}}, HOST, True, "topologies"),
+            (None, {"host": {"cpu_model": "EPYC", "cpus": 2}}, False, "hosts"),
         ],
     )
     def test_what_has_nothing_to_do_with_each_other_is_refused(
@@ -186,7 +186,7 @@ class TestWhatDiffers:
 
     def test_a_model_is_the_same_on_every_machine(self, tmp_path: Path) -> None:
         run(tmp_path, "aaaa", {1: [1]})
-        run(tmp_path, "bbbb", {1: [1]}, environment={"machine": {"cpu_model": "EPYC", "cpus": 64}})
+        run(tmp_path, "bbbb", {1: [1]}, environment={"host": {"cpu_model": "EPYC", "cpus": 64}})
         assert of(tmp_path, "aaaa", "bbbb").obstacles == ()
 
     def test_model_and_reality_are_never_put_side_by_side(self, tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ class TestUnfinishedRuns:
         run(tmp_path, "aaaa", {1: [1000_000], 2: [1000_000], 3: [1000_000]})
         keys = [planned(number).key for number in (1, 2)]
         failed = case_record(keys[0], outcome=Outcome.ERROR, result=None, reason="it died")
-        head = header("2026-11-20-phy2phy_tput-bbbb", environment=MACHINE)
+        head = header("2026-11-20-phy2phy_tput-bbbb", environment=HOST)
         store(tmp_path, head.run, [head, case_start(keys[0]), failed, case_start(keys[1])])
         gaps = {gap.label: gap.why for gap in of(tmp_path, "aaaa", "bbbb").gaps}
         assert gaps == {

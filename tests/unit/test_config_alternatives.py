@@ -50,7 +50,7 @@ class TestCases:
         assert of_switch(found, "kind") == ["sim", "other"]
         assert of_switch(found, "cpus") == [None, "3"]
 
-    def test_generators_and_machines_may_be_lists_as_well(self, tmp_path: Path) -> None:
+    def test_generators_and_vnfs_may_be_lists_as_well(self, tmp_path: Path) -> None:
         text = (
             "topology: pvp\n"
             "generator: [sim, {kind: sim, name: late, seed: 7}]\n"
@@ -435,7 +435,7 @@ class TestRefused:
         )
         assert found == ["'more' is not known in `vswitch.1`"]
 
-    def test_machines_cannot_be_held_still(self, tmp_path: Path) -> None:
+    def test_vnfs_cannot_be_held_still(self, tmp_path: Path) -> None:
         text = START_RIVALS.replace("p2p", "pvp")
         (found,) = wrong_of_rivals(
             tmp_path,

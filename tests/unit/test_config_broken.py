@@ -226,7 +226,7 @@ def test_the_schema_accepts_a_part_of_a_document(document: Any) -> None:
         {"traffic": {"size": 64}},
         {"traffic": {"frame_size": []}},
         {"topology": 3},
-        {"topology": {"name": "pvp", "machines": 1}},
+        {"topology": {"name": "pvp", "vnfs": 1}},
         {"search": {"kind": "mrl"}},
         {"search": {"kind": "fixed", "width": "1%"}},
         {"vswitch": {"kind": "xpp"}},

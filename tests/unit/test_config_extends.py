@@ -484,22 +484,22 @@ def test_settings_that_contradict_each_other_are_told_where_they_stand(tmp_path:
 @pytest.mark.parametrize(
     ("search", "path"),
     [
-        ("{kind: reset, events: [kill-switch, reboot-machines]}", "events"),
-        ("{kind: fixed, loads: [10%], duration: 5s, event: reboot-machines}", "event"),
+        ("{kind: reset, events: [kill-switch, reboot-vnfs]}", "events"),
+        ("{kind: fixed, loads: [10%], duration: 5s, event: reboot-vnfs}", "event"),
     ],
 )
-def test_a_reboot_needs_a_machine(tmp_path: Path, search: str, path: str) -> None:
+def test_a_reboot_needs_a_vnf(tmp_path: Path, search: str, path: str) -> None:
     text = f"{MINIMAL}search: {search}\nlatency: null\n"
     (problem,) = told_of_methods(tmp_path, "{}\n", text)
     place, _, said = problem.partition(": ")
     assert place.startswith("mine.yaml:4:")
     assert said == (
-        f"`search.{path}` names reboot-machines, and topology p2p has no machine\n"
-        "  why: only a machine can reboot\n"
-        "  fix: choose a topology with a machine, such as pvp, or leave this event out"
+        f"`search.{path}` names reboot-vnfs, and topology p2p has no VNF\n"
+        "  why: only a VNF can reboot\n"
+        "  fix: choose a topology with a VNF, such as pvp, or leave this event out"
     )
-    with_machine = text.replace("topology: p2p", "topology: pvp")
-    assert not told_of_methods(tmp_path, "{}\n", with_machine)
+    with_vnf = text.replace("topology: p2p", "topology: pvp")
+    assert not told_of_methods(tmp_path, "{}\n", with_vnf)
 
 
 def test_what_a_method_is_never_asked_is_missing_all_the_same(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ AT_LEAST_5M = {"metric": "ndr", "min": "5Mfps"}
         (ndr(6_000_000, None, Limit.GENERATOR), True),
         (ndr(None, 9_001), False),
         (ndr(4_900_000, 4_950_000, Limit.HOST), None),
-        (ndr(4_900_000, 4_950_000, Limit.GUEST), None),
+        (ndr(4_900_000, 4_950_000, Limit.VNF), None),
         (ndr(4_900_000, 4_950_000, Limit.GENERATOR), None),
         (ndr(4_900_000, 4_950_000, Limit.UNCOUNTED), None),
         (ndr(5_000_000, 5_050_000, Limit.UNKNOWN, Flag.UPPER_NOT_REPRODUCED), None),
@@ -111,7 +111,7 @@ def test_loss_of_a_fixed_load_is_judged_by_the_worst_trial() -> None:
     wanted = simulated_case(expect=[{"metric": "loss", "max_loss": "1%"}])
     assert check_all(wanted, result("1/100", Limit.DUT), ())[0].met is True
     assert check_all(wanted, result("1/50", Limit.DUT), ())[0].met is False
-    for elsewhere in (Limit.GENERATOR, Limit.GUEST, Limit.HOST, Limit.UNCOUNTED):
+    for elsewhere in (Limit.GENERATOR, Limit.VNF, Limit.HOST, Limit.UNCOUNTED):
         assert check_all(wanted, result("1/50", elsewhere), ())[0].met is None
 
 

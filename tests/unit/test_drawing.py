@@ -1,4 +1,4 @@
-"""Drawings show where frames go, and which NIC of a machine they go through."""
+"""Drawings show where frames go, and which NIC of a VNF they go through."""
 
 from __future__ import annotations
 

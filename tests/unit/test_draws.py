@@ -17,7 +17,7 @@ from all_wrong import none_wrong
 from conftest import REPOSITORY
 from search_models import LINE_RATE, LOADS, spec_of, switch
 from slot_samples import in_slots
-from test_regimes import FAR_NS, NEAR_NS, SHORT, Machine
+from test_regimes import FAR_NS, NEAR_NS, SHORT, Host
 
 sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
@@ -66,15 +66,15 @@ class Stage:
 class MovedStage(Stage):
     """The same on a machine that moves its CPUs."""
 
-    def __init__(self, machine: Machine) -> None:
-        super().__init__(machine.measure)
-        self.machine = machine
+    def __init__(self, host: Host) -> None:
+        super().__init__(host.measure)
+        self.host = host
 
     def round_trip_ns(self) -> int | None:
-        return self.machine.round_trip_ns()
+        return self.host.round_trip_ns()
 
     def hold(self, ns: int) -> None:
-        self.machine.hold(ns)
+        self.host.hold(ns)
 
 
 def drawn(
@@ -220,9 +220,9 @@ def test_a_deployment_is_held_against_the_first_in_the_same_regime() -> None:
     """Near 4 Mfps and far 3: a draw of one is never told from trials in the other."""
     for name in ("mlr", "rfc2544"):
         spec = asked(name)
-        machine = Machine(9 * NANOSECONDS, 11 * NANOSECONDS)
-        stage = MovedStage(machine)
-        result = drawn(spec, stage, [machine.measure, machine.measure])
+        host = Host(9 * NANOSECONDS, 11 * NANOSECONDS)
+        stage = MovedStage(host)
+        result = drawn(spec, stage, [host.measure, host.measure])
         draws = result.goals[0].draws
         assert draws is not None
         assert draws.view in (View.NEAR, View.FAR)
@@ -236,13 +236,13 @@ def test_a_deployment_is_held_against_the_first_in_the_same_regime() -> None:
 
 def test_where_the_machine_is_in_another_regime_all_the_while_there_is_no_draw() -> None:
     spec = asked("mlr")
-    machine = Machine(1, 1, near_for=10**15)
-    stage = MovedStage(machine)
+    host = Host(1, 1, near_for=10**15)
+    stage = MovedStage(host)
     result = spec.run(stage)
     first = tuple(stage.trials)
     assert {trip for one in first for trip in one.round_trips_ns} == {NEAR_NS}
-    machine.near_for, stage.deployment = 0, 2
-    machine.look()
+    host.near_for, stage.deployment = 0, 2
+    host.look()
     result = spec.drawn(result, stage, first, 2)
     draws = result.goals[0].draws
     assert draws is not None

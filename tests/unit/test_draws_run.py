@@ -26,7 +26,7 @@ from vsperf.records.files.folders import resolve
 from vsperf.records.flags import Flag
 from vsperf.records.result import Draws
 from vsperf.records.trial import Purpose
-from vsperf.simulation.restless import Machine, Restless
+from vsperf.simulation.restless import Restless, RestlessHost
 from vsperf.simulation.switch import Offer, SwitchModel
 
 IDEAL = "{kind: sim, capacity: 5Mpps, behaviour: {kind: ideal}, draw: 4%}"
@@ -111,7 +111,7 @@ def test_what_the_machine_did_on_other_deployments_is_no_doubt_of_the_first(
 ) -> None:
     """Each is near or far for good: a deployment in another regime than the first tells nothing."""
     moved = {"far": "75%", "near_lasts": "10h", "far_lasts": "10h"}
-    given = [f"generator.machine.{name}={text}" for name, text in moved.items()]
+    given = [f"generator.host.{name}={text}" for name, text in moved.items()]
     done = run(tmp_path, *(part for one in given for part in ("--set", one)), draws=6)
     assert done.exit_code == 0, done.output
     record, trials = stored(tmp_path).record, stored(tmp_path).trials
@@ -128,8 +128,10 @@ def test_where_no_other_deployment_has_an_answer_it_is_said_why(tmp_path: Path) 
     moved = {"far": "75%", "near_lasts": "10h", "far_lasts": "10h"}
     model = Restless.model_validate(moved)
     step = engine_draws.SEED_STEP
-    apart = (n for n in range(100) if Machine(model, n).near != Machine(model, n + step).near)
-    given = [f"machine.{name}={text}" for name, text in moved.items()] + [f"seed={next(apart)}"]
+    apart = (
+        n for n in range(100) if RestlessHost(model, n).near != RestlessHost(model, n + step).near
+    )
+    given = [f"host.{name}={text}" for name, text in moved.items()] + [f"seed={next(apart)}"]
     done = run(tmp_path, *(p for one in given for p in ("--set", f"generator.{one}")), draws=2)
     assert not drawn(tmp_path).made[1].told
     assert "no ndr over 2 deployments: on number 2, its CPUs were" in " ".join(done.output.split())

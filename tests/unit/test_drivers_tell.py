@@ -39,13 +39,13 @@ WORDS = {
     "fixed": "a choice of OTG's documents",
     "flows": "a part of traffic",
     "forwarding": "what a switch does",
-    "guest": "a machine, a limit, and whose kernel counts",
+    "guest": "a virtual machine, and whose kernel counts",
     "intervals": "a way to tell a difference",
     "json": "a form of text",
     "latency": "a quantity",
     "learning": "what a switch does",
     "loss": "a quantity",
-    "memory": "of a machine",
+    "memory": "of a host",
     "network": "a rule, and the kernel's networks",
     "noise": "a section of a case",
     "none": "nothing",
@@ -84,8 +84,8 @@ NAMED = {
     ("methods/reset.py", "restart-switch"): "what RFC 6201 asks for, where a case names no events",
     ("records/words.py", "soak"): "a word of the glossary",
     ("dpdk/command.py", "paired"): "how testpmd joins its ports",
-    ("drivers/vnfs/process/spec.py", "testpmd"): "a program that runs in place of a machine",
-    ("drivers/vnfs/qemu/spec.py", "testpmd"): "a program that runs in a machine",
+    ("drivers/vnfs/process/spec.py", "testpmd"): "a program that runs in place of a guest",
+    ("drivers/vnfs/qemu/spec.py", "testpmd"): "a program that runs in a guest",
 }
 """Where the name of a kind is that of something else: file, name, of what."""
 

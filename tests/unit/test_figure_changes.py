@@ -111,7 +111,7 @@ class TestTrend:
 
     def test_a_cut_is_no_change(self) -> None:
         first = self.days([1000_000] * 4)
-        other: dict[str, Any] = {"environment": {"machine": {"cpu_model": "EPYC"}}}
+        other: dict[str, Any] = {"environment": {"host": {"cpu_model": "EPYC"}}}
         second = [
             case(f"s{day}", 2000_000, started_at=f"2026-12-0{day}T10:00:00Z", **other)
             for day in range(1, 5)

@@ -212,7 +212,7 @@ def test_figures_are_plain_data_in_json() -> None:
         (Limit.GENERATOR, Unit.FRAMES, None),
         (Limit.HOST, Unit.RATIO, None),
         (Limit.DUT, Unit.FRAMES, False),
-        (Limit.GUEST, Unit.NANOSECONDS, False),
+        (Limit.VNF, Unit.NANOSECONDS, False),
     ],
 )
 def test_loss_of_somebody_else_does_not_fail_the_switch(
@@ -221,7 +221,7 @@ def test_loss_of_somebody_else_does_not_fail_the_switch(
     names = {Unit.FRAMES: "lost", Unit.RATIO: "loss_ratio", Unit.NANOSECONDS: "reboot_time"}
     figure = Figure(name=names[unit], unit=unit, value=0.5, limit=limit, reason="x")
     kind = "reset" if unit is Unit.NANOSECONDS else "soak"
-    events = {"events": ["reboot-machines"]} if kind == "reset" else {}
+    events = {"events": ["reboot-vnfs"]} if kind == "reset" else {}
     search = {**BACK2BACK, "kind": kind, "duration": "1m", **events}
     case = simulated_case(search=search, expect=[{"metric": figure.name, "max": "0"}])
     (check,) = check_all(case, SearchResult(figures=(figure,)), ())

@@ -22,7 +22,7 @@ from vsperf.errors import ExitCode, NotReadyError
 from vsperf.host.claims import Ledger, release
 from vsperf.host.dead import dead_deployments
 from vsperf.host.files import Roots
-from vsperf.host.hugepages import Machine, read_pools, remainders, require_memory, reserve
+from vsperf.host.hugepages import HostMemory, read_pools, remainders, require_memory, reserve
 from vsperf.host.undo import ReturnHugepages
 from vsperf.host.workspace import LeftBehindError, Workspace, workspace
 from vsperf.trust import own_python
@@ -47,7 +47,7 @@ def place() -> Iterator[Workspace]:
 
 
 @pytest.fixture
-def machine(place: Workspace) -> Machine:
+def host(place: Workspace) -> HostMemory:
     return tree(place.folder.parent.parent)
 
 
@@ -58,61 +58,61 @@ def use_all(number: Path) -> None:
     free.write_text("0\n")
 
 
-def test_pools_are_told_by_node_and_size(machine: Machine) -> None:
+def test_pools_are_told_by_node_and_size(host: HostMemory) -> None:
     for node, page_kb, pages in ((1, 2048, 3), (0, 1048576, 2), (0, 2048, 1)):
-        add_pool(machine, node, page_kb, pages)
-    found = [(pool.node, pool.page_bytes // MEGABYTE, pool.total) for pool in read_pools(machine)]
+        add_pool(host, node, page_kb, pages)
+    found = [(pool.node, pool.page_bytes // MEGABYTE, pool.total) for pool in read_pools(host)]
     assert found == [(0, 2, 1), (0, 1024, 2), (1, 2, 3)]
 
 
-def test_a_kernel_without_nodes_has_its_pools_elsewhere(machine: Machine) -> None:
-    pool = machine.sysfs / "kernel/mm/hugepages/hugepages-2048kB"
+def test_a_kernel_without_nodes_has_its_pools_elsewhere(host: HostMemory) -> None:
+    pool = host.sysfs / "kernel/mm/hugepages/hugepages-2048kB"
     pool.mkdir(parents=True)
     (pool / "nr_hugepages").write_text("5\n")
-    assert [(pool.node, pool.total) for pool in read_pools(machine)] == [(0, 5)]
+    assert [(pool.node, pool.total) for pool in read_pools(host)] == [(0, 5)]
 
 
-def test_what_is_there_is_taken_as_it_is(place: Workspace, machine: Machine) -> None:
-    number = add_pool(machine, 0, 2048, 600)
-    with reserve({0: 1024 * MEGABYTE}, place, machine) as (reservation,):
+def test_what_is_there_is_taken_as_it_is(place: Workspace, host: HostMemory) -> None:
+    number = add_pool(host, 0, 2048, 600)
+    with reserve({0: 1024 * MEGABYTE}, place, host) as (reservation,):
         assert (reservation.pages, reservation.added) == (512, 0)
         assert number.read_text() == "600\n"
 
 
-def test_what_is_missing_is_added_and_taken_back(place: Workspace, machine: Machine) -> None:
-    number = add_pool(machine, 0, 2048, 100)
-    with reserve({0: 1024 * MEGABYTE}, place, machine) as (reservation,):
+def test_what_is_missing_is_added_and_taken_back(place: Workspace, host: HostMemory) -> None:
+    number = add_pool(host, 0, 2048, 100)
+    with reserve({0: 1024 * MEGABYTE}, place, host) as (reservation,):
         assert (reservation.pages, reservation.added) == (512, 412)
         assert int(number.read_text()) == 512
     assert int(number.read_text()) == 100
 
 
-def test_each_node_gets_its_own(place: Workspace, machine: Machine) -> None:
-    first, second = (add_pool(machine, node, 2048, 0) for node in (0, 1))
-    with reserve({0: 20 * MEGABYTE, 1: 40 * MEGABYTE}, place, machine):
+def test_each_node_gets_its_own(place: Workspace, host: HostMemory) -> None:
+    first, second = (add_pool(host, node, 2048, 0) for node in (0, 1))
+    with reserve({0: 20 * MEGABYTE, 1: 40 * MEGABYTE}, place, host):
         assert (int(first.read_text()), int(second.read_text())) == (10, 20)
     assert (int(first.read_text()), int(second.read_text())) == (0, 0)
 
 
-def test_large_pages_do_where_there_are_enough_of_them(place: Workspace, machine: Machine) -> None:
-    small, large = add_pool(machine, 0, 2048, 0), add_pool(machine, 0, 1048576, 4)
-    with reserve({0: 1500 * MEGABYTE}, place, machine) as (reservation,):
+def test_large_pages_do_where_there_are_enough_of_them(place: Workspace, host: HostMemory) -> None:
+    small, large = add_pool(host, 0, 2048, 0), add_pool(host, 0, 1048576, 4)
+    with reserve({0: 1500 * MEGABYTE}, place, host) as (reservation,):
         assert (reservation.page_bytes, reservation.pages) == (1024 * MEGABYTE, 2)
     assert (int(small.read_text()), int(large.read_text())) == (0, 4)
 
 
-def test_pages_that_are_in_use_are_never_taken_back(place: Workspace, machine: Machine) -> None:
-    number = add_pool(machine, 0, 2048, 0)
-    with reserve({0: 20 * MEGABYTE}, place, machine):
+def test_pages_that_are_in_use_are_never_taken_back(place: Workspace, host: HostMemory) -> None:
+    number = add_pool(host, 0, 2048, 0)
+    with reserve({0: 20 * MEGABYTE}, place, host):
         use_all(number)
     assert int(number.read_text()) == 10
 
 
-def test_short_memory_is_refused_with_numbers(place: Workspace, machine: Machine) -> None:
-    number = add_pool(machine, 0, 2048, 50)
+def test_short_memory_is_refused_with_numbers(place: Workspace, host: HostMemory) -> None:
+    number = add_pool(host, 0, 2048, 50)
     with (
         pytest.raises(NotReadyError) as caught,
-        reserve({0: 9000 * MEGABYTE}, place, machine),
+        reserve({0: 9000 * MEGABYTE}, place, host),
     ):
         pass
     problem = caught.value.problems[0]
@@ -122,10 +122,10 @@ def test_short_memory_is_refused_with_numbers(place: Workspace, machine: Machine
     assert int(number.read_text()) == 50
 
 
-def test_fewer_pages_than_asked_for_are_refused(place: Workspace, machine: Machine) -> None:
-    number = add_pool(machine, 0, 2048, 0)
+def test_fewer_pages_than_asked_for_are_refused(place: Workspace, host: HostMemory) -> None:
+    number = add_pool(host, 0, 2048, 0)
     use_all(number)  # whatever is added has gone to somebody else at once
-    with pytest.raises(NotReadyError) as caught, reserve({0: 20 * MEGABYTE}, place, machine):
+    with pytest.raises(NotReadyError) as caught, reserve({0: 20 * MEGABYTE}, place, host):
         pass
     assert caught.value.problems[0].what == (
         "20 MB of hugepages are needed on node 0, and 0 MB are free"
@@ -133,13 +133,13 @@ def test_fewer_pages_than_asked_for_are_refused(place: Workspace, machine: Machi
 
 
 def test_without_root_the_command_that_mends_it_is_told(
-    place: Workspace, machine: Machine, require: Require
+    place: Workspace, host: HostMemory, require: Require
 ) -> None:
     require("root")
-    number = add_pool(machine, 0, 2048, 4)
+    number = add_pool(host, 0, 2048, 4)
     os.seteuid(65534)
     try:
-        with pytest.raises(NotReadyError) as caught, reserve({0: 20 * MEGABYTE}, place, machine):
+        with pytest.raises(NotReadyError) as caught, reserve({0: 20 * MEGABYTE}, place, host):
             pass
     finally:
         os.seteuid(0)
@@ -148,11 +148,11 @@ def test_without_root_the_command_that_mends_it_is_told(
     assert problem.fix == f"run vsperf as root, or: echo 10 | sudo tee {number}"
 
 
-def test_a_node_without_hugepages_is_named(place: Workspace, machine: Machine) -> None:
-    add_pool(machine, 0, 2048, 4)
+def test_a_node_without_hugepages_is_named(place: Workspace, host: HostMemory) -> None:
+    add_pool(host, 0, 2048, 4)
     with (
         pytest.raises(NotReadyError, match="node 3 of this machine has no hugepages"),
-        reserve({3: MEGABYTE}, place, machine),
+        reserve({3: MEGABYTE}, place, host),
     ):
         pass
 
@@ -233,7 +233,7 @@ def test_runs_that_begin_at_the_same_moment_have_pages_each(world: World) -> Non
         try:
             with workspace(name, world.folder / "runs", Roots(world.folder)) as place:
                 everybody_is_there.wait(10)
-                with reserve({0: 10 * PAGE}, place, world.machine):
+                with reserve({0: 10 * PAGE}, place, world.host):
                     together.wait(10)
                     totals.append(world.total)
                     together.wait(10)
@@ -254,9 +254,9 @@ def test_runs_that_begin_at_the_same_moment_have_pages_each(world: World) -> Non
 def test_memory_that_another_run_counts_on_is_refused_before_anything_starts(world: World) -> None:
     world.set_total(4000)  # and 4096 more could be had
     world.begin("a", 3000)
-    require_memory({0: 4900 * PAGE}, world.machine)
+    require_memory({0: 4900 * PAGE}, world.host)
     with pytest.raises(NotReadyError) as caught:
-        require_memory({0: 5000 * PAGE}, world.machine)
+        require_memory({0: 5000 * PAGE}, world.host)
     assert caught.value.problems[0].what == (
         "10000 MB of hugepages are needed on node 0, and 2000 MB are free "
         "that no other run counts on, of 8000 MB"
@@ -292,20 +292,20 @@ def test_pages_that_somebody_uses_at_the_end_are_taken_back_by_the_next_run(worl
 
 def test_pages_that_somebody_used_at_the_end_can_be_cleaned_up_later(world: World) -> None:
     world.begin("a", 20)
-    assert remainders(world.machine) == ()
+    assert remainders(world.host) == ()
     world.use(15)
     world.end("a")
-    assert remainders(world.machine) == ()  # there is nothing to take yet
+    assert remainders(world.host) == ()  # there is nothing to take yet
     world.use(9)
-    (rest,) = remainders(world.machine)
+    (rest,) = remainders(world.host)
     assert rest.pages == 6
     rest.take_back()
     assert world.total == 9
     world.use(0)
-    (rest,) = remainders(world.machine)
+    (rest,) = remainders(world.host)
     rest.take_back()
     assert world.total == 7
-    assert remainders(world.machine) == ()
+    assert remainders(world.host) == ()
 
 
 def test_a_number_that_a_user_set_after_the_last_run_is_kept(world: World) -> None:
@@ -326,7 +326,7 @@ import os, signal, sys
 from pathlib import Path
 from vsperf.trust import trusted
 from vsperf.host.files import Roots
-from vsperf.host.hugepages import Machine, reserve
+from vsperf.host.hugepages import HostMemory, reserve
 from vsperf.host.pages import Pool
 from vsperf.host.workspace import workspace
 
@@ -348,7 +348,7 @@ def around(function):
 def run():
     with workspace("a run", folder / "killed", Roots(folder)) as place:
         trusted.replace = around(trusted.replace)
-        with reserve({0: 20 << 20}, place, Machine(folder / "sys", folder / "proc")):
+        with reserve({0: 20 << 20}, place, HostMemory(folder / "sys", folder / "proc")):
             step()
 
 Pool.resize = around(Pool.resize)
@@ -437,7 +437,7 @@ def test_what_was_added_is_taken_back_even_if_the_ledger_is_gone(world: World) -
     assert world.total == 10  # no page that somebody uses
     assert world.places["a"].left == ()
     world.use(0)
-    (rest,) = remainders(world.machine)
+    (rest,) = remainders(world.host)
     rest.take_back()
     assert (world.total, world.ledger.exists()) == (7, False)
 
@@ -476,7 +476,7 @@ def test_a_damaged_ledger_is_told_and_nothing_is_changed_before_somebody_looked(
     assert world.total == 20
     (failure,) = world.places["a"].left
     assert f"{world.ledger}, which says what was added, cannot be read (it is damaged)" in failure
-    (rest,) = remainders(world.machine)
+    (rest,) = remainders(world.host)
     with pytest.raises(OSError, match="cannot be read"):
         rest.take_back()
     world.ledger.unlink()

@@ -26,7 +26,7 @@ from vsperf.cli.commands.show import print_run
 from vsperf.config.traffic import TrialPolicy
 from vsperf.engine.conditions import distances, flags_around
 from vsperf.engine.judge import Asked, judge, judge_with_context
-from vsperf.engine.run import code_of_machine
+from vsperf.engine.run import code_of_host
 from vsperf.errors import ExitCode
 from vsperf.host.files import Roots
 from vsperf.host.threads import LCORES, Look, Polling, Thread, threads_of, waited_for_cpu_ns
@@ -37,11 +37,11 @@ from vsperf.records.flags import Flag, Severity
 from vsperf.records.host import Conditions
 from vsperf.records.run import CaseRecord
 from vsperf.records.switch import (
-    MachineCounters,
     NicCounters,
     PmdCounters,
     PortCounters,
     SwitchCounters,
+    VnfCounters,
 )
 from vsperf.records.threads import ThreadActivity
 from vsperf.records.trial import Direction, GeneratorActivity, Trial, TrialCounts
@@ -324,12 +324,10 @@ def test_cycles_that_fell_are_unknown_and_say_nothing_of_frames(busy: int | None
     assert seen.switch_busy is None
 
 
-def test_a_counter_of_a_machine_that_fell_is_pointed_out_too() -> None:
+def test_a_counter_of_a_vnf_that_fell_is_pointed_out_too() -> None:
     now, then = (NicCounters(received_frames=frames, sent_frames=0) for frames in (1, 2))
-    machine = MachineCounters(name="vm1", nics=(now,)).since(
-        MachineCounters(name="vm1", nics=(then,))
-    )
-    found = trial(1000, SECOND, [lane(1000)]).model_copy(update={"machines": (machine,)})
+    vnf = VnfCounters(name="vm1", nics=(now,)).since(VnfCounters(name="vm1", nics=(then,)))
+    found = trial(1000, SECOND, [lane(1000)]).model_copy(update={"vnfs": (vnf,)})
     assert Flag.COUNTERS_RESET in judge_with_context(found, POLICY)
 
 
@@ -590,9 +588,9 @@ def test_the_run_goes_by_the_time_of_its_cases() -> None:
 
 
 def test_the_exit_code_says_so_unless_it_was_to_go_on_anyway() -> None:
-    assert code_of_machine([BUSY], anyway=False) is ExitCode.INVALID_RESULT
-    assert code_of_machine([BUSY], anyway=True) is ExitCode.OK
-    assert code_of_machine([QUIET], anyway=False) is ExitCode.OK
+    assert code_of_host([BUSY], anyway=False) is ExitCode.INVALID_RESULT
+    assert code_of_host([BUSY], anyway=True) is ExitCode.OK
+    assert code_of_host([QUIET], anyway=False) is ExitCode.OK
 
 
 def test_it_stands_above_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -156,13 +156,13 @@ def setting(case: Case, name: str) -> object:
     return case.spec.model_dump(mode="json")["vnf"][name]
 
 
-def test_the_kind_of_machines_can_be_chosen_and_the_record_says_by_what(plugins: Plugins) -> None:
+def test_the_kind_of_vnfs_can_be_chosen_and_the_record_says_by_what(plugins: Plugins) -> None:
     case = first(plugins, "pvp_tput", PROCESS)
     assert setting(case, "kind") == "process"
     assert case.origins["vnf.kind"] == "--vnf process"
 
 
-def test_what_the_testcase_sets_for_machines_stays(plugins: Plugins) -> None:
+def test_what_the_testcase_sets_for_vnfs_stays(plugins: Plugins) -> None:
     case = first(plugins, "pvp_mq_tput", PROCESS)
     assert (setting(case, "kind"), setting(case, "queues")) == ("process", 2)
 
@@ -220,7 +220,7 @@ def test_links_keep_their_partners_from_outside(plugins: Plugins) -> None:
     assert case.spec.topology == Topology(name="custom", paths=(("phy0", "phy1"), ("phy2", "phy3")))
 
 
-def test_what_begins_in_a_machine_cannot_be_seen_from_outside(plugins: Plugins) -> None:
+def test_what_begins_in_a_vnf_cannot_be_seen_from_outside(plugins: Plugins) -> None:
     with pytest.raises(UsageError, match="cannot be measured from outside"):
         first(plugins, "v2v_tput", OUTSIDE)
 

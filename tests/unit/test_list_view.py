@@ -31,9 +31,9 @@ def test_names_are_whole_and_lines_fit_80_columns(
 
 def test_testcases_stand_by_the_folder_that_they_are_in(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = listed("testcases", 80, monkeypatch)
-    p2p, machines = lines.index("phy2phy"), lines.index("vm")
+    p2p, vnfs = lines.index("phy2phy"), lines.index("vm")
     place = {line.split()[0]: number for number, line in enumerate(lines) if line}
-    assert p2p < place["phy2phy_tput"] < machines < place["pvp_tput"]
+    assert p2p < place["phy2phy_tput"] < vnfs < place["pvp_tput"]
 
 
 def test_where_there_is_room_tags_and_files_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -404,7 +404,7 @@ SEEN = {
 
 
 class Guest:
-    """A machine that says what it is told to say."""
+    """A guest that says what it is told to say."""
 
     def __init__(self, name: str = "noise-1") -> None:
         self.name = name

@@ -30,7 +30,7 @@ from vsperf.records.flags import Flag
 from vsperf.records.result import Level, Limit, Standard
 from vsperf.records.run import Outcome
 from vsperf.records.switch import AddressCounts, SwitchCounters
-from vsperf.records.trial import Direction, Trial, TrialCounts, to_machines
+from vsperf.records.trial import Direction, Trial, TrialCounts, to_vnfs
 from vsperf.search.base import Budget
 
 # RFC 6201: both ways to tell how long a switch was away.
@@ -40,7 +40,7 @@ def bench(killed_ns: int | None = 3 * NANOSECONDS) -> FluidBench:
     outages: dict[str, int | None] = {
         "restart-switch": NANOSECONDS,
         "kill-switch": killed_ns,
-        "reboot-machines": 9 * NANOSECONDS,
+        "reboot-vnfs": 9 * NANOSECONDS,
     }
     return FluidBench(1_000_000, outages_ns=outages, loads=replace(LOADS, reference=1_000_000))
 
@@ -102,14 +102,14 @@ def test_a_difference_of_one_gap_is_none(kept: int, said: str) -> None:
     assert found["restart_difference"].reason == f"by loss less by time stamps: {said}"
 
 
-def test_a_reboot_of_the_machines_is_limited_by_them() -> None:
-    asked = method("reset", throughput="1Mfps", events=["reboot-machines"])
+def test_a_reboot_of_the_vnfs_is_limited_by_them() -> None:
+    asked = method("reset", throughput="1Mfps", events=["reboot-vnfs"])
 
     result = asked.run(bench())
 
     assert figures(result)["reboot_time"] == 9 * NANOSECONDS
     assert figures(result)["reboot_lost_time"] == pytest.approx(9 * NANOSECONDS)
-    assert result.figures[0].limit is Limit.GUEST
+    assert result.figures[0].limit is Limit.VNF
     assert set(asked.metrics()) >= {"reboot_time"}
 
 
@@ -555,4 +555,4 @@ def test_one_that_nobody_brings_is_refused_with_those_there_are() -> None:
 
 
 def test_a_name_says_to_whom_it_happens() -> None:
-    assert [name for name in known_events() if to_machines(name)] == ["reboot-machines"]
+    assert [name for name in known_events() if to_vnfs(name)] == ["reboot-vnfs"]

@@ -48,7 +48,7 @@ QUALIFIERS = {"overload_share", "trials_with_loss"}
 """Figures that say what is to be held against another one, and are missing where nothing is."""
 GIVEN = 5_000_000
 BRIEF = {"throughput_duration": "1s", "throughput_sum": "1s"}
-EVENTS = {"restart-switch": 10**9, "kill-switch": 10**9, "reboot-machines": 10**9}
+EVENTS = {"restart-switch": 10**9, "kill-switch": 10**9, "reboot-vnfs": 10**9}
 ASKED: Mapping[str, Mapping[str, Any]] = {
     "loss": {},
     "forwarding": {},

@@ -100,7 +100,7 @@ def test_a_match_that_looks_into_ip_already_needs_no_other_word() -> None:
 
 
 def test_frames_are_modified_once_on_their_way_and_at_its_end() -> None:
-    """Between links and machine nothing is touched: 3 and 4 are the machine's ports."""
+    """Between links and VNF nothing is touched: 3 and 4 are the VNF's ports."""
     assert made({"dscp": 46}, topology=PVP) == [
         "in_port=1,actions=output:3",
         "in_port=3,ip,actions=set_field:46->ip_dscp,output:1",

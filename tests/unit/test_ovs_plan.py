@@ -345,7 +345,7 @@ def test_what_is_no_device_of_the_kernel_is_refused(device: str) -> None:
         planned(links=links)
 
 
-def test_cards_of_machines_are_taps_that_the_switch_opens_as_devices() -> None:
+def test_cards_of_vnfs_are_taps_that_the_switch_opens_as_devices() -> None:
     case: dict[str, Any] = {"topology": {"name": "pvp", "paths": PVP}, "vnf": qemu_spec()}
     assert lines("ports", **case)[3:] == [
         "port 3 TAP-1-0 type=system",

@@ -58,8 +58,8 @@ def test_a_link_on_two_paths_sends_frames_where_they_are_addressed_to() -> None:
     ]
 
 
-def test_a_machine_has_a_port_on_each_side() -> None:
-    """Links come first: 1 is phy0, 2 is phy1, 3 and 4 are the machine's."""
+def test_a_vnf_has_a_port_on_each_side() -> None:
+    """Links come first: 1 is phy0, 2 is phy1, 3 and 4 are the VNF's."""
     assert made(ovs_case(topology=PVP)) == [
         "priority=10,in_port=1,actions=output:3",
         "priority=10,in_port=3,actions=output:1",
@@ -68,7 +68,7 @@ def test_a_machine_has_a_port_on_each_side() -> None:
     ]
 
 
-def test_machines_in_a_row_pass_frames_on() -> None:
+def test_vnfs_in_a_row_pass_frames_on() -> None:
     topology = {"name": "pvvp", "paths": [["phy0", "vm1", "vm2", "phy1"]]}
     assert [rule.removeprefix("priority=10,") for rule in made(ovs_case(topology=topology))] == [
         "in_port=1,actions=output:3",
@@ -80,7 +80,7 @@ def test_machines_in_a_row_pass_frames_on() -> None:
     ]
 
 
-def test_between_two_machines_only_their_inner_cards_are_on_the_switch() -> None:
+def test_between_two_vnfs_only_their_inner_cards_are_on_the_switch() -> None:
     topology = {"name": "v2v", "paths": [["vm1", "vm2"]]}
     case = ovs_case(topology=topology)
     spec = case.vswitch
@@ -100,7 +100,7 @@ def test_between_two_machines_only_their_inner_cards_are_on_the_switch() -> None
         ("udp", "udp,dl_dst=02:01:00:00:00:01,tp_dst=7", "udp,dl_dst=02:01:00:00:00:01,tp_dst=8"),
     ],
 )
-def test_machines_side_by_side_get_what_is_addressed_to_them(
+def test_vnfs_side_by_side_get_what_is_addressed_to_them(
     dispatch: str, first: str, second: str
 ) -> None:
     topology = {**PVPV, "dispatch": dispatch}
@@ -252,7 +252,7 @@ def test_rules_know_ipv6(kind: str, match: str) -> None:
     )
 
 
-def test_machines_side_by_side_are_told_apart_by_ipv6_too() -> None:
+def test_vnfs_side_by_side_are_told_apart_by_ipv6_too() -> None:
     traffic = {"frame_size": "128B", "layer3": "ipv6"}
     found = made(ovs_case(topology={**PVPV, "dispatch": "ip"}, traffic=traffic))
     assert "priority=10,in_port=1,ipv6,ipv6_dst=2001:2:0:1::2,actions=output:5" in found
@@ -313,6 +313,6 @@ def test_a_bridge_that_learns_is_told_where_to_forward_by_the_frames() -> None:
 
 
 @pytest.mark.parametrize("topology", [PVP, PVPV])
-def test_frames_would_go_round_in_a_bridge_with_machines(topology: dict[str, Any]) -> None:
+def test_frames_would_go_round_in_a_bridge_with_vnfs(topology: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="makes one bridge of all ports"):
         made(ovs_case({"flows": "learn"}, topology=topology))

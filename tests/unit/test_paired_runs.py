@@ -92,7 +92,7 @@ class TestRun:
     def test_a_run_can_be_repeated_to_the_bit(self, tmp_path: Path) -> None:
         found = []
         for name in ("one", "other"):
-            run(tmp_path / name, "--set", "generator.machine={noise: 1%}")
+            run(tmp_path / name, "--set", "generator.host={noise: 1%}")
             found.append([round_.turns for round_ in stored(tmp_path / name).rounds])
         assert found[0] == found[1]
 
@@ -122,7 +122,7 @@ class TestCriteria:
         self, share: str, code: int, tmp_path: Path
     ) -> None:
         """A rival at 90 % of the first, known to some percent."""
-        done = run(tmp_path, "--fail-above", share, "--set", "generator.machine={noise: 8%}")
+        done = run(tmp_path, "--fail-above", share, "--set", "generator.host={noise: 8%}")
         assert done.exit_code == code, done.output
         if code == 5:
             assert "and more `search.rounds` narrow that): the interval is too wide" in done.output
@@ -196,7 +196,7 @@ class TestStored:
         assert len(found) == len(lines) > 0
 
     def test_all_that_is_printed_follows_from_stored_turns(self, tmp_path: Path) -> None:
-        run(tmp_path, "--set", "generator.machine={noise: 2%, gaps: 2%}")
+        run(tmp_path, "--set", "generator.host={noise: 2%, gaps: 2%}")
         told = list(of_runs([resolve(tmp_path, "latest")]))
         assert [name for _, name, _ in told][:3] == ["rounds", "ratio_b", "control"]
         assert not any(against for *_, against in told)
@@ -217,7 +217,7 @@ class TestDecided:
 
     def test_a_run_that_ended_early_shows_the_interval_of_its_look(self, tmp_path: Path) -> None:
         asked = ("--set", "search.until=decided", "--set", "search.rounds=32")
-        done = run(tmp_path, *asked, "--set", "generator.machine={noise: 4%}")
+        done = run(tmp_path, *asked, "--set", "generator.host={noise: 4%}")
         assert done.exit_code == 0, done.output
         assert len(answering(tuple(stored(tmp_path).rounds))) == 8
         (case,) = json.loads(shown(tmp_path, "--json"))["cases"]

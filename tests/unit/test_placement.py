@@ -40,13 +40,13 @@ def test_a_folder_whose_sockets_would_have_too_long_a_path_is_refused() -> None:
 PARTS = [CpuNeed("pmd", 1), CpuNeed("switch main", 1, busy=False), CpuNeed("generator", 1)]
 
 
-def test_machines_share_with_the_switch_before_they_share_with_the_generator() -> None:
+def test_vnfs_share_with_the_switch_before_they_share_with_the_generator() -> None:
     """What the generator does late it does not do at all, and the result would be its own."""
     found = place([*PARTS, CpuNeed("vm1", 1), CpuNeed("vm2", 1)], TWO_CPUS)
     assert found.of("vm1") == found.of("vm2") == found.of("pmd") != found.of("generator")
 
 
-def test_machines_get_cpus_of_their_own_where_there_are_enough() -> None:
+def test_vnfs_get_cpus_of_their_own_where_there_are_enough() -> None:
     four = CpuTopology(tuple(Cpu(number, core=number) for number in range(4)))
     found = place([*PARTS, CpuNeed("vm1", 1), CpuNeed("vm2", 1)], four)
     assert len({found.of(role) for role in ("pmd", "generator", "vm1", "vm2")}) == 4

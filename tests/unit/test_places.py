@@ -52,7 +52,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
         "`search.kind` is stream, and traffic.frame_size is 64B",
         "--set traffic.frame_size=1518B",
     ),
-    "machines": (
+    "vnfs": (
         (*BRIDGE, "--set", "topology=pvp"),
         "programs run at the ends of links",
         "--set topology=p2p",

@@ -1,4 +1,4 @@
-"""QEMU's machines as they are planned: command lines, needs, and how long they are waited for."""
+"""VNFs of QEMU as they are planned: command lines, needs, and how long they are waited for."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from qemu_cases import (
     PVVP,
     UNTRIED,
     V2V,
-    machines,
     placement_of,
     qemu_case,
     qemu_spec,
+    vnfs,
 )
 from wires import wires_of
 
@@ -30,12 +30,12 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.wiring import Nic
 from vsperf.drivers.vnfs.qemu.driver import Qemu
 from vsperf.drivers.vnfs.qemu.plan import (
-    QemuMachine,
-    machines_of,
+    QemuVnf,
     needs_of,
     notes_of,
     start_message,
     steps_of,
+    vnfs_of,
 )
 from vsperf.drivers.vnfs.qemu.spec import QemuSpec
 from vsperf.drivers.vswitches.base import SwitchPlan
@@ -55,11 +55,11 @@ from vsperf.host.undo import UNDO, RemoveTap
 from vsperf.qemu.command import FIRST_USER, command_line, image_format
 from vsperf.qemu.emulator import require_within_reach
 from vsperf.qemu.host import QemuHost, program_of
-from vsperf.qemu.machine import OFF_S, RunningMachine
+from vsperf.qemu.vm import OFF_S, RunningVm
 from vsperf.records.run import Placement, shown
 from vsperf.trust.programs import whole
 
-# What QEMU's machines ask of the host, and what a plan says about them.
+# What VNFs of QEMU ask of the host, and what a plan says about them.
 
 MEGABYTE = 1 << 20
 
@@ -70,7 +70,7 @@ def spec_of(case: CaseSpec) -> QemuSpec:
 
 
 def messages(case: CaseSpec) -> list[dict[str, Any]]:
-    return [start_message(machine) for machine in machines(case)]
+    return [start_message(vnf) for vnf in vnfs(case)]
 
 
 def notes(case: CaseSpec, host: QemuHost) -> str:
@@ -92,7 +92,7 @@ def test_each_queue_has_a_vcpu_unless_the_user_says_otherwise() -> None:
     assert qemu_spec(queues=2, vcpus=1).vcpu_count == 1
 
 
-def test_cpus_of_the_user_are_dealt_out_machine_by_machine() -> None:
+def test_cpus_of_the_user_are_dealt_out_vnf_by_vnf() -> None:
     case = qemu_case(PVVP, cpus="2-4", emulator_cpus="0", each={"vm2": {"vcpus": 2}})
     assert needs_of(case, spec_of(case)).cpus == (
         CpuNeed("vm1", 1, pinned=(2,)),
@@ -104,7 +104,7 @@ def test_cpus_of_the_user_are_dealt_out_machine_by_machine() -> None:
 
 def test_too_few_cpus_for_the_vcpus_are_refused() -> None:
     case = qemu_case(PVVP, cpus="2")
-    with pytest.raises(UsageError, match="names 1 CPUs, and 2 machines have 2 vCPUs"):
+    with pytest.raises(UsageError, match="names 1 CPUs, and 2 VNFs have 2 vCPUs"):
         needs_of(case, spec_of(case))
 
 
@@ -119,9 +119,9 @@ def test_a_guest_takes_no_more_than_half_a_gigabyte_by_itself() -> None:
     assert qemu_spec().memory <= 512
 
 
-def test_all_machines_are_started_before_one_is_told_to_forward() -> None:
+def test_all_vnfs_are_started_before_one_is_told_to_forward() -> None:
     case = qemu_case(PVVP)
-    steps = steps_of(machines(case), EMULATED, "qemu")
+    steps = steps_of(vnfs(case), EMULATED, "qemu")
     assert [step.action.split(",")[0] for step in steps] == [
         "start vm1",
         "start vm2",
@@ -133,7 +133,7 @@ def test_all_machines_are_started_before_one_is_told_to_forward() -> None:
 
 
 def test_a_plan_says_which_thread_runs_where() -> None:
-    (first, _) = steps_of(machines(qemu_case()), EMULATED, "qemu")
+    (first, _) = steps_of(vnfs(qemu_case()), EMULATED, "qemu")
     assert "vCPU 0 on CPU 0; its other threads on CPU 0" in first.action
 
 
@@ -176,28 +176,28 @@ def test_short_frames_leave_the_usual_mtu() -> None:
     assert messages(qemu_case(frame_size="64B"))[0]["mtu"] == 1500
 
 
-def test_one_machine_may_differ_and_names_may_be_filled_in() -> None:
+def test_one_vnf_may_differ_and_names_may_be_filled_in() -> None:
     case = qemu_case(
         PVVP,
         append="ip=10.0.0.{{ vm.index }} host={{ vm.name }}",
         each={"vm2": {"forward": "mac", "queues": 2}},
     )
-    first, second = machines(case)
+    first, second = vnfs(case)
     assert (first.spec.forward, second.spec.forward) == ("io", "mac")
     assert (first.spec.queues, second.spec.queues) == (1, 2)
     assert first.spec.append == "ip=10.0.0.1 host=vm1"
     assert second.spec.append == "ip=10.0.0.2 host=vm2"
 
 
-def test_machines_without_a_switch_between_have_all_their_cards() -> None:
-    first, second = machines(qemu_case(V2V))
+def test_vnfs_without_a_switch_between_have_all_their_cards() -> None:
+    first, second = vnfs(qemu_case(V2V))
     assert [shown(wire.address) for wire in first.nics] == ["RUN/vm1_0.sock", "RUN/vm1_1.sock"]
     assert len(second.nics) == 2
 
 
 def test_devices_have_to_be_as_many_as_cards() -> None:
     with pytest.raises(UsageError, match="names 1 devices for vm1, which has 2"):
-        machines(qemu_case(devices=["0000:03:00.1"]))
+        vnfs(qemu_case(devices=["0000:03:00.1"]))
 
 
 def test_a_reader_is_told_that_emulated_guests_give_no_numbers() -> None:
@@ -213,15 +213,15 @@ def test_what_the_user_chose_is_run_on_whatever_is_known() -> None:
 
 
 def test_what_is_not_known_yet_is_planned_as_emulation_and_says_so() -> None:
-    (start, _) = steps_of(machines(qemu_case(), UNTRIED), UNTRIED, "qemu")
+    (start, _) = steps_of(vnfs(qemu_case(), UNTRIED), UNTRIED, "qemu")
     assert "unless a guest boots on KVM, which has not been tried" in start.action
 
 
-def test_each_machine_may_run_on_something_else() -> None:
+def test_each_vnf_may_run_on_something_else() -> None:
     case = qemu_case(PVVP, each={"vm2": {"accelerator": "tcg"}})
     kinds = [
         one.accelerator
-        for one in machines_of(case, spec_of(case), wires_of(case), placement_of(case), ACCELERATED)
+        for one in vnfs_of(case, spec_of(case), wires_of(case), placement_of(case), ACCELERATED)
     ]
     assert kinds == ["kvm", "tcg"]
 
@@ -275,16 +275,16 @@ def one_card(dispatch: str = "mac", **settings: Any) -> CaseSpec:
 )
 def test_a_single_card_needs_the_addresses_that_the_switch_looks_at(settings: Any) -> None:
     with pytest.raises(UsageError, match="one NIC for both directions") as refused:
-        machines(one_card(**settings))
+        vnfs(one_card(**settings))
     assert "forward=io" in str(refused.value.problems[0].fix)
     with pytest.raises(UsageError):
-        machines(one_card("udp", **settings))
-    assert len(machines(one_card("ip", **settings))) == 2
+        vnfs(one_card("udp", **settings))
+    assert len(vnfs(one_card("ip", **settings))) == 2
 
 
 @pytest.mark.parametrize("settings", [{}, {"app": "linux_bridge"}, {"app": "none"}])
 def test_a_single_card_is_enough_where_addresses_stay(settings: Any) -> None:
-    assert all(len(machine.wires) == 1 for machine in machines(one_card(**settings)))
+    assert all(len(vnf.wires) == 1 for vnf in vnfs(one_card(**settings)))
 
 
 def test_a_plan_says_that_devices_of_the_host_are_for_plans() -> None:
@@ -296,8 +296,8 @@ def test_a_plan_says_that_devices_of_the_host_are_for_plans() -> None:
 
 def words(host: QemuHost = EMULATED, kind: str = "vhost-user-client", **settings: Any) -> list[str]:
     case = qemu_case(**settings)
-    (machine,) = machines(case, host, kind)
-    return [shown(word) for word in command_line("qemu", machine)]
+    (vnf,) = vnfs(case, host, kind)
+    return [shown(word) for word in command_line("qemu", vnf)]
 
 
 def after(option: str, argv: list[str]) -> list[str]:
@@ -309,7 +309,7 @@ def nics(argv: list[str]) -> list[dict[str, str]]:
     return [dict(part.split("=", 1) for part in word.split(",")[1:]) for word in found]
 
 
-def test_a_machine_has_nothing_that_was_not_asked_for() -> None:
+def test_a_vnf_has_nothing_that_was_not_asked_for() -> None:
     argv = words()
     assert {"-nodefaults", "-no-user-config", "-no-reboot"} <= set(argv)
     assert after("-display", argv) == ["none"]
@@ -348,13 +348,13 @@ def test_memory_is_bound_to_the_node_of_the_cpus_where_there_are_several() -> No
     case = qemu_case()
     assert isinstance(case.vnf, QemuSpec)
     placement = Placement(cpus={"vm1": (9,)}, nodes={"vm1": (1,)})
-    (far,) = machines_of(case, case.vnf, (), placement, QemuHost(IMAGE, "kvm", nodes=2))
+    (far,) = vnfs_of(case, case.vnf, (), placement, QemuHost(IMAGE, "kvm", nodes=2))
     assert after("-object", list(command_line("qemu", far)))[0].endswith("host-nodes=1,policy=bind")
-    (only,) = machines_of(case, case.vnf, (), placement, QemuHost(IMAGE, "kvm", nodes=1))
+    (only,) = vnfs_of(case, case.vnf, (), placement, QemuHost(IMAGE, "kvm", nodes=1))
     assert "host-nodes" not in after("-object", list(command_line("qemu", only)))[0]
 
 
-def test_the_switch_calls_a_machine_that_listens() -> None:
+def test_the_switch_calls_a_vnf_that_listens() -> None:
     argv = words()
     assert "socket,id=wire0,path=RUN/vm1_0.sock,server=on,wait=off" in after("-chardev", argv)
     assert after("-netdev", argv) == [
@@ -363,7 +363,7 @@ def test_the_switch_calls_a_machine_that_listens() -> None:
     ]
 
 
-def test_a_machine_calls_a_switch_that_listens_and_calls_again() -> None:
+def test_a_vnf_calls_a_switch_that_listens_and_calls_again() -> None:
     chardevs = after("-chardev", words(kind="vhost-user"))
     assert "socket,id=wire1,path=RUN/vm1_1.sock,server=off,reconnect=1" in chardevs
 
@@ -485,7 +485,7 @@ def test_a_qemu_of_a_tree_is_run_in_it_and_finds_what_it_boots(tmp_path: Path) -
     assert program_of(tree) == "/usr/bin/qemu-system-x86_64"
 
 
-def test_the_tree_is_that_of_all_machines() -> None:
+def test_the_tree_is_that_of_all_vnfs() -> None:
     with pytest.raises(ValueError, match="cannot set root"):
         qemu_spec(each={"vm1": {"root": "/srv/trees/next"}})
 
@@ -528,12 +528,12 @@ class Hung:
         self.asked.append(command)
 
 
-def hung(told_s_ago: float) -> tuple[Hung, RunningMachine]:
-    (machine,) = machines(qemu_case())
+def hung(told_s_ago: float) -> tuple[Hung, RunningVm]:
+    (vnf,) = vnfs(qemu_case())
     qemu = Hung()
     parts: dict[str, Any] = {"program": qemu, "workspace": None, "monitor": qemu}
     told = time.monotonic() - told_s_ago
-    return qemu, RunningMachine(machine, **parts, told_off_s=told)
+    return qemu, RunningVm(vnf, **parts, told_off_s=told)
 
 
 def test_guests_that_hang_share_one_deadline() -> None:
@@ -556,7 +556,7 @@ def test_nobody_is_asked_once_all_patience_is_spent() -> None:
     assert (qemu.waited_s, qemu.asked) == ([0.0], [])
 
 
-# Machines on taps of the kernel: what switch and QEMU are told, and what becomes of counters.
+# VNFs on taps of the kernel: what switch and QEMU are told, and what becomes of counters.
 
 VHOST_NET = QemuHost(IMAGE, "kvm", vhost=True)
 
@@ -567,10 +567,10 @@ def tapped(
     switch: dict[str, Any] | None = None,
     **vnf: Any,
 ) -> CaseSpec:
-    """Return a case whose machines are plugged into taps."""
+    """Return a case whose VNFs are plugged into taps."""
     return ovs_case(
-        {"machine_ports": "tap", **(switch or {})},
-        topology={"name": "machines", "paths": paths},
+        {"vnf_ports": "tap", **(switch or {})},
+        topology={"name": "vnfs", "paths": paths},
         traffic={"frame_size": frame_size},
         vnf=qemu_spec(**vnf),
     )
@@ -582,18 +582,18 @@ def planned(case: CaseSpec) -> SwitchPlan:
 
 def ports(case: CaseSpec) -> tuple[SwitchPort, ...]:
     assert isinstance(case.vswitch, OvsDpdkSpec)
-    return tuple(port for port in ports_of(case, case.vswitch) if port.machine is not None)
+    return tuple(port for port in ports_of(case, case.vswitch) if port.vnf is not None)
 
 
-def machines_of_taps(case: CaseSpec, host: QemuHost = EMULATED) -> tuple[QemuMachine, ...]:
+def vnfs_on_taps(case: CaseSpec, host: QemuHost = EMULATED) -> tuple[QemuVnf, ...]:
     assert isinstance(case.vnf, QemuSpec)
     wires = planned(case).wires
-    return machines_of(case, case.vnf, wires, placement_of(case), host)
+    return vnfs_of(case, case.vnf, wires, placement_of(case), host)
 
 
 def plugs(case: CaseSpec, host: QemuHost = EMULATED) -> list[str]:
-    (machine,) = machines_of_taps(case, host)
-    argv = command_line("qemu", machine)
+    (vnf,) = vnfs_on_taps(case, host)
+    argv = command_line("qemu", vnf)
     return [shown(argv[place + 1]) for place, word in enumerate(argv) if word == "-netdev"]
 
 
@@ -648,8 +648,8 @@ def test_the_kernel_copies_the_frames_where_it_can() -> None:
 
 
 def test_a_card_on_a_tap_offloads_nothing_and_has_the_ring_that_qemu_allows() -> None:
-    (machine,) = machines_of_taps(tapped(rx_ring=1024, tx_ring=1024))
-    argv = command_line("qemu", machine)
+    (vnf,) = vnfs_on_taps(tapped(rx_ring=1024, tx_ring=1024))
+    argv = command_line("qemu", vnf)
     nic = next(word for word in argv if word.startswith("virtio-net-pci"))
     words = dict(part.split("=", 1) for part in nic.split(",")[1:])
     assert (words["rx_queue_size"], words["tx_queue_size"]) == ("1024", "256")
@@ -658,19 +658,16 @@ def test_a_card_on_a_tap_offloads_nothing_and_has_the_ring_that_qemu_allows() ->
 
 def test_the_plan_says_which_taps_are_made_and_who_copies_the_frames() -> None:
     case = tapped(queues=2)
-    first = steps_of(machines_of_taps(case), EMULATED, "qemu")[0]
+    first = steps_of(vnfs_on_taps(case), EMULATED, "qemu")[0]
     assert "no vhost-net" in first.action
     assert first.lines[0] == "tap TAP-1-0 up, mtu 1500, without IPv6 and ARP, for several queues"
     assert (
-        "vhost-net copies"
-        in steps_of(machines_of_taps(case, VHOST_NET), VHOST_NET, "qemu")[0].action
+        "vhost-net copies" in steps_of(vnfs_on_taps(case, VHOST_NET), VHOST_NET, "qemu")[0].action
     )
 
 
 def test_outer_cards_are_plugged_into_the_generator_and_not_into_taps() -> None:
-    inner = [
-        [shown(wire.address) for wire in machine.taps] for machine in machines_of_taps(tapped(V2V))
-    ]
+    inner = [[shown(wire.address) for wire in vnf.taps] for vnf in vnfs_on_taps(tapped(V2V))]
     assert inner == [["TAP-1-1"], ["TAP-2-0"]]
 
 
@@ -683,7 +680,7 @@ def test_frames_that_a_full_tap_refused_have_not_left_the_switch() -> None:
     assert [port.sent_frames for port in found.ports] == [70, 100]
     assert found.ports[0].drops == {"tx tap full": 30}
     assert found.ports[1].drops == {}
-    assert found.refused_by_machines == 30
+    assert found.refused_by_vnfs == 30
 
 
 def test_the_kernel_is_asked_what_a_tap_refused_and_a_tap_that_is_gone_has_no_number(

@@ -1,4 +1,4 @@
-"""QEMU's machines: what is refused, what agents say, and the end of what guests write."""
+"""VMs of QEMU: what is refused, what agents say, and the end of what guests write."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from conftest import Require
 from machine_tree import MachineTree
-from qemu_cases import machines, qemu_case, qemu_spec
+from qemu_cases import qemu_case, qemu_spec, vnfs
 
 from vsperf.drivers.vnfs.qemu.checks import check, check_image, check_kernel, check_ram_disk
 from vsperf.drivers.vnfs.qemu.driver import Qemu
@@ -28,9 +28,9 @@ from vsperf.qemu.console import Console
 from vsperf.qemu.host import IN_A_TREE
 from vsperf.qemu.image import GuestImage, find_image, planned_image
 from vsperf.qemu.kvm import Outcome, Probe, remember
-from vsperf.qemu.machine import RunningMachine
+from vsperf.qemu.vm import RunningVm
 
-# What is refused before any machine is started: images, kernels, devices, KVM.
+# What is refused before any VM is started: images, kernels, devices, KVM.
 
 QCOW2 = bytes.fromhex("514649fb00000003") + bytes(16) + bytes.fromhex("00000010")
 
@@ -144,7 +144,7 @@ def test_qemu_has_to_be_installed(probe: Probe) -> None:
     assert error.problems[0].fix == "apt-get install qemu-system-x86"
 
 
-def test_the_machine_of_a_wrong_image_is_named(probe: Probe, tmp_path: Path) -> None:
+def test_the_vm_of_a_wrong_image_is_named(probe: Probe, tmp_path: Path) -> None:
     spec = qemu_spec(image=str(tmp_path / "missing.qcow2"))
     error = refusal(lambda: check({"vm1": qemu_spec(accelerator="tcg"), "vm2": spec}, probe))
     assert str(error) == f"vm2 cannot be started from {tmp_path}/missing.qcow2"
@@ -199,7 +199,7 @@ def test_a_run_with_devices_is_refused_before_anything_is_tried() -> None:
     assert "vsperf plan" in str(caught.value.problems[0].fix)
 
 
-def test_a_device_goes_to_one_machine_only(probe: Probe, tmp_path: Path) -> None:
+def test_a_device_goes_to_one_vm_only(probe: Probe, tmp_path: Path) -> None:
     spec = qemu_spec(devices=["0000:03:00.1"], kernel=str(bzimage(tmp_path / "k")))
     error = refusal(lambda: check({"vm1": spec, "vm2": spec}, probe))
     assert "given to two NICs" in str(error)
@@ -271,7 +271,7 @@ Answers = Callable[[dict[str, Any]], Iterable[dict[str, Any] | bytes]]
 
 
 def alive() -> None:
-    """Say that the machine still runs."""
+    """Say that the VM still runs."""
 
 
 @contextmanager
@@ -322,7 +322,7 @@ def test_a_guest_that_never_boots_is_not_waited_for_forever(tmp_path: Path) -> N
         agent.await_boot(time.monotonic() + 0.2, alive)
 
 
-def test_the_end_of_the_machine_ends_the_waiting(tmp_path: Path) -> None:
+def test_the_end_of_the_vm_ends_the_waiting(tmp_path: Path) -> None:
     def dead() -> None:
         raise ComponentError("vm1 was killed")
 
@@ -482,11 +482,11 @@ def test_a_guest_that_does_not_count_has_no_counters(
     assert [(nic.received_frames, nic.sent_frames) for nic in found.nics] == frames
 
 
-def asked(agent: Agent) -> RunningMachine:
-    """Return a machine of which nothing is there but its agent."""
-    (machine,) = machines(qemu_case())
+def asked(agent: Agent) -> RunningVm:
+    """Return a VM of which nothing is there but its agent."""
+    (vm,) = vnfs(qemu_case())
     parts: dict[str, Any] = {"program": None, "workspace": None}
-    return RunningMachine(machine, **parts, agent=agent)
+    return RunningVm(vm, **parts, agent=agent)
 
 
 def test_an_application_that_ended_is_noticed_without_waiting(tmp_path: Path) -> None:
@@ -506,7 +506,7 @@ def test_nothing_said_is_nothing_noticed(tmp_path: Path) -> None:
         assert agent.ended is None
 
 
-def test_a_machine_without_the_port_is_an_error_and_no_traceback(tmp_path: Path) -> None:
+def test_a_vm_without_the_port_is_an_error_and_no_traceback(tmp_path: Path) -> None:
     with pytest.raises(AgentSilent, match="no connection to its control port"):
         Agent.connect("vm1", tmp_path / "nothing")
 

@@ -36,7 +36,7 @@ from vsperf.records.run import CaseRecord, Outcome, Placement, PlannedCase, RunH
 FALLEN, CAP = 118_600, 2_868_000
 SIZES = ("64B", "128B", "256B")
 WHY = "its answer does not stand, as the machine kept the generator from running"
-MACHINE = CpuTopology((Cpu(0), Cpu(1, core=1)))
+HOST = CpuTopology((Cpu(0), Cpu(1, core=1)))
 
 
 @dataclass
@@ -85,7 +85,7 @@ class Run:
             for size in self.sizes
         ]
         return [
-            Planned(Case(spec), make_plan(spec, drivers, MACHINE), drivers, Estimate(1, 1.0))
+            Planned(Case(spec), make_plan(spec, drivers, HOST), drivers, Estimate(1, 1.0))
             for spec in specs
         ]
 

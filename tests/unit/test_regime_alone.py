@@ -29,7 +29,7 @@ def machine(regime: str) -> tuple[str, ...]:
     lasts = {"near": ("10h", "1ms"), "far": ("1ms", "10h")}[regime]
     found = {"far": "75%", "near_lasts": lasts[0], "far_lasts": lasts[1]}
     return tuple(
-        part for key, text in found.items() for part in ("--set", f"generator.machine.{key}={text}")
+        part for key, text in found.items() for part in ("--set", f"generator.host.{key}={text}")
     )
 
 
@@ -120,8 +120,8 @@ def test_near_alone_is_held_against_far_alone_in_nothing(
 
 
 def test_a_regime_is_held_against_the_same_where_one_side_met_that_alone(tmp_path: Path) -> None:
-    both = ("--set", "generator.machine.near_lasts=10s", "--set", "generator.machine.far_lasts=10s")
-    run(tmp_path, "--set", "generator.machine.far=75%", *both, draws=1)
+    both = ("--set", "generator.host.near_lasts=10s", "--set", "generator.host.far_lasts=10s")
+    run(tmp_path, "--set", "generator.host.far=75%", *both, draws=1)
     one, other = latest(tmp_path), measured(tmp_path, "far")
     done = vsperf("compare", one, other, "--results", str(tmp_path), "--json", "--anyway")
     rows = {row["number"]: row["changes"][0] for row in json.loads(done.output)["rows"]}

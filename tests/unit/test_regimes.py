@@ -48,7 +48,7 @@ def trials(*pairs: tuple[int, ...]) -> list[Trial]:
 
 
 @dataclass
-class Machine:
+class Host:
     """A switch on a machine that is near and far by turns, each for so long, and its bench."""
 
     near_ns: int
@@ -95,15 +95,15 @@ class Machine:
 
 
 def found(
-    name: str, machine: Machine, budget_s: int | None = None
+    name: str, host: Host, budget_s: int | None = None
 ) -> tuple[GoalResult, dict[Regime, RegimeResult], Probe]:
     limit = None if budget_s is None else budget_s * NANOSECONDS
-    probe = Probe(machine.measure, Budget(limit), whereabouts=machine)
+    probe = Probe(host.measure, Budget(limit), whereabouts=host)
     goal = spec_of(name, goals=NDR, **SHORT[name]).confirmed(LOADS).run(probe).goals[0]
     return goal, {one.regime: one for one in goal.regimes}, probe
 
 
-class StalledMachine(Machine):
+class StalledHost(Host):
     """The same, and each trial loses a batch while its generator stands still."""
 
     def measure(self, load_fps: int, duration_ns: int) -> Trial:
@@ -179,7 +179,7 @@ def test_time_counts_for_where_the_cpus_were_waits_included() -> None:
 
 @pytest.mark.parametrize("name", SHORT)
 def test_each_regime_has_an_answer_of_its_own(name: str) -> None:
-    goal, there, _ = found(name, Machine(6 * NANOSECONDS, 8 * NANOSECONDS))
+    goal, there, _ = found(name, Host(6 * NANOSECONDS, 8 * NANOSECONDS))
     for regime, capacity in ((Regime.NEAR, NEAR_FPS), (Regime.FAR, FAR_FPS)):
         told = there[regime]
         assert told.limit is Limit.DUT, told.reason
@@ -203,9 +203,9 @@ class Endless:
 
 
 def test_a_method_does_not_go_its_own_way_once_trials_are_of_two_regimes() -> None:
-    machine = Machine(6 * NANOSECONDS, 8 * NANOSECONDS)
+    host = Host(6 * NANOSECONDS, 8 * NANOSECONDS)
     asked = spec_of("mlr", goals=NDR, **SHORT["mlr"]).search(LOADS).questions
-    probe = Probe(machine.measure, Budget(300 * NANOSECONDS), whereabouts=machine)
+    probe = Probe(host.measure, Budget(300 * NANOSECONDS), whereabouts=host)
     result = Confirmed(Endless(), asked, NANOSECONDS).run(probe)
     assert result.complete
     assert [one.limit for one in result.goals[0].regimes] == [Limit.DUT, Limit.DUT]
@@ -214,7 +214,7 @@ def test_a_method_does_not_go_its_own_way_once_trials_are_of_two_regimes() -> No
 @pytest.mark.parametrize("name", SHORT)
 def test_stalls_are_left_out_of_it(name: str) -> None:
     """As measured not even the lowest load passes."""
-    goal, there, _ = found(name, StalledMachine(6 * NANOSECONDS, 8 * NANOSECONDS))
+    goal, there, _ = found(name, StalledHost(6 * NANOSECONDS, 8 * NANOSECONDS))
     assert goal.lower_fps is None
     for regime, capacity in ((Regime.NEAR, NEAR_FPS), (Regime.FAR, FAR_FPS)):
         told = there[regime]
@@ -226,7 +226,7 @@ def test_stalls_are_left_out_of_it(name: str) -> None:
 
 @pytest.mark.parametrize("name", SHORT)
 def test_a_load_that_failed_in_one_regime_alone_is_the_machines(name: str) -> None:
-    goal, there, _ = found(name, Machine(6 * NANOSECONDS, 8 * NANOSECONDS))
+    goal, there, _ = found(name, Host(6 * NANOSECONDS, 8 * NANOSECONDS))
     assert goal.upper_fps is not None
     assert goal.upper_fps <= (there[Regime.NEAR].lower_fps or 0)
     assert goal.limit is Limit.HOST
@@ -235,60 +235,60 @@ def test_a_load_that_failed_in_one_regime_alone_is_the_machines(name: str) -> No
 
 @pytest.mark.parametrize("name", SHORT)
 def test_a_machine_that_stays_costs_nothing(name: str) -> None:
-    machine = Machine(NANOSECONDS, 0)
-    goal, there, probe = found(name, machine)
+    host = Host(NANOSECONDS, 0)
+    goal, there, probe = found(name, host)
     plain = Probe(switch(NEAR_FPS), Budget())
     alone = spec_of(name, goals=NDR, **SHORT[name]).confirmed(LOADS).run(plain).goals[0]
     assert goal == alone
     assert there == {}
-    assert machine.waits == []
+    assert host.waits == []
     assert len(probe.trials) == len(plain.trials)
 
 
 def test_trials_are_held_back_while_the_machine_is_where_nothing_is_left_to_ask() -> None:
     """It is far for most of the time, so that regime is answered first."""
-    machine = Machine(4 * NANOSECONDS, 12 * NANOSECONDS)
-    _, there, probe = found("mlr", machine)
+    host = Host(4 * NANOSECONDS, 12 * NANOSECONDS)
+    _, there, probe = found("mlr", host)
     assert there[Regime.FAR].limit is Limit.DUT
     held_ns = sum(one.held.ns for one in probe.trials if one.held is not None)
     assert held_ns > 0
-    assert probe.budget.spent_ns == sum(one.elapsed_ns for one in probe.trials) + sum(machine.waits)
+    assert probe.budget.spent_ns == sum(one.elapsed_ns for one in probe.trials) + sum(host.waits)
 
 
 def test_no_longer_than_was_announced() -> None:
     """It was near for a while, and never again."""
-    machine = Machine(0, 0, near_for=6 * NANOSECONDS)
-    _, there, probe = found("mlr", machine)
+    host = Host(0, 0, near_for=6 * NANOSECONDS)
+    _, there, probe = found("mlr", host)
     near = there[Regime.NEAR]
-    assert machine.waits
-    assert 4 * sum(machine.waits) <= probe.budget.spent_ns
+    assert host.waits
+    assert 4 * sum(host.waits) <= probe.budget.spent_ns
     assert (near.lower_fps, near.limit) == (None, None)
     assert "not so again" in near.reason
     assert there[Regime.FAR].limit is Limit.DUT, "it went on there"
 
 
 def test_a_regime_that_hardly_was_is_not_waited_for() -> None:
-    machine = Machine(0, 0, near_for=3 * NANOSECONDS)
+    host = Host(0, 0, near_for=3 * NANOSECONDS)
     spec = spec_of("mlr", goals=NDR)
-    probe = Probe(machine.measure, Budget(), whereabouts=machine)
+    probe = Probe(host.measure, Budget(), whereabouts=host)
     goal = spec.confirmed(LOADS).run(probe).goals[0]
     near, far = goal.regimes
-    assert machine.waits == []
+    assert host.waits == []
     assert "of the time" in near.reason
     assert far.limit is Limit.DUT
 
 
 def test_where_the_machine_moves_in_most_trials_no_regime_is_told() -> None:
     """A trial that ends where it began may have been elsewhere meanwhile."""
-    machine = Machine(4 * NANOSECONDS, 5 * NANOSECONDS)
+    host = Host(4 * NANOSECONDS, 5 * NANOSECONDS)
     spec = spec_of("rfc2544", goals=NDR, duration="2s")
-    goal = spec.confirmed(LOADS).run(Probe(machine.measure, Budget(), whereabouts=machine)).goals[0]
+    goal = spec.confirmed(LOADS).run(Probe(host.measure, Budget(), whereabouts=host)).goals[0]
     assert [one.limit for one in goal.regimes] == [None, None]
     assert all("were moved in" in one.reason for one in goal.regimes)
 
 
 def test_where_the_time_ends_before_the_answer_of_all_trials_is_kept() -> None:
-    goal, there, probe = found("mlr", Machine(9 * NANOSECONDS, 11 * NANOSECONDS), budget_s=25)
+    goal, there, probe = found("mlr", Host(9 * NANOSECONDS, 11 * NANOSECONDS), budget_s=25)
     assert probe.budget.spent_ns <= 25 * NANOSECONDS
     assert goal.lower_fps is not None
     assert [one for one in there.values() if one.limit is None], "there was no time for both"

@@ -33,7 +33,7 @@ from vsperf.records.result import GoalResult, Limit, RegimeResult, SearchResult,
 from vsperf.search.base import Budget
 
 FAR_SHARE = Fraction(3, 4)
-MOVING = {"machine": {"far": "75%", "near_lasts": "10s", "far_lasts": "10s"}, "seed": 3}
+MOVING = {"host": {"far": "75%", "near_lasts": "10s", "far_lasts": "10s"}, "seed": 3}
 
 
 def regime(where: Regime, lower: int | None, share: str, why: str = "lost") -> RegimeResult:
@@ -86,7 +86,7 @@ class TestAMachineThatMovesItsCpus:
         assert carried == {True: CAPACITY_FPS, False: CAPACITY_FPS * FAR_SHARE}
 
     def test_one_that_makes_no_difference_has_no_round_trip(self) -> None:
-        case = simulated_case(behaving("ideal"), {"machine": {"drift": "1%"}})
+        case = simulated_case(behaving("ideal"), {"host": {"drift": "1%"}})
         with session(case) as running:
             assert running.round_trip_ns((0, 1)) is None
 

@@ -6,7 +6,7 @@ from record_samples import goal_result, trial
 
 from vsperf.output.report.account import account_of, account_table
 from vsperf.records.result import SearchResult
-from vsperf.records.switch import MachineCounters, NicCounters, PortCounters, SwitchCounters
+from vsperf.records.switch import NicCounters, PortCounters, SwitchCounters, VnfCounters
 from vsperf.records.trial import Direction
 
 NOTHING = SearchResult()
@@ -38,10 +38,10 @@ def test_loss_that_nobody_counts_is_not_called_the_switchs() -> None:
     assert account.sums == "2,000,000 sent = 1,999,900 arrived + 100 that nobody counted"
 
 
-def test_frames_lost_inside_a_machine_are_the_machines() -> None:
+def test_frames_lost_inside_a_vnf_are_the_vnfs() -> None:
     cards = (NicCounters(received_frames=500, sent_frames=460),)
-    machines = (MachineCounters(name="vm1", nics=cards),)
-    account = account_of(NOTHING, [trial(lost=40, switch=counted({}), machines=machines)])
+    vnfs = (VnfCounters(name="vm1", nics=cards),)
+    account = account_of(NOTHING, [trial(lost=40, switch=counted({}), vnfs=vnfs)])
     assert account is not None
     assert [(one.name, one.frames) for one in account.stages[1].lost] == [("in vm1", "40")]
 

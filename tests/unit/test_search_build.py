@@ -368,7 +368,7 @@ def test_a_burst_lasts_as_long_as_its_frames_take_at_the_load() -> None:
     assert probe.trials[0].duration_ns == 10_000 * NANOSECONDS // 500_000
 
 
-def test_a_fixed_load_that_a_machine_could_not_take_is_no_fault_of_the_switch() -> None:
+def test_a_fixed_load_that_a_vnf_could_not_take_is_no_fault_of_the_switch() -> None:
     plain = switch(10**6)
 
     def measure(load_fps: int, duration_ns: int) -> Trial:
@@ -376,14 +376,14 @@ def test_a_fixed_load_that_a_machine_could_not_take_is_no_fault_of_the_switch() 
         lost = sum(way.lost_frames for way in trial.directions)
         port = PortCounters(
             name="vm1_0",
-            machine="vm1",
+            vnf="vm1",
             received_frames=0,
             sent_frames=0,
             drops={"tx dropped": lost},
         )
         return trial.model_copy(update={"switch": SwitchCounters(ports=(port,))})
 
-    assert _limits(measure)[1] is Limit.GUEST
+    assert _limits(measure)[1] is Limit.VNF
     assert _limits(plain)[1] is Limit.DUT
 
 

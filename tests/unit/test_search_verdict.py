@@ -12,7 +12,7 @@ from search_models import LINE_RATE, LOADS, lossy, trial, way
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag
 from vsperf.records.result import GoalResult, Limit
-from vsperf.records.switch import MachineCounters, NicCounters, PortCounters, SwitchCounters
+from vsperf.records.switch import NicCounters, PortCounters, SwitchCounters, VnfCounters
 from vsperf.records.trial import Direction, GeneratorActivity, Trial
 from vsperf.search.classify import Bounds, DurationRule
 from vsperf.search.doubts import constant_loss
@@ -81,11 +81,11 @@ def test_a_loss_beyond_what_full_rings_of_the_generator_explain_is_the_switchs()
     assert found.limit is Limit.DUT
 
 
-def _through_a_machine(lost: int, ring: int, inside: int) -> Trial:
-    """Lose frames of a million, so many before the full ring of a machine, so many inside it."""
+def _through_a_vnf(lost: int, ring: int, inside: int) -> Trial:
+    """Lose frames of a million, so many before the full ring of a VNF, so many inside it."""
     port = PortCounters(
         name="vm1_0",
-        machine="vm1",
+        vnf="vm1",
         received_frames=0,
         sent_frames=10**6 - ring,
         drops={"tx dropped": ring, "rx dropped": 0},
@@ -95,22 +95,22 @@ def _through_a_machine(lost: int, ring: int, inside: int) -> Trial:
         NicCounters(received_frames=0, sent_frames=10**6 - ring - inside),
     )
     found = trial(10**6, ONE, [way(10**6, lost)])
-    machine = MachineCounters(name="vm1", nics=cards)
+    vnf = VnfCounters(name="vm1", nics=cards)
     switch = SwitchCounters(ports=(port,))
-    return found.model_copy(update={"switch": switch, "machines": (machine,)})
+    return found.model_copy(update={"switch": switch, "vnfs": (vnf,)})
 
 
-def test_machines_are_the_limit_where_most_frames_ended_in_them() -> None:
-    found = _answer([lossy(999_000, 1), _through_a_machine(1000, ring=600, inside=300)])
-    assert found.limit is Limit.GUEST
+def test_vnfs_are_the_limit_where_most_frames_ended_in_them() -> None:
+    found = _answer([lossy(999_000, 1), _through_a_vnf(1000, ring=600, inside=300)])
+    assert found.limit is Limit.VNF
     assert found.reason == (
-        "at 1.000 Mfps the machines lost 1,000 of 1,000,000 frames from phy0 to phy1 "
-        "(0.1%; allowed: none); in all, 600 frames found the ring of a machine full, and 300 were "
+        "at 1.000 Mfps the VNFs lost 1,000 of 1,000,000 frames from phy0 to phy1 "
+        "(0.1%; allowed: none); in all, 600 frames found the ring of a VNF full, and 300 were "
         "lost inside"
     )
 
 
-def test_machines_are_the_limit_where_they_refuse_the_generator_plugged_into_them() -> None:
+def test_vnfs_are_the_limit_where_they_refuse_the_generator_plugged_into_them() -> None:
     refused = Direction(
         name="vm1 to vm2",
         intended_frames=1000,
@@ -119,29 +119,29 @@ def test_machines_are_the_limit_where_they_refuse_the_generator_plugged_into_the
         refused_frames=800,
     )
     cards = (NicCounters(received_frames=200, sent_frames=200),) * 2
-    machines = tuple(MachineCounters(name=name, nics=cards) for name in ("vm1", "vm2"))
+    vnfs = tuple(VnfCounters(name=name, nics=cards) for name in ("vm1", "vm2"))
     found = trial(1000, ONE, [refused]).model_copy(
-        update={"switch": SwitchCounters(), "machines": machines}
+        update={"switch": SwitchCounters(), "vnfs": vnfs}
     )
-    assert found.refused_by_machines == 800
-    assert _answer([lossy(999, 1), found]).limit is Limit.GUEST
+    assert found.refused_by_vnfs == 800
+    assert _answer([lossy(999, 1), found]).limit is Limit.VNF
 
 
-def test_what_a_machine_does_not_count_explains_nothing() -> None:
-    silent = _through_a_machine(1000, ring=600, inside=300).model_copy(
-        update={"machines": (MachineCounters(name="vm1"),)}
+def test_what_a_vnf_does_not_count_explains_nothing() -> None:
+    silent = _through_a_vnf(1000, ring=600, inside=300).model_copy(
+        update={"vnfs": (VnfCounters(name="vm1"),)}
     )
     assert silent.explained_frames is None
     assert silent.unexplained_frames is None
 
 
 def test_the_switch_is_the_limit_where_half_of_the_frames_ended_elsewhere() -> None:
-    found = _answer([lossy(999_000, 1), _through_a_machine(1000, ring=300, inside=200)])
+    found = _answer([lossy(999_000, 1), _through_a_vnf(1000, ring=300, inside=200)])
     assert found.limit is Limit.DUT
 
 
 def test_one_failed_trial_in_which_the_switch_lost_most_is_enough_to_blame_it() -> None:
-    trials = [_through_a_machine(1000, 900, 100), trial(10**6, ONE, [way(10**6, lost=900)])]
+    trials = [_through_a_vnf(1000, 900, 100), trial(10**6, ONE, [way(10**6, lost=900)])]
     assert _answer([lossy(999_000, 1), *trials]).limit is Limit.DUT
 
 

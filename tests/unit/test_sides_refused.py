@@ -68,10 +68,10 @@ REFUSED = {
         "turns take milliseconds",
         "--set collect=none",
     ),
-    "machines": (
+    "vnfs": (
         ("--vswitch", "ovs-dpdk,testpmd", "--set", "topology=pvp"),
         "`search.kind` is paired, and topology pvp has vm1",
-        "machines cannot be, so far",
+        "VNFs cannot be, so far",
         "--set topology=p2p",
     ),
 }

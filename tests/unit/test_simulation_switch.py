@@ -26,7 +26,7 @@ from simulated_cases import (
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import TrialRequest
-from vsperf.drivers.vnfs.sim import SimulatedMachines, SimulatedVnfSpec
+from vsperf.drivers.vnfs.sim import SimulatedVnfs, SimulatedVnfSpec
 from vsperf.drivers.vswitches.sim import RunningModel, SimulatedSwitchSpec
 from vsperf.engine.disturb import prepare, run_trial
 from vsperf.engine.events import Parts
@@ -351,7 +351,7 @@ def restarted(event: str, reboot_takes: str = "2s", **takes: str) -> tuple[Trial
     case = simulated_case({**behaving("ideal"), **takes})
     parts = Parts(
         RunningModel(SimulatedSwitchSpec.model_validate({"kind": "sim", **takes})),
-        SimulatedMachines(SimulatedVnfSpec(kind="sim", reboot_takes=Duration.parse(reboot_takes))),
+        SimulatedVnfs(SimulatedVnfSpec(kind="sim", reboot_takes=Duration.parse(reboot_takes))),
     )
     request = TrialRequest(1000, 8 * SECOND)
     with session(case) as running:
@@ -365,7 +365,7 @@ def restarted(event: str, reboot_takes: str = "2s", **takes: str) -> tuple[Trial
     [
         ("restart-switch", 250_000_000),
         ("kill-switch", 1_500_000_000),
-        ("reboot-machines", 3 * SECOND),
+        ("reboot-vnfs", 3 * SECOND),
     ],
 )
 def test_a_restart_takes_as_long_as_the_model_says(event: str, away_ns: int) -> None:

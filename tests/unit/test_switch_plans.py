@@ -113,7 +113,7 @@ def test_one_that_learns_is_told_nothing() -> None:
     assert design(bridge_case()).entries == ()
 
 
-def test_one_that_does_not_learn_is_told_of_both_ends_and_of_machines_that_rewrite() -> None:
+def test_one_that_does_not_learn_is_told_of_both_ends_and_of_vnfs_that_rewrite() -> None:
     entries = design(bridge_case({"flows": "l2"}, topology=PVP)).entries
     assert {(entry.mac, entry.port) for entry in entries} == {
         ("02:01:00:00:00:01", "vm1_0"),
@@ -125,7 +125,7 @@ def test_one_that_does_not_learn_is_told_of_both_ends_and_of_machines_that_rewri
     }
 
 
-def test_parallel_machines_are_told_apart_by_the_address_of_the_path() -> None:
+def test_parallel_vnfs_are_told_apart_by_the_address_of_the_path() -> None:
     found = design(bridge_case({"flows": "l2"}, topology=PVPV))
     entries = {(entry.mac, entry.port) for entry in found.entries}
     assert {("02:01:00:00:00:01", "vm1_0"), ("02:01:00:00:00:02", "vm2_0")} <= entries
@@ -248,7 +248,7 @@ def test_nothing_is_needed_deployed_or_counted() -> None:
     assert ran_nothing(NoSwitch(), none_case()).failure()
 
 
-def test_machines_cannot_be_plugged_into_nothing() -> None:
+def test_vnfs_cannot_be_plugged_into_nothing() -> None:
     with pytest.raises(UsageError, match="vm1"):
         NoSwitch().plan(none_case(topology=PVP), PLACEMENT)
 
@@ -338,7 +338,7 @@ def test_a_device_of_the_kernel_is_refused_with_the_way_to_take_it() -> None:
     assert "net_af_packet0,iface=eth1" in str(caught.value.problems[0].fix)
 
 
-def test_machines_cannot_be_plugged_into_it() -> None:
+def test_vnfs_cannot_be_plugged_into_it() -> None:
     topology = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}
     case = external_case("net_ring0", "net_ring1", topology=topology)
     with pytest.raises(UsageError, match="vm1"):

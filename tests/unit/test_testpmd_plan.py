@@ -108,7 +108,7 @@ def test_endpoints_and_wires_are_of_the_role_that_was_chosen(role: str) -> None:
         ("phy0", role, "RUN/phy0.sock"),
         ("phy1", role, "RUN/phy1.sock"),
     ]
-    assert [(wire.machine, wire.nic, wire.kind, shown(wire.address)) for wire in plan.wires] == [
+    assert [(wire.vnf, wire.nic, wire.kind, shown(wire.address)) for wire in plan.wires] == [
         ("vm1", 0, role, "RUN/vm1_0.sock"),
         ("vm1", 1, role, "RUN/vm1_1.sock"),
     ]
@@ -208,7 +208,7 @@ def test_cards_come_in_the_order_in_which_dpdk_finds_them() -> None:
     assert "--no-pci" not in command_line(case)
 
 
-def test_cards_with_machines_behind_are_refused_as_nobody_could_say_which_port_is_which() -> None:
+def test_cards_with_vnfs_behind_are_refused_as_nobody_could_say_which_port_is_which() -> None:
     links = {"phy0": {"switch": "0000:af:00.0", "generator": "0000:5e:00.0"}}
     assert "phy0 is a NIC" in str(refusal(pairs_case(links=links, topology=PVP)))
 

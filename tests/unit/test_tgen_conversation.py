@@ -275,15 +275,15 @@ def test_a_device_of_dpdk_is_taken_as_written() -> None:
     assert found == Port("net_memif0", "net_memif0,role=client")
 
 
-def test_where_a_machine_listens_tgen_plays_the_switch() -> None:
+def test_where_a_vnf_listens_tgen_plays_the_switch() -> None:
     found = port_of(endpoint("vhost-user-backend", "RUN/vm1_0.sock"), 1, Options(queues=2))
     assert found == Port("net_vhost1", "net_vhost1,iface=RUN/vm1_0.sock,queues=2,client=1")
 
 
-def test_queues_of_a_machine_that_nobody_would_empty_are_refused() -> None:
+def test_queues_of_a_vnf_that_nobody_would_empty_are_refused() -> None:
     case = simulated_case(topology={"name": "v2v", "paths": [["vm1", "vm2"]]})
-    machines = ProcessSpec.model_validate({"kind": "process", "queues": 2})
-    case = case.model_copy(update={"vnf": machines, "generator": TgenSpec(kind="tgen")})
+    vnfs = ProcessSpec.model_validate({"kind": "process", "queues": 2})
+    case = case.model_copy(update={"vnf": vnfs, "generator": TgenSpec(kind="tgen")})
     plugged_in = (endpoint("vhost-user-backend", "RUN/vm1_0.sock"),)
     placement = Placement(cpus={"generator": (0,)})
     with pytest.raises(UsageError, match="serves 1 of the 2 queues") as refused:
@@ -452,12 +452,12 @@ def test_cpus_by_hand_say_how_many_workers_there_are() -> None:
     assert (need.count, need.pinned) == (4, (1, 2, 3, 4))
 
 
-def test_a_machine_with_one_queue_is_sent_to_by_one_worker() -> None:
+def test_a_vnf_with_one_queue_is_sent_to_by_one_worker() -> None:
     asked = case(topology={"name": "v2v", "paths": [["vm1", "vm2"]]}, queues=4)
-    machines = ProcessSpec.model_validate({"kind": "process", "queues": 2})
+    vnfs = ProcessSpec.model_validate({"kind": "process", "queues": 2})
     options = Options(cpus=tuple(range(32)), queues=4)
     assert senders(asked, options) == 1
-    assert senders(asked.model_copy(update={"vnf": machines}), options) == 2
+    assert senders(asked.model_copy(update={"vnf": vnfs}), options) == 2
 
 
 def test_a_file_is_replayed_by_one_worker() -> None:

@@ -36,7 +36,7 @@ from vsperf.records.flags import Flag
 from vsperf.records.host import Conditions as Around
 from vsperf.records.run import Endpoint, Placement
 
-# tgen in a guest is planned as a machine whose NICs are where tgen's own ports would be.
+# tgen in a guest is planned as a VM whose NICs are where tgen's own ports would be.
 
 IMAGE = GuestImage(Path("guest"), {"image": "abc", "versions": {"tgen": "123"}})
 EMULATED = QemuHost(IMAGE, "tcg")
@@ -71,7 +71,7 @@ def after(words: tuple[str, ...], name: str) -> list[str]:
     [("vhost-user-client", "server=on,wait=off"), ("vhost-user", "server=off,reconnect=1")],
 )
 def test_its_cards_are_plugged_in_where_ports_would_be(kind: str, way: str) -> None:
-    words = command_line("qemu", planned(kind).machine)
+    words = command_line("qemu", planned(kind).vm)
     wires = [word for word in after(words, "-chardev") if "id=wire" in word]
     assert wires == [
         f"socket,id=wire0,path=/run/phy0.sock,{way}",
@@ -87,31 +87,31 @@ def test_tgen_takes_these_cards_and_speaks_over_its_own_port() -> None:
         *("--", "--stdin", "--queues", "1", "--ring", "1024", "--max-frame", "1518"),
     )
     assert [port.name for port in plan.ports.values()] == ["0000:00:10.0", "0000:00:11.0"]
-    serial = after(command_line("qemu", plan.machine), "-device")
+    serial = after(command_line("qemu", plan.vm), "-device")
     assert "virtserialport,chardev=application,name=vsperf.tgen" in serial
-    assert plan.machine.application in plan.machine.sockets
+    assert plan.vm.application in plan.vm.sockets
 
 
 def test_workers_are_on_the_cpus_of_the_generator_and_all_else_is_not() -> None:
-    machine = planned().machine
-    assert machine.spec.vcpu_count == 3
-    assert machine.cpus == (0, 2, 3)
-    assert machine.emulator_cpus == (0,)
+    vm = planned().vm
+    assert vm.spec.vcpu_count == 3
+    assert vm.cpus == (0, 2, 3)
+    assert vm.emulator_cpus == (0,)
 
 
 def test_the_agent_is_told_the_cards_and_the_memory() -> None:
     plan = planned()
-    assert plan.message["nics"] == [wire.mac for wire in plan.machine.wires]
-    assert 0 < plan.message["memory"] < plan.machine.spec.memory
+    assert plan.message["nics"] == [wire.mac for wire in plan.vm.wires]
+    assert 0 < plan.message["memory"] < plan.vm.spec.memory
     (_, told) = steps_of(plan, EMULATED)
     assert json.loads(told.lines[0]) == {"verb": "start", **plan.message}
 
 
 def test_more_queues_take_more_memory_and_its_rings_are_those_that_qemu_has() -> None:
-    plain, large = planned().machine.spec, planned(queues=4, ring=4096).machine.spec
+    plain, large = planned().vm.spec, planned(queues=4, ring=4096).vm.spec
     assert large.memory > plain.memory and not large.memory % 2
     assert (large.queues, large.rx_ring, large.tx_ring) == (4, 1024, 1024)
-    assert planned(ring=64).machine.spec.rx_ring == 256
+    assert planned(ring=64).vm.spec.rx_ring == 256
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_it_needs_memory_for_the_guest_and_a_cpu_for_all_but_frames() -> None:
         ("generator", 2, True),
         ("generator emulator", 1, False),
     ]
-    assert needs.hugepage_bytes == planned(workers=2).machine.spec.memory << 20
+    assert needs.hugepage_bytes == planned(workers=2).vm.spec.memory << 20
 
 
 @pytest.mark.parametrize("kind", ["tap", "pci", "vdev", "vhost-user-backend"])

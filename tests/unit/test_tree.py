@@ -179,7 +179,7 @@ def test_the_head_of_a_program_says_its_processor_and_its_linker(
     program.write_bytes(program_for(ARM, bits=bits, little=little, linker="/lib/ld.so"))
     elf = read_elf(program)
     assert elf is not None
-    assert (elf.bits, elf.little, elf.machine, elf.interpreter) == (bits, little, ARM, "/lib/ld.so")
+    assert (elf.bits, elf.little, elf.family, elf.interpreter) == (bits, little, ARM, "/lib/ld.so")
     assert elf.processor.startswith(f"aarch64, {bits} bits")
 
 
@@ -205,7 +205,7 @@ def test_this_programs_own_head_can_be_read() -> None:
 def test_a_program_for_another_processor_is_refused_by_both_names(root: Path) -> None:
     own = read_elf(Path(sys.executable))
     assert own is not None
-    (root / "other").write_bytes(program_for(X86 if own.machine == ARM else ARM))
+    (root / "other").write_bytes(program_for(X86 if own.family == ARM else ARM))
     with pytest.raises(NotReadyError, match="for another processor") as caught:
         Tree(root).require_program(Path("/other"))
     assert own.processor in why(caught.value)
@@ -214,7 +214,7 @@ def test_a_program_for_another_processor_is_refused_by_both_names(root: Path) ->
 def test_a_program_whose_linker_the_tree_has_not_is_refused_by_its_name(root: Path) -> None:
     own = read_elf(Path(sys.executable))
     assert own is not None
-    head = program_for(own.machine, bits=own.bits, little=own.little, linker="/lib/ld-own.so")
+    head = program_for(own.family, bits=own.bits, little=own.little, linker="/lib/ld-own.so")
     (root / "program").write_bytes(head)
     with pytest.raises(NotReadyError, match="cannot be loaded") as caught:
         Tree(root).require_program(Path("/program"))

@@ -23,7 +23,7 @@ from vsperf.records.result import GoalResult, Limit, SearchResult
 from vsperf.records.run import Line
 
 POSITIVE = st.lists(st.floats(1, 1e9), min_size=1, max_size=20)
-MACHINE = {"machine": {"cpu_model": "Xeon"}, "packages": {"openvswitch": "3.1"}}
+HOST = {"host": {"cpu_model": "Xeon"}, "packages": {"openvswitch": "3.1"}}
 CASE = Filter(testcase="phy2phy_tput")
 
 
@@ -138,7 +138,7 @@ def stored(results: Path, day: int, rates: list[int], **head: Any) -> None:
         )
         result = SearchResult(goals=(goal,))
         lines += [case_start(key), trial_line(key), case_record(key, result=result)]
-    values = {"simulated": False, "environment": MACHINE, **head}
+    values = {"simulated": False, "environment": HOST, **head}
     began = f"2026-11-{day:02}T10:00:00Z"
     made = header(run, started_at=began, **values).model_copy(update={"cases": tuple(cases)})
     store(results, run, [made, *lines, run_end()])
@@ -152,7 +152,7 @@ def only(results: Path, wanted: Filter = CASE) -> Trend:
 def test_a_change_names_the_first_run_after_it_and_what_differed(tmp_path: Path) -> None:
     for day in range(1, 9):
         stored(tmp_path, day, [1000_000 + day], labels={"revision": "old"})
-    packages = {**MACHINE, "packages": {"openvswitch": "3.2"}}
+    packages = {**HOST, "packages": {"openvswitch": "3.2"}}
     for day in range(9, 15):
         stored(tmp_path, day, [900_000 + day], labels={"revision": "new"}, environment=packages)
     trend = only(tmp_path)
@@ -170,10 +170,10 @@ def test_another_machine_cuts_the_series(tmp_path: Path) -> None:
     for day in range(1, 5):
         stored(tmp_path, day, [1000_000])
     for day in range(5, 9):
-        stored(tmp_path, day, [2000_000], environment={"machine": {"cpu_model": "EPYC"}})
+        stored(tmp_path, day, [2000_000], environment={"host": {"cpu_model": "EPYC"}})
     (step,) = only(tmp_path).steps
     assert (step.cut, step.share) == (True, None)
-    assert "machine.cpu_model" in [one.name for one in step.contrasts]
+    assert "host.cpu_model" in [one.name for one in step.contrasts]
 
 
 def test_other_settings_cut_the_series(tmp_path: Path) -> None:
@@ -206,14 +206,14 @@ def test_testbeds_have_series_of_their_own(tmp_path: Path) -> None:
 
 def test_a_run_that_came_to_nothing_is_no_point(tmp_path: Path) -> None:
     stored(tmp_path, 1, [1000_000])
-    head = header("2026-11-02-phy2phy_tput-k7f3", cases=1, simulated=False, environment=MACHINE)
+    head = header("2026-11-02-phy2phy_tput-k7f3", cases=1, simulated=False, environment=HOST)
     store(tmp_path, head.run, [head, case_start(head.cases[0].key)])
     assert len(only(tmp_path).points) == 1
 
 
 def test_beside_a_real_run_without_a_number_the_simulated_ones_are_named(tmp_path: Path) -> None:
     stored(tmp_path, 1, [1000_000], simulated=True)
-    head = header("2026-11-02-phy2phy_tput-k7f3", cases=1, simulated=False, environment=MACHINE)
+    head = header("2026-11-02-phy2phy_tput-k7f3", cases=1, simulated=False, environment=HOST)
     store(tmp_path, head.run, [head, case_start(head.cases[0].key)])
     with pytest.raises(UsageError) as refused:
         trends(tmp_path, CASE)

@@ -175,16 +175,16 @@ def test_a_device_of_no_known_kind_is_refused() -> None:
         steps(links={"phy0": {"switch": "afxdp:eth1", "generator": "eth2"}})
 
 
-def test_a_card_of_a_machine_is_plugged_into_a_port() -> None:
+def test_a_card_of_a_vnf_is_plugged_into_a_port() -> None:
     wires = Vpp().plan(vpp_case(topology=PVP), PLACEMENT).wires
-    assert [(wire.machine, wire.nic, wire.kind, shown(wire.address)) for wire in wires] == [
+    assert [(wire.vnf, wire.nic, wire.kind, shown(wire.address)) for wire in wires] == [
         ("vm1", 0, "vhost-user-client", "RUN/vm1_0.sock"),
         ("vm1", 1, "vhost-user-client", "RUN/vm1_1.sock"),
     ]
 
 
-def test_a_card_of_a_machine_may_be_plugged_into_a_tap() -> None:
-    case = vpp_case({"machine_ports": "tap"}, topology=PVP)
+def test_a_card_of_a_vnf_may_be_plugged_into_a_tap() -> None:
+    case = vpp_case({"vnf_ports": "tap"}, topology=PVP)
     wires = Vpp().plan(case, PLACEMENT).wires
     assert [(wire.kind, shown(wire.address)) for wire in wires] == [
         ("tap", "TAP-1-0"),
@@ -192,7 +192,7 @@ def test_a_card_of_a_machine_may_be_plugged_into_a_tap() -> None:
     ]
 
 
-def test_machines_are_called_where_links_are_memifs() -> None:
+def test_vnfs_are_called_where_links_are_memifs() -> None:
     wires = Vpp().plan(vpp_case({"ports": "memif"}, topology=PVP), PLACEMENT).wires
     assert {wire.kind for wire in wires} == {"vhost-user-client"}
 
@@ -317,12 +317,12 @@ def test_two_links_are_joined_both_ways() -> None:
     assert joined(P2P) == {("phy0", "phy1"), ("phy1", "phy0")}
 
 
-def test_ports_on_both_sides_of_a_machine_are_joined_with_the_next_ones() -> None:
+def test_ports_on_both_sides_of_a_vnf_are_joined_with_the_next_ones() -> None:
     there = {("phy0", "vm1_0"), ("vm1_1", "phy1")}
     assert joined(PVP) == there | {(after, before) for before, after in there}
 
 
-def test_machines_are_joined_with_each_other() -> None:
+def test_vnfs_are_joined_with_each_other() -> None:
     assert ("vm1_1", "vm2_0") in joined(PVVP)
     assert joined(V2V) == {("vm1_1", "vm2_0"), ("vm2_0", "vm1_1")}
 
@@ -361,7 +361,7 @@ def test_a_bridge_that_does_not_learn_is_told_every_address_and_never_floods() -
     ]
 
 
-def test_parallel_machines_are_told_apart_by_mac_address() -> None:
+def test_parallel_vnfs_are_told_apart_by_mac_address() -> None:
     found = ways({"forwarding": "bridge", "learn": False}, topology=PVPV)
     told = [line.split()[1:4] for line in found if "l2fib" in line]
     assert ["mac=02:01:00:00:00:01", "bd_id=1", "sw_if_index=vm1_0"] in told
@@ -369,19 +369,19 @@ def test_parallel_machines_are_told_apart_by_mac_address() -> None:
     assert ["mac=02:01:00:00:00:01", "bd_id=2", "sw_if_index=phy1"] in told
 
 
-def test_frames_of_a_lane_that_a_machine_left_as_they_were_find_the_end_of_their_path() -> None:
+def test_frames_of_a_lane_that_a_vnf_left_as_they_were_find_the_end_of_their_path() -> None:
     found = ways({"forwarding": "bridge", "learn": False}, topology=PVPV)
     told = [line.split()[1:4] for line in found if "l2fib" in line]
     assert ["mac=02:01:00:00:00:02", "bd_id=2", "sw_if_index=phy1"] in told
     assert ["mac=02:00:00:00:00:02", "bd_id=1", "sw_if_index=phy0"] in told
 
 
-def test_a_bridge_between_parallel_machines_does_not_learn() -> None:
+def test_a_bridge_between_parallel_vnfs_does_not_learn() -> None:
     with pytest.raises(UsageError, match="would join phy0, vm1_0, vm2_0"):
         ways({"forwarding": "bridge"}, topology=PVPV)
 
 
-def test_a_machine_with_one_card_is_no_case_for_a_bridge() -> None:
+def test_a_vnf_with_one_card_is_no_case_for_a_bridge() -> None:
     with pytest.raises(UsageError, match="a bridge would have to send frames for"):
         ways({"forwarding": "bridge", "learn": False}, topology=SINGLE)
 
@@ -417,7 +417,7 @@ def test_a_router_of_ipv6_does_not_advertise_itself() -> None:
     assert [line for line in found if "ra_config" in line and "suppress=1" in line]
 
 
-def test_frames_that_come_back_from_a_machine_find_another_table() -> None:
+def test_frames_that_come_back_from_a_vnf_find_another_table() -> None:
     found = routes({"forwarding": "ip4"}, topology=PVP)
     assert [one for one in found if one[1] == "198.19.0.0/16"] == [
         ("1", "198.19.0.0/16", "vm1_0"),
@@ -425,12 +425,12 @@ def test_frames_that_come_back_from_a_machine_find_another_table() -> None:
     ]
 
 
-def test_a_machine_with_one_card_can_be_routed_to() -> None:
+def test_a_vnf_with_one_card_can_be_routed_to() -> None:
     found = routes({"forwarding": "ip4"}, topology=SINGLE)
     assert ("3", "198.19.0.0/16", "phy1") in found and ("3", "198.18.0.0/16", "phy0") in found
 
 
-def test_parallel_machines_are_told_apart_by_ip_address() -> None:
+def test_parallel_vnfs_are_told_apart_by_ip_address() -> None:
     found = routes({"forwarding": "ip4"}, topology={**PVPV, "dispatch": "ip"})
     assert ("1", "198.19.0.1/32", "vm1_0") in found and ("1", "198.19.0.2/32", "vm2_0") in found
 
@@ -446,7 +446,7 @@ def test_frames_leave_a_router_for_the_generator() -> None:
     assert ["sw_if_index=phy1" in told[0], "mac_address=02:01:00:00:00:01" in told[0]] == [True] * 2
 
 
-def test_frames_leave_for_a_machine_with_the_address_that_they_come_back_with() -> None:
+def test_frames_leave_for_a_vnf_with_the_address_that_they_come_back_with() -> None:
     made = [line for line in ports({"forwarding": "ip4"}, topology=PVP) if "create_vhost" in line]
     told = [line for line in ways({"forwarding": "ip4"}, topology=PVP) if "ip_neighbor" in line]
     (there,) = [line for line in told if "sw_if_index=vm1_0" in line]

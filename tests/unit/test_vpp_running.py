@@ -391,10 +391,10 @@ def test_a_port_that_vpp_does_not_count_for_is_missing() -> None:
     assert [one.name for one in counters.ports] == ["phy0"]
 
 
-def test_a_port_says_which_machine_is_behind_it() -> None:
+def test_a_port_says_which_vnf_is_behind_it() -> None:
     index = {"phy0": 1, "phy1": 2, "vm1_0": 1, "vm1_1": 2}
     counters = switch_counters(ports(topology=PVP), index, found())
-    assert [(one.link, one.machine) for one in counters.ports] == [
+    assert [(one.link, one.vnf) for one in counters.ports] == [
         ("phy0", None), ("phy1", None), (None, "vm1"), (None, "vm1"),
     ]  # fmt: skip
 

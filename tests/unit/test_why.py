@@ -11,11 +11,11 @@ from vsperf.analysis.why import Measured, Verdict, explain, headline
 from vsperf.records.result import Limit
 from vsperf.records.series import Quantity, Sample
 from vsperf.records.switch import (
-    MachineCounters,
     NicCounters,
     PmdCounters,
     PortCounters,
     SwitchCounters,
+    VnfCounters,
 )
 from vsperf.records.threads import ThreadActivity
 from vsperf.records.trial import Direction, Trial
@@ -132,11 +132,11 @@ class TestRings:
         one = said(explain(case(passing(), trial)), "what the switch drops")
         assert one.verdict is Verdict.FULL
 
-    def test_two_ports_to_one_machine_are_not_taken_for_one(self) -> None:
+    def test_two_ports_to_one_vnf_are_not_taken_for_one(self) -> None:
         ports = tuple(
             PortCounters(
                 name=f"vm1-{number}",
-                machine="vm1",
+                vnf="vm1",
                 received_frames=1,
                 sent_frames=1,
                 drops={"tx dropped": number},
@@ -182,28 +182,28 @@ class TestRings:
         assert said(found, "rings").verdict is Verdict.UNKNOWN
 
 
-class TestMachines:
+class TestVnfs:
     def lost_inside(self, lost: int) -> Trial:
         nics = (NicCounters(received_frames=1_000_000, sent_frames=1_000_000 - lost),)
-        return lossy(machines=(MachineCounters(name="vm1", nics=nics),))
+        return lossy(vnfs=(VnfCounters(name="vm1", nics=nics),))
 
     def test_most_of_what_is_missing_lost_inside_is_the_guest(self) -> None:
         found = explain(case(passing(), self.lost_inside(90_000)))
-        assert said(found, "the machines").verdict is Verdict.FULL
+        assert said(found, "the VNFs").verdict is Verdict.FULL
 
     def test_few_are_not(self) -> None:
         found = explain(case(passing(), self.lost_inside(10)))
-        assert said(found, "the machines").verdict is Verdict.FREE
+        assert said(found, "the VNFs").verdict is Verdict.FREE
 
     def test_counters_that_fell_cannot_be_told(self) -> None:
         nics = (NicCounters(received_frames=-5, sent_frames=3),)
-        trial = lossy(machines=(MachineCounters(name="vm1", nics=nics),))
+        trial = lossy(vnfs=(VnfCounters(name="vm1", nics=nics),))
         found = explain(case(passing(), trial))
-        assert said(found, "the machines").verdict is Verdict.UNKNOWN
+        assert said(found, "the VNFs").verdict is Verdict.UNKNOWN
 
     def test_one_that_counts_nothing_cannot_be_told(self) -> None:
-        found = explain(case(passing(), lossy(machines=(MachineCounters(name="vm1"),))))
-        assert said(found, "the machines").verdict is Verdict.UNKNOWN
+        found = explain(case(passing(), lossy(vnfs=(VnfCounters(name="vm1"),))))
+        assert said(found, "the VNFs").verdict is Verdict.UNKNOWN
 
 
 class TestCpus:

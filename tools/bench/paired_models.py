@@ -12,7 +12,7 @@ from vsperf.methods.paired import PairedTurns
 from vsperf.methods.turns import TurnsAsked
 from vsperf.records.turns import Named, Round, TurnColumns
 from vsperf.search.base import Budget, Loads
-from vsperf.simulation.restless import Machine, Restless
+from vsperf.simulation.restless import Restless, RestlessHost
 from vsperf.simulation.switch import SwitchModel
 from vsperf.simulation.turns import RING_FRAMES, SimulatedTurns
 
@@ -27,7 +27,7 @@ class PairedModel:
     """A machine and a first switch; the others have a share of its rate."""
 
     name: str
-    machine: Mapping[str, Any] = field(default_factory=dict)
+    host: Mapping[str, Any] = field(default_factory=dict)
     switch: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -66,11 +66,11 @@ class ModelTurns:
     most_fps: int = LINE_FPS
     """That the generator can send, per direction."""
     deployment: int = 1
-    machine: Machine = field(init=False)
+    host: RestlessHost = field(init=False)
     turns: SimulatedTurns = field(init=False)
 
     def __post_init__(self) -> None:
-        self.machine = Machine(Restless.model_validate(self.model.machine), self.seed)
+        self.host = RestlessHost(Restless.model_validate(self.model.host), self.seed)
         self.turns = self._deployed()
 
     @property
@@ -105,7 +105,7 @@ class ModelTurns:
 
     def _deployed(self) -> SimulatedTurns:
         switches = [self._switch(share) for share in self.shares]
-        return SimulatedTurns(switches, TRAFFIC, 2, self.most_fps, self.machine, self.deployment)
+        return SimulatedTurns(switches, TRAFFIC, 2, self.most_fps, self.host, self.deployment)
 
     def _switch(self, share: float) -> SwitchModel:
         capacity = f"{math.floor(FASTEST_FPS * share)}fps"

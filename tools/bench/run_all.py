@@ -61,9 +61,9 @@ def main() -> NoReturn:
         if without := tell_lacking(wanted):
             say(f"not measured without that: {', '.join(without)}")
         rows = [run(program, found) for program in wanted]
-        facts = machine()
+        facts = host()
         table = markdown(facts, rows)
-        write(found.folder, table, {"machine": facts, "benchmarks": [asdict(row) for row in rows]})
+        write(found.folder, table, {"host": facts, "benchmarks": [asdict(row) for row in rows]})
         say(f"\n{table}\nwritten to {found.folder}/bench.md and bench.json")
     failed = any(row.code not in (ExitCode.OK, ExitCode.NOT_READY) for row in rows)
     sys.exit(ExitCode.COMPONENT_FAILED if failed else ExitCode.OK)
@@ -91,15 +91,15 @@ def run(program: str, found: argparse.Namespace) -> Row:
     return Row(program, ratio, why, process.returncode, time.monotonic() - began)
 
 
-def machine() -> dict[str, Any]:
+def host() -> dict[str, Any]:
     """Return what decides the ratios, as far as it is known."""
     found = environment()
     packages: dict[str, str] = found["packages"]
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "CPU": found["machine"]["cpu_model"],
-        "CPUs": found["machine"]["cpus"],
-        "hypervisor": found["machine"]["hypervisor"],
+        "CPU": found["host"]["cpu_model"],
+        "CPUs": found["host"]["cpus"],
+        "hypervisor": found["host"]["hypervisor"],
         "OS": found["system"]["os"],
         "kernel": found["system"]["kernel"],
         **{

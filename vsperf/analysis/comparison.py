@@ -144,7 +144,7 @@ def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = Fals
             f"{' and '.join(side.name for side in sides)} cannot be compared: they differ in "
             + ", ".join(dict.fromkeys(what for what, _ in refused if what is not None)),
             why="; ".join([*reasons[:SHOWN], *(["…"] if len(reasons) > SHOWN else [])]),
-            fix="compare runs of the same frames and topologies on one machine, or add --anyway",
+            fix="compare runs of the same frames and topologies on one host, or add --anyway",
         )
     asked = {label: _asked([group[label] for group in groups]) for label in labels}
     named = asked if by == GENERATOR else {}

@@ -1,7 +1,7 @@
 """What was around a result: facts by name, and which of them differ between sides.
 
-Facts on a run are its machine, system, packages and labels; facts on a case are its settings, its
-placement, and what switch, generator and machines said of themselves.
+Facts on a run are its host, system, packages and labels; facts on a case are its settings, its
+placement, and what switch, generator and VNFs said of themselves.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ HARDWARE = (
     *("architecture", "cpu_model", "cpus", "cores", "caches", "nodes", "hypervisor"),
     *("product_name", "board_name", "nics"),
 )
-"""What makes one machine another; a twin has another name and the same of all this."""
+"""What makes one host another; a twin has another name and the same of all this."""
 OBSTACLES = {"traffic": "frames", "topology": "topologies", "testbed.links": "links"}
 """Settings without which numbers have nothing to do with each other."""
 OWN_FACTS = {"vswitch": ("switch",), "generator": ("generator",)}
 """Section of a driver → under which names it tells of itself."""
-MACHINES = "machines"
+HOSTS = "hosts"
 ORDER = (
-    *("labels", "switch", "generator", "machines", "packages", "system.kernel", "system"),
-    *("machine.cpu_model", "machine", "placement", "vsperf", "testbed", "preset"),
+    *("labels", "switch", "generator", "vnfs", "packages", "system.kernel", "system"),
+    *("host.cpu_model", "host", "placement", "vsperf", "testbed", "preset"),
 )
 """What a reader wants to know first; settings and all else come behind."""
 LONGEST = 200
@@ -56,7 +56,7 @@ class Contrast:
 
 
 def run_facts(header: RunHeader) -> dict[str, str | None]:
-    """Return what is known of a run's machine and software."""
+    """Return what is known of a run's host and software."""
     environment = {k: v for k, v in header.environment.items() if k not in PASSING}
     return {
         **{f"labels.{name}": value for name, value in header.labels.items()},
@@ -78,7 +78,7 @@ def case_facts(
     around = record.conditions if record is not None else None
     if around is not None:
         parts = {"switch": around.switch, "generator": around.generator}
-        for name, facts in {**parts, "machines": around.machines}.items():
+        for name, facts in {**parts, "vnfs": around.vnfs}.items():
             found |= _flat(name, facts)
     return found
 
@@ -130,17 +130,17 @@ def together(found: Iterable[Contrast]) -> tuple[Contrast, ...]:
 
 
 def obstacle(one: Contrast, *, simulated: bool) -> str | None:
-    """Return what makes sides incomparable that differ so: frames, machines; None if they are not.
+    """Return what makes sides incomparable that differ so: frames, hosts; None if they are not.
 
-    A model is the same on every machine.
+    A model is the same on every host.
     """
     for section, what in OBSTACLES.items():
         if _within(one.name, section):
             return what
-    hard = any(_within(one.name, f"machine.{name}") for name in HARDWARE)
+    hard = any(_within(one.name, f"host.{name}") for name in HARDWARE)
     told = all(None not in found for found in one.values)
     driver = one.name.endswith(".driver")  # of a NIC: it says what the NIC is used for
-    return MACHINES if hard and told and not driver and not simulated else None
+    return HOSTS if hard and told and not driver and not simulated else None
 
 
 def _rank(name: str) -> int:
@@ -153,20 +153,20 @@ def _within(name: str, section: str) -> bool:
 
 
 def ground_of_case(header: RunHeader, planned: PlannedCase) -> str:
-    """Return what two results must have in common to be compared: frames, ways and machine."""
+    """Return what two results must have in common to be compared: frames, ways and host."""
     asked = Asked(planned)
     told = [dict(asked.section(*p)) for p in (("traffic",), ("topology",), ("testbed", "links"))]
-    machine = ground_of(header.environment, simulated=header.simulated)
-    return json.dumps([told, machine], sort_keys=True, default=str)
+    host = ground_of(header.environment, simulated=header.simulated)
+    return json.dumps([told, host], sort_keys=True, default=str)
 
 
 def ground_of(environment: Mapping[str, object], *, simulated: bool) -> dict[str, object]:
-    """Return what makes a machine the one that it is; nothing of a model, which has none."""
-    machine = environment.get("machine")
-    if simulated or not isinstance(machine, Mapping):
+    """Return what makes a host the one that it is; nothing of a model, which has none."""
+    host = environment.get("host")
+    if simulated or not isinstance(host, Mapping):
         return {}
-    known = {name: machine.get(name) for name in HARDWARE if name != "nics"}
-    nics = machine.get("nics")
+    known = {name: host.get(name) for name in HARDWARE if name != "nics"}
+    nics = host.get("nics")
     listed = [c for c in nics if isinstance(c, Mapping)] if isinstance(nics, list) else []
     return {**known, "nics": [{k: v for k, v in c.items() if k != "driver"} for c in listed]}
 

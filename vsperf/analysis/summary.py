@@ -298,7 +298,7 @@ def flows_differ(rows: Sequence[CaseRow]) -> bool:
 
 # The verdict on a whole run that its machine kept from telling anything.
 
-TOO_BUSY = "machine: too busy to tell"
+TOO_BUSY = "host: too busy to tell"
 
 
 def too_busy(records: Iterable[CaseRecord]) -> str | None:

@@ -17,14 +17,14 @@ def ways_of(topology: Topology) -> tuple[Way, ...]:
 
 
 def _way(topology: Topology, path: Path, turned: Path) -> Way:
-    """Return one direction of a path: passes through the switch, and machines between them."""
+    """Return one direction of a path: passes through the switch, and VNFs between them."""
     found = [one for one in passes(topology) if one.path == turned]
     if turned != path:
         found.reverse()
     towards = 1 if turned == path else -1
     crossings: list[tuple[str, str]] = []
     inside: list[str | None] = []
-    if (first := turned[0]) in topology.machines:
+    if (first := turned[0]) in topology.vnfs:
         crossings.append((_moved(found[0].enters, -towards), found[0].enters))
         inside.append(first)
     for place, one in enumerate(found):
@@ -33,13 +33,13 @@ def _way(topology: Topology, path: Path, turned: Path) -> Way:
         if place + 1 < len(found):
             crossings.append((one.leaves, found[place + 1].enters))
             inside.append(turned[place + 1])
-    if (last := turned[-1]) in topology.machines:
+    if (last := turned[-1]) in topology.vnfs:
         crossings.append((found[-1].leaves, _moved(found[-1].leaves, towards)))
         inside.append(last)
     return Way(f"{turned[0]} to {turned[-1]}", tuple(crossings), tuple(inside))
 
 
 def _moved(nic: str, by: int) -> str:
-    """Return the NIC on the other side of a machine at the end of a path."""
-    machine, _, number = nic.rpartition("_")
-    return f"{machine}_{int(number) + by}"
+    """Return the NIC on the other side of a VNF at the end of a path."""
+    vnf, _, number = nic.rpartition("_")
+    return f"{vnf}_{int(number) + by}"

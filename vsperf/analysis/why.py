@@ -187,7 +187,7 @@ def dropped_in(trial: Trial) -> list[Drop]:
     if trial.switch is None or trial.counts_backwards:
         return []
     at_ports = [
-        Drop(f"at {port.link or port.machine or port.name} ({reason})", reason, count)
+        Drop(f"at {port.link or port.vnf or port.name} ({reason})", reason, count)
         for port in trial.switch.ports
         for reason, count in port.drops.items()
     ]
@@ -241,7 +241,7 @@ def explain(case: Measured, sister: Measured | None = None) -> tuple[Sentence, .
         *_cycles(case, sister),
         *_cache(case, sister),
         *_rings(case),
-        *_machines(case),
+        *_vnfs(case),
         *_stalls(case),
     ]
     order = list(Verdict)
@@ -437,7 +437,7 @@ def _rings(case: Measured) -> Iterator[Sentence]:
 def _no_ring(trial: Trial, drops: Sequence[Drop]) -> Sentence:
     """Say that no ring was full, if there is a counter of each that would have seen it."""
     if trial.counts_backwards:
-        why = "a counter of the switch or of a machine fell"
+        why = "a counter of the switch or of a VNF fell"
     elif not counts_rings(trial):
         why = "generator and switch do not count that here"
     elif perhaps := [one for one in drops if one.perhaps_of_ring]:
@@ -469,34 +469,34 @@ def _listed(drops: Sequence[Drop]) -> str:
     return ", ".join(f"{human_count(one.frames)} {one.where}" for one in drops)
 
 
-def _machines(case: Measured) -> Iterator[Sentence]:
+def _vnfs(case: Measured) -> Iterator[Sentence]:
     trial = case.beyond
-    if trial is None or not trial.machines:
+    if trial is None or not trial.vnfs:
         return
     missing = max(0, trial.lost_frames)
-    verdict = Verdict.FULL if 2 * trial.machine_frames > missing > 0 else Verdict.FREE
-    silent = any(one.lost_frames is None for one in trial.machines)
+    verdict = Verdict.FULL if 2 * trial.vnf_frames > missing > 0 else Verdict.FREE
+    silent = any(one.lost_frames is None for one in trial.vnfs)
     if silent or trial.counts_backwards:
         why = "one of them counts nothing" if silent else "a counter of theirs or the switch's fell"
-        yield Sentence("the machines", Verdict.UNKNOWN, f"What machines lost: {why}.")
+        yield Sentence("the VNFs", Verdict.UNKNOWN, f"What VNFs lost: {why}.")
         return
     yield Sentence(
-        "the machines",
+        "the VNFs",
         verdict,
-        f"Of {human_count(missing)} frames that are missing in trial {trial.index}, machines lost "
-        f"or refused {human_count(trial.machine_frames)}.",
+        f"Of {human_count(missing)} frames that are missing in trial {trial.index}, VNFs lost "
+        f"or refused {human_count(trial.vnf_frames)}.",
     )
 
 
 def _stalls(case: Measured) -> Iterator[Sentence]:
-    name, trial = "the machine's CPUs", case.beyond or next(iter(case.at_bound), None)
+    name, trial = "the host's CPUs", case.beyond or next(iter(case.at_bound), None)
     if trial is None or not trial.threads:
-        yield Sentence(name, Verdict.UNKNOWN, "Whether the machine took CPUs away: nobody looked.")
+        yield Sentence(name, Verdict.UNKNOWN, "Whether the host took CPUs away: nobody looked.")
         return
     waited = _interruptions(case, trial)
     if all(one.delay_ns is None and one.steal_ns is None for one in trial.threads):
         why = "the kernel said of no thread how long it waited"
-        text = f"Whether the machine took CPUs away in trial {trial.index}: {why}{waited}."
+        text = f"Whether the host took CPUs away in trial {trial.index}: {why}{waited}."
         yield Sentence(name, Verdict.UNKNOWN, text)
         return
     kept = next(iter(trial.held_up), max(trial.threads, key=lambda one: one.kept_ns))

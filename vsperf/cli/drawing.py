@@ -12,8 +12,8 @@ GENERATOR = "generator"
 def draw(topology: Topology, switch: str) -> str:
     """Draw each path of a topology, the switch between each two places.
 
-    A machine stands between the numbers of its NICs; with one NIC, frames leave where they came
-    in. At the end of a path is a link, or the generator where it is plugged into a machine.
+    A VNF stands between the numbers of its NICs; with one NIC, frames leave where they came
+    in. At the end of a path is a link, or the generator where it is plugged into a VNF.
 
     p2p    phy0 ──┤ ovs ├── phy1
     pvp    phy0 ──┤ ovs ├── 0[vm1]1 ──┤ ovs ├── phy1
@@ -31,12 +31,12 @@ def _line(way: Way, switch: str) -> str:
     begin = f"{GENERATOR} ── " if way.inside[0] else way.begin
     end = f" ── {GENERATOR}" if way.inside[-1] else way.end
     middle = [
-        f" ──┤ {switch} ├── " if machine is None else _machine(machine, *crossing)
-        for machine, crossing in zip(way.inside, way.crossings, strict=True)
+        f" ──┤ {switch} ├── " if vnf is None else _vnf(vnf, *crossing)
+        for vnf, crossing in zip(way.inside, way.crossings, strict=True)
     ]
     return "".join((begin, *middle, end))
 
 
-def _machine(name: str, enter: str, leave: str) -> str:
+def _vnf(name: str, enter: str, leave: str) -> str:
     first, last = enter.rpartition("_")[2], leave.rpartition("_")[2]
     return f"{first}[{name}]{last}" if first != last else f"{first}[{name}]"

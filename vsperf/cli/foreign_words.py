@@ -1,7 +1,7 @@
-"""What a machine writes, on its way to where a person or a program reads it.
+"""What a VNF writes, on its way to where a person or a program reads it.
 
 A terminal obeys what it is shown: it can be asked for its title or its state, and types the answer
-as if a person had. So it gets text, and where somebody works in the machine's shell also what a
+as if a person had. So it gets text, and where somebody works in the VNF's shell also what a
 shell needs to edit a line and to colour its output. All else is written out. A file and a pipe get
 the bytes as they are, since they may be no text at all.
 """
@@ -30,7 +30,7 @@ PLAIN = "\x1b[0m"
 
 @contextmanager
 def shown(*, editing: bool = False) -> Iterator[Callable[[bytes], None]]:
-    """Give what writes a machine's words to the standard output, whatever that is."""
+    """Give what writes a VNF's words to the standard output, whatever that is."""
     words = Words(sys.stdout.buffer, sys.stdout.isatty(), editing)
     try:
         yield words.write
@@ -40,7 +40,7 @@ def shown(*, editing: bool = False) -> Iterator[Callable[[bytes], None]]:
 
 @dataclass
 class Words:
-    """Writes what a machine says to `output`, at once."""
+    """Writes what a VNF says to `output`, at once."""
 
     output: BinaryIO
     terminal: bool

@@ -25,7 +25,7 @@ COMMANDS = {
     "run": "Run testcases and store what was measured",
     "plan": "Print what a run would do, without doing it",
     "deploy": "Bring the parts of a testcase up, and wait",
-    "shell": "Type commands in a machine that is up",
+    "shell": "Type commands in a VNF that is up",
     "list": "List testcases, testbeds, presets or topologies",
     "show": "Show a testcase, a run or one of its cases",
     "results": "List stored runs and results",

@@ -20,7 +20,7 @@ def seen_from_outside(loaded: Loaded) -> Loaded:
 
 def _case(case: Case) -> Case:
     topology = case.spec.topology
-    if not topology.machines:
+    if not topology.vnfs:
         return case
     spec = case.spec.model_copy(update={"topology": _between_links(topology)})
     kept = {path: origin for path, origin in case.origins.items() if not _is_moved(path)}
@@ -32,13 +32,13 @@ def _is_moved(path: str) -> bool:
 
 
 def _between_links(topology: Topology) -> Topology:
-    """Return the same ends without the machines; parallel paths become one."""
+    """Return the same ends without the VNFs; parallel paths become one."""
     ends = dict.fromkeys((path[0], path[-1]) for path in topology.paths)
-    machines = [end for pair in ends for end in pair if end in topology.machines]
-    if machines:
+    vnfs = [end for pair in ends for end in pair if end in topology.vnfs]
+    if vnfs:
         raise UsageError(
             f"topology {topology.name} cannot be measured from outside",
-            why=f"its frames begin or end in {machines[0]}, and {OPTION} deploys no machine",
+            why=f"its frames begin or end in {vnfs[0]}, and {OPTION} deploys no VNF",
             fix="choose a testcase whose topology begins and ends at links, such as pvp_tput",
         )
     found = [pair for pair in ends if pair[::-1] not in ends or pair <= pair[::-1]]

@@ -226,7 +226,7 @@ def _overrides() -> tuple[Callable[[F], F], ...]:
         ),
         _driver("vswitch", "Which switch, or several in turns."),
         _driver("generator", "Which generator, or several in turns."),
-        _driver("vnf", "Machines by qemu, process, or in turns."),
+        _driver("vnf", "VNFs by qemu, process, or in turns."),
         _driver("program", "What exchanges data between places."),
         _driver("noise", "What runs beside: none, levels, kinds."),
         click.option(

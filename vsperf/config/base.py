@@ -18,7 +18,7 @@ class DriverSpec(Spec):
     BESIDE: ClassVar[frozenset[str]] = frozenset()
     """Settings that change no number: they decide what else is told of the machine."""
     MODEL: ClassVar[bool] = False
-    """Whether it is computed what generator or machines do; simulated testbeds have such ones, and
+    """Whether it is computed what generator or VNFs do; simulated testbeds have such ones, and
     no others."""
     WORDS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Words that may be written and stand for settings, and for which ones each of them does."""

@@ -10,7 +10,7 @@ from pydantic import Field
 from vsperf.quantities.quantity import Quantity, UnitError, match
 
 CacheRole = Annotated[str, Field(pattern=r"^(switch|generator|guests|noise)$")]
-"""Who can have a part: the polling threads of the switch, the generator, machines, the noise."""
+"""Who can have a part: the polling threads of the switch, the generator, VNFs, the noise."""
 
 
 @dataclass(frozen=True, slots=True)

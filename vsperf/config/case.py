@@ -61,8 +61,8 @@ class CaseSpec(Spec):
     """A load that runs beside the case; none unless it is asked for."""
 
     @property
-    def machine_queues(self) -> int:
-        """The pairs of queues of each NIC of a machine; a driver that knows of none has one."""
+    def vnf_queues(self) -> int:
+        """The pairs of queues of each NIC of a VNF; a driver that knows of none has one."""
         queues: int = getattr(self.vnf, "queues", 1)
         return queues
 
@@ -221,7 +221,7 @@ class CaseSpec(Spec):
         Fields at their default are left out: a default means "as before this field existed", so a
         new optional field does not give every old case a new identity.
         """
-        idle: tuple[str, ...] = () if self.topology.machines else ("vnf",)
+        idle: tuple[str, ...] = () if self.topology.vnfs else ("vnf",)
         idle += ("generator",) if self.has_places else ("program",)
         left_out: dict[str, Any] = dict.fromkeys((*PROSE, *idle), True)
         left_out.setdefault("generator", set(self.generator.BESIDE))

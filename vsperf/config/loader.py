@@ -172,9 +172,9 @@ class _Loader:
         testbed = self.request.testbed or (selection.testbed if selection else None)
         if testbed is None and selection:
             self.problems.append(self._no_testbed())
-        presets, machines = self.chosen_layers(preset, testbed, marks)
+        presets, testbeds = self.chosen_layers(preset, testbed, marks)
         unknown: Layers = [] if selection else [None]
-        below = [*self._below, *unknown, *presets, *machines, *self._beside]
+        below = [*self._below, *unknown, *presets, *testbeds, *self._beside]
         layers = [*below, *own, *self._above]
         if not any(layers):
             return _Resolved()
@@ -186,7 +186,7 @@ class _Loader:
     ) -> tuple[Layers, Layers]:
         """Return the layers of a preset and of a testbed; the command line's choice wins."""
         presets: Layers = []
-        machines: Layers = [None]
+        testbeds: Layers = [None]
         if self.request.preset:
             asked = Location(f"--preset {self.request.preset}")
             presets = self.reader.presets(self.request.preset, asked)
@@ -194,12 +194,12 @@ class _Loader:
             presets = self.reader.presets(preset, marks["preset"].location)
         if self.request.testbed:
             asked = Location(f"--testbed {self.request.testbed}")
-            machines = self.reader.testbed(self.request.testbed, asked)
+            testbeds = self.reader.testbed(self.request.testbed, asked)
         elif testbed:
-            machines = self.reader.testbed(testbed, marks["testbed"].location)
+            testbeds = self.reader.testbed(testbed, marks["testbed"].location)
         self.reader.check_no_selection(presets, "preset")
-        self.reader.check_no_selection(machines, "testbed")
-        return presets, machines
+        self.reader.check_no_selection(testbeds, "testbed")
+        return presets, testbeds
 
     def _no_testbed(self) -> Problem:
         known = self.reader.library.files("testbeds")

@@ -27,7 +27,7 @@ class NoiseSpec(DriverSpec):
     near: Near = "same-cache"
     """Where they run, seen from the part that they are to disturb."""
     to: Annotated[str, Field(pattern=r"^(switch|generator|vm[1-9][0-9]*)$")] = "switch"
-    """The part that they are to disturb: `switch`, `generator`, or a machine such as vm1."""
+    """The part that they are to disturb: `switch`, `generator`, or a VNF such as vm1."""
     cpus: CpuSet | None = None
     """CPUs that they run on, in place of what `near` says."""
     share: bool = False

@@ -170,7 +170,7 @@ def _for_everybody(spec: CaseSpec, document: Section) -> list[Problem]:
         )
         return [Problem(what, place, why, "--set topology=p2p, or --set traffic.broadcasts=0")]
     bridge = getattr(spec.vswitch, "flows", None) == "learn"
-    if bridge and (topology.machines or len(topology.paths) > 1):
+    if bridge and (topology.vnfs or len(topology.paths) > 1):
         what = f"`traffic.broadcasts` would be multiplied in topology {topology.name}"
         why = (
             "a bridge (vswitch.flows=learn) sends a frame for everybody out of all its other "

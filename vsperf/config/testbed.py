@@ -1,4 +1,4 @@
-"""What exists on a testbed: machines, and the links that join generator ports to switch ports."""
+"""What exists on a testbed: hosts, and the links that join generator ports to switch ports."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from vsperf.config.base import Spec
 from vsperf.quantities.units import CpuSet, LinkSpeed
 
 
-class Machine(Spec):
+class Host(Spec):
     """A computer that takes part, and which of its CPUs may be used."""
 
-    host: str = "local"
+    address: str = "local"
     """`local`, or an ssh destination."""
     cpus: CpuSet | None = None
     """CPUs that may be used; all of them when not given."""
@@ -31,7 +31,7 @@ class Link(Spec):
 
 
 class Testbed(Spec):
-    """The machines and links that a testcase runs on; no test logic."""
+    """The hosts and links that a testcase runs on; no test logic."""
 
     __test__ = False  # not a test class, whatever its name suggests to pytest
 
@@ -39,7 +39,7 @@ class Testbed(Spec):
     title: str = ""
     simulated: bool = False
     """True where numbers come from a model; every output then says so."""
-    machines: dict[str, Machine] = Field(default_factory=lambda: {"local": Machine()})
+    hosts: dict[str, Host] = Field(default_factory=lambda: {"local": Host()})
     links: dict[str, Link] = Field(min_length=1)
     """By name; topologies speak of these names (`phy0`, `phy1`)."""
 

@@ -12,7 +12,7 @@ from vsperf.config.tree import Entry, Listing, Mark, Node, Scalar, Section, Sour
 from vsperf.config.validation import Context, validate
 from vsperf.errors import Problem
 
-MOST_MACHINES = 64
+MOST_VNFS = 64
 KEPT = ("nics", "dispatch")
 """Settings of a topology that no family decides."""
 KEYS = ("name", "vms", *KEPT)
@@ -41,8 +41,8 @@ def resolve_topology(node: Node, library: Library) -> Node:
             node.mark,
             f"name a family, such as one of: {listed(library.files('topologies'))}",
         )
-    family, machines = _split(node.value, library, node.mark)
-    return _spelled_out(family, machines, node.mark)
+    family, vnfs = _split(node.value, library, node.mark)
+    return _spelled_out(family, vnfs, node.mark)
 
 
 def _refused(what: str, mark: Mark, fix: str | None = None) -> TopologyError:
@@ -73,7 +73,7 @@ def _from_mapping(node: Section, library: Library) -> Node:
 
 
 def _split(text: str, library: Library, mark: Mark) -> tuple[TopologyFamily, int]:
-    """Read `pvvp3` as the family pvvp with 3 machines, but `p2p` as a name with a digit in it."""
+    """Read `pvvp3` as the family pvvp with 3 VNFs, but `p2p` as a name with a digit in it."""
     families = library.files("topologies")
     counted = re.fullmatch(r"(.*?[^0-9])([0-9]{1,4})", text)
     if text not in families and counted and counted[1] in families:
@@ -96,17 +96,17 @@ def _family(name: str, library: Library, mark: Mark) -> TopologyFamily:
 
 
 def _spelled_out(
-    family: TopologyFamily, machines: int, mark: Mark, kept: Mapping[str, Entry] | None = None
+    family: TopologyFamily, vnfs: int, mark: Mark, kept: Mapping[str, Entry] | None = None
 ) -> Section:
-    if not 0 <= machines <= MOST_MACHINES:
-        raise _refused(f"a topology has 0 to {MOST_MACHINES} machines, not {machines}", mark)
+    if not 0 <= vnfs <= MOST_VNFS:
+        raise _refused(f"a topology has 0 to {MOST_VNFS} VNFs, not {vnfs}", mark)
     scales = any(hop in ("vm*", "vm?") for path in family.paths for hop in path)
-    if machines != family.vms and not scales:
+    if vnfs != family.vms and not scales:
         fix = f"write `{family.name}`"
-        raise _refused(f"{family.name} always has {family.vms} machines", mark, fix)
-    if machines == 0 and scales:
-        raise _refused(f"{family.name} needs at least one machine", mark)
-    concrete = family.with_machines(machines)
+        raise _refused(f"{family.name} always has {family.vms} VNFs", mark, fix)
+    if vnfs == 0 and scales:
+        raise _refused(f"{family.name} needs at least one VNF", mark)
+    concrete = family.with_vnfs(vnfs)
     paths = tuple(
         Listing(tuple(Scalar(hop, mark) for hop in path), mark) for path in concrete["paths"]
     )

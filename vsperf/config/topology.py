@@ -1,9 +1,9 @@
-"""The way of the frames, as data: paths through links and virtual machines.
+"""The way of the frames, as data: paths through links and VNFs.
 
 A topology is a set of paths. A path names, in order, the places that a frame visits; the switch
 lies between each two of them. So `[phy0, vm1, phy1]` is PVP, and two such paths side by side are
 PVPV. The files in `conf/topologies` describe whole families with two placeholders: `vm*` stands
-for all machines in turn, and `vm?` makes one path per machine.
+for all VNFs in turn, and `vm?` makes one path per VNF.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ Path = tuple[str, ...]
 Dispatch = Literal["mac", "ip", "udp"]
 
 
-def is_machine(hop: str) -> bool:
-    """Whether a hop of a path is a machine, and not a link."""
+def is_vnf(hop: str) -> bool:
+    """Whether a hop of a path is a VNF, and not a link."""
     return re.fullmatch(r"vm[1-9]\d*", hop) is not None
 
 
 class TopologyFamily(Spec):
-    """A named pattern of paths with a number of machines left open."""
+    """A named pattern of paths with a number of VNFs left open."""
 
     name: str
     title: str = ""
     vms: int = Field(default=0, ge=0, le=64)
-    """Machines when the testcase does not say how many."""
+    """VNFs when the testcase does not say how many."""
     paths: tuple[Path, ...]
 
-    def with_machines(self, vms: int) -> dict[str, Any]:
-        """Return the concrete topology with `vms` machines, as it would be written by hand."""
+    def with_vnfs(self, vms: int) -> dict[str, Any]:
+        """Return the concrete topology with `vms` VNFs, as it would be written by hand."""
         names = [f"vm{number}" for number in range(1, vms + 1)]
         paths: list[list[str]] = []
         for path in self.paths:
@@ -52,7 +52,7 @@ class Topology(Spec):
     name: str = "custom"
     paths: tuple[Path, ...] = Field(min_length=1)
     nics: Literal[1, 2] = 2
-    """NICs of a machine for each path through it; with one, frames go back out of it."""
+    """NICs of a VNF for each path through it; with one, frames go back out of it."""
     dispatch: Dispatch = "mac"
     """What tells the frames of parallel paths apart: destination MAC, destination IP, UDP port."""
 
@@ -64,7 +64,7 @@ class Topology(Spec):
                 raise ValueError("a path visits at least two places, such as [phy0, phy1]")
             for hop in path:
                 if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", hop):
-                    raise ValueError(f"{hop!r} is not the name of a link or of a machine")
+                    raise ValueError(f"{hop!r} is not the name of a link or of a VNF")
                 if path.count(hop) > 1:
                     raise ValueError(f"the path visits {hop} twice")
             if paths.count(path) + paths.count(path[::-1]) > 1:
@@ -72,37 +72,37 @@ class Topology(Spec):
         return paths
 
     @model_validator(mode="after")
-    def _machines_lie_on_one_path(self) -> Self:
-        for machine in self.machines:
-            if sum(machine in path for path in self.paths) > 1:
-                raise ValueError(f"{machine} lies on several paths; a machine has one way through")
+    def _vnfs_lie_on_one_path(self) -> Self:
+        for vnf in self.vnfs:
+            if sum(vnf in path for path in self.paths) > 1:
+                raise ValueError(f"{vnf} lies on several paths; a VNF has one way through")
         for path in self.paths:
-            if (path[0] in self.machines) != (path[-1] in self.machines):
+            if (path[0] in self.vnfs) != (path[-1] in self.vnfs):
                 raise ValueError(
-                    f"the path from {path[0]} to {path[-1]} has a link at one end and a machine at "
+                    f"the path from {path[0]} to {path[-1]} has a link at one end and a VNF at "
                     "the other; the generator is plugged into both ends in the same way"
                 )
         return self
 
     @model_validator(mode="after")
-    def _machines_are_numbered(self) -> Self:
-        numbers = sorted(int(vm[2:]) for vm in self.machines)
+    def _vnfs_are_numbered(self) -> Self:
+        numbers = sorted(int(vm[2:]) for vm in self.vnfs)
         if numbers != list(range(1, len(numbers) + 1)):
-            names = ", ".join(self.machines)
-            raise ValueError(f"machines are numbered from vm1 without a gap, not {names}")
+            names = ", ".join(self.vnfs)
+            raise ValueError(f"VNFs are numbered from vm1 without a gap, not {names}")
         return self
 
     @property
-    def machines(self) -> tuple[str, ...]:
-        """The virtual machines, in order of first visit."""
+    def vnfs(self) -> tuple[str, ...]:
+        """The VNFs, in order of first visit."""
         hops = dict.fromkeys(hop for path in self.paths for hop in path)
-        return tuple(hop for hop in hops if is_machine(hop))
+        return tuple(hop for hop in hops if is_vnf(hop))
 
     @property
     def links(self) -> tuple[str, ...]:
         """The testbed links that the paths use, in order of first visit."""
         hops = dict.fromkeys(hop for path in self.paths for hop in path)
-        return tuple(hop for hop in hops if hop not in self.machines)
+        return tuple(hop for hop in hops if hop not in self.vnfs)
 
     def lanes(self, one: str, other: str) -> int:
         """Return how many paths lie side by side between two ends."""

@@ -1,8 +1,8 @@
-"""The NICs of virtual machines and the passes through the switch, read off a topology.
+"""The NICs of VNFs and the passes through the switch, read off a topology.
 
-The same for whoever makes a port, plugs a machine in, or writes a rule. A machine has, for each
+The same for whoever makes a port, plugs a VNF in, or writes a rule. A VNF has, for each
 path through it, a NIC on the side that the path comes from and one on the side that it goes to; or
-a single one for both. At the end of a path stands a link, or a machine whose outer NIC the
+a single one for both. At the end of a path stands a link, or a VNF whose outer NIC the
 generator plays the other end of: there the switch sees no frame.
 """
 
@@ -12,31 +12,31 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vsperf.config.flows import link_mac
-from vsperf.config.topology import Path, Topology, is_machine
+from vsperf.config.topology import Path, Topology, is_vnf
 from vsperf.config.traffic import Directions, TrafficProfile
 
 
 @dataclass(frozen=True, slots=True)
 class Nic:
-    """A NIC of a machine."""
+    """A NIC of a VNF."""
 
-    machine: str
+    vnf: str
     number: int
-    """Counted from 0 within its machine, in the order of the paths."""
+    """Counted from 0 within its VNF, in the order of the paths."""
     faces: str | None
-    """The next hop over this NIC, a link or a machine; None where the generator is plugged in."""
+    """The next hop over this NIC, a link or a VNF; None where the generator is plugged in."""
     peer_mac: str
-    """Where frames that leave by this NIC go to, for a machine that rewrites addresses."""
+    """Where frames that leave by this NIC go to, for a VNF that rewrites addresses."""
 
     @property
     def port(self) -> str:
         """Name of the port that it is plugged into."""
-        return f"{self.machine}_{self.number}"
+        return f"{self.vnf}_{self.number}"
 
     @property
     def mac(self) -> str:
         """Its address; no other NIC of the deployment has it."""
-        return nic_mac(self.machine, self.number)
+        return nic_mac(self.vnf, self.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +58,19 @@ class Pass:
         return self.leaves == end or self.leaves.startswith(f"{end}_")
 
 
-def nic_mac(machine: str, number: int) -> str:
-    """Return the address of a machine's NIC, of the range that QEMU's users take."""
-    return f"52:54:00:00:{int(machine[2:]):02x}:{number:02x}"
+def nic_mac(vnf: str, number: int) -> str:
+    """Return the address of a VNF's NIC, of the range that QEMU's users take."""
+    return f"52:54:00:00:{int(vnf[2:]):02x}:{number:02x}"
 
 
 def nics(topology: Topology) -> tuple[Nic, ...]:
-    """Return every NIC of every machine, machine by machine."""
+    """Return every NIC of every VNF, VNF by VNF."""
     found: list[Nic] = []
     for path in topology.paths:
         for place, hop in enumerate(path):
-            if is_machine(hop):
-                found += _of_hop(topology, path, place, sum(nic.machine == hop for nic in found))
-    return tuple(sorted(found, key=lambda nic: (int(nic.machine[2:]), nic.number)))
+            if is_vnf(hop):
+                found += _of_hop(topology, path, place, sum(nic.vnf == hop for nic in found))
+    return tuple(sorted(found, key=lambda nic: (int(nic.vnf[2:]), nic.number)))
 
 
 def outer_nics(topology: Topology) -> tuple[Nic, ...]:
@@ -104,32 +104,32 @@ def forks(topology: Topology) -> tuple[Pass, ...]:
 
 
 def _of_hop(topology: Topology, path: Path, place: int, first: int) -> list[Nic]:
-    """Return the NICs that one path needs in the machine at `place`."""
-    machine = path[place]
+    """Return the NICs that one path needs in the VNF at `place`."""
+    vnf = path[place]
     before = path[place - 1] if place else None
     after = path[place + 1] if place + 1 < len(path) else None
     backward = _mac(topology, path, place - 1, 1)
     onward = _mac(topology, path, place + 1, 0)
     if topology.nics == 1 and before is not None and after is not None:
-        return [Nic(machine, first, after, onward)]
-    return [Nic(machine, first, before, backward), Nic(machine, first + 1, after, onward)]
+        return [Nic(vnf, first, after, onward)]
+    return [Nic(vnf, first, before, backward), Nic(vnf, first + 1, after, onward)]
 
 
-def _first(topology: Topology, path: Path, machine: str) -> int:
-    """Return the number of a machine's first NIC on a path: those of earlier paths come before."""
+def _first(topology: Topology, path: Path, vnf: str) -> int:
+    """Return the number of a VNF's first NIC on a path: those of earlier paths come before."""
     earlier = topology.paths[: topology.paths.index(path)]
-    return sum(_cards(topology, one, machine) for one in earlier if machine in one)
+    return sum(_cards(topology, one, vnf) for one in earlier if vnf in one)
 
 
-def _cards(topology: Topology, path: Path, machine: str) -> int:
-    inside = machine not in (path[0], path[-1])
+def _cards(topology: Topology, path: Path, vnf: str) -> int:
+    inside = vnf not in (path[0], path[-1])
     return 1 if topology.nics == 1 and inside else 2
 
 
 def _port(topology: Topology, path: Path, place: int, side: int) -> str:
     """Return the port of a hop; `side` 0 is where the path enters it, 1 where it leaves."""
     hop = path[place]
-    if not is_machine(hop):
+    if not is_vnf(hop):
         return hop
     single = _cards(topology, path, hop) == 1
     return f"{hop}_{_first(topology, path, hop) + (0 if single else side)}"
@@ -140,7 +140,7 @@ def _mac(topology: Topology, path: Path, place: int, side: int) -> str:
     if place < 0 or place >= len(path):
         return link_mac(0 if place < 0 else 1)
     hop = path[place]
-    if not is_machine(hop):
+    if not is_vnf(hop):
         return link_mac(topology.links.index(hop))
     port = _port(topology, path, place, side)
     return nic_mac(hop, int(port.partition("_")[2]))

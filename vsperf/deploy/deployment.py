@@ -12,7 +12,7 @@ from vsperf.config.wiring import nics
 from vsperf.deploy.cache import cache_cpus
 from vsperf.deploy.planner import CasePlan, Drivers, entries_of
 from vsperf.drivers.generators.base import GeneratorSession
-from vsperf.drivers.vnfs.base import RunningMachines
+from vsperf.drivers.vnfs.base import RunningVnfs
 from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.binding import bound, pci_addresses
@@ -32,15 +32,15 @@ class Deployment:
 
     switch: RunningSwitch
     generator: GeneratorSession
-    machines: RunningMachines | None = None
-    """None where no machine takes part."""
+    vnfs: RunningVnfs | None = None
+    """None where no VNF takes part."""
     entries: tuple[Endpoint, ...] = ()
     """Where the frames of each direction leave the generator."""
 
     @property
     def access(self) -> tuple[str, ...]:
         """The commands by which a person looks at what runs."""
-        return (*(self.machines.access() if self.machines else ()), *self.switch.access())
+        return (*(self.vnfs.access() if self.vnfs else ()), *self.switch.access())
 
 
 def deploy(
@@ -54,16 +54,16 @@ def deploy(
 ) -> Deployment:
     """Start everything that the plan names.
 
-    Machines take longest to come up, and most of them wait for the switch to call: they begin.
+    VNFs take longest to come up, and most of them wait for the switch to call: they begin.
     """
     placement = plan.plan.placement
     wires = tuple(
         wire.model_copy(update={"address": workspace.fill(wire.address)})
         for wire in plan.plan.wires
     )
-    machines = None
+    vnfs = None
     if drivers.vnf is not None:
-        machines = stack.enter_context(drivers.vnf.start(spec, wires, placement, workspace))
+        vnfs = stack.enter_context(drivers.vnf.start(spec, wires, placement, workspace))
     switch = stack.enter_context(drivers.vswitch.start(spec, plan.switch, placement, workspace))
     endpoints = tuple(
         endpoint.model_copy(update={"address": workspace.fill(endpoint.address)})
@@ -73,11 +73,11 @@ def deploy(
         generator = stack.enter_context(
             drivers.generator.start(spec, endpoints, plan.plan.directions, placement, workspace)
         )
-    if machines is not None:
-        with blaming("machines were waited for", switch, generator):
-            machines.await_forwarding()
+    if vnfs is not None:
+        with blaming("VNFs were waited for", switch, generator):
+            vnfs.await_forwarding()
     switch.await_ports(awaited(spec, with_generator=with_generator), patience_s(spec))
-    return Deployment(switch, generator, machines, entries_of(endpoints, plan.plan.directions))
+    return Deployment(switch, generator, vnfs, entries_of(endpoints, plan.plan.directions))
 
 
 class _Part(Protocol):
@@ -105,14 +105,14 @@ def blaming(when: str, *others: _Part) -> Iterator[None]:
 
 
 def awaited(spec: CaseSpec, *, with_generator: bool) -> tuple[str, ...]:
-    """Return the ports that somebody is at: without a generator, those of machines only."""
+    """Return the ports that somebody is at: without a generator, those of VNFs only."""
     cards = tuple(nic.port for nic in nics(spec.topology) if nic.faces is not None)
     return (*spec.topology.links, *cards) if with_generator else cards
 
 
 def patience_s(spec: CaseSpec) -> float:
     """Return how long ports may take: a guest of the user's own plugs in while it boots."""
-    boot = getattr(spec.vnf, "boot_timeout", None) if spec.topology.machines else None
+    boot = getattr(spec.vnf, "boot_timeout", None) if spec.topology.vnfs else None
     return boot.seconds if isinstance(boot, Duration) else PORTS_S
 
 

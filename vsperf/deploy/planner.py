@@ -46,7 +46,7 @@ class Drivers:
     vswitch: VSwitch
     generator: TrafficGenerator
     vnf: Vnf | None = None
-    """None where no machine takes part."""
+    """None where no VNF takes part."""
     collectors: Mapping[str, Collector] = field(default_factory=dict)
     """By their names in the case."""
     noise: LoadGenerator | None = None
@@ -62,7 +62,7 @@ class Drivers:
         return cls(
             plugins.driver("vswitch", spec.vswitch.kind),
             plugins.driver("generator", spec.generator.kind),
-            plugins.driver("vnf", spec.vnf.kind) if spec.vnf and spec.topology.machines else None,
+            plugins.driver("vnf", spec.vnf.kind) if spec.vnf and spec.topology.vnfs else None,
             {name: plugins.driver("collect", one.kind) for name, one in spec.collect.items()},
             noise=plugins.driver("noise", spec.noise.kind) if spec.noise else None,
             sides=tuple(plugins.driver("vswitch", one.spec.vswitch.kind) for one in spec.sides),
@@ -110,14 +110,14 @@ class CasePlan:
 
 def make_plan(spec: CaseSpec, drivers: Drivers, topology: CpuTopology) -> CasePlan:
     """Return everything that deploying `spec` will do on a machine with these CPUs, in order."""
-    if spec.topology.machines and drivers.vnf is None:
-        machines = ", ".join(spec.topology.machines)
+    if spec.topology.vnfs and drivers.vnf is None:
+        vnfs = ", ".join(spec.topology.vnfs)
         raise SpecError(
             [
                 Problem(
-                    f"topology {spec.topology.name} has {machines}, but no `vnf` is given",
-                    why="the frames have to pass through virtual machines that nobody starts",
-                    fix="--set vnf.kind=qemu, or a topology without machines, such as p2p",
+                    f"topology {spec.topology.name} has {vnfs}, but no `vnf` is given",
+                    why="the frames have to pass through VNFs that nobody starts",
+                    fix="--set vnf.kind=qemu, or a topology without VNFs, such as p2p",
                 )
             ]
         )
@@ -318,7 +318,7 @@ def entries_of(
 
 
 def _outer_wires(spec: CaseSpec) -> tuple[Wire, ...]:
-    """Return the NICs at the ends of paths: the machine listens, and the generator calls."""
+    """Return the NICs at the ends of paths: the VNF listens, and the generator calls."""
     return tuple(
         wire_of(nic, "vhost-user-client", f"{Placeholder.RUN}/{nic.port}.sock")
         for nic in outer_nics(spec.topology)
@@ -326,8 +326,8 @@ def _outer_wires(spec: CaseSpec) -> tuple[Wire, ...]:
 
 
 def _other_end(wire: Wire) -> Endpoint:
-    """Return where the generator is plugged into a machine."""
-    return Endpoint(link=wire.machine, kind="vhost-user-backend", address=wire.address)
+    """Return where the generator is plugged into a VNF."""
+    return Endpoint(link=wire.vnf, kind="vhost-user-backend", address=wire.address)
 
 
 def _hugepages(parts: Iterable[Needs], placement: Placement) -> dict[int, int]:
@@ -342,19 +342,19 @@ def _hugepages(parts: Iterable[Needs], placement: Placement) -> dict[int, int]:
 
 def _allowed(spec: CaseSpec, topology: CpuTopology) -> CpuTopology:
     """Return the CPUs that the testbed lets us use."""
-    machine = spec.testbed.machines.get("local")
-    if machine is None or machine.cpus is None:
+    host = spec.testbed.hosts.get("local")
+    if host is None or host.cpus is None:
         return topology
-    chosen = tuple(cpu for cpu in topology.cpus if cpu.number in machine.cpus.cpus)
-    if len(chosen) < len(machine.cpus.cpus):
+    chosen = tuple(cpu for cpu in topology.cpus if cpu.number in host.cpus.cpus)
+    if len(chosen) < len(host.cpus.cpus):
         present = ", ".join(str(number) for number in topology.numbers)
         raise SpecError(
             [
                 Problem(
-                    f"testbed {spec.testbed.name} names the CPUs {machine.cpus}, and not all of "
+                    f"testbed {spec.testbed.name} names the CPUs {host.cpus}, and not all of "
                     "them can be used here",
                     why=f"this process may use the CPUs {present}",
-                    fix=f"--set testbed.machines.local.cpus={present.replace(' ', '')}",
+                    fix=f"--set testbed.hosts.local.cpus={present.replace(' ', '')}",
                 )
             ]
         )

@@ -1,1 +1,1 @@
-"""DPDK's testpmd, as a switch runs it and as a machine does: its command line, and its answers."""
+"""DPDK's testpmd, as a switch runs it and as a VNF does: its command line, and its answers."""

@@ -34,13 +34,13 @@ def mirror(
     workspace: Workspace | None = None,
     queues: int = 1,
     *,
-    as_machine: bool = False,
+    as_vnf: bool = False,
     withheld: Sequence[str] = (),
     ring: int = 1024,
 ) -> Iterator[tuple[str, str]]:
     """Run the mirror on CPUs; gives the devices by which a program of DPDK reaches its two ports.
 
-    Usually it stands in for a switch. As a machine it is on the other side of the port, and who
+    Usually it stands in for a switch. As a VNF it is on the other side of the port, and who
     sends has to do what a switch does: copy every frame. `withheld` are features of virtio that a
     switch does not offer; `ring` is the length of the rings between both.
     """
@@ -55,7 +55,7 @@ def mirror(
     with given_or_own(workspace, "a mirror for a traffic generator") as place:
         device, other = f"--vdev={BACKEND}", frontend + without(withheld)
         awaited = len(SIDES)
-        if as_machine:  # its second port waits until somebody has called the first
+        if as_vnf:  # its second port waits until somebody has called the first
             device, other, awaited = f"--vdev={frontend},server=1", f"{BACKEND},client=1", 1
         sockets = tuple(place.folder / f"{NAME}{number}.sock" for number in SIDES)
         argv = [program, "--no-pci", "--no-huge", "--no-shconf", "-m", str(MEMORY_MB)]

@@ -1,1 +1,1 @@
-"""Drivers, found by entry point: of switches, machines, generators, loads and collectors."""
+"""Drivers, found by entry point: of switches, VNFs, generators, loads and collectors."""

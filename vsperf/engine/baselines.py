@@ -63,7 +63,7 @@ class _Resolver:
         self._results = results
         self._facts = facts
         self._sides: dict[str, Side] = {}
-        self._machine: dict[str, str | None] | None = None
+        self._host: dict[str, str | None] | None = None
         self._problems: list[Problem] = []
 
     def all(self, cases: Iterable[Case]) -> tuple[Case, ...]:
@@ -107,7 +107,7 @@ class _Resolver:
             kinds = ("a real switch", "a model")
             why = f"the baseline is of {kinds[not simulated]}, the case of {kinds[simulated]}"
             raise _unfit(side, f"cannot be held against {case.label}", why)
-        wrong = [*self._other_settings(case, views), *self._other_machine(simulated, side)]
+        wrong = [*self._other_settings(case, views), *self._other_host(simulated, side)]
         if wrong:
             raise _unfit(side, f"does not fit {case.label}", "; ".join(wrong))
         return views
@@ -119,13 +119,13 @@ class _Resolver:
         then = [settings(view.planned) for view in views]
         return _differing(then, now, case.spec.testbed.simulated)
 
-    def _other_machine(self, simulated: bool, side: Side) -> list[str]:
+    def _other_host(self, simulated: bool, side: Side) -> list[str]:
         if simulated:
             return []
-        if self._machine is None:
-            self._machine = flat({"machine": self._facts()["machine"]})
-        then = [flat({"machine": run.header.environment.get("machine")}) for run in side.runs]
-        return _differing(then, self._machine, simulated)
+        if self._host is None:
+            self._host = flat({"host": self._facts()["host"]})
+        then = [flat({"host": run.header.environment.get("host")}) for run in side.runs]
+        return _differing(then, self._host, simulated)
 
 
 def _differing(

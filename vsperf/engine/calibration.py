@@ -204,7 +204,7 @@ def cap_key(spec: CaseSpec, plan: CasePlan) -> str:
 
 def _cpus(spec: CaseSpec, plan: CasePlan) -> dict[str, tuple[int, ...]]:
     """Return the CPUs of generator and switch: nothing else is there yet when this is measured."""
-    later = {NOISE, *spec.topology.machines}
+    later = {NOISE, *spec.topology.vnfs}
     return {
         role: cpus
         for role, cpus in plan.plan.placement.cpus.items()

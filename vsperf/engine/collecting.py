@@ -203,7 +203,7 @@ def collected(
     `where` is the run that is written, and which attempt at the case this is.
     """
     spec = case.seeded_spec
-    parts = Parts(deployment.switch, deployment.machines, deployment.generator, deployment.entries)
+    parts = Parts(deployment.switch, deployment.vnfs, deployment.generator, deployment.entries)
     found = Collecting()
     with ExitStack() as stack:
         for name, driver in drivers.items():

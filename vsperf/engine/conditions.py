@@ -40,7 +40,7 @@ def flags_around(
     said = {
         Flag.SHARED_CPU: shared_cpu,
         Flag.EMULATED: any(
-            emulated(facts) for facts in (*conditions.machines.values(), conditions.generator)
+            emulated(facts) for facts in (*conditions.vnfs.values(), conditions.generator)
         ),
         Flag.TOO_BUSY: busy(trials),
         Flag.CORES_MOVED: moved(trips),

@@ -1,4 +1,4 @@
-"""A trial before or in the middle of which something is done to the switch, or to the machines.
+"""A trial before or in the middle of which something is done to the switch, or to the VNFs.
 
 The only place where two things happen at once: the generator sends in a thread, which waits for its
 answer and nothing else, while this one acts on the parts.
@@ -15,7 +15,7 @@ from vsperf.drivers.vswitches.base import ModelledSwitch, RunningSwitch
 from vsperf.engine.events import Parts, action_of
 from vsperf.errors import ComponentError, DiedError
 from vsperf.methods.base import SHARE_BEFORE, TrialOptions
-from vsperf.records.trial import Event, TrialCounts, to_machines
+from vsperf.records.trial import Event, TrialCounts, to_vnfs
 from vsperf.waits import Aside
 
 CHANGES_A_SECOND = 10
@@ -114,7 +114,7 @@ def _with_event(
         action.act(parts)
     except ComponentError as error:
         sending.over()  # nobody else may speak to the generator meanwhile
-        who = "a machine" if to_machines(name) else "the switch"
+        who = "a VNF" if to_vnfs(name) else "the switch"
         raise DiedError(f"{who} did not come back after {name}", why=error.with_why) from error
     ended_ns = time.monotonic_ns()
     counts = sending.returned()

@@ -1,4 +1,4 @@
-"""How things are done to a switch or to machines in the midst of a trial: each one a class.
+"""How things are done to a switch or to VNFs in the midst of a trial: each one a class.
 
 Another one is one more class like these, in any package, and an entry point `vsperf.events`.
 """
@@ -10,7 +10,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Protocol
 
-from vsperf.drivers.vnfs.base import ModelledMachines, RunningMachines
+from vsperf.drivers.vnfs.base import ModelledVnfs, RunningVnfs
 from vsperf.drivers.vswitches.base import ModelledSwitch, RunningSwitch
 from vsperf.methods.events import GROUP
 
@@ -21,7 +21,7 @@ class Parts:
 
     switch: RunningSwitch | None
     """None when frames go round without one."""
-    machines: RunningMachines | None = None
+    vnfs: RunningVnfs | None = None
 
 
 class EventAction(Protocol):
@@ -57,18 +57,18 @@ class KillSwitch(RestartSwitch):
     kill = True
 
 
-class RebootMachines:
-    """All machines start anew, and the switch stays."""
+class RebootVnfs:
+    """All VNFs start anew, and the switch stays."""
 
     def act(self, parts: Parts) -> None:
         """Reboot them."""
-        assert parts.machines is not None  # a topology without any is refused (`misfits`)
-        parts.machines.reboot()
+        assert parts.vnfs is not None  # a topology without any is refused (`misfits`)
+        parts.vnfs.reboot()
 
     def away_ns(self, parts: Parts) -> int | None:
         """Ask the model."""
-        machines = parts.machines
-        return machines.away_ns() if isinstance(machines, ModelledMachines) else None
+        vnfs = parts.vnfs
+        return vnfs.away_ns() if isinstance(vnfs, ModelledVnfs) else None
 
 
 @cache

@@ -29,8 +29,8 @@ from vsperf.simulation.generator import GeneratorSettings
 
 DEPLOYMENT_NS = 2_100_000_000
 """Start and end of switch and generator."""
-MACHINE_NS = 4_000_000_000
-"""Start and end of a virtual machine."""
+VNF_NS = 4_000_000_000
+"""Start and end of a VNF."""
 CALIBRATION_NS = 1_200_000_000
 STALLS_NS = 1_300_000_000
 """Of looking for stalls, the start of the program that does it included."""
@@ -103,7 +103,7 @@ def may_hold(spec: CaseSpec, plan: CasePlan) -> bool:
     if not isinstance(method_of(spec), Throughput):
         return False
     if isinstance(spec.generator, GeneratorSettings):
-        return spec.generator.machine is not None
+        return spec.generator.host is not None
     return plan.busy_cpus is not None
 
 
@@ -115,7 +115,7 @@ def overheads(spec: CaseSpec, *, calibrated: bool, first: bool) -> Overheads:
     if spec.testbed.simulated:
         return Overheads()
     path_check = DURATION_NS + spec.trial.overhead_ns + TRIAL_NS
-    deployment_ns = DEPLOYMENT_NS + len(spec.topology.machines) * MACHINE_NS + path_check
+    deployment_ns = DEPLOYMENT_NS + len(spec.topology.vnfs) * VNF_NS + path_check
     further = method_of(spec).deployments - 1
     warm_up = spec.trial.warm_up.ns
     warm_up += spec.trial.overhead_ns + TRIAL_NS if warm_up else 0

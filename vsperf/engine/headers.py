@@ -34,7 +34,7 @@ def unseen(trial: Trial) -> list[Direction]:
 def expected(spec: CaseSpec, direction: str) -> dict[str, Any]:
     """Return the headers that are known beforehand: what was sent and then modified.
 
-    Machines may rewrite addresses, so these are only known where the switch sets them. A direction
+    VNFs may rewrite addresses, so these are only known where the switch sets them. A direction
     is called after the link it enters by and the one it leaves by.
     """
     modify = spec.modify

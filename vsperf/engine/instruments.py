@@ -50,7 +50,7 @@ def instruments(
     watch = Watch(
         deployment.switch,
         deployment.generator,
-        deployment.machines,
+        deployment.vnfs,
         OF_A_MODEL if spec.testbed.simulated else plan.busy_cpus,
         place.polling_threads,
         cache=groups,
@@ -61,7 +61,7 @@ def instruments(
         round_trip_ns=watch.round_trip_ns(),
         switch=deployment.switch.facts(),
         generator=deployment.generator.facts(),
-        machines=deployment.machines.facts() if deployment.machines else {},
+        vnfs=deployment.vnfs.facts() if deployment.vnfs else {},
     )
     placement = plan.plan.placement
     where = (run.writer, run.attempt)

@@ -28,11 +28,11 @@ from vsperf.methods.base import PLAIN, OnSecond, TrialOptions
 from vsperf.quantities.human import human_fps
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag, Severity
-from vsperf.records.trial import Held, Purpose, Trial, TrialCounts, to_machines
+from vsperf.records.trial import Held, Purpose, Trial, TrialCounts, to_vnfs
 from vsperf.search.base import Budget
 from vsperf.waits import sleep
 
-FAILED = {Flag.MACHINE_ERROR: "a machine", Flag.NOISE_ERROR: "the noise beside the case"}
+FAILED = {Flag.VNF_ERROR: "a VNF", Flag.NOISE_ERROR: "the noise beside the case"}
 """What a flag says of, where that is not the switch."""
 PAID = (Purpose.SEARCH, Purpose.LATENCY, Purpose.DRAW)
 """Trials that whoever asked for them pays for, if they are valid, or taken as they are."""
@@ -159,7 +159,7 @@ class Measurer:
                 partial(self.generator.run, on_sample=self._on_sample(options)),
                 request,
                 options,
-                Parts(self.watch.switch, self.watch.machines),
+                Parts(self.watch.switch, self.watch.vnfs),
                 self.policy.settle.ns,
             )
             asked = Asked(
@@ -182,7 +182,7 @@ class Measurer:
         seen = self.watch.end()
         self.around.end()
         if isinstance(lost, DiedError):
-            flag = Flag.MACHINE_ERROR if to_machines(options.event) else Flag.SWITCH_ERROR
+            flag = Flag.VNF_ERROR if to_vnfs(options.event) else Flag.SWITCH_ERROR
             seen = Seen(failure=lost.with_why, flag=flag)
         if seen.failure is not None:
             flags, error = (seen.flag,), seen.failure
@@ -203,7 +203,7 @@ class Measurer:
             rules_changed=happened.rules_changed,
             reference=options.reference,
             switch=seen.switch,
-            machines=seen.machines,
+            vnfs=seen.vnfs,
             threads=seen.threads,
             noise=seen.noise,
             cache=seen.cache,

@@ -166,7 +166,7 @@ def run_cases(
         records[key] = record
         if budget_ns is not None:
             budget_ns = max(0, budget_ns - budget.spent_ns)
-    return gravest([*codes.values(), code_of_machine(records.values(), anyway=options.anyway)])
+    return gravest([*codes.values(), code_of_host(records.values(), anyway=options.anyway)])
 
 
 @dataclass
@@ -229,7 +229,7 @@ def _key_of_cap(item: Planned) -> str:
     return cap_key(item.case.seeded_spec, item.plan)
 
 
-def code_of_machine(records: Iterable[CaseRecord], *, anyway: bool) -> ExitCode:
+def code_of_host(records: Iterable[CaseRecord], *, anyway: bool) -> ExitCode:
     """Return the exit code that the machine of a run calls for, whatever its cases came to."""
     busy = not anyway and too_busy(records) is not None
     return ExitCode.INVALID_RESULT if busy else ExitCode.OK

@@ -49,7 +49,7 @@ class Standing:
 
     def failure(self) -> str | None:
         """Return why a part no longer works, or None while all of them do."""
-        parts = (self.deployment.machines, self.deployment.switch, self.deployment.generator)
+        parts = (self.deployment.vnfs, self.deployment.switch, self.deployment.generator)
         found = (part.failure() for part in parts if part is not None)
         return next((why for why in found if why is not None), None)
 
@@ -110,7 +110,7 @@ def _refuse_outer_nics(spec: CaseSpec) -> None:
         nics = ", ".join(nic.port for nic in outer)
         raise UsageError(
             f"topology {spec.topology.name} cannot stand without a generator",
-            why=f"the NICs {nics} are plugged into it, and a machine does not begin to forward "
+            why=f"the NICs {nics} are plugged into it, and a VNF does not begin to forward "
             "before each of its NICs is plugged in",
             fix="--with-generator, or a topology that begins and ends at links, such as pvvp",
         )

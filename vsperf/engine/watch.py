@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from vsperf.drivers.generators.base import GeneratorSession
-from vsperf.drivers.vnfs.base import RunningMachines
+from vsperf.drivers.vnfs.base import RunningVnfs
 from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.engine.background_load import BackgroundLoad
 from vsperf.errors import ComponentError
@@ -14,9 +14,9 @@ from vsperf.host.files import Roots
 from vsperf.host.resctrl import Groups
 from vsperf.host.threads import Look, Thread
 from vsperf.records.flags import Flag
-from vsperf.records.switch import CacheActivity, MachineCounters, NoiseActivity, SwitchCounters
+from vsperf.records.switch import CacheActivity, NoiseActivity, SwitchCounters, VnfCounters
 from vsperf.records.threads import ThreadActivity
-from vsperf.records.trial import to_machines
+from vsperf.records.trial import to_vnfs
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Seen:
     """What was seen around a trial."""
 
     switch: SwitchCounters | None = None
-    machines: tuple[MachineCounters, ...] = ()
+    vnfs: tuple[VnfCounters, ...] = ()
     threads: tuple[ThreadActivity, ...] = ()
     round_trips_ns: tuple[int, ...] = ()
     cache: tuple[CacheActivity, ...] = ()
@@ -44,7 +44,7 @@ class Watch:
     switch: RunningSwitch | None
     """None when frames go round without one."""
     generator: GeneratorSession
-    machines: RunningMachines | None = None
+    vnfs: RunningVnfs | None = None
     cpus: tuple[int, int] | None = None
     """Of the generator and of the switch; None when there is no way between two CPUs to look at."""
     polling_threads: Callable[[], tuple[Thread, ...]] = tuple
@@ -57,7 +57,7 @@ class Watch:
     """What runs beside the case, once it does."""
     _cache_before: tuple[CacheActivity, ...] = ()
     _before: SwitchCounters | None = None
-    _machines_before: tuple[MachineCounters, ...] = ()
+    _vnfs_before: tuple[VnfCounters, ...] = ()
     _round_trip_ns: int | None = None
     _threads_before: Look = field(default_factory=lambda: Look({}))
 
@@ -65,9 +65,9 @@ class Watch:
         """Look before a trial; what is wrong already shows in the trial itself."""
         try:
             self._before = None if self.switch is None else self.switch.counters()
-            self._machines_before = self.machines.counters() if self.machines else ()
+            self._vnfs_before = self.vnfs.counters() if self.vnfs else ()
         except ComponentError:
-            self._before, self._machines_before = None, ()
+            self._before, self._vnfs_before = None, ()
         if self._round_trip_ns is None:
             self._round_trip_ns = self.round_trip_ns()
         if self.background_load is not None:
@@ -99,29 +99,27 @@ class Watch:
             return Seen(failure=reason, flag=Flag.NOISE_ERROR)
         if self.switch is not None and (reason := self.switch.failure()) is not None:
             return Seen(failure=reason)
-        if self.machines is not None and (reason := self.machines.failure()) is not None:
-            return Seen(failure=reason, flag=Flag.MACHINE_ERROR)
+        if self.vnfs is not None and (reason := self.vnfs.failure()) is not None:
+            return Seen(failure=reason, flag=Flag.VNF_ERROR)
         event, self.event = self.event, None
         try:
             after = None if self.switch is None else self.switch.counters()
         except ComponentError as error:
             return Seen(failure=str(error))
         try:
-            machines = self.machines.counters() if self.machines else ()
+            vnfs = self.vnfs.counters() if self.vnfs else ()
         except ComponentError as error:
-            return Seen(failure=str(error), flag=Flag.MACHINE_ERROR)
+            return Seen(failure=str(error), flag=Flag.VNF_ERROR)
         growth = None
-        if after is not None and self._before is not None and (event is None or to_machines(event)):
+        if after is not None and self._before is not None and (event is None or to_vnfs(event)):
             growth = after.since(self._before)
-        if to_machines(event):
-            machines = ()
+        if to_vnfs(event):
+            vnfs = ()
         before, self._round_trip_ns = self._round_trip_ns, self.round_trip_ns()
         trips = (before, self._round_trip_ns)
         return Seen(
             growth,
-            tuple(
-                now.since(then) for now, then in zip(machines, self._machines_before, strict=False)
-            ),
+            tuple(now.since(then) for now, then in zip(vnfs, self._vnfs_before, strict=False)),
             round_trips_ns=tuple(trip for trip in trips if trip is not None),
         )
 

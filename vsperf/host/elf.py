@@ -27,7 +27,7 @@ class Elf:
 
     bits: int
     little: bool
-    machine: int
+    family: int
     """Number of the processor's family."""
     interpreter: str | None = None
     """Path of the dynamic linker; None where the program needs none."""
@@ -36,13 +36,11 @@ class Elf:
     def processor(self) -> str:
         """The processor's family for people, such as `aarch64`."""
         order = "" if self.little else ", big-endian"
-        return (
-            f"{PROCESSORS.get(self.machine, f'processor {self.machine}')}, {self.bits} bits{order}"
-        )
+        return f"{PROCESSORS.get(self.family, f'processor {self.family}')}, {self.bits} bits{order}"
 
     def runs_where(self, other: Elf) -> bool:
         """Whether it is for the same processor as another program."""
-        mine, theirs = ((one.bits, one.little, one.machine) for one in (self, other))
+        mine, theirs = ((one.bits, one.little, one.family) for one in (self, other))
         return mine == theirs
 
 
@@ -53,13 +51,13 @@ def read_elf(path: Path) -> Elf | None:
         if len(head) < 64 or not head.startswith(MAGIC):
             return None
         wide, order = head[4] == 2, "<" if head[5] == 1 else ">"
-        (machine,) = struct.unpack_from(f"{order}H", head, 18)
+        (family,) = struct.unpack_from(f"{order}H", head, 18)
         linker = None
         with suppress(
             OSError, OverflowError, ValueError, struct.error
         ):  # damaged: it leads nowhere
             linker = _linker(file, head, order, wide=wide)
-    return Elf(64 if wide else 32, order == "<", machine, linker)
+    return Elf(64 if wide else 32, order == "<", family, linker)
 
 
 def _linker(file: BinaryIO, head: bytes, order: str, *, wide: bool) -> str | None:

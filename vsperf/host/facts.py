@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vsperf.host.files import Roots, cpu_list, field, integer, kilobytes, numbered, text
-from vsperf.host.hugepages import Machine, read_pools
+from vsperf.host.hugepages import HostMemory, read_pools
 from vsperf.host.network import Network
 from vsperf.host.pci import Nic, read_nics
 from vsperf.host.software import package_versions
@@ -34,7 +34,7 @@ def environment(roots: Roots | None = None) -> dict[str, Any]:
     """Return the facts on machine and software that a reader needs to compare two runs."""
     roots = roots or Roots()
     found: dict[str, Any] = {
-        "machine": _machine(roots),
+        "host": _host(roots),
         "system": _system(roots),
         "packages": package_versions(SYSTEM_PACKAGES),
         "software": {
@@ -50,14 +50,14 @@ def environment_id(facts: Mapping[str, Any]) -> str:
 
     It covers hardware, firmware, kernel and packages; not this program, nor what passes.
     """
-    machine = {k: v for k, v in facts["machine"].items() if k not in PASSING_PARTS}
-    nics = [{k: v for k, v in nic.items() if k != "driver"} for nic in machine.pop("nics", ())]
-    stable = [machine, nics, facts["system"], facts["packages"]]
+    host = {k: v for k, v in facts["host"].items() if k not in PASSING_PARTS}
+    nics = [{k: v for k, v in nic.items() if k != "driver"} for nic in host.pop("nics", ())]
+    stable = [host, nics, facts["system"], facts["packages"]]
     digest = hashlib.sha256(json.dumps(stable, sort_keys=True).encode()).hexdigest()
     return digest[:ID_DIGITS]
 
 
-def _machine(roots: Roots) -> dict[str, Any]:
+def _host(roots: Roots) -> dict[str, Any]:
     cpuinfo, first = roots.proc / "cpuinfo", roots.cpus / "cpu0"
     firmware = roots.sys / "class" / "dmi" / "id"
     return {
@@ -167,7 +167,7 @@ def _nodes(roots: Roots) -> list[dict[str, Any]]:
 def _hugepages(roots: Roots) -> list[dict[str, int]]:
     return [
         {"node": pool.node, "page_bytes": pool.page_bytes, "pages": pool.total, "free": pool.free}
-        for pool in read_pools(Machine(roots.sys, roots.proc))
+        for pool in read_pools(HostMemory(roots.sys, roots.proc))
     ]
 
 

@@ -31,7 +31,7 @@ RECLAIMABLE = ("MemFree", "Active(file)", "Inactive(file)", "SReclaimable")
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class HostMemory:
     """Where the kernel shows its memory; tests put trees of their own here."""
 
     sysfs: Path = SYSFS
@@ -75,9 +75,9 @@ class Reservation:
     """How many of them were not there before."""
 
 
-def read_pools(machine: Machine | None = None) -> tuple[Pool, ...]:
+def read_pools(host: HostMemory | None = None) -> tuple[Pool, ...]:
     """Return all pools of hugepages, by node and size."""
-    sysfs = (machine or Machine()).sysfs
+    sysfs = (host or HostMemory()).sysfs
     nodes = {
         int(path.name.removeprefix("node")): path / "hugepages"
         for path in (sysfs / "devices/system/node").glob("node[0-9]*")
@@ -90,12 +90,12 @@ def read_pools(machine: Machine | None = None) -> tuple[Pool, ...]:
     return tuple(sorted(found, key=lambda pool: (pool.node, pool.page_bytes)))
 
 
-def usable_bytes(node: int, machine: Machine | None = None) -> int | None:
+def usable_bytes(node: int, host: HostMemory | None = None) -> int | None:
     """Return the memory of a node that could become hugepages; None when it is not known."""
-    machine = machine or Machine()
-    own = machine.sysfs / f"devices/system/node/node{node}/meminfo"
+    host = host or HostMemory()
+    own = host.sysfs / f"devices/system/node/node{node}/meminfo"
     try:
-        text = (own if own.exists() else machine.proc / "meminfo").read_text()
+        text = (own if own.exists() else host.proc / "meminfo").read_text()
     except OSError:
         return None
     amounts = dict(re.findall(r"^(?:Node +\d+ +)?(\S+): +(\d+) kB", text, re.MULTILINE))
@@ -106,32 +106,32 @@ def usable_bytes(node: int, machine: Machine | None = None) -> int | None:
 
 @contextmanager
 def reserve(
-    needed_bytes: Mapping[int, int], workspace: Workspace, machine: Machine | None = None
+    needed_bytes: Mapping[int, int], workspace: Workspace, host: HostMemory | None = None
 ) -> Iterator[tuple[Reservation, ...]]:
     """See to free hugepages for so many bytes per node, for as long as the context lasts.
 
     Raises `NotReadyError`, with the numbers, when they cannot be had.
     """
-    machine = machine or Machine()
-    pools = read_pools(machine)
+    host = host or HostMemory()
+    pools = read_pools(host)
     with ExitStack() as stack:
         yield tuple(
             stack.enter_context(
-                _reserved(_choose(pools, node, wanted, machine), wanted, workspace, machine)
+                _reserved(_choose(pools, node, wanted, host), wanted, workspace, host)
             )
             for node, wanted in sorted(needed_bytes.items())
             if wanted > 0
         )
 
 
-def require_memory(needed_bytes: Mapping[int, int], machine: Machine | None = None) -> None:
+def require_memory(needed_bytes: Mapping[int, int], host: HostMemory | None = None) -> None:
     """Raise `NotReadyError` when `reserve` could not succeed now; changes nothing."""
-    machine = machine or Machine()
-    pools = read_pools(machine)
+    host = host or HostMemory()
+    pools = read_pools(host)
     for node, wanted in sorted(needed_bytes.items()):
-        pool = _choose(pools, node, wanted, machine)
-        if machine.available(pool) < (pages := _pages(wanted, pool)):
-            _require(pool, pages, machine)
+        pool = _choose(pools, node, wanted, host)
+        if host.available(pool) < (pages := _pages(wanted, pool)):
+            _require(pool, pages, host)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +158,12 @@ class Remainder:
         release(self.pool, self.ledger)
 
 
-def remainders(machine: Machine | None = None) -> tuple[Remainder, ...]:
+def remainders(host: HostMemory | None = None) -> tuple[Remainder, ...]:
     """Return what could be taken back now, of pools on which no run counts any more."""
-    machine = machine or Machine()
+    host = host or HostMemory()
     found = []
-    for pool in read_pools(machine):
-        path = machine.ledger(pool)
+    for pool in read_pools(host):
+        path = host.ledger(pool)
         try:
             ledger = Ledger.of(path, pool)
         except OSError:
@@ -182,7 +182,7 @@ def _present(path: Path) -> bool:
         return False
 
 
-def _choose(pools: tuple[Pool, ...], node: int, wanted: int, machine: Machine) -> Pool:
+def _choose(pools: tuple[Pool, ...], node: int, wanted: int, host: HostMemory) -> Pool:
     """Return the pool that has enough already, or else the one to add to."""
     own = [pool for pool in pools if pool.node == node]
     if not own:
@@ -191,18 +191,18 @@ def _choose(pools: tuple[Pool, ...], node: int, wanted: int, machine: Machine) -
             why="the kernel shows no pool of them there",
             fix=WITHOUT,
         )
-    usual = _usual_page_bytes(machine)
+    usual = _usual_page_bytes(host)
     own.sort(key=lambda pool: pool.page_bytes != usual)
-    enough = (pool for pool in own if machine.available(pool) >= _pages(wanted, pool))
+    enough = (pool for pool in own if host.available(pool) >= _pages(wanted, pool))
     return next(enough, own[0])
 
 
 WITHOUT = "do without hugepages where the parts of the testbed can, or take another machine"
 
 
-def _usual_page_bytes(machine: Machine) -> int:
+def _usual_page_bytes(host: HostMemory) -> int:
     with suppress(OSError):
-        text = (machine.proc / "meminfo").read_text()
+        text = (host.proc / "meminfo").read_text()
         if found := re.search(r"^Hugepagesize: +(\d+) kB", text, re.MULTILINE):
             return int(found[1]) * 1024
     return USUAL_PAGE_BYTES
@@ -210,9 +210,9 @@ def _usual_page_bytes(machine: Machine) -> int:
 
 @contextmanager
 def _reserved(
-    pool: Pool, wanted_bytes: int, workspace: Workspace, machine: Machine
+    pool: Pool, wanted_bytes: int, workspace: Workspace, host: HostMemory
 ) -> Iterator[Reservation]:
-    pages, path = _pages(wanted_bytes, pool), machine.ledger(pool)
+    pages, path = _pages(wanted_bytes, pool), host.ledger(pool)
     claim = workspace.folder / f"hugepages-{secrets.token_hex(3)}"
     undo = ReturnHugepages(ledger=path, pool=pool, claim=claim)
 
@@ -221,30 +221,30 @@ def _reserved(
 
     with workspace.undoing(undo) as becomes:
         with pool.locked():
-            added = _claim(pool, pages, claim, machine, grows)
+            added = _claim(pool, pages, claim, host, grows)
         yield Reservation(pool.node, pool.page_bytes, pages, added)
 
 
 def _claim(
-    pool: Pool, pages: int, claim: Path, machine: Machine, grows: Callable[[int, int], None]
+    pool: Pool, pages: int, claim: Path, host: HostMemory, grows: Callable[[int, int], None]
 ) -> int:
     """Claim pages, add those that are missing, and return how many were; the pool is locked.
 
     `grows` is told of it before the pool grows, and by how much.
     """
-    path = machine.ledger(pool)
-    ledger = machine.written(pool)
+    path = host.ledger(pool)
+    ledger = host.written(pool)
     before = pool.total
     missing = pages - ledger.available(pool)
     if missing > 0:
-        _require(pool, pages, machine)
+        _require(pool, pages, host)
         grows(before, before + missing)
     ledger = _write_first(ledger.with_claim(claim, pages), path, pool)
     if missing > 0:
         ledger = ledger.resize(pool, before + missing, path)
         if pool.total < before + missing:
             with suppress(OSError):
-                (machine.proc / "sys/vm/compact_memory").write_text("1\n")
+                (host.proc / "sys/vm/compact_memory").write_text("1\n")
             ledger = ledger.resize(pool, before + missing, path)
     added = pool.total - before
     if (found := ledger.without(claim).seen(pool).available(pool)) < pages:
@@ -278,12 +278,12 @@ def _write_first(ledger: Ledger, path: Path, pool: Pool) -> Ledger:
         ) from error
 
 
-def _require(pool: Pool, pages: int, machine: Machine) -> None:
+def _require(pool: Pool, pages: int, host: HostMemory) -> None:
     """Refuse what cannot succeed, before anything is changed."""
-    available = machine.available(pool)
+    available = host.available(pool)
     missing = (pages - available) * pool.page_bytes
     what = _shortage(pool, pages, available)
-    usable = usable_bytes(pool.node, machine)
+    usable = usable_bytes(pool.node, host)
     if usable is not None and usable < missing + SPARE_BYTES:
         raise NotReadyError(
             what,

@@ -1,4 +1,4 @@
-"""Taps for NICs of machines and for links: made with a promise to remove them."""
+"""Taps for NICs of VNFs and for links: made with a promise to remove them."""
 
 from __future__ import annotations
 

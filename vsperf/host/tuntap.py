@@ -1,6 +1,6 @@
 """Taps as the kernel makes them: network devices whose other end a program holds.
 
-A tap stays when no program holds it, so a machine may come and go behind it.
+A tap stays when no program holds it, so a VNF may come and go behind it.
 """
 
 from __future__ import annotations

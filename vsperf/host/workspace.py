@@ -325,7 +325,7 @@ def require_fitting(sockets: Iterable[str], made: Workspace) -> None:
             raise NotReadyError(
                 f"the path of a socket is too long: {path}",
                 why=f"it has {length} bytes, and the kernel takes {LONGEST_SOCKET_PATH}",
-                fix="give link or machine a shorter name, or let runs live in a folder with a "
+                fix="give link or VNF a shorter name, or let runs live in a folder with a "
                 f"short path: set {VARIABLE}",
             )
 

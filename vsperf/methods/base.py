@@ -34,7 +34,7 @@ class TrialOptions:
     reference: str | None = None
     """What the load refers to, such as `50% of ndr`."""
     event: str | None = None
-    """What is done to the switch or the machines in the middle of it."""
+    """What is done to the switch or the VNFs in the middle of it."""
     cold: bool = False
     """Whether the switch forgets before it which flows it has seen, and which addresses."""
     rules_per_second: int = 0
@@ -52,7 +52,7 @@ class TrialOptions:
 
     @property
     def untouched(self) -> bool:
-        """Whether nothing is done to the switch or the machines."""
+        """Whether nothing is done to the switch or the VNFs."""
         return self.event is None and not self.cold and not self.rules_per_second
 
 

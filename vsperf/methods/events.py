@@ -1,6 +1,6 @@
-"""What can be done to a switch or to machines in the midst of a trial, by name.
+"""What can be done to a switch or to VNFs in the midst of a trial, by name.
 
-A name is a verb and what it is done to, such as `kill-switch` or `reboot-machines`; whoever reads
+A name is a verb and what it is done to, such as `kill-switch` or `reboot-vnfs`; whoever reads
 a record needs no more. How it is done is an entry point `vsperf.events`, which the engine loads
 when a trial asks for it.
 """
@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field
 
 from vsperf.config.method import Contradiction
 from vsperf.config.topology import Topology
-from vsperf.records.trial import to_machines
+from vsperf.records.trial import to_vnfs
 
 GROUP = "vsperf.events"
 
@@ -45,12 +45,12 @@ def word_of(event: str) -> str:
     return event.partition("-")[0]
 
 
-def without_machines(event: str, topology: Topology, path: str) -> Iterator[Contradiction]:
-    """Yield that there is no machine for an event that needs one."""
-    if to_machines(event) and not topology.machines:
+def without_vnfs(event: str, topology: Topology, path: str) -> Iterator[Contradiction]:
+    """Yield that there is no VNF for an event that needs one."""
+    if to_vnfs(event) and not topology.vnfs:
         yield Contradiction(
             path,
-            f"names {event}, and topology {topology.name} has no machine",
-            f"only a machine can {word_of(event)}",
-            "choose a topology with a machine, such as pvp, or leave this event out",
+            f"names {event}, and topology {topology.name} has no VNF",
+            f"only a VNF can {word_of(event)}",
+            "choose a topology with a VNF, such as pvp, or leave this event out",
         )

@@ -21,12 +21,12 @@ from vsperf.methods.base import (
     refused,
 )
 from vsperf.methods.compliance import Findings, another_method, evidence, verifies_no_loss
-from vsperf.methods.events import EventName, without_machines
+from vsperf.methods.events import EventName, without_vnfs
 from vsperf.methods.range import TrialDuration
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Count, Rate, Ratio
 from vsperf.records.result import Compliance, SearchResult, Standard
-from vsperf.records.trial import to_machines
+from vsperf.records.trial import to_vnfs
 from vsperf.search.base import Loads
 from vsperf.search.fixed import FixedLoads
 
@@ -51,7 +51,7 @@ class FixedLoad(Method):
     """Loss up to which a load counts as passed."""
     event: EventName | None = None
     """What is done in the middle of each trial, to see how long frames stay away (RFC 6201): the
-    switch restarts in good order, or after a kill, or all machines reboot."""
+    switch restarts in good order, or after a kill, or all VNFs reboot."""
 
     @model_validator(mode="after")
     def _event_leaves_time(self) -> Self:
@@ -66,9 +66,9 @@ class FixedLoad(Method):
         return self
 
     def misfits(self, topology: Topology) -> Iterator[Contradiction]:
-        """Yield that the event needs a machine, if there is none."""
+        """Yield that the event needs a VNF, if there is none."""
         if self.event is not None:
-            yield from without_machines(self.event, topology, "event")
+            yield from without_vnfs(self.event, topology, "event")
 
     @property
     def asks_generator(self) -> frozenset[Ability]:
@@ -79,7 +79,7 @@ class FixedLoad(Method):
     @property
     def done_to_switch(self) -> str | None:
         """Return what its trials begin with, or hold."""
-        return None if self.event is None or to_machines(self.event) else RESTARTED
+        return None if self.event is None or to_vnfs(self.event) else RESTARTED
 
     def duration_ns(self, load_fps: int) -> int:
         """Return the length of a trial at a load."""

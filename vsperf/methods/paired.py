@@ -123,12 +123,12 @@ class PairedTurns(Method):
         return frozenset({Ability.TURNS})
 
     def misfits(self, topology: Topology) -> Iterator[Contradiction]:
-        """Yield that machines cannot be held still."""
-        if topology.machines:
+        """Yield that VNFs cannot be held still."""
+        if topology.vnfs:
             yield Contradiction(
                 "kind",
-                f"is {self.kind}, and topology {topology.name} has {', '.join(topology.machines)}",
-                "switches are held still in turns, and machines cannot be, so far",
+                f"is {self.kind}, and topology {topology.name} has {', '.join(topology.vnfs)}",
+                "switches are held still in turns, and VNFs cannot be, so far",
                 "--set topology=p2p",
             )
 

@@ -1,4 +1,4 @@
-"""Reset time, RFC 6201: how long frames stay away when a switch or its machines start anew."""
+"""Reset time, RFC 6201: how long frames stay away when a switch or its VNFs start anew."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from vsperf.methods.base import (
     repeated,
 )
 from vsperf.methods.compliance import Findings, unnumbered
-from vsperf.methods.events import EventName, without_machines, word_of
+from vsperf.methods.events import EventName, without_vnfs, word_of
 from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import mean_of
@@ -30,7 +30,7 @@ from vsperf.quantities.human import human_fps, human_ns
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Duration, Ratio
 from vsperf.records.result import Compliance, Figure, Limit, SearchResult, Standard, load_at
-from vsperf.records.trial import Trial, to_machines
+from vsperf.records.trial import Trial, to_vnfs
 
 UNITS: Mapping[str, Unit] = {
     "time": Unit.NANOSECONDS,
@@ -47,7 +47,7 @@ BEFORE_NS = 15 * NANOSECONDS
 class ResetTime(WithThroughput):
     """How long frames stay away after each event, by their loss and by their time stamps."""
 
-    summary: ClassVar[str] = "how long frames stay away when switch or machines restart (RFC 6201)"
+    summary: ClassVar[str] = "how long frames stay away when switch or VNFs restart (RFC 6201)"
 
     kind: Literal["reset"]
     events: Annotated[tuple[EventName, ...], Field(min_length=1)] = (
@@ -55,7 +55,7 @@ class ResetTime(WithThroughput):
         "kill-switch",
     )
     """What is done: a restart of the switch in good order, one after a kill, a reboot of all
-    machines."""
+    VNFs."""
     load: Ratio = Ratio.parse("100%")
     """Share of the throughput that is offered meanwhile."""
     duration: TrialDuration
@@ -73,14 +73,14 @@ class ResetTime(WithThroughput):
         return self
 
     def misfits(self, topology: Topology) -> Iterator[Contradiction]:
-        """Yield which events need a machine, if there is none."""
+        """Yield which events need a VNF, if there is none."""
         for event in self.events:
-            yield from without_machines(event, topology, "events")
+            yield from without_vnfs(event, topology, "events")
 
     @property
     def done_to_switch(self) -> str | None:
         """Return what its trials begin with, or hold."""
-        return None if all(map(to_machines, self.events)) else RESTARTED
+        return None if all(map(to_vnfs, self.events)) else RESTARTED
 
     @property
     def asks_generator(self) -> frozenset[Ability]:
@@ -144,7 +144,7 @@ class ResetTime(WithThroughput):
         lost = [max(way.lost_frames for way in trial.directions) for trial in trials]
         by_loss = [float(trial.loss_ratio * trial.duration_ns) for trial in trials]
         between = [one - other for one, other in zip(by_loss, silent, strict=True)]
-        limit = Limit.GUEST if to_machines(event) else Limit.DUT
+        limit = Limit.VNF if to_vnfs(event) else Limit.DUT
         gap_ns = NANOSECONDS / trials[0].load_fps
         by_stamps = (
             f"by time stamps: the longest time without a frame; they come {human_ns(gap_ns)} apart"

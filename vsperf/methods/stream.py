@@ -85,12 +85,12 @@ class Stream(Method):
         return frozenset()
 
     def misfits(self, topology: Topology) -> Iterator[Contradiction]:
-        """Yield that frames of programs do not come through machines that forward, so far."""
-        if topology.machines:
+        """Yield that frames of programs do not come through VNFs that forward, so far."""
+        if topology.vnfs:
             yield Contradiction(
                 "kind",
-                f"is {self.kind}, and topology {topology.name} has {', '.join(topology.machines)}",
-                "programs run at the ends of links, and machines that forward know no way to them",
+                f"is {self.kind}, and topology {topology.name} has {', '.join(topology.vnfs)}",
+                "programs run at the ends of links, and VNFs that forward know no way to them",
                 "--set topology=p2p",
             )
 

@@ -292,12 +292,12 @@ def _needed(found: Comparison) -> Iterator[str]:
 def _restless(headers: Sequence[RunHeader]) -> str:
     """Say why a machine is restless, if one is."""
     for header in headers:
-        machine = header.environment.get("machine")
-        if header.simulated or not isinstance(machine, dict):
+        host = header.environment.get("host")
+        if header.simulated or not isinstance(host, dict):
             continue
-        if machine.get("hypervisor"):
+        if host.get("hypervisor"):
             return ", and a virtual machine is restless"
-        if not machine.get("cpus_isolated"):
+        if not host.get("cpus_isolated"):
             return ", and this machine keeps no CPUs apart"
     return ""
 

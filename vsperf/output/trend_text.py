@@ -53,7 +53,7 @@ def title(trend: Trend) -> str:
 def step_text(trend: Trend, step: Step) -> str:
     """Say what happened at a step, in a few words."""
     if step.share is None:
-        return "cut: other settings or machine"
+        return "cut: other settings or host"
     word = "worse" if trend.worse(step) else "better"
     return f"{100 * step.share:+.2f} %, {word}"
 

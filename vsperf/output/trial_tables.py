@@ -1,4 +1,4 @@
-"""What was seen in each trial of a case, as tables: its frames, the switch, threads, machines."""
+"""What was seen in each trial of a case, as tables: its frames, the switch, threads, VNFs."""
 
 from __future__ import annotations
 
@@ -201,11 +201,11 @@ def _cell(thread: ThreadActivity) -> str:
     return ", ".join(known) or NOTHING
 
 
-# Where in a chain with machines the frames ended.
+# Where in a chain with VNFs the frames ended.
 
 CHAIN_MEANING = (
     "frames that ended on the way: `a → b` in the switch between these ports, `ring of b` for want "
-    "of room there or on the way out of it, `in b` inside of the machine; ? is not counted, and "
+    "of room there or on the way out of it, `in b` inside of the VNF; ? is not counted, and "
     "is part of the number before it"
 )
 
@@ -213,11 +213,11 @@ CHAIN_MEANING = (
 def chain_tables(trials: Sequence[Trial], topology: Topology) -> tuple[Table, ...] | None:
     """Return a table of the trials with loss for each way that is counted apart.
 
-    None when no machine takes part, or nobody counted.
+    None when no VNF takes part, or nobody counted.
     """
     ways = ways_of(topology)
     counted = [(trial, found) for trial in trials if (found := gauges_of(trial, ways)) is not None]
-    if not topology.machines or not counted:
+    if not topology.vnfs or not counted:
         return None
     tables = []
     for group in joints_of(ways):

@@ -25,23 +25,23 @@ HELLO_S = 1.0
 SEND_S = 0.5
 """A line is short, and there is room for it unless nobody reads."""
 LOOK_S = 0.1
-"""Between two looks at whether the machine still runs."""
+"""Between two looks at whether the VM still runs."""
 MOST_NOTICED = 1000
 """Messages that an agent may have said unasked between two looks; it says one when it must."""
 CHUNK = 1 << 16
 
 Alive = Callable[[], None]
-"""Raises `ComponentError` when the machine has ended."""
+"""Raises `ComponentError` when the VM has ended."""
 
 
 class AgentRefused(ComponentError):
     """The agent could not do what it was asked; `log` is what the application wrote."""
 
-    def __init__(self, machine: str, verb: str, text: str, log: str | None) -> None:
+    def __init__(self, vm: str, verb: str, text: str, log: str | None) -> None:
         self.text = text
         self.log = log
         why = f"it wrote: {last_lines(log)}" if log else None
-        super().__init__(f"{machine}: the guest could not {verb}: {text}", why=why)
+        super().__init__(f"{vm}: the guest could not {verb}: {text}", why=why)
 
 
 class AgentSilent(ComponentError):
@@ -50,9 +50,9 @@ class AgentSilent(ComponentError):
 
 @dataclass
 class Agent:
-    """One connection to the agent of one machine."""
+    """One connection to the agent of one VM."""
 
-    machine: str
+    vm: str
     connection: socket.socket
     booted: Message | None = None
     """What the guest said about itself."""
@@ -63,21 +63,21 @@ class Agent:
     _closed: bool = False
 
     def __post_init__(self) -> None:
-        self._heard = Heard(f"{self.machine}: its agent")
+        self._heard = Heard(f"{self.vm}: its agent")
 
     @classmethod
-    def connect(cls, machine: str, path: Path) -> Self:
-        """Connect to the port of a machine that QEMU was started for."""
+    def connect(cls, vm: str, path: Path) -> Self:
+        """Connect to the port of a VM that QEMU was started for."""
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             connection.connect(str(path))
         except OSError as error:
             connection.close()
             raise AgentSilent(
-                f"{machine}: no connection to its control port",
+                f"{vm}: no connection to its control port",
                 why=error.strerror or str(error),
             ) from error
-        return cls(machine, connection)
+        return cls(vm, connection)
 
     def close(self) -> None:
         """Hang up."""
@@ -90,16 +90,16 @@ class Agent:
         while self.booted is None:
             now = time.monotonic()
             if now >= deadline:
-                raise AgentSilent(f"{self.machine}: the guest did not boot in time")
+                raise AgentSilent(f"{self.vm}: the guest did not boot in time")
             alive()
             if now >= next_hello:
                 self.request("hello")
                 next_hello = now + HELLO_S
             self._receive(min(deadline, time.monotonic() + LOOK_S))
-        protocol = understood(self.machine, self.booted, Booted).protocol
+        protocol = understood(self.vm, self.booted, Booted).protocol
         if protocol != PROTOCOL:
             raise ComponentError(
-                f"{self.machine}: its agent speaks protocol {protocol}, not {PROTOCOL}",
+                f"{self.vm}: its agent speaks protocol {protocol}, not {PROTOCOL}",
                 why="the guest image was built from other sources than this vsperf",
                 fix="make setup builds it in a checkout",
             )
@@ -129,7 +129,7 @@ class Agent:
                 alive()
             if time.monotonic() >= deadline:  # also while it speaks without end of other things
                 raise AgentSilent(
-                    f"{self.machine}: the agent did not answer `{verb}` within {timeout_s:g} s"
+                    f"{self.vm}: the agent did not answer `{verb}` within {timeout_s:g} s"
                 )
 
     def notice(self) -> None:
@@ -137,13 +137,13 @@ class Agent:
         for _ in range(MOST_NOTICED):
             if self._closed or self._receive(0.0) is None:
                 return
-        raise ComponentError(f"{self.machine}: the agent speaks without end, unasked")
+        raise ComponentError(f"{self.vm}: the agent speaks without end, unasked")
 
     def _accepted(self, verb: str, message: Message) -> Message:
         if "error" not in message:
             return message
-        refused = understood(self.machine, message, Refused)
-        raise AgentRefused(self.machine, verb, refused.error, refused.log)
+        refused = understood(self.vm, message, Refused)
+        raise AgentRefused(self.vm, verb, refused.error, refused.log)
 
     def _send(self, message: Message, deadline: float) -> None:
         line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
@@ -152,7 +152,7 @@ class Agent:
             sent(self.connection, line)
         except OSError as error:
             raise AgentSilent(
-                f"{self.machine}: its control port takes nothing", why=_text(error)
+                f"{self.vm}: its control port takes nothing", why=_text(error)
             ) from error
 
     def _receive(self, deadline: float) -> Message | None:
@@ -169,18 +169,16 @@ class Agent:
         except (TimeoutError, BlockingIOError):
             return b""
         except OSError as error:
-            raise AgentSilent(
-                f"{self.machine}: its control port broke", why=_text(error)
-            ) from error
+            raise AgentSilent(f"{self.vm}: its control port broke", why=_text(error)) from error
         if not chunk:
-            raise AgentSilent(f"{self.machine}: its control port was closed")
+            raise AgentSilent(f"{self.vm}: its control port was closed")
         return chunk
 
     def _take_note(self, message: Message) -> None:
         if message.get("event") == "booted":
             self.booted = message
         elif message.get("event") == "ended":
-            told = understood(self.machine, message, Ended)
+            told = understood(self.vm, message, Ended)
             words = f"; its last words: {last_lines(told.log)}" if told.log else ""
             self.ended = f"{told.app} ended: {told.how}{words}"
 

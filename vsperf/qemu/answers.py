@@ -84,7 +84,7 @@ class SeenSystem(_Answer):
 AnyAnswer = TypeVar("AnyAnswer", bound=_Answer)
 
 
-def understood(machine: str, message: Message, kind: type[AnyAnswer]) -> AnyAnswer:
+def understood(vm: str, message: Message, kind: type[AnyAnswer]) -> AnyAnswer:
     """Return a message as what it should be; raises `ComponentError` when it is something else."""
     try:
         return kind.model_validate(message)
@@ -92,6 +92,6 @@ def understood(machine: str, message: Message, kind: type[AnyAnswer]) -> AnyAnsw
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         raise ComponentError(
-            f"{machine}: what its agent says makes no sense: {place}: {first['msg']}",
+            f"{vm}: what its agent says makes no sense: {place}: {first['msg']}",
             why="it is another agent than this vsperf's, or something in the guest speaks for it",
         ) from error

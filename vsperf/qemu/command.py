@@ -1,6 +1,6 @@
-"""QEMU's command line for one machine. Pure.
+"""QEMU's command line for one VM. Pure.
 
-Paths begin with RUN, which the workspace fills in when the machine is started.
+Paths begin with RUN, which the workspace fills in when the VM is started.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ SHELL_PORT = "vsperf.shell"
 OWN_GUEST_WORDS = "console=ttyS0 quiet panic=-1"
 """For the kernel of our own guest, where its manifest does not say more."""
 FIRST_SLOT = 0x10
-"""Of the NICs on the machine's bus, so that their place does not depend on other devices."""
+"""Of the NICs on the VM's bus, so that their place does not depend on other devices."""
 SANDBOX = "on,obsolete=deny,spawn=deny"
 NO_OTHER_USER = ",elevateprivileges=deny"
 """QEMU may not become anybody else. Where it has to, it has no rights and can get none: its sandbox
 holds for what it starts, too, and it has let go of all three of its users."""
 FIRST_USER = 1_987_600_000
-"""Of machines: numbers that no account and no range of a system has."""
+"""Of VMs: numbers that no account and no range of a system has."""
 LONGEST_TAP_TX_RING = 256
 """QEMU has longer rings from the guest on vhost-user only."""
 OFFLOADS = (
@@ -45,8 +45,8 @@ Settings_co = TypeVar("Settings_co", bound=GuestSettings, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Machine(Generic[Settings_co]):
-    """One machine, with everything decided."""
+class Vm(Generic[Settings_co]):
+    """One VM, with everything decided."""
 
     name: str
     index: int
@@ -58,7 +58,7 @@ class Machine(Generic[Settings_co]):
     accelerator: str
     """`kvm` or `tcg`."""
     image: GuestImage
-    """Our own guest, whether this machine boots it or not."""
+    """Our own guest, whether this VM boots it or not."""
     frame_bytes: int
     """Longest frame with FCS."""
     cpus: tuple[int, ...] = ()
@@ -172,74 +172,74 @@ class Machine(Generic[Settings_co]):
         return f"0000:00:{FIRST_SLOT + number:02x}.0"
 
 
-AnyMachine = Machine[GuestSettings]
+AnyVm = Vm[GuestSettings]
 
 
-def command_line(program: str, machine: AnyMachine) -> tuple[str, ...]:
+def command_line(program: str, vm: AnyVm) -> tuple[str, ...]:
     """Return the whole command line."""
-    files = files_of(machine.spec, machine.image)
-    return command_of(machine.spec, _words(program, machine), files)
+    files = files_of(vm.spec, vm.image)
+    return command_of(vm.spec, _words(program, vm), files)
 
 
-def _words(program: str, machine: AnyMachine) -> tuple[str, ...]:
+def _words(program: str, vm: AnyVm) -> tuple[str, ...]:
     return (
         program,
-        *_general(machine),
-        *_processor(machine),
-        *_memory(machine),
-        *_ways_in(machine),
-        *_boot(machine),
-        *(word for number in range(len(machine.nics)) for word in _card(machine, number)),
-        *(word for number in range(len(machine.spec.devices)) for word in _device(machine, number)),
-        *machine.spec.arguments,
+        *_general(vm),
+        *_processor(vm),
+        *_memory(vm),
+        *_ways_in(vm),
+        *_boot(vm),
+        *(word for number in range(len(vm.nics)) for word in _card(vm, number)),
+        *(word for number in range(len(vm.spec.devices)) for word in _device(vm, number)),
+        *vm.spec.arguments,
     )
 
 
-def _general(machine: AnyMachine) -> Iterator[str]:
-    yield from ("-name", f"{machine.name},debug-threads=on")
+def _general(vm: AnyVm) -> Iterator[str]:
+    yield from ("-name", f"{vm.name},debug-threads=on")
     yield from ("-nodefaults", "-no-user-config", "-no-reboot")
     yield from ("-display", "none", "-vga", "none", "-monitor", "none")
-    if machine.user is None:
+    if vm.user is None:
         yield from ("-sandbox", SANDBOX + NO_OTHER_USER)
     else:
-        becomes = f"{machine.user}:{machine.user}"
-        known = ("-run-with", f"user={becomes}") if machine.run_with else ("-runas", becomes)
+        becomes = f"{vm.user}:{vm.user}"
+        known = ("-run-with", f"user={becomes}") if vm.run_with else ("-runas", becomes)
         yield from ("-sandbox", SANDBOX, *known)
 
 
-def _processor(machine: AnyMachine) -> Iterator[str]:
-    accelerator = "tcg,thread=multi" if machine.accelerator == "tcg" else machine.accelerator
-    yield from ("-machine", f"{machine.spec.machine},memory-backend=memory")
+def _processor(vm: AnyVm) -> Iterator[str]:
+    accelerator = "tcg,thread=multi" if vm.accelerator == "tcg" else vm.accelerator
+    yield from ("-machine", f"{vm.spec.machine},memory-backend=memory")
     yield from ("-accel", accelerator)
-    yield from ("-cpu", machine.cpu_model)
-    vcpus = machine.spec.vcpu_count
+    yield from ("-cpu", vm.cpu_model)
+    vcpus = vm.spec.vcpu_count
     yield from ("-smp", f"{vcpus},sockets=1,cores={vcpus},threads=1")
 
 
-def _memory(machine: AnyMachine) -> Iterator[str]:
+def _memory(vm: AnyVm) -> Iterator[str]:
     """Memory without a name in a file system, that the switch may map, all there from the start."""
-    size = f"{machine.spec.memory}M"
+    size = f"{vm.spec.memory}M"
     words = ["memory-backend-memfd", "id=memory", f"size={size}", "share=on", "prealloc=on"]
-    if machine.spec.hugepages:
+    if vm.spec.hugepages:
         words += ["hugetlb=on", "hugetlbsize=2M"]
-    if machine.nodes:
-        words += [f"host-nodes={node}" for node in machine.nodes] + ["policy=bind"]
+    if vm.nodes:
+        words += [f"host-nodes={node}" for node in vm.nodes] + ["policy=bind"]
     yield from ("-m", size, "-object", ",".join(words))
 
 
-def _ways_in(machine: AnyMachine) -> Iterator[str]:
-    yield from ("-chardev", _listening("qmp", machine.qmp))
+def _ways_in(vm: AnyVm) -> Iterator[str]:
+    yield from ("-chardev", _listening("qmp", vm.qmp))
     yield from ("-mon", "chardev=qmp,mode=control")
-    yield from ("-chardev", _listening("console", machine.console_socket))
+    yield from ("-chardev", _listening("console", vm.console_socket))
     yield from ("-serial", "chardev:console")
-    if machine.spec.has_agent:
+    if vm.spec.has_agent:
         yield from ("-device", "virtio-serial-pci")
         ports = [
-            ("control", machine.control, CONTROL_PORT),
-            ("shell", machine.shell, SHELL_PORT),
+            ("control", vm.control, CONTROL_PORT),
+            ("shell", vm.shell, SHELL_PORT),
         ]
-        if machine.port is not None:
-            ports.append(("application", machine.application, machine.port))
+        if vm.port is not None:
+            ports.append(("application", vm.application, vm.port))
         for name, path, port in ports:
             yield from ("-chardev", _listening(name, path))
             yield from ("-device", f"virtserialport,chardev={name},name={port}")
@@ -249,11 +249,11 @@ def _listening(name: str, path: str) -> str:
     return f"socket,id={name},path={_quoted(path)},server=on,wait=off"
 
 
-def _boot(machine: AnyMachine) -> Iterator[str]:
-    spec = machine.spec
+def _boot(vm: AnyVm) -> Iterator[str]:
+    spec = vm.spec
     if spec.own_guest:
-        words = machine.image.append or OWN_GUEST_WORDS
-        kernel, initrd = (file_of(spec, path) for path in files_of(spec, machine.image))
+        words = vm.image.append or OWN_GUEST_WORDS
+        kernel, initrd = (file_of(spec, path) for path in files_of(spec, vm.image))
         yield from ("-kernel", kernel, "-initrd", initrd)
         yield from ("-append", f"{words} {spec.append}".strip())
         return
@@ -268,7 +268,7 @@ def _boot(machine: AnyMachine) -> Iterator[str]:
         drive = f"if=virtio,format={layout},snapshot=on,file={_quoted(file_of(spec, spec.image))}"
         yield from ("-drive", drive)
     if spec.cloud_init is not None:
-        folder = _quoted(machine.seed)
+        folder = _quoted(vm.seed)
         yield from (
             "-drive",
             f"if=virtio,format=raw,readonly=on,file.driver=vvfat,file.label=cidata,"
@@ -276,10 +276,10 @@ def _boot(machine: AnyMachine) -> Iterator[str]:
         )
 
 
-def _card(machine: AnyMachine, number: int) -> Iterator[str]:
+def _card(vm: AnyVm, number: int) -> Iterator[str]:
     """Return a NIC, and what it is plugged into."""
-    spec, wire = machine.spec, machine.nics[number]
-    yield from _plug(machine, number)
+    spec, wire = vm.spec, vm.nics[number]
+    yield from _plug(vm, number)
     longest = LONGEST_TAP_TX_RING if wire.kind == "tap" else spec.tx_ring
     settings = {
         "netdev": f"net{number}",
@@ -288,22 +288,22 @@ def _card(machine: AnyMachine, number: int) -> Iterator[str]:
         "romfile": "",
         "disable-legacy": "on",
         "mq": _switch(spec.queues > 1),
-        "vectors": str(_vectors(machine)),
+        "vectors": str(_vectors(vm)),
         "rx_queue_size": str(spec.rx_ring),
         "tx_queue_size": str(min(spec.tx_ring, longest)),
         "packed": _switch(spec.packed),
-        "mrg_rxbuf": _switch(machine.mergeable),
+        "mrg_rxbuf": _switch(vm.mergeable),
         **dict.fromkeys(OFFLOADS, "off"),
     }
     words = ",".join(f"{name}={value}" for name, value in settings.items())
     yield from ("-device", f"virtio-net-pci,{words}")
 
 
-def _plug(machine: AnyMachine, number: int) -> Iterator[str]:
+def _plug(vm: AnyVm, number: int) -> Iterator[str]:
     """Return the host's side of a NIC: a tap, or a socket for vhost-user."""
-    queues, wire = machine.spec.queues, machine.nics[number]
+    queues, wire = vm.spec.queues, vm.nics[number]
     if wire.kind == "tap":
-        words = f"ifname={wire.address},script=no,downscript=no,vhost={_switch(machine.vhost)}"
+        words = f"ifname={wire.address},script=no,downscript=no,vhost={_switch(vm.vhost)}"
         yield from ("-netdev", f"tap,id=net{number},{words},queues={queues}")
         return
     listening = wire.kind == "vhost-user-client"
@@ -312,18 +312,18 @@ def _plug(machine: AnyMachine, number: int) -> Iterator[str]:
     yield from ("-netdev", f"vhost-user,id=net{number},chardev=wire{number},queues={queues}")
 
 
-def _vectors(machine: AnyMachine) -> int:
+def _vectors(vm: AnyVm) -> int:
     """Return how many interrupts a NIC has: one per queue, and two for the rest.
 
     None when emulated: QEMU 7.2 then crashes as soon as the guest's kernel unmasks one of a NIC
     on vhost-user. The NIC falls back to the interrupt line, and polling needs neither.
     """
-    return 2 * machine.spec.queues + 2 if machine.accelerator == "kvm" else 0
+    return 2 * vm.spec.queues + 2 if vm.accelerator == "kvm" else 0
 
 
-def _device(machine: AnyMachine, number: int) -> Iterator[str]:
+def _device(vm: AnyVm, number: int) -> Iterator[str]:
     """Return a device of the host that the guest has to itself."""
-    address = machine.spec.devices[number]
+    address = vm.spec.devices[number]
     yield from ("-device", f"vfio-pci,host={address},addr={FIRST_SLOT + number:#x},romfile=")
 
 

@@ -30,7 +30,7 @@ ON = {
 
 @dataclass(frozen=True, slots=True)
 class QemuHost:
-    """What the host decides about machines."""
+    """What the host decides about VMs."""
 
     image: GuestImage
     accelerator: str | None
@@ -41,12 +41,12 @@ class QemuHost:
     """Whether the kernel has vhost-net, which copies the frames of taps."""
 
     root: bool = False
-    """Whether machines are started by root."""
+    """Whether VMs are started by root."""
     run_with: bool = False
     """Whether QEMU has `-run-with user=`, which newer versions have in the place of `-runas`."""
 
     def accelerator_of(self, spec: GuestSettings) -> str | None:
-        """Return what a machine runs on; None while that is not known."""
+        """Return what a VM runs on; None while that is not known."""
         return self.accelerator if spec.accelerator == "auto" else spec.accelerator
 
 

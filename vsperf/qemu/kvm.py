@@ -23,7 +23,7 @@ from vsperf.host.procfs import boot_id
 from vsperf.host.tree import HERE, Tree
 from vsperf.host.workspace import given_or_own
 from vsperf.qemu.agent import AgentSilent
-from vsperf.qemu.command import Machine
+from vsperf.qemu.command import Vm
 from vsperf.qemu.image import GuestImage
 from vsperf.qemu.launch import started
 from vsperf.qemu.settings import OwnGuest
@@ -105,13 +105,13 @@ class Probe:
     def _try(self) -> Outcome:
         """Boot our own guest with nothing to do, in a place of its own."""
         spec = OwnGuest(memory=MEMORY_MB, tree=self.tree)
-        machine = Machine("vm1", 1, spec, (), "kvm", self.image, 64)
+        vm = Vm("vm1", 1, spec, (), "kvm", self.image, 64)
         began = time.monotonic()
         stuck = False
         try:
             with (
                 given_or_own(None, "a look at whether guests boot on KVM") as place,
-                started(machine, self.program, place) as guest,
+                started(vm, self.program, place) as guest,
             ):
                 try:
                     guest.boot(began + BOOT_S)

@@ -1,4 +1,4 @@
-"""The start of a machine's QEMU, and its end: with its taps and its seed, and nothing left."""
+"""The start of a VM's QEMU, and its end: with its taps and its seed, and nothing left."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from vsperf.host.sockets import all_listened_at
 from vsperf.host.taps import tap
 from vsperf.host.threads import Polling
 from vsperf.host.workspace import Workspace, require_fitting
-from vsperf.qemu.command import AnyMachine, command_line
-from vsperf.qemu.machine import RunningMachine
+from vsperf.qemu.command import AnyVm, command_line
+from vsperf.qemu.vm import RunningVm
 
 START_S = 30.0
 """Until QEMU listens on its sockets: its memory is cleared before."""
@@ -23,22 +23,22 @@ PROCESSORS = r"CPU \d+/"
 
 @contextmanager
 def started(
-    machine: AnyMachine,
+    vm: AnyVm,
     program: str,
     workspace: Workspace,
     polling: Polling | None = None,
     *,
     polls: bool = True,
-) -> Iterator[RunningMachine]:
+) -> Iterator[RunningVm]:
     """Start QEMU, and return once it listens; leaving the context ends it.
 
-    All vCPUs poll for the machine, unless `polling` says otherwise; with `polls` off, none does.
+    All vCPUs poll for the VM, unless `polling` says otherwise; with `polls` off, none does.
     """
-    _write_seed(machine, workspace)
-    argv = [workspace.fill(word) for word in command_line(program, machine)]
-    require_fitting(machine.sockets, workspace)
-    sockets = [Path(workspace.fill(path)) for path in machine.sockets]
-    guests: list[RunningMachine] = []
+    _write_seed(vm, workspace)
+    argv = [workspace.fill(word) for word in command_line(program, vm)]
+    require_fitting(vm.sockets, workspace)
+    sockets = [Path(workspace.fill(path)) for path in vm.sockets]
+    guests: list[RunningVm] = []
 
     def stop(patience_s: float) -> None:
         for guest in guests:
@@ -46,18 +46,18 @@ def started(
 
     try:
         with (
-            _plugged(machine, workspace),
+            _plugged(vm, workspace),
             managed(
                 argv,
-                name=machine.name,
+                name=vm.name,
                 workspace=workspace,
                 ready=lambda: all_listened_at(sockets),
                 timeout_s=START_S,
                 stop=stop,
-                polling=(polling or Polling(machine.name, PROCESSORS)) if polls else None,
+                polling=(polling or Polling(vm.name, PROCESSORS)) if polls else None,
             ) as process,
         ):
-            guests.append(RunningMachine(machine, process, workspace))
+            guests.append(RunningVm(vm, process, workspace))
             guests[0].follow_console()
             yield guests[0]
     finally:
@@ -66,23 +66,23 @@ def started(
 
 
 @contextmanager
-def _plugged(machine: AnyMachine, workspace: Workspace) -> Iterator[None]:
+def _plugged(vm: AnyVm, workspace: Workspace) -> Iterator[None]:
     """Give the taps of its NICs, for longer than QEMU holds them."""
-    several = machine.spec.queues > 1
+    several = vm.spec.queues > 1
     with ExitStack() as stack:
-        for wire in machine.taps:
+        for wire in vm.taps:
             name = workspace.fill(wire.address)
-            stack.enter_context(tap(name, workspace, mtu=machine.mtu, several_queues=several))
+            stack.enter_context(tap(name, workspace, mtu=vm.mtu, several_queues=several))
         yield
 
 
-def _write_seed(machine: AnyMachine, workspace: Workspace) -> None:
-    """Write what cloud-init reads: the user's data, and the name of the machine."""
-    if machine.spec.cloud_init is None:
+def _write_seed(vm: AnyVm, workspace: Workspace) -> None:
+    """Write what cloud-init reads: the user's data, and the name of the VM."""
+    if vm.spec.cloud_init is None:
         return
-    folder = Path(workspace.fill(machine.seed))
+    folder = Path(workspace.fill(vm.seed))
     folder.mkdir()
-    shutil.copyfile(machine.spec.cloud_init, folder / "user-data")
+    shutil.copyfile(vm.spec.cloud_init, folder / "user-data")
     (folder / "meta-data").write_text(
-        f"instance-id: {workspace.name}-{machine.name}\nlocal-hostname: {machine.name}\n"
+        f"instance-id: {workspace.name}-{vm.name}\nlocal-hostname: {vm.name}\n"
     )

@@ -27,7 +27,7 @@ HEARTBEAT_S = 5.0
 LOOK_S = 0.1
 """Between two looks at something else while an answer is waited for."""
 RUNNING = frozenset({"running", "prelaunch", "inmigrate"})
-"""States in which a machine works, or is about to."""
+"""States in which a VM works, or is about to."""
 
 Result = TypeVar("Result")
 
@@ -37,7 +37,7 @@ class Monitor:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        """Of the machine, for errors."""
+        """Of the VM, for errors."""
         self._client = QMPClient(name)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(
@@ -69,7 +69,7 @@ class Monitor:
         return self._call(asked, timeout_s, f"`{command}`")
 
     def reset(self, timeout_s: float) -> None:
-        """Start the machine anew, as when its guest reboots, and return once the old guest is gone.
+        """Start the VM anew, as when its guest reboots, and return once the old guest is gone.
 
         From then on each reset starts it anew: firmware that finds itself in memory makes another.
         """
@@ -103,7 +103,7 @@ class Monitor:
         return ".".join(str(found.get(part)) for part in ("major", "minor", "micro"))
 
     def failure(self) -> str | None:
-        """Return why the machine does not run, as far as QEMU says without being waited for."""
+        """Return why the VM does not run, as far as QEMU says without being waited for."""
         if self._client.runstate is not Runstate.RUNNING:
             return "QEMU has closed its QMP socket"
         if self._heartbeat is None:
@@ -118,7 +118,7 @@ class Monitor:
             status = str(asked.result()["status"])
         except (QMPError, OSError, EOFError, KeyError, TypeError) as error:
             return f"QEMU does not answer: {_text(error)}"
-        return None if status in RUNNING else f"the machine is {status}"
+        return None if status in RUNNING else f"the VM is {status}"
 
     def close(self) -> None:
         """Hang up, and end the thread; never raises."""

@@ -108,7 +108,7 @@ class Asked:
 
     @property
     def paths(self) -> tuple[tuple[str, ...], ...]:
-        """The paths of the topology, each by its hops: links and machines."""
+        """The paths of the topology, each by its hops: links and VNFs."""
         paths = map(_list, _list(self.value("topology", "paths")))
         return tuple(tuple(hop for hop in path if isinstance(hop, str)) for path in paths)
 
@@ -133,7 +133,7 @@ class Asked:
         return min(known) if known and len(known) == len(speeds) else None
 
     @property
-    def passes_machines(self) -> bool:
+    def passes_vnfs(self) -> bool:
         """Whether its paths go through more than links."""
         known = self.section("testbed", "links")
         return any(hop not in known for path in self.paths for hop in path)

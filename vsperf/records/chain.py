@@ -1,8 +1,8 @@
-"""Where in a chain of switch and virtual machines the frames of a trial ended. Pure arithmetic.
+"""Where in a chain of switch and VNFs the frames of a trial ended. Pure arithmetic.
 
 Frames are counted at gauges: when the generator sends them, when the switch takes them from a port
-or hands them to one, when a machine's NIC receives or sends them. Between two gauges lies a stage;
-the frames that ended in it are the difference. Where ways join, as in a machine with one NIC for
+or hands them to one, when a VNF's NIC receives or sends them. Between two gauges lies a stage;
+the frames that ended in it are the difference. Where ways join, as in a VNF with one NIC for
 both directions, only their sum can be told, and they share a stage. Where nobody counts, a stage
 is unknown, and what ended in it is found in the one before.
 
@@ -25,9 +25,9 @@ class Way:
     direction: str
     """Name of the trial's direction, such as `phy0→phy1`."""
     crossings: tuple[tuple[str, str], ...]
-    """What the frames pass in turn, as (port in, port out): a switch and a machine alternately."""
+    """What the frames pass in turn, as (port in, port out): a switch and a VNF alternately."""
     inside: tuple[str | None, ...]
-    """The machine of each crossing; None for the switch."""
+    """The VNF of each crossing; None for the switch."""
 
     @property
     def begin(self) -> str:
@@ -51,9 +51,9 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """Crossings of one switch or machine that only count together."""
+    """Crossings of one switch or VNF that only count together."""
 
-    machine: str | None
+    vnf: str | None
     enters: tuple[str, ...]
     leaves: tuple[str, ...]
 
@@ -65,8 +65,8 @@ def joints_of(ways: Sequence[Way]) -> tuple[tuple[Joint, ...], ...]:
     """
     found: list[Joint] = []
     for way in ways:
-        for (enter, leave), machine in zip(way.crossings, way.inside, strict=True):
-            found = _joined(found, Joint(machine, (enter,), (leave,)))
+        for (enter, leave), vnf in zip(way.crossings, way.inside, strict=True):
+            found = _joined(found, Joint(vnf, (enter,), (leave,)))
     groups: list[list[Joint]] = []
     for way in ways:
         own = [_joint_of(found, crossing, inside) for crossing, inside in _steps(way)]
@@ -87,20 +87,20 @@ def _joined(found: Sequence[Joint], new: Joint) -> list[Joint]:
     touching = [
         one
         for one in found
-        if one.machine == new.machine
+        if one.vnf == new.vnf
         and (set(one.enters) & set(new.enters) or set(one.leaves) & set(new.leaves))
     ]
     enters = dict.fromkeys(port for one in (*touching, new) for port in one.enters)
     leaves = dict.fromkeys(port for one in (*touching, new) for port in one.leaves)
-    merged = Joint(new.machine, tuple(enters), tuple(leaves))
+    merged = Joint(new.vnf, tuple(enters), tuple(leaves))
     at = found.index(touching[0]) if touching else len(found)
     rest = [one for one in found if one not in touching]
     return [*rest[:at], merged, *rest[at:]]
 
 
-def _joint_of(found: Sequence[Joint], crossing: tuple[str, str], machine: str | None) -> Joint:
+def _joint_of(found: Sequence[Joint], crossing: tuple[str, str], vnf: str | None) -> Joint:
     enter, _ = crossing
-    return next(one for one in found if one.machine == machine and enter in one.enters)
+    return next(one for one in found if one.vnf == vnf and enter in one.enters)
 
 
 def _in_order(group: Sequence[Joint], ways: Sequence[Way]) -> list[Joint]:
@@ -110,8 +110,8 @@ def _in_order(group: Sequence[Joint], ways: Sequence[Way]) -> list[Joint]:
         return min(
             place
             for way in ways
-            for place, ((enter, _), machine) in enumerate(_steps(way))
-            if machine == joint.machine and enter in joint.enters
+            for place, ((enter, _), vnf) in enumerate(_steps(way))
+            if vnf == joint.vnf and enter in joint.enters
         )
 
     return sorted(group, key=depth)
@@ -124,7 +124,7 @@ class Gauges:
     ports: Mapping[str, PortCounters]
     """Of the switch, by what the topology calls them."""
     received: Mapping[str, int]
-    """By NIC of a machine, such as vm1_0; a NIC that is not counted is not there."""
+    """By NIC of a VNF, such as vm1_0; a NIC that is not counted is not there."""
     sent: Mapping[str, int]
     offered: Mapping[str, int]
     """What the generator sent, by the port that it sent into."""
@@ -150,10 +150,10 @@ def gauges_of(trial: Trial, ways: Sequence[Way]) -> Gauges | None:
         return None
     received: dict[str, int] = {}
     sent: dict[str, int] = {}
-    for machine in trial.machines:
-        for number, nic in enumerate(machine.nics):
-            received[f"{machine.name}_{number}"] = nic.received_frames
-            sent[f"{machine.name}_{number}"] = nic.sent_frames
+    for vnf in trial.vnfs:
+        for number, nic in enumerate(vnf.nics):
+            received[f"{vnf.name}_{number}"] = nic.received_frames
+            sent[f"{vnf.name}_{number}"] = nic.sent_frames
     counted = {way.name: way for way in trial.directions}
     offered: dict[str, int] = {}
     arrived: dict[str, int] = {}
@@ -170,16 +170,16 @@ def stages_of(joints: Sequence[Joint], gauges: Gauges) -> tuple[Stage, ...]:
     found: list[Stage] = []
     for joint in joints:
         found += _first(joint, gauges)
-        if joint.machine is None:
+        if joint.vnf is None:
             found += _through_switch(joint, joints, gauges)
         else:
-            found += _through_machine(joint, gauges)
+            found += _through_vnf(joint, gauges)
         found += _last(joint, gauges)
     return tuple(_summed(found))
 
 
 def _summed(stages: Sequence[Stage]) -> Iterator[Stage]:
-    """Make one stage of those with one name, such as two NICs of one machine on one side."""
+    """Make one stage of those with one name, such as two NICs of one VNF on one side."""
     for name in dict.fromkeys(stage.name for stage in stages):
         counts = [stage.frames for stage in stages if stage.name == name]
         known = [count for count in counts if count is not None]
@@ -192,7 +192,7 @@ def _first(joint: Joint, gauges: Gauges) -> list[Stage]:
     for port in joint.enters:
         if port not in gauges.offered:
             continue
-        if joint.machine is None:
+        if joint.vnf is None:
             found.append(
                 Stage(f"into {port}", _less([gauges.offered[port]], [gauges.out_of(port)]))
             )
@@ -200,7 +200,7 @@ def _first(joint: Joint, gauges: Gauges) -> list[Stage]:
             taken = [gauges.received.get(port)]
             if None in taken:
                 taken = _beyond(joint, gauges)
-            found.append(Stage(f"ring of {joint.machine}", _less([gauges.offered[port]], taken)))
+            found.append(Stage(f"ring of {joint.vnf}", _less([gauges.offered[port]], taken)))
     return found
 
 
@@ -211,8 +211,8 @@ def _through_switch(joint: Joint, group: Sequence[Joint], gauges: Gauges) -> lis
     found = [Stage(f"{_hops(joint.enters)} → {_hops(joint.leaves)}", _less(took, handed))]
     behind: dict[Joint | str, list[str]] = {}
     for port in joint.leaves:
-        machine = (one for one in group if one.machine == _hop(port) and port in one.enters)
-        behind.setdefault(next(machine, port), []).append(port)
+        vnf = (one for one in group if one.vnf == _hop(port) and port in one.enters)
+        behind.setdefault(next(vnf, port), []).append(port)
     for place, ports in behind.items():
         had = [gauges.handed_to(port) for port in ports]
         got = [gauges.received.get(port) for port in ports]
@@ -224,14 +224,14 @@ def _through_switch(joint: Joint, group: Sequence[Joint], gauges: Gauges) -> lis
     return found
 
 
-def _through_machine(joint: Joint, gauges: Gauges) -> list[Stage]:
+def _through_vnf(joint: Joint, gauges: Gauges) -> list[Stage]:
     got = [gauges.received.get(port) for port in joint.enters]
     gave = [gauges.sent.get(port) for port in joint.leaves]
-    return [Stage(f"in {joint.machine}", _less(got, gave))]
+    return [Stage(f"in {joint.vnf}", _less(got, gave))]
 
 
 def _beyond(joint: Joint, gauges: Gauges) -> list[int | None]:
-    """Return what came out of a machine that does not count."""
+    """Return what came out of a VNF that does not count."""
     return [
         found if (found := gauges.out_of(port)) is not None else gauges.arrived.get(port)
         for port in joint.leaves
@@ -244,7 +244,7 @@ def _last(joint: Joint, gauges: Gauges) -> list[Stage]:
     for port in joint.leaves:
         if port not in gauges.arrived:
             continue
-        if joint.machine is None:
+        if joint.vnf is None:
             counters = gauges.ports.get(port)
             out = None if counters is None else counters.sent_frames
         else:
@@ -267,6 +267,6 @@ def _hops(ports: Iterable[str]) -> str:
 
 
 def _hop(port: str) -> str:
-    """Return the link or machine that a port belongs to."""
-    machine, _, number = port.rpartition("_")
-    return machine if machine.startswith("vm") and number.isdigit() else port
+    """Return the link or VNF that a port belongs to."""
+    vnf, _, number = port.rpartition("_")
+    return vnf if vnf.startswith("vm") and number.isdigit() else port

@@ -52,9 +52,9 @@ class CleanTrial(Trial):
         return max(0, super().behind_frames - self.left_out_frames)
 
     @property
-    def machine_frames(self) -> int:
-        """Of what machines lost, that which was not lost in what is left out."""
-        return max(0, super().machine_frames - self.left_out_frames)
+    def vnf_frames(self) -> int:
+        """Of what VNFs lost, that which was not lost in what is left out."""
+        return max(0, super().vnf_frames - self.left_out_frames)
 
 
 def kept_silent(trials: Iterable[Trial]) -> bool:

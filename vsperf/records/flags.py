@@ -84,10 +84,10 @@ class Flag(enum.StrEnum):
         Severity.INVALID,
         "The switch failed during the trial: a process of it ended, or no longer answers.",
     )
-    MACHINE_ERROR = (
-        "machine-error",
+    VNF_ERROR = (
+        "vnf-error",
         Severity.INVALID,
-        "A virtual machine failed during the trial: it ended, or what forwards in it did.",
+        "A VNF failed during the trial: it ended, or what forwards in it did.",
     )
     NOISE_ERROR = (
         "noise-error",
@@ -124,7 +124,7 @@ class Flag(enum.StrEnum):
     EVENT_MISSED = (
         "event-missed",
         Severity.INVALID,
-        "What was to be done to the switch or the machines in the middle of the trial was not, "
+        "What was to be done to the switch or the VNFs in the middle of the trial was not, "
         "since the trial was over by then: the machine kept vsperf itself from running.",
     )
     # Of an exchange between programs: something makes what they tell unusable.
@@ -189,7 +189,7 @@ class Flag(enum.StrEnum):
     COUNTERS_RESET = (
         "counters-reset",
         Severity.SUSPECT,
-        "A counter of the switch or of a machine fell during the trial: it was reset, or wrapped. "
+        "A counter of the switch or of a VNF fell during the trial: it was reset, or wrapped. "
         "Where frames were lost cannot be told then; the generator's own counts stand.",
     )
     SHORT_OFFER = (
@@ -222,7 +222,7 @@ class Flag(enum.StrEnum):
     KEPT_FROM_RUNNING = (
         "switch-kept-from-running",
         Severity.NOTE,
-        "A polling thread of the switch, or of a machine behind it, did not run for so long that "
+        "A polling thread of the switch, or of a VNF behind it, did not run for so long that "
         "this alone can explain the whole loss of the trial: at its load more came in that time "
         "than a ring holds and what was lost. It waited for its CPU (run-queue delay) or "
         "a hypervisor gave its CPU to others (steal). The time is the sum over the trial, so the "
@@ -295,7 +295,7 @@ class Flag(enum.StrEnum):
         "orders of magnitude than one on KVM.",
     )
     TOO_BUSY = (
-        "machine-too-busy",
+        "host-too-busy",
         Severity.SUSPECT,
         "In more than half of the time of its trials the machine kept the generator from running, "
         "or the switch as the kernel has it. Nobody can tell then what the switch does. End what "

@@ -67,8 +67,8 @@ class Conditions(Record):
     """Time of a cache line from the generator's CPU to the switch's and back, before all trials."""
     switch: dict[str, object] = Field(default_factory=dict)
     """Versions and settings of the switch as found."""
-    machines: dict[str, object] = Field(default_factory=dict)
-    """Accelerator, versions and settings of virtual machines, as found."""
+    vnfs: dict[str, object] = Field(default_factory=dict)
+    """Accelerator, versions and settings of the VNFs, as found."""
     noise: dict[str, object] = Field(default_factory=dict)
     """What ran beside the case, and at which rates it settled; empty where nothing did."""
     generator: dict[str, object] = Field(default_factory=dict)

@@ -13,14 +13,14 @@ SEVERITIES = {
 }
 LIMITS = {
     Limit.DUT: "The switch lost frames that were really sent: this is its capacity.",
-    Limit.GUEST: "Most frames ended in the virtual machines, or before their full rings. The "
-    "switch may do better with faster machines.",
+    Limit.VNF: "Most frames ended in the VNFs, or before their full rings. The "
+    "switch may do better with faster VNFs.",
     Limit.GENERATOR: "The generator could not send more. The switch may do better.",
     Limit.LINK: "The line rate passed, and no link carries more. The switch may do better.",
     Limit.HOST: "What made trials fail was lost while the machine kept generator or switch from "
     "running, or had their CPUs at another distance, so it says nothing on the switch. Where there "
     "is an answer from clean time, or by regime, that is without it.",
-    Limit.UNCOUNTED: "Frames went missing, and no counter of switch or machines says where. The "
+    Limit.UNCOUNTED: "Frames went missing, and no counter of switch or VNFs says where. The "
     "switch may do better, or something beside it drops frames.",
     Limit.SETTING: "The highest load that the settings allow (`search.max_load`) passed.",
     Limit.BUDGET: "The time given ended before the limit was found.",
@@ -29,10 +29,10 @@ LIMITS = {
 }
 LIMITED_BY = {
     Limit.DUT: "the switch",
-    Limit.GUEST: "the virtual machines",
+    Limit.VNF: "the VNFs",
     Limit.GENERATOR: "the generator",
     Limit.LINK: "the line rate",
-    Limit.HOST: "the machine",
+    Limit.HOST: "the host",
     Limit.UNCOUNTED: "something that nobody counted",
     Limit.SETTING: "the highest load that was allowed",
     Limit.BUDGET: "the time given",

@@ -26,8 +26,8 @@ class Limit(enum.StrEnum):
 
     DUT = "dut"
     """The switch: it lost frames that were really sent."""
-    GUEST = "guest"
-    """The virtual machines: the switch had the frames, and they did not take or keep them."""
+    VNF = "vnf"
+    """The VNFs: the switch had the frames, and they did not take or keep them."""
     GENERATOR = "generator"
     """The generator could not send more; the switch may well do better."""
     LINK = "link"
@@ -422,7 +422,7 @@ COUNTED = (Purpose.SEARCH, Purpose.LATENCY)
 def of_a_load(trial: Trial) -> bool:
     """Whether a trial is one of those that say what its load is, if it is valid.
 
-    Nothing was done meanwhile to switch or machines, such as a restart or changes of rules, and the
+    Nothing was done meanwhile to switch or VNFs, such as a restart or changes of rules, and the
     load did not change. What such a trial lost says nothing of the load.
     """
     if trial.purpose not in COUNTED or trial.event is not None:

@@ -81,14 +81,14 @@ class Endpoint(Record):
 
 
 class Wire(Record):
-    """What a NIC of a virtual machine is plugged into."""
+    """What a NIC of a VNF is plugged into."""
 
-    machine: str
+    vnf: str
     """Such as vm1."""
     nic: int
-    """Number of the NIC within its machine, from 0."""
+    """Number of the NIC within its VNF, from 0."""
     kind: str
-    """What has to be spoken there: with `vhost-user-client` the other side calls and the machine
+    """What has to be spoken there: with `vhost-user-client` the other side calls and the VNF
     listens, with `vhost-user` the other way round."""
     address: Open
     """Socket or device."""
@@ -132,7 +132,7 @@ class Plan(Record):
     steps: tuple[Step, ...]
     endpoints: tuple[Endpoint, ...]
     wires: tuple[Wire, ...] = ()
-    """The NICs of all machines."""
+    """The NICs of all VNFs."""
     directions: tuple[tuple[str, str], ...]
     """Ways of the test traffic: (link it enters by, link it leaves by)."""
     placement: Placement = Placement()

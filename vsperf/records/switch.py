@@ -19,8 +19,8 @@ class PortCounters(Record):
     name: str
     link: str | None = None
     """The testbed link behind it; None for a port inside."""
-    machine: str | None = None
-    """The machine behind it; None for a link."""
+    vnf: str | None = None
+    """The VNF behind it; None for a link."""
     received_frames: int
     sent_frames: int
     drops: dict[str, int] = Field(default_factory=dict)
@@ -56,7 +56,7 @@ class PmdCounters(Record):
     cpu: int
     frames: int
     busy_cycles: int | None
-    """None where that cannot be known: a switch reckons them from a clock that, when a machine
+    """None where that cannot be known: a switch reckons them from a clock that, when a VNF
     moves its CPUs, may go back."""
     idle_cycles: int | None
     hits: dict[str, int] = Field(default_factory=dict)
@@ -131,9 +131,9 @@ class SwitchCounters(Record):
         )
 
     @property
-    def refused_by_machines(self) -> int:
-        """Frames that the switch could not hand to a machine, whose ring was full."""
-        return sum(port.lost_on_sending for port in self.ports if port.machine is not None)
+    def refused_by_vnfs(self) -> int:
+        """Frames that the switch could not hand to a VNF, whose ring was full."""
+        return sum(port.lost_on_sending for port in self.ports if port.vnf is not None)
 
     @property
     def cycles_per_frame(self) -> float | None:
@@ -170,7 +170,7 @@ def _port_growth(now: PortCounters, before: PortCounters | None) -> PortCounters
     return PortCounters(
         name=now.name,
         link=now.link,
-        machine=now.machine,
+        vnf=now.vnf,
         received_frames=now.received_frames - before.received_frames,
         sent_frames=now.sent_frames - before.sent_frames,
         drops=growth(now.drops, before.drops),
@@ -222,14 +222,14 @@ def _stages_growth(
             )
 
 
-# What a virtual machine says about itself: counters of its NICs.
+# What a VNF says about itself: counters of its NICs.
 #
-# Counters are cumulative and may start anywhere; only differences mean something. What a machine
+# Counters are cumulative and may start anywhere; only differences mean something. What a VNF
 # does not count is missing, never 0.
 
 
 class NicCounters(Record):
-    """Frames through one NIC, as the machine sees them."""
+    """Frames through one NIC, as the VNF sees them."""
 
     received_frames: int
     sent_frames: int
@@ -242,20 +242,18 @@ class NicCounters(Record):
         return (self.received_frames, self.sent_frames, *self.drops.values())
 
 
-class MachineCounters(Record):
-    """All counters of a machine at one moment, or their growth over a trial."""
+class VnfCounters(Record):
+    """All counters of a VNF at one moment, or their growth over a trial."""
 
     name: str
     """Such as vm1."""
     nics: tuple[NicCounters, ...] = ()
     """In the order of its NICs; empty when it counts nothing."""
 
-    def since(self, before: MachineCounters) -> MachineCounters:
+    def since(self, before: VnfCounters) -> VnfCounters:
         """Return how much each counter grew."""
         pairs = zip(self.nics, before.nics, strict=False)
-        return MachineCounters(
-            name=self.name, nics=tuple(_growth(now, then) for now, then in pairs)
-        )
+        return VnfCounters(name=self.name, nics=tuple(_growth(now, then) for now, then in pairs))
 
     @property
     def least_growth(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from vsperf.records.base import Record
 
 SWITCH, GENERATOR = "switch", "generator"
-"""Parts that poll; a machine is a part by its name, such as vm1."""
+"""Parts that poll; a VNF is a part by its name, such as vm1."""
 
 
 class ThreadActivity(Record):
@@ -15,7 +15,7 @@ class ThreadActivity(Record):
     """
 
     part: str
-    """Whose it is: switch, generator, or a machine such as vm1."""
+    """Whose it is: switch, generator, or a VNF such as vm1."""
     name: str
     """As the kernel has it, such as `pmd-c01/id:8`."""
     cpu: int | None = None

@@ -20,10 +20,10 @@ from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.slots import Slots
 from vsperf.records.switch import (
     CacheActivity,
-    MachineCounters,
     NoiseActivity,
     PmdCounters,
     SwitchCounters,
+    VnfCounters,
     cycles_of,
 )
 from vsperf.records.threads import GENERATOR, ThreadActivity
@@ -250,13 +250,13 @@ class TrialCounts(Record):
         return (self.generator and self.generator.paused_ns) or 0
 
 
-def to_machines(event: str | None) -> bool:
-    """Whether an event is done to machines, and not to the switch, which its name says."""
-    return event is not None and event.endswith("-machines")
+def to_vnfs(event: str | None) -> bool:
+    """Whether an event is done to VNFs, and not to the switch, which its name says."""
+    return event is not None and event.endswith("-vnfs")
 
 
 class Event(Record):
-    """Something that was done to the switch, or to the machines, while frames were sent."""
+    """Something that was done to the switch, or to the VNFs, while frames were sent."""
 
     name: str
     """Such as restart-switch."""
@@ -266,9 +266,9 @@ class Event(Record):
     """When what was restarted was said to be up again; forwarding may come later, or earlier."""
 
     @property
-    def to_machines(self) -> bool:
-        """Whether it was done to machines, and not to the switch."""
-        return to_machines(self.name)
+    def to_vnfs(self) -> bool:
+        """Whether it was done to VNFs, and not to the switch."""
+        return to_vnfs(self.name)
 
 
 class Held(Record):
@@ -300,8 +300,8 @@ class Trial(TrialCounts):
     """What the generator said when it failed."""
     switch: SwitchCounters | None = None
     """How the switch's counters grew; None when it has none."""
-    machines: tuple[MachineCounters, ...] = ()
-    """How the counters of the virtual machines grew."""
+    vnfs: tuple[VnfCounters, ...] = ()
+    """How the counters of the VNFs grew."""
     threads: tuple[ThreadActivity, ...] = ()
     """What kept each polling thread from running; empty where nobody looked, as in a model."""
     cache: tuple[CacheActivity, ...] = ()
@@ -393,7 +393,7 @@ class Trial(TrialCounts):
 
     @property
     def kept_ns(self) -> int:
-        """Time that polling threads of the switch and of machines were kept from running."""
+        """Time that polling threads of the switch and of VNFs were kept from running."""
         return sum(one.kept_ns for one in self.threads if one.part != GENERATOR)
 
     @property
@@ -429,37 +429,37 @@ class Trial(TrialCounts):
         return min(Fraction(1), Fraction(busy * self.elapsed_ns, (busy + idle) * self.sending_ns))
 
     @property
-    def machine_frames(self) -> int:
-        """Frames that virtual machines lost: those inside, and those they had no room for."""
-        return self.refused_by_machines + sum(one.lost_frames or 0 for one in self.machines)
+    def vnf_frames(self) -> int:
+        """Frames that VNFs lost: those inside, and those they had no room for."""
+        return self.refused_by_vnfs + sum(one.lost_frames or 0 for one in self.vnfs)
 
     @property
-    def refused_by_machines(self) -> int:
-        """Frames that a machine had no room for: handed on by the switch, or by the generator.
+    def refused_by_vnfs(self) -> int:
+        """Frames that a VNF had no room for: handed on by the switch, or by the generator.
 
-        The generator is plugged into a machine where a direction begins at one.
+        The generator is plugged into a VNF where a direction begins at one.
         """
-        names = {f"{machine.name} to " for machine in self.machines}
+        names = {f"{vnf.name} to " for vnf in self.vnfs}
         outer = (
             way.refused_frames or 0
             for way in self.directions
             if any(way.name.startswith(name) for name in names)
         )
-        return sum(outer) + (self.switch.refused_by_machines if self.switch is not None else 0)
+        return sum(outer) + (self.switch.refused_by_vnfs if self.switch is not None else 0)
 
     @property
     def counts_backwards(self) -> bool:
-        """Whether a counter of the switch or of a machine fell: it was reset, or wrapped."""
+        """Whether a counter of the switch or of a VNF fell: it was reset, or wrapped."""
         switch = self.switch is not None and self.switch.least_growth < 0
-        return switch or any(machine.least_growth < 0 for machine in self.machines)
+        return switch or any(vnf.least_growth < 0 for vnf in self.vnfs)
 
     @property
     def explained_frames(self) -> int | None:
-        """Frames whose loss a counter explains; None when the switch or a machine has none.
+        """Frames whose loss a counter explains; None when the switch or a VNF has none.
 
         A counter that fell counts nothing.
         """
-        inside = [machine.lost_frames for machine in self.machines]
+        inside = [vnf.lost_frames for vnf in self.vnfs]
         if self.switch is None or None in inside or self.counts_backwards:
             return None
         return self.switch.dropped_frames + sum(lost for lost in inside if lost is not None)

@@ -58,9 +58,9 @@ LATENCIES: Mapping[str, str] = MappingProxyType(
         "next (RFC 5481), PDV from the least of all.",
     }
 )
-MACHINE: Mapping[str, str] = MappingProxyType(
+HOST: Mapping[str, str] = MappingProxyType(
     {
-        "stall": "A time in which the machine kept a thread that polls from running.",
+        "stall": "A time in which the host kept a thread that polls from running.",
         "longest stall": "The longest time between two looks of the generator at its ports.",
         "steal": "Time in which the hypervisor ran somebody else on a CPU of this machine.",
         "clean time": "Time in which nothing kept the generator or the switch from "
@@ -71,7 +71,7 @@ MACHINE: Mapping[str, str] = MappingProxyType(
         "whatever they lost. What is left is searched like any other time, until it fills "
         "what the goal asks for; where less than half is left, there is no such answer. "
         "Standards are held against the answer from all time.",
-        "jitter": "Stalls and all else by which a machine is not the same from one moment to the "
+        "jitter": "Stalls and all else by which a host is not the same from one moment to the "
         "next.",
         "CPU to CPU": "How long a cache line takes from the generator's CPU to the switch's and "
         "back. Where it changes, the hypervisor has moved a CPU.",
@@ -103,9 +103,8 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "generator": "Sends frames, receives them again, and counts both.",
         "VNF": "Virtual network function: what a switch forwards to, in a virtual machine or a "
         "process, such as a router or a firewall; here one that sends everything back.",
-        "vhost-user": "A port in memory that a switch shares with a virtual machine, or with the "
-        "generator.",
-        "virtio": "The network card of a virtual machine, as the machine sees it.",
+        "vhost-user": "A port in memory that a switch shares with a VNF, or with the generator.",
+        "virtio": "The network card of a VM, as the VM sees it.",
         "tap": "A network device of the kernel, of which a program has the other end.",
         "AF_XDP": "A socket by which a program takes frames off a device of the kernel, past most "
         "of the kernel.",
@@ -129,10 +128,10 @@ PARTS: Mapping[str, str] = MappingProxyType(
 )
 RUNS: Mapping[str, str] = MappingProxyType(
     {
-        "testbed": "Machines and links that there are; the one thing that differs between a "
+        "testbed": "Hosts and links that there are; the one thing that differs between a "
         "laptop and a laboratory.",
         "topology": "The paths of frames through links, switch and what is behind it. p2p: from "
-        "port to port. pvp: by a virtual machine. pvvp: by two in a row. pvpv: by two side by "
+        "port to port. pvp: by a VNF. pvvp: by two in a row. pvpv: by two side by "
         "side. v2v: from one to the other.",
         "testcase": "A file that says what is measured; lists in it make several cases.",
         "case": "One concrete point of a testcase: every list expanded, every default filled in.",
@@ -157,11 +156,11 @@ RUNS: Mapping[str, str] = MappingProxyType(
         "background load": "What runs beside a case on purpose: `noise:` in a testcase.",
         "test conditions": "What a case found around itself: calibration, stalls, versions, and "
         "how its parts were really set up.",
-        "event": "What is done to the switch or to machines in the midst of a trial, such as a "
+        "event": "What is done to the switch or to VNFs in the midst of a trial, such as a "
         "restart.",
         "pacing monitor": "Sees frames leave the generator, and says how evenly they come: "
         "`collect: pacing`.",
-        "collector": "Looks at what machine and parts did around trials, and is no part of them.",
+        "collector": "Looks at what host and parts did around trials, and is no part of them.",
         "note": "A doubt with which the number stands.",
         "suspect": "A doubt with which the number stands, with a reservation.",
         "invalid": "A doubt with which the number is not used.",
@@ -194,8 +193,8 @@ TABLES: Mapping[str, str] = MappingProxyType(
         "title": "What it is, in a line.",
         "tags": "Words that testcases are chosen by: `vsperf run --tag`.",
         "from": "The file that it was found in, and which others of that name it hides.",
-        "part": "Switch, machine or generator of a deployment that is kept.",
-        "card": "A network card of a machine, by its number.",
+        "part": "Switch, VNF or generator of a deployment that is kept.",
+        "card": "A network card of a VNF, by its number.",
         "your generator": "What a generator of your own does to reach a port that is kept open.",
         "repeated": "Which number was measured several times.",
         "s": "Standard deviation: how far repeats lie from their mean.",
@@ -203,7 +202,7 @@ TABLES: Mapping[str, str] = MappingProxyType(
         "mean, 95 %": "Where the mean of many repeats lies, in 95 of 100 such tables; it presumes "
         "that they scatter normally, and that no repeat depends on another.",
         "repeats": "How often each side was measured, as A:B.",
-        "what differs": "A fact on machine, software or settings that sides do not share.",
+        "what differs": "A fact on host, software or settings that sides do not share.",
         "where": "In which cases it differs; empty where it does in all.",
         "A": "The side that all others are held against: the first.",
         "by": "By which means a change was judged: ranks of repeats, scatter, or intervals alone.",
@@ -237,10 +236,10 @@ TABLES: Mapping[str, str] = MappingProxyType(
         "died or slackened in": "In which trials it did not do what it had settled at.",
         "quiet": "The case without a load beside it.",
         "set": "When a run became a baseline (UTC).",
-        "CPU": "On which CPUs of the machine a part runs, by their numbers.",
+        "CPU": "On which CPUs of the host a part runs, by their numbers.",
         "MAC": "The address of a network card.",
-        "frames leave for": "The address to which a network card of a machine sends.",
-        "plugged into": "What a network card of a machine is joined to: a socket or a device.",
+        "frames leave for": "The address to which a network card of a VNF sends.",
+        "plugged into": "What a network card of a VNF is joined to: a socket or a device.",
         "has to": "What a generator of your own does at a port: it listens, calls, or sends there.",
         "as a device of DPDK": "What a generator that uses DPDK calls the port.",
         "instance": "A client and its server, one stream of several.",
@@ -275,7 +274,7 @@ SUBJECTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "rates": RATES,
         "latencies": LATENCIES,
-        "machine": MACHINE,
+        "host": HOST,
         "frames": FRAMES,
         "parts": PARTS,
         "runs": RUNS,

@@ -16,7 +16,7 @@ from vsperf.search.stalls import told_by_stalls
 from vsperf.search.verdict import (
     counted_by_nobody,
     lost_by_the_generator,
-    lost_in_machines,
+    lost_in_vnfs,
 )
 from vsperf.search.words import percent
 
@@ -122,8 +122,8 @@ def _blame(loads: Loads, trials: Sequence[Trial], loss_ratio: Fraction) -> tuple
         return Limit.GENERATOR, behind
     if (nobody := counted_by_nobody(trials)) is not None:
         return Limit.UNCOUNTED, nobody
-    if (guest := lost_in_machines(trials)) is not None:
-        return Limit.GUEST, f"up to {worst} of what was offered is missing; {guest}"
+    if (guest := lost_in_vnfs(trials)) is not None:
+        return Limit.VNF, f"up to {worst} of what was offered is missing; {guest}"
     limit, who = loads.blamed
     return limit, f"{who} lost up to {worst} of what it was offered"
 
@@ -142,5 +142,5 @@ def _after_event(trials: Sequence[Trial]) -> tuple[Limit, str] | None:
             f"after {name} no frame came back in {missing} of {len(outages)} trials",
         )
     spread = " to ".join(human_ns(outage) for outage in dict.fromkeys((min(known), max(known))))
-    away = Limit.GUEST if events[0].to_machines else Limit.DUT
+    away = Limit.VNF if events[0].to_vnfs else Limit.DUT
     return away, f"frames stayed away for {spread} after {name}"

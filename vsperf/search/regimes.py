@@ -40,7 +40,7 @@ and came back,"""
 FEW_MOVED = 4
 """unless they are as few as chance makes them."""
 TIME_OVER = "the time ended before trials in this regime sufficed"
-BLAMED = (Limit.DUT, Limit.GUEST, Limit.UNCOUNTED)
+BLAMED = (Limit.DUT, Limit.VNF, Limit.UNCOUNTED)
 """Limits that say whose loss it was."""
 
 

@@ -146,8 +146,8 @@ def _lossy(question: Question, groups: Groups, bounds: Bounds, upper: int) -> tu
         return Limit.GENERATOR, near
     if (nobody := counted_by_nobody(own)) is not None:
         return Limit.UNCOUNTED, nobody
-    guest = lost_in_machines(own)
-    limit, who = question.loads.blamed if guest is None else (Limit.GUEST, "the machines")
+    guest = lost_in_vnfs(own)
+    limit, who = question.loads.blamed if guest is None else (Limit.VNF, "the VNFs")
     reason = _lost(rule, groups[upper], at_minimum=bounds.lower is None, who=who)
     if guest is not None:
         reason += f"; {guest}"
@@ -215,15 +215,15 @@ def counted_by_nobody(own: Sequence[Trial]) -> str | None:
     )
 
 
-def lost_in_machines(own: Sequence[Trial]) -> str | None:
-    """Say so if most frames of every failed trial ended in the machines or for want of them."""
-    if not own or any(2 * trial.machine_frames <= _missing(trial) for trial in own):
+def lost_in_vnfs(own: Sequence[Trial]) -> str | None:
+    """Say so if most frames of every failed trial ended in the VNFs or for want of them."""
+    if not own or any(2 * trial.vnf_frames <= _missing(trial) for trial in own):
         return None
     mildest = min(own, key=lambda trial: trial.switch_loss_ratio)
-    refused = mildest.refused_by_machines
+    refused = mildest.refused_by_vnfs
     return (
-        f"in all, {refused} frames found the ring of a machine full, and "
-        f"{mildest.machine_frames - refused} were lost inside"
+        f"in all, {refused} frames found the ring of a VNF full, and "
+        f"{mildest.vnf_frames - refused} were lost inside"
     )
 
 

@@ -49,7 +49,7 @@ class GeneratorSettings(Spec):
     """All chance of a run follows from this number; repetitions of a case count it up."""
     realtime: float = Field(default=0, ge=0, le=1000, allow_inf_nan=False)
     """Seconds to wait for each simulated second of sending; 0 for none."""
-    machine: Restless | None = None
+    host: Restless | None = None
     """What the machine does to switches; nothing when not given."""
     sees_duplicates: bool = True
     """Whether it can tell a duplicate from a first arrival."""

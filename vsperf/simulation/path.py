@@ -24,7 +24,7 @@ from vsperf.simulation.base import Conditions
 from vsperf.simulation.course import Course, samples
 from vsperf.simulation.generator import Fault, GeneratorSettings
 from vsperf.simulation.latency import latencies_ns
-from vsperf.simulation.restless import Machine
+from vsperf.simulation.restless import RestlessHost
 from vsperf.simulation.switch import SwitchModel
 from vsperf.waits import sleep
 
@@ -72,7 +72,7 @@ class SimulatedPath:
     ways: tuple[Way, ...]
     overhead_ns: int
     """Time that each trial takes beyond its traffic."""
-    machine: Machine | None = None
+    host: RestlessHost | None = None
     """On which the switch runs; None for one that never changes."""
     trials: int = 0
     """Trials so far."""
@@ -100,8 +100,8 @@ class SimulatedPath:
         ways = [self._one_way(way, asked, paces) for way in self.ways]
         sending_ns += max(step.lasting_ns - step.sending_ns for step in ways[0].conditions)
         self.traffic_ns += sending_ns
-        if self.machine is not None:
-            self.machine.let_pass(self.overhead_ns)
+        if self.host is not None:
+            self.host.let_pass(self.overhead_ns)
         if asked.on_sample is not None:
             latencies = [_latencies_of(course) for course in ways] if asked.latency else None
             for sample in samples(ways, latencies):
@@ -140,13 +140,13 @@ class SimulatedPath:
 
     def let_pass(self, ns: int) -> None:
         """Let so much time pass in which nothing is sent."""
-        if self.machine is not None:
-            self.machine.let_pass(ns)
+        if self.host is not None:
+            self.host.let_pass(ns)
         sleep(self.generator.realtime * ns / NANOSECONDS)
 
     def _paces(self, step: RateStep) -> list[float]:
         """Return the share of its rate that the switch has in each moment of a step."""
-        return [1.0] if self.machine is None else self.machine.paces(step.duration_ns)
+        return [1.0] if self.host is None else self.host.paces(step.duration_ns)
 
     def _one_way(self, way: Way, asked: Asked, paces: Sequence[Sequence[float]]) -> Course:
         steps = tuple(step.shared(way.share) for step in asked.steps)

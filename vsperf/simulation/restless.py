@@ -48,7 +48,7 @@ class Restless(Spec):
 
 
 @dataclass
-class Machine:
+class RestlessHost:
     """A restless machine with its clock."""
 
     settings: Restless

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from vsperf.config.traffic import TrafficProfile
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.turns import Turn
-from vsperf.simulation.restless import Machine
+from vsperf.simulation.restless import RestlessHost
 from vsperf.simulation.switch import SwitchModel
 
 COLD = 0.5
@@ -30,7 +30,7 @@ class SimulatedTurns:
     directions: int
     most_fps: int
     """That the generator can send, per direction."""
-    machine: Machine
+    host: RestlessHost
     deployment: int = 0
     """Which it is: the same gives the same draw."""
     capacities: tuple[float, ...] = field(init=False)
@@ -40,7 +40,7 @@ class SimulatedTurns:
         size, flows = self.traffic.frame_size, int(self.traffic.flows)
         self.capacities = tuple(
             switch.capacity_fps(size, flows, self.directions)
-            * switch.drawn(self.machine.seed, place, self.deployment)
+            * switch.drawn(self.host.seed, place, self.deployment)
             for place, switch in enumerate(self.switches)
         )
 
@@ -58,9 +58,9 @@ class SimulatedTurns:
     def _turn(
         self, side: int, began_ns: int, load_fps: int, turn_ns: int, guard_ns: int, *, rested: bool
     ) -> Turn:
-        pace = self.machine.pace(guard_ns + turn_ns)
-        away_ns = turn_ns // AWAY if self.machine.is_away() else round(self.machine.gap() * turn_ns)
-        taken_ns = round(self.machine.taken() * turn_ns)
+        pace = self.host.pace(guard_ns + turn_ns)
+        away_ns = turn_ns // AWAY if self.host.is_away() else round(self.host.gap() * turn_ns)
+        taken_ns = round(self.host.taken() * turn_ns)
         cold_ns = self.switches[side].warms_in.ns if rested else 0
         sending_fps = min(load_fps, self.most_fps)
         rate = self.capacities[side] * pace

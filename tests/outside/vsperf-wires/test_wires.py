@@ -11,20 +11,20 @@ from collector_contract import CollectorContract, LightContract
 from export_contract import ExportContract
 from figure_contract import FigureContract
 from load_contract import LoadContract
-from machines_contract import MachinesContract
 from method_contract import MethodContract
 from places import PLACEMENT, started_switch
 from simulated_cases import WAYS
 from switch_cases import PVP
 from trafficgen_contract import Rig, TrafficGeneratorContract
+from vnfs_contract import VnfsContract
 from vsperf_wires import figure
 from vsperf_wires.collector import LoadAverage
 from vsperf_wires.export import Lines
 from vsperf_wires.generator import NumberedFrames, NumberedSpec
 from vsperf_wires.load import Spin
-from vsperf_wires.machine import RelayMachines, RelayMachineSpec
 from vsperf_wires.method import KeepsShare
 from vsperf_wires.switch import RelaySpec, RelaySwitch
+from vsperf_wires.vnf import RelayVnfs, RelayVnfSpec
 from vswitch_contract import ForwardingContract, real_case
 
 from vsperf.config.case import CaseSpec
@@ -105,16 +105,16 @@ class TestSpin(LoadContract):
         return {}
 
 
-class TestRelayMachines(MachinesContract):
+class TestRelayVnfs(VnfsContract):
     @pytest.fixture(scope="class")
     @classmethod
     def driver(cls) -> Vnf:
-        return RelayMachines()
+        return RelayVnfs()
 
     @pytest.fixture(scope="class")
     @classmethod
     def case(cls) -> CaseSpec:
-        return wired(topology=PVP, vnf=RelayMachineSpec(kind="relay"))
+        return wired(topology=PVP, vnf=RelayVnfSpec(kind="relay"))
 
 
 class TestLines(ExportContract):

@@ -66,7 +66,7 @@ FORMATS = ("table", "json", "md", "html")
 )
 @click.option("--latency", is_flag=True, help="Compare latency, too; reads all trials.")
 @click.option(
-    "--anyway", is_flag=True, help="Compare other frames, topologies or machines all the same."
+    "--anyway", is_flag=True, help="Compare other frames, topologies or hosts all the same."
 )
 @click.option(
     "--fail-above",
@@ -188,7 +188,7 @@ def _print(found: Comparison, only_changed: bool, limit: int) -> None:
     if environment.rows:
         out.print(shown(environment))
     else:
-        out.print("nothing that was recorded of machine, software and settings differs")
+        out.print("nothing that was recorded of host, software and settings differs")
     if found.generators:
         own = generators_table(found.generators)
         out.print()

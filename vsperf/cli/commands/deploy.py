@@ -106,7 +106,7 @@ def _print(out: Console, found: Standing, with_generator: bool) -> None:
         for part in parts_of(found, with_generator=with_generator)
     ]
     _table(out, ("part", "runs", "CPU"), parts)
-    nics = [(f"{wire.machine}_{wire.nic}", wire.mac, wire.peer_mac, wire.address) for wire in wires]
+    nics = [(f"{wire.vnf}_{wire.nic}", wire.mac, wire.peer_mac, wire.address) for wire in wires]
     if nics:
         _table(out, ("NIC", "MAC", "frames leave for", "plugged into"), nics)
     if not with_generator:
@@ -168,19 +168,19 @@ class Plug:
 def parts_of(standing: Standing, *, with_generator: bool) -> tuple[Part, ...]:
     """Return what runs, in the order in which frames meet it first."""
     spec, placement = standing.planned.case.spec, standing.planned.plan.plan.placement
-    machines = tuple(_machine(name, standing, placement) for name in spec.topology.machines)
+    vnfs = tuple(_vnf(name, standing, placement) for name in spec.topology.vnfs)
     generator = {role: cpus for role, cpus in placement.cpus.items() if _first(role) == "generator"}
-    others = {*spec.topology.machines, "generator", OWN_ROLE}
+    others = {*spec.topology.vnfs, "generator", OWN_ROLE}
     switch = {role: cpus for role, cpus in placement.cpus.items() if _first(role) not in others}
-    found = (Part("switch", spec.vswitch.kind, switch), *machines)
+    found = (Part("switch", spec.vswitch.kind, switch), *vnfs)
     if with_generator:
         return (*found, Part("generator", f"{spec.generator.kind}, sends nothing", generator))
     return found
 
 
-def _machine(name: str, standing: Standing, placement: Placement) -> Part:
-    spec, machines = standing.planned.case.spec, standing.deployment.machines
-    facts = machines.facts().get(name, {}) if machines is not None else {}
+def _vnf(name: str, standing: Standing, placement: Placement) -> Part:
+    spec, vnfs = standing.planned.case.spec, standing.deployment.vnfs
+    facts = vnfs.facts().get(name, {}) if vnfs is not None else {}
     words = [spec.vnf.kind if spec.vnf else "?", facts.get("accelerator")]
     application = facts.get("application", {}).get("app")
     forwards = f"forwards with {application}" if application else None
@@ -204,7 +204,7 @@ def cpus_text(part: Part) -> str:
 
 
 def wires_of(standing: Standing) -> tuple[Wire, ...]:
-    """Return the NICs of all machines, with the places of their sockets filled in."""
+    """Return the NICs of all VNFs, with the places of their sockets filled in."""
     fill = standing.workspace.fill
     return tuple(
         wire.model_copy(update={"address": fill(wire.address)})

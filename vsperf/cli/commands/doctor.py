@@ -37,7 +37,7 @@ from vsperf.plugins import Plugins
 LABEL = 7
 """Places that `ready:` and `not:` take."""
 ANY_TESTCASE = "pvp_tput"
-"""By it the options are read: it has a switch and a machine."""
+"""By it the options are read: it has a switch and a VNF."""
 MARKS = {
     Status.OK: ("✓", "green"),
     Status.ABSENT: ("–", None),
@@ -109,7 +109,7 @@ def _ways(request: Request, plugins: Plugins, drivers: Mapping[Part, Judged]) ->
             spec = load(replace(request, names=(ANY_TESTCASE,), sets=sets), plugins).cases[0].spec
         except VsperfError:
             continue  # what is wrong with it, `specifications` says
-        vnf = spec.vnf if spec.topology.machines else None
+        vnf = spec.vnf if spec.topology.vnfs else None
         parts = {"vswitch": spec.vswitch, "generator": spec.generator, "vnf": vnf}
         used = [(section, one.kind) for section, one in parts.items() if one is not None]
         yield judge_way(name, used, drivers)

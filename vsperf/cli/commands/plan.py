@@ -109,7 +109,7 @@ def _print_steps(out: Console, item: Planned) -> None:
         out.print(f"  {size >> 20} MB of hugepages on memory node {node}")
     for wire in plan.wires:
         out.print(
-            f"  NIC {wire.machine}_{wire.nic} {wire.mac} on {shown(wire.address)}; "
+            f"  NIC {wire.vnf}_{wire.nic} {wire.mac} on {shown(wire.address)}; "
             f"what leaves by it goes to {wire.peer_mac}",
             soft_wrap=True,
         )

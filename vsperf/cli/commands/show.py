@@ -385,12 +385,12 @@ def _print_work(out: Console, trials: Sequence[Trial]) -> None:
 
 
 def _print_chain(out: Console, trials: Sequence[Trial], topology: Topology) -> None:
-    """Print where in a chain of machines frames ended, if there is one."""
+    """Print where in a chain of VNFs frames ended, if there is one."""
     tables = chain_tables(trials, topology)
     if tables is None:
         return
     if not tables:
-        out.print("in the chain of machines no frame was lost")
+        out.print("in the chain of VNFs no frame was lost")
         return
     out.print("where in the chain they ended", style="bold")
     for table in tables:

@@ -24,7 +24,7 @@ from vsperf.records.series import Sample, Value
 
 
 class Asked:
-    """Asks the switch, or the machines, what else they count; nothing runs beside a trial.
+    """Asks the switch, or the VNFs, what else they count; nothing runs beside a trial.
 
     Who can be asked names the collector in its settings, as `TELLS`.
     """
@@ -45,8 +45,8 @@ class Asked:
 
     def require(self, case: CaseSpec, settings: DriverSpec) -> None:
         found = getattr(case, self.section)
-        if self.section == "vnf" and not case.topology.machines:
-            raise refuse(self.kind, f"topology {case.topology.name} has no machines", FIX)
+        if self.section == "vnf" and not case.topology.vnfs:
+            raise refuse(self.kind, f"topology {case.topology.name} has no VNFs", FIX)
         if getattr(found, "TELLS", None) != self.kind:
             what = found.kind if found is not None else "nothing"
             why = f"{self.section}.kind is {what}, which does not tell what it asks"
@@ -57,11 +57,11 @@ class Asked:
 
     @property
     def _whom(self) -> str:
-        return "the switch" if self.section == "vswitch" else "the machines"
+        return "the switch" if self.section == "vswitch" else "the VNFs"
 
     def part(self, parts: Parts) -> object | None:
         """Return who is asked."""
-        return parts.switch if self.section == "vswitch" else parts.machines
+        return parts.switch if self.section == "vswitch" else parts.vnfs
 
     def derived(self, before: Mapping[str, Value], now: Mapping[str, Value]) -> Mapping[str, Value]:
         """Return what follows of two looks around a trial, of one thing; nothing by default."""

@@ -57,7 +57,7 @@ class Parts:
     """What runs, and can be asked by those collectors that know how."""
 
     switch: object | None
-    machines: object | None
+    vnfs: object | None
     generator: object
     entries: tuple[Endpoint, ...] = ()
     """Where the frames of each direction leave the generator."""
@@ -169,7 +169,7 @@ def refuse(kind: str, why: str, fix: str) -> UsageError:
 
 @runtime_checkable
 class Inside(Protocol):
-    """A switch, or machines, that say more of themselves than the record of a trial holds."""
+    """A switch, or VNFs, that say more of themselves than the record of a trial holds."""
 
     def insides(self) -> dict[str, dict[str, int]]:
         """Return what it counts now: by what it is about, and by name."""

@@ -46,7 +46,7 @@ def reaching(endpoint: Endpoint, number: int, who: str, *, ring: int, queues: in
                 device += ",server=1"  # the switch calls, so it may restart without us
             return Port(name, device)
         case "vhost-user-backend":
-            name = f"net_vhost{number}"  # the switch's part: a machine listens, we call
+            name = f"net_vhost{number}"  # the switch's part: a VNF listens, we call
             return Port(name, f"{name},iface={endpoint.address},queues={queues},client=1")
         case "tap":
             network, _, device = endpoint.address.rpartition("/")

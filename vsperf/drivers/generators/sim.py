@@ -27,7 +27,7 @@ from vsperf.records.trial import TrialCounts
 from vsperf.records.turns import TurnColumns, Turns
 from vsperf.simulation.generator import Fault, GeneratorSettings
 from vsperf.simulation.path import Asked, SimulatedPath, Way
-from vsperf.simulation.restless import Machine, Restless
+from vsperf.simulation.restless import Restless, RestlessHost
 from vsperf.simulation.switch import ENDPOINT_KIND, SwitchModel
 from vsperf.simulation.turns import RING_FRAMES, SimulatedTurns
 
@@ -71,7 +71,7 @@ class SimulatedSession:
         return "the simulated generator is no longer connected" if self.closed else None
 
     def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
-        return None if self.path.machine is None else self.path.machine.round_trip_ns()
+        return None if self.path.host is None else self.path.host.round_trip_ns()
 
     def let_pass(self, ns: int) -> None:
         self.path.let_pass(ns)
@@ -149,7 +149,7 @@ class SimulatedGenerator(Unmeasured):
             traffic=case.traffic,
             ways=_ways(case, endpoints, directions),
             overhead_ns=case.trial.overhead_ns,
-            machine=Machine(spec.machine, spec.seed) if spec.machine is not None else None,
+            host=RestlessHost(spec.host, spec.seed) if spec.host is not None else None,
         )
         session = SimulatedSession(path)
         try:
@@ -185,7 +185,7 @@ class SimulatedGenerator(Unmeasured):
                 traffic=case.traffic,
                 directions=len(directions),
                 most_fps=min(line_fps, int(most)),
-                machine=Machine(spec.machine or Restless(), spec.seed),
+                host=RestlessHost(spec.host or Restless(), spec.seed),
             )
         )
         try:

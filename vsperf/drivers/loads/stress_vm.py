@@ -27,12 +27,12 @@ from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.qemu.checks import check_accelerator, check_program
-from vsperf.qemu.command import Machine, command_line
+from vsperf.qemu.command import Vm, command_line
 from vsperf.qemu.host import ON, PROGRAM, QemuHost, probe, qemu_host
 from vsperf.qemu.image import find_image
 from vsperf.qemu.launch import started
-from vsperf.qemu.machine import RunningMachine
 from vsperf.qemu.settings import OwnGuest
+from vsperf.qemu.vm import RunningVm
 from vsperf.quantities.units import Duration
 from vsperf.records.run import Placeholder, Placement, Step
 from vsperf.records.switch import NoiseActivity
@@ -43,7 +43,7 @@ SYSTEM_MB = 256
 """What a guest has beside the memory that it strains: its kernel, and its disk, packed and not."""
 MIB = 1 << 20
 FIRST_INDEX = 1000
-"""Far from the numbers of machines that forward, so that their users differ."""
+"""Far from the numbers of VNFs that forward, so that their users differ."""
 WORKING = ("user_ns", "system_ns", "interrupts_ns")
 """What the guest's kernel calls time of work."""
 
@@ -118,7 +118,7 @@ class GuestStressLoad:
 class GuestStress:
     """Guests that run."""
 
-    guests: tuple[tuple[str, RunningMachine], ...]
+    guests: tuple[tuple[str, RunningVm], ...]
 
     def begin(self, message: dict[str, Any], deadline: float) -> None:
         """Wait until all have booted, side by side, and have them start stress-ng."""
@@ -161,7 +161,7 @@ class GuestStress:
         return why
 
 
-def activity_of(instance: str, guest: RunningMachine) -> NoiseActivity:
+def activity_of(instance: str, guest: RunningVm) -> NoiseActivity:
     """Return the CPU time that a guest got, and how much of it was work by its own count.
 
     Of a guest that does not answer nothing is known: it may spin in vain.
@@ -186,7 +186,7 @@ def _message(spec: GuestStressSpec) -> dict[str, Any]:
 
 def _guests(
     spec: GuestStressSpec, placement: Placement, here: QemuHost
-) -> tuple[Machine[OwnGuest], ...]:
+) -> tuple[Vm[OwnGuest], ...]:
     own = OwnGuest(
         app="stress",
         memory=spec.memory_mb,
@@ -195,7 +195,7 @@ def _guests(
     )
     image = replace(here.image, disk=Path(str(Placeholder.RUN)) / DISK)
     return tuple(
-        Machine(
+        Vm(
             name=name.replace(" ", "-"),
             index=FIRST_INDEX + number,
             spec=own,
@@ -215,9 +215,7 @@ def _guests(
 
 
 @contextmanager
-def _started(
-    guests: Sequence[Machine[OwnGuest]], workspace: Workspace
-) -> Iterator[list[RunningMachine]]:
+def _started(guests: Sequence[Vm[OwnGuest]], workspace: Workspace) -> Iterator[list[RunningVm]]:
     """Start every guest; leaving the context ends all of them at once."""
     with ExitStack() as stack:
         running = [

@@ -1,1 +1,1 @@
-"""Drivers of virtual machines and of what stands in for them."""
+"""Drivers of VNFs: of guests, and of what stands in for them."""

@@ -1,6 +1,6 @@
-"""What a driver of virtual machines offers: all machines of a topology, which forward.
+"""What a driver of VNFs offers: all VNFs of a topology, which forward.
 
-A machine may be a real guest, or a process that does what a guest would do.
+A VNF may be a real guest, or a process that does what a guest would do.
 """
 
 from __future__ import annotations
@@ -13,46 +13,46 @@ from vsperf.config.case import CaseSpec
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Placement, Step, Wire
-from vsperf.records.switch import MachineCounters
+from vsperf.records.switch import VnfCounters
 
 
-class RunningMachines(Protocol):
-    """All machines of a deployment."""
+class RunningVnfs(Protocol):
+    """All VNFs of a deployment."""
 
     def await_forwarding(self) -> None:
-        """Wait until every machine forwards; raises `ComponentError` with what it said last.
+        """Wait until every VNF forwards; raises `ComponentError` with what it said last.
 
         Called once the switch and the generator are up, as the NICs need both to be.
         """
         ...
 
     def reboot(self) -> None:
-        """Let all machines start anew, as after a reboot, and wait until they forward again.
+        """Let all VNFs start anew, as after a reboot, and wait until they forward again.
 
         Switch and generator go on meanwhile. Raises `ComponentError` as `await_forwarding` does.
         """
         ...
 
     def failure(self) -> str | None:
-        """Return why a machine no longer works, such as `vm1 was killed by SIGKILL`, or None."""
+        """Return why a VNF no longer works, such as `vm1 was killed by SIGKILL`, or None."""
         ...
 
-    def counters(self) -> tuple[MachineCounters, ...]:
-        """Return the counters of every machine, those without any included."""
+    def counters(self) -> tuple[VnfCounters, ...]:
+        """Return the counters of every VNF, those without any included."""
         ...
 
     def facts(self) -> dict[str, Any]:
-        """Return accelerator, versions and settings as found, by machine, for the record."""
+        """Return accelerator, versions and settings as found, by VNF, for the record."""
         ...
 
     def access(self) -> tuple[str, ...]:
-        """Return the commands by which a person gets at the machines."""
+        """Return the commands by which a person gets at the VNFs."""
         ...
 
 
 @runtime_checkable
-class ModelledMachines(Protocol):
-    """Machines that are models: what is done to them happens in the time of a trial."""
+class ModelledVnfs(Protocol):
+    """VNFs that are models: what is done to them happens in the time of a trial."""
 
     def away_ns(self) -> int:
         """Return for how long they forward nothing when they reboot."""
@@ -60,16 +60,16 @@ class ModelledMachines(Protocol):
 
 
 class Vnf(Protocol):
-    """Runs one kind of machines."""
+    """Runs one kind of VNF."""
 
     kind: ClassVar[str]
     summary: ClassVar[str]
     Spec: ClassVar[type[DriverSpec]]
 
     def needs(self, case: CaseSpec) -> Needs:
-        """Return what the machines ask of the host; touches nothing.
+        """Return what the VNFs ask of the host; touches nothing.
 
-        The roles of their CPUs begin with the machine's name: `vm1` for what forwards.
+        The roles of their CPUs begin with the VNF's name: `vm1` for what forwards.
         """
         ...
 
@@ -93,6 +93,6 @@ class Vnf(Protocol):
         wires: tuple[Wire, ...],
         placement: Placement,
         workspace: Workspace,
-    ) -> AbstractContextManager[RunningMachines]:
-        """Start every machine, and return before they are up; leaving the context ends them."""
+    ) -> AbstractContextManager[RunningVnfs]:
+        """Start every VNF, and return before they are up; leaving the context ends them."""
         ...

@@ -1,4 +1,4 @@
-"""All machines of a deployment, asked one by one."""
+"""All VNFs of a deployment, asked one by one."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from vsperf.records.switch import MachineCounters
+from vsperf.records.switch import VnfCounters
 
 
 class Member(Protocol):
-    """One machine that runs."""
+    """One VNF that runs."""
 
     @property
     def name(self) -> str:
@@ -21,7 +21,7 @@ class Member(Protocol):
         """Return why it no longer works, or None while it does."""
         ...
 
-    def counters(self) -> MachineCounters:
+    def counters(self) -> VnfCounters:
         """Return its counters."""
         ...
 
@@ -35,16 +35,16 @@ AnyMember = TypeVar("AnyMember", bound=Member)
 
 @dataclass
 class Group(Generic[AnyMember]):
-    """The machines, in the order of the topology."""
+    """The VNFs, in the order of the topology."""
 
-    machines: Sequence[AnyMember]
+    vnfs: Sequence[AnyMember]
 
     def failure(self) -> str | None:
-        found = (running.failure() for running in self.machines)
+        found = (running.failure() for running in self.vnfs)
         return next((why for why in found if why is not None), None)
 
-    def counters(self) -> tuple[MachineCounters, ...]:
-        return tuple(running.counters() for running in self.machines)
+    def counters(self) -> tuple[VnfCounters, ...]:
+        return tuple(running.counters() for running in self.vnfs)
 
     def facts(self) -> dict[str, Any]:
-        return {running.name: running.facts() for running in self.machines}
+        return {running.name: running.facts() for running in self.vnfs}

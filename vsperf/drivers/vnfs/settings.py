@@ -1,7 +1,7 @@
-"""Settings of each machine: what holds for all of them, overrides for one, and templates.
+"""Settings of each VNF: what holds for all of them, overrides for one, and templates.
 
-`each` names settings of single machines, which win over those for all. A text may hold templates:
-`{{ vm.index }}` counts the machines from 1, and `{{ vm.name }}` is the machine's name.
+`each` names settings of single VNFs, which win over those for all. A text may hold templates:
+`{{ vm.index }}` counts the VNFs from 1, and `{{ vm.name }}` is the VNF's name.
 """
 
 from __future__ import annotations
@@ -18,62 +18,62 @@ from vsperf.drivers.vnfs.templates import render
 from vsperf.errors import UsageError
 from vsperf.quantities.units import CpuSet
 
-MachineName = Annotated[str, Field(pattern=r"^vm[1-9]\d*$")]
+VnfName = Annotated[str, Field(pattern=r"^vm[1-9]\d*$")]
 OWN = "own"
-"""Told to the validation of settings of one machine: which of them it has for itself."""
+"""Told to the validation of settings of one VNF: which of them it has for itself."""
 
 
-class MachinesSpec(DriverSpec):
-    """What every driver of machines lets a user set."""
+class VnfsSpec(DriverSpec):
+    """What every driver of VNFs lets a user set."""
 
     shared: ClassVar[tuple[str, ...]] = ("kind", "each", "cpus")
-    """Settings of all machines together, which none can have for itself."""
-    each: dict[MachineName, dict[str, Any]] = Field(default_factory=dict)
-    """Settings of single machines, which win over those for all: `vm2: {forward: mac}`. A text,
+    """Settings of all VNFs together, which none can have for itself."""
+    each: dict[VnfName, dict[str, Any]] = Field(default_factory=dict)
+    """Settings of single VNFs, which win over those for all: `vm2: {forward: mac}`. A text,
     here and in all settings, may say `{{ vm.index }}`, counted from 1, and `{{ vm.name }}`."""
 
     @model_validator(mode="after")
     def _overrides_are_settings(self, info: ValidationInfo) -> Self:
-        """Refuse when it is read what would else be found when a machine is planned."""
+        """Refuse when it is read what would else be found when a VNF is planned."""
         if own_settings(info) is None:
-            for machine in self.each or ("vm1",):
-                _of_machine(self, machine)
+            for vnf in self.each or ("vm1",):
+                _of_vnf(self, vnf)
         return self
 
 
 def own_settings(info: ValidationInfo) -> frozenset[str] | None:
-    """Return which settings a machine has for itself; None for those of all machines."""
+    """Return which settings a VNF has for itself; None for those of all VNFs."""
     return (info.context or {}).get(OWN)
 
 
-Settings = TypeVar("Settings", bound=MachinesSpec)
+Settings = TypeVar("Settings", bound=VnfsSpec)
 
 
-def by_machine(spec: Settings, topology: Topology) -> dict[str, Settings]:
-    """Return the settings of each machine of a topology, with `each` and templates worked in."""
-    unknown = [machine for machine in spec.each if machine not in topology.machines]
+def by_vnf(spec: Settings, topology: Topology) -> dict[str, Settings]:
+    """Return the settings of each VNF of a topology, with `each` and templates worked in."""
+    unknown = [vnf for vnf in spec.each if vnf not in topology.vnfs]
     if unknown:
-        known = ", ".join(topology.machines) or "no machine"
+        known = ", ".join(topology.vnfs) or "no VNF"
         raise UsageError(
             f"vnf.each names {', '.join(unknown)}, where topology {topology.name} has {known}",
-            fix="name machines that the topology has",
+            fix="name VNFs that the topology has",
         )
     try:
-        return {machine: _of_machine(spec, machine) for machine in topology.machines}
+        return {vnf: _of_vnf(spec, vnf) for vnf in topology.vnfs}
     except ValueError as error:
-        raise UsageError(f"the settings of a machine do not fit: {error}") from error
+        raise UsageError(f"the settings of a VNF do not fit: {error}") from error
 
 
 def require_ways_told_apart(topology: Topology, writers: Mapping[str, str]) -> None:
-    """Refuse machines that write addresses where the switch needs those of the generator.
+    """Refuse VNFs that write addresses where the switch needs those of the generator.
 
-    `writers` has, for each machine that does, the setting that makes it. Where a machine has one
+    `writers` has, for each VNF that does, the setting that makes it. Where a VNF has one
     NIC, frames of both directions come out of it, and only what is in them tells them apart.
     """
     if topology.nics != 1 or topology.dispatch == "ip":
         return
     for path in topology.paths:
-        single = next((hop for hop in path[1:-1] if hop in topology.machines), None)
+        single = next((hop for hop in path[1:-1] if hop in topology.vnfs), None)
         writer = next((hop for hop in path if hop in writers), None)
         if single is not None and writer is not None:
             raise UsageError(
@@ -85,35 +85,35 @@ def require_ways_told_apart(topology: Topology, writers: Mapping[str, str]) -> N
             )
 
 
-def _of_machine(spec: Settings, machine: str) -> Settings:
-    """Return the settings of one machine; raises ValueError where they do not fit."""
-    own = spec.each.get(machine, {})
+def _of_vnf(spec: Settings, vnf: str) -> Settings:
+    """Return the settings of one VNF; raises ValueError where they do not fit."""
+    own = spec.each.get(vnf, {})
     for name in spec.shared:
         if name in own:
-            raise ValueError(f"each.{machine} cannot set {name}, which all machines share")
+            raise ValueError(f"each.{vnf} cannot set {name}, which all VNFs share")
     general = spec.model_dump(mode="json", exclude_unset=True, exclude={"each"})
-    content = _filled({**general, **own}, machine, "")
+    content = _filled({**general, **own}, vnf, "")
     try:
         return type(spec).model_validate(content, context={OWN: frozenset(own)})
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"{place} of {machine}: {first['msg']}") from error
+        raise ValueError(f"{place} of {vnf}: {first['msg']}") from error
 
 
-def _filled(value: Any, machine: str, place: str) -> Any:
+def _filled(value: Any, vnf: str, place: str) -> Any:
     """Return the value with the templates of all its texts filled in."""
     if isinstance(value, str):
-        return _text(value, machine, place)
+        return _text(value, vnf, place)
     if isinstance(value, Mapping):
-        return {key: _filled(item, machine, f"{place}.{key}") for key, item in value.items()}
+        return {key: _filled(item, vnf, f"{place}.{key}") for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_filled(item, machine, f"{place}.{n}") for n, item in enumerate(value)]
+        return [_filled(item, vnf, f"{place}.{n}") for n, item in enumerate(value)]
     return value
 
 
-def _text(text: str, machine: str, place: str) -> str:
-    vm = {"name": machine, "index": int(machine.removeprefix("vm"))}
+def _text(text: str, vnf: str, place: str) -> str:
+    vm = {"name": vnf, "index": int(vnf.removeprefix("vm"))}
     try:
         return render(text, {"vm": vm})
     except ValueError as error:
@@ -124,16 +124,16 @@ def _text(text: str, machine: str, place: str) -> str:
 def deal_out(
     cpus: CpuSet | None, counts: Mapping[str, int], what: str
 ) -> dict[str, tuple[int, ...]]:
-    """Deal out the CPUs that the user chose, machine by machine; none where nothing was chosen.
+    """Deal out the CPUs that the user chose, VNF by VNF; none where nothing was chosen.
 
-    `counts` says how many each machine needs, one for each of its `what`.
+    `counts` says how many each VNF needs, one for each of its `what`.
     """
     if cpus is None:
         return {}
     wanted = sum(counts.values())
     if len(cpus) != wanted:
         raise UsageError(
-            f"vnf.cpus names {len(cpus)} CPUs, and {len(counts)} machines have {wanted} {what}",
+            f"vnf.cpus names {len(cpus)} CPUs, and {len(counts)} VNFs have {wanted} {what}",
             why="each is kept to a CPU of its own",
             fix=f"name {wanted} CPUs, or leave the choice to vsperf",
         )

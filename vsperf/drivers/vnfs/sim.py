@@ -1,4 +1,4 @@
-"""Simulated machines: a model of a switch counts its passes, and nothing else happens in them."""
+"""Simulated VNFs: a model of a switch counts its passes, and nothing else happens in them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.quantities.units import Duration
 from vsperf.records.run import Placement, Step, Wire
-from vsperf.records.switch import MachineCounters
+from vsperf.records.switch import VnfCounters
 
 
 class SimulatedVnfSpec(DriverSpec):
-    """Settings of simulated machines; none changes a number, but where they reboot."""
+    """Settings of simulated VNFs; none changes a number, but where they reboot."""
 
     MODEL: ClassVar[bool] = True
 
@@ -32,8 +32,8 @@ class SimulatedVnfSpec(DriverSpec):
 
 
 @dataclass(frozen=True, slots=True)
-class SimulatedMachines:
-    """Machines that lose nothing and take no time."""
+class SimulatedVnfs:
+    """VNFs that lose nothing and take no time."""
 
     spec: SimulatedVnfSpec
 
@@ -49,7 +49,7 @@ class SimulatedMachines:
     def failure(self) -> str | None:
         return None
 
-    def counters(self) -> tuple[MachineCounters, ...]:
+    def counters(self) -> tuple[VnfCounters, ...]:
         return ()
 
     def facts(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class SimulatedVnf:
     """Runs nothing: what the passes through the switch cost is in the switch's model."""
 
     kind: ClassVar[str] = "sim"
-    summary: ClassVar[str] = "nothing in place of a machine, for simulated testbeds"
+    summary: ClassVar[str] = "nothing in place of a VNF, for simulated testbeds"
     Spec: ClassVar[type[DriverSpec]] = SimulatedVnfSpec
 
     def needs(self, case: CaseSpec) -> Needs:
@@ -72,7 +72,7 @@ class SimulatedVnf:
     def plan(
         self, case: CaseSpec, wires: tuple[Wire, ...], placement: Placement
     ) -> tuple[Step, ...]:
-        names = ", ".join(case.topology.machines)
+        names = ", ".join(case.topology.vnfs)
         return (Step(component="vnf", action=f"simulate {names}: frames pass unchanged"),)
 
     def require(self, case: CaseSpec) -> None:
@@ -88,15 +88,15 @@ class SimulatedVnf:
         wires: tuple[Wire, ...],
         placement: Placement,
         workspace: Workspace,
-    ) -> Iterator[SimulatedMachines]:
-        yield SimulatedMachines(_spec_of(case))
+    ) -> Iterator[SimulatedVnfs]:
+        yield SimulatedVnfs(_spec_of(case))
 
 
 def _spec_of(case: CaseSpec) -> SimulatedVnfSpec:
     if not isinstance(case.vnf, SimulatedVnfSpec):
         kind = None if case.vnf is None else case.vnf.kind
         raise UsageError(
-            f"simulated machines were given settings of kind {kind!r}",
+            f"simulated VNFs were given settings of kind {kind!r}",
             fix="--set vnf.kind=sim",
         )
     return case.vnf

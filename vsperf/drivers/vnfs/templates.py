@@ -1,4 +1,4 @@
-"""Templates in settings of machines: an expression per machine, and never a program.
+"""Templates in settings of VNFs: an expression per VNF, and never a program.
 
 What a template can say, and how long it takes, grows with its length only. There are no loops,
 assignments, calls and powers, and nothing is repeated.

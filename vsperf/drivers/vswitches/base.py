@@ -34,13 +34,13 @@ class SwitchPlan:
     endpoints: tuple[Endpoint, ...]
     """Where the generator finds the ports of the links."""
     wires: tuple[Wire, ...] = ()
-    """What the NICs of machines are plugged into."""
+    """What the NICs of VNFs are plugged into."""
 
 
 def wire_of(nic: Nic, kind: str, address: str) -> Wire:
     """Return what a NIC is plugged into, by what is spoken there and where."""
     return Wire(
-        machine=nic.machine,
+        vnf=nic.vnf,
         nic=nic.number,
         kind=kind,
         address=address,
@@ -59,7 +59,7 @@ class RunningSwitch(Protocol):
     def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
         """Wait until these ports forward, their other ends being there; else `ComponentError`.
 
-        A port is named by its link, or as a machine's NIC names it.
+        A port is named by its link, or as a VNF's NIC names it.
         """
         ...
 

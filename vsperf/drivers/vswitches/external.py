@@ -98,11 +98,11 @@ class ExternalSwitch:
         return Needs()
 
     def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
-        if case.topology.machines:
+        if case.topology.vnfs:
             raise UsageError(
-                f"topology {case.topology.name} has {', '.join(case.topology.machines)}, which an "
+                f"topology {case.topology.name} has {', '.join(case.topology.vnfs)}, which an "
                 "external switch cannot be given",
-                why="vsperf does not deploy it, so it cannot plug machines in",
+                why="vsperf does not deploy it, so it cannot plug VNFs in",
                 fix="--set topology=p2p, whatever the frames pass inside of the device under test",
             )
         if case.search.done_to_switch is not None:

@@ -120,9 +120,9 @@ class NoSwitch:
 
 def _check(case: CaseSpec) -> None:
     """Refuse what needs a switch."""
-    if case.topology.machines:
+    if case.topology.vnfs:
         raise UsageError(
-            f"topology {case.topology.name} has {', '.join(case.topology.machines)}, and there is "
+            f"topology {case.topology.name} has {', '.join(case.topology.vnfs)}, and there is "
             "no switch that they could be plugged into",
             why="vswitch.kind is none: the generator's ports are joined to each other",
             fix="--set topology=p2p, or a switch",

@@ -38,7 +38,7 @@ restart; as `vhost-user` the switch listens."""
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a port of the switch leads to: a link of the testbed, or the NIC of a machine."""
+    """What a port of the switch leads to: a link of the testbed, or the NIC of a VNF."""
 
     name: str
     """Of the link, or of the NIC, such as vm1_0."""
@@ -51,9 +51,9 @@ class Place:
         return self.name if self.nic is None else None
 
     @property
-    def machine(self) -> str | None:
-        """The machine; None for a link."""
-        return None if self.nic is None else self.nic.machine
+    def vnf(self) -> str | None:
+        """The VNF; None for a link."""
+        return None if self.nic is None else self.nic.vnf
 
 
 def places_of(topology: Topology) -> tuple[Place, ...]:
@@ -86,12 +86,12 @@ def vhost_wire(nic: Nic, place: Place, role: VhostRole) -> Wire:
 
 def tap_name(nic: Nic) -> str:
     """Return what the tap of a NIC is called, not filled in."""
-    name = f"{Placeholder.TAP}-{nic.machine.removeprefix('vm')}-{nic.number}"
+    name = f"{Placeholder.TAP}-{nic.vnf.removeprefix('vm')}-{nic.number}"
     if len(fill_in(name, {Placeholder.TAP: LONGEST_SHORT_NAME})) > LONGEST_NAME:
         raise UsageError(
-            f"NIC {nic.number} of {nic.machine} cannot be plugged into a tap",
+            f"NIC {nic.number} of {nic.vnf} cannot be plugged into a tap",
             why=f"the name of its device would be longer than {LONGEST_NAME} bytes",
-            fix="use fewer machines, or vswitch.machine_ports=vhost-user",
+            fix="use fewer VNFs, or vswitch.vnf_ports=vhost-user",
         )
     return name
 

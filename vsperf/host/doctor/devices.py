@@ -80,16 +80,16 @@ def ask_kvm(here: Host) -> Answer:
             "modprobe kvm_intel (or kvm_amd); in a virtual machine: nested virtualisation",
         )
     try:
-        api = _create_machine(device)
+        api = _create_vm(device)
     except OSError as error:
         return warning(f"{device}: {error.strerror}", "run as root, or join the group kvm")
     if api != KVM_API:
         return warning(f"{device} speaks version {api}, not {KVM_API}")
-    return ok(f"{device} makes a machine")
+    return ok(f"{device} makes a virtual machine")
 
 
-def _create_machine(device: Path) -> int:
-    """Return the version of KVM's interface after making an empty machine, which is dropped."""
+def _create_vm(device: Path) -> int:
+    """Return the version of KVM's interface after making an empty VM, which is dropped."""
     descriptor = os.open(device, os.O_RDWR | os.O_CLOEXEC)
     try:
         api = fcntl.ioctl(descriptor, KVM_GET_API_VERSION, 0)
@@ -102,9 +102,9 @@ def _create_machine(device: Path) -> int:
 def _vhost(here: Host) -> Answer:
     """Look for the kernel's own vhost, which guests on taps gain from; vhost-user needs none."""
     if (here.roots.dev / "vhost-net").exists():
-        return ok("/dev/vhost-net is there; machines on taps use it, vhost-user does not")
+        return ok("/dev/vhost-net is there; VNFs on taps use it, vhost-user does not")
     return absent(
-        "no /dev/vhost-net; machines on taps do without, more slowly, and vhost-user needs none",
+        "no /dev/vhost-net; VNFs on taps do without, more slowly, and vhost-user needs none",
         "modprobe vhost_net",
     )
 

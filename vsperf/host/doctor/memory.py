@@ -17,7 +17,7 @@ from vsperf.host.doctor.finding import (
 )
 from vsperf.host.doctor.wants import Want
 from vsperf.host.files import cpu_list, integer, kilobytes, numbered, text
-from vsperf.host.hugepages import Machine, read_pools, usable_bytes
+from vsperf.host.hugepages import HostMemory, read_pools, usable_bytes
 from vsperf.host.resctrl import MOUNT, REMOUNT, abilities
 
 MEGABYTE = 2**20
@@ -60,8 +60,8 @@ def _nodes(here: Host) -> Answer:
 
 def _hugepages(here: Host) -> Answer:
     """Look whether enough are free, or could be reserved by a run that has the right to."""
-    machine = Machine(here.roots.sys, here.roots.proc)
-    pools = read_pools(machine)
+    host = HostMemory(here.roots.sys, here.roots.proc)
+    pools = read_pools(host)
     if not pools:
         return failure("this kernel has no hugepages", "use a kernel with CONFIG_HUGETLBFS")
     nodes = sorted({pool.node for pool in pools})
@@ -74,7 +74,7 @@ def _hugepages(here: Host) -> Answer:
     )
     if max(free.values()) >= WANTED_HUGEPAGE_BYTES:
         return ok(evidence)
-    could = {n: memory for n in nodes if (memory := usable_bytes(n, machine)) is not None}
+    could = {n: memory for n in nodes if (memory := usable_bytes(n, host)) is not None}
     if not could:
         return unknown(f"{evidence}; how much memory is free is not known")
     node = max(could, key=lambda n: could[n] + free[n])

@@ -99,7 +99,7 @@ def _pollers(here: Host) -> Answer:
     if found:
         return warning(
             f"{', '.join(found)}: may poll a CPU that is measured, and hold hugepages",
-            "end them before a run, or keep their CPUs out of machines.local.cpus",
+            "end them before a run, or keep their CPUs out of hosts.local.cpus",
         )
     if hidden:
         return unknown(f"{hidden} processes show their memory to root only")

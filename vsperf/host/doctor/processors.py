@@ -112,7 +112,7 @@ def _smt(here: Host) -> Answer:
     if pairs:
         return warning(
             f"on: {'; '.join(sorted(pairs))} share a core each",
-            "list one CPU of each pair in machines.local.cpus of the testbed",
+            "list one CPU of each pair in hosts.local.cpus of the testbed",
         )
     if hypervisor(here.roots) is not None:
         return unknown("a virtual machine is not told whether its CPUs share a core")

@@ -59,10 +59,10 @@ def _judged(plugin: Plugin, found: Mapping[str, Finding]) -> Judged | None:
     if not own and not wanted:
         return None
     answers = [found[name] for name in own if name in found]
-    machine = [found[one.name] for one in GENERAL if one.wants & wanted and one.name in found]
+    host = [found[one.name] for one in GENERAL if one.wants & wanted and one.name in found]
     spoken = [one for one in answers if one.proviso is None]
     missing = [one for one in spoken if one.status in (Status.ABSENT, Status.FAILURE)]
-    missing += [one for one in machine if one.status is Status.FAILURE]
+    missing += [one for one in host if one.status is Status.FAILURE]
     return Judged(
         plugin.section,
         plugin.kind,

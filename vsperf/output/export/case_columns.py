@@ -103,8 +103,8 @@ def _about_the_run() -> Iterator[CaseColumn]:
     yield _seen("testbed", str, lambda case: case.header.testbed)
     yield _seen("preset", str, lambda case: case.header.preset)
     yield _seen("vsperf_version", str, lambda case: case.header.vsperf_version)
-    yield _seen("hostname", str, lambda case: _fact(case, "machine", "hostname"))
-    yield _seen("cpu_model", str, lambda case: _fact(case, "machine", "cpu_model"))
+    yield _seen("hostname", str, lambda case: _fact(case, "host", "hostname"))
+    yield _seen("cpu_model", str, lambda case: _fact(case, "host", "cpu_model"))
     yield _seen("kernel", str, lambda case: _fact(case, "system", "kernel"))
 
 

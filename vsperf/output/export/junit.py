@@ -48,7 +48,7 @@ class JunitReport(Format):
                 records.setdefault(view.run, []).append(view.record)
         for run in runs:
             if (busy := too_busy(records.get(run.run, ()))) is not None:
-                report.append(_machine(run, busy))  # type: ignore[no-untyped-call]
+                report.append(_host(run, busy))  # type: ignore[no-untyped-call]
         report.update_statistics()  # type: ignore[no-untyped-call]
         report.time = round(report.time, 3)
         del report._elem.attrib["skipped"]  # only suites have it in the schema of Jenkins
@@ -95,15 +95,15 @@ def _suite(view: CaseView, names: _Names, columns: Sequence[CaseColumn]) -> Test
     return suite
 
 
-def _machine(run: RunView, busy: str) -> TestSuite:
+def _host(run: RunView, busy: str) -> TestSuite:
     """Return the verdict on a run whose machine was too busy, as a test that did not succeed."""
     from junitparser import Error, TestCase, TestSuite
 
-    kind = printable(f"{run.header.testbed}.machine")
+    kind = printable(f"{run.header.testbed}.host")
     suite = TestSuite(f"{kind}.{run.run}")
     suite.timestamp = run.header.started_at[:19]
-    case = TestCase(f"the machine of {run.run}", kind)
-    result = Error("the machine was too busy to measure on", "TOO-BUSY")
+    case = TestCase(f"the host of {run.run}", kind)
+    result = Error("the host was too busy to measure on", "TOO-BUSY")
     result.text = busy
     case.result = [result]
     suite.add_testcase(case)

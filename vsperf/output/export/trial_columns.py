@@ -105,7 +105,7 @@ def _about_the_parts() -> Iterator[TrialColumn]:
     yield _counted("switch_dropped_frames", int, _switch_dropped)
     yield _counted("switch_busy_ratio", float, lambda trial: share(trial.switch_busy))
     yield _counted("switch_cycles_per_frame", float, _cycles_per_frame)
-    yield _counted("machine_lost_frames", int, _machine_lost)
+    yield _counted("vnf_lost_frames", int, _vnf_lost)
     yield _counted("kept_from_running_ns", int, lambda t: t.kept_ns if t.threads else None)
     yield _generator("generator_busy_ppm", "busy_ppm")
     yield _generator("generator_longest_gap_ns", "longest_gap_ns")
@@ -127,8 +127,8 @@ def _cycles_per_frame(trial: Trial) -> Value:
     return trial.switch.cycles_per_frame if trial.switch else None
 
 
-def _machine_lost(trial: Trial) -> Value:
-    lost = [machine.lost_frames for machine in trial.machines]
+def _vnf_lost(trial: Trial) -> Value:
+    lost = [vnf.lost_frames for vnf in trial.vnfs]
     known = [count for count in lost if count is not None]
     return sum(known) if known and len(known) == len(lost) else None
 

@@ -18,7 +18,7 @@ PADDING = 7.0
 LINE = theme.SMALL * 1.3
 BETWEEN_ROWS = 18.0
 MOST_NOTES = 5
-COLORS = {"generator": theme.SERIES[2], "switch": theme.SERIES[0], "machine": theme.SERIES[1]}
+COLORS = {"generator": theme.SERIES[2], "switch": theme.SERIES[0], "vnf": theme.SERIES[1]}
 
 
 def width_of(diagram: Diagram) -> float:

@@ -172,7 +172,7 @@ class Node:
     """Unique within the diagram."""
     title: str
     kind: str
-    """generator, switch or machine."""
+    """generator, switch or VNF."""
     column: int
     row: int
     rows: int = 1

@@ -45,7 +45,7 @@ def traits_of(view: CaseView, *, measure: str = "") -> Traits:
         **dict([asked.sender]),
         "testbed": asked.text("testbed", "name"),
         "topology": asked.text("topology", "name"),
-        "machines": asked.kind("vnf") if asked.passes_machines else None,
+        "vnfs": asked.kind("vnf") if asked.passes_vnfs else None,
         "size": facts.size_name,
         "flows": _counted(asked.flows, "flow"),
         **{name: _named(name, value) for name, value in point.items() if name not in IDLE_POINTS},

@@ -108,7 +108,7 @@ def _drawn(kind: Sequence[Found], cases: Sequence[Found], noun: str) -> Drawing 
             "ratio can be: at 95 %, by ranks of repeats where there are enough, else by the bounds "
             "of the searches, widened by how far repeats lie apart where that is known.",
             f"{more} more numbers are not drawn." if more > 0 else "",
-            "Cases of other frames, topologies, machines or kinds are left out."
+            "Cases of other frames, topologies, hosts or kinds are left out."
             if len(comparable) < len(cases)
             else "",
         ),

@@ -1,4 +1,4 @@
-"""The way of a case's frames: generator, switch and machines, with their CPUs and rates."""
+"""The way of a case's frames: generator, switch and VNFs, with their CPUs and rates."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def gather(view: CaseView) -> tuple[Setup, ...]:
     )
 
 
-PARTS = {GENERATOR: "generator", SWITCH: "vswitch", "machine": "vnf"}
+PARTS = {GENERATOR: "generator", SWITCH: "vswitch", "vnf": "vnf"}
 
 
 def _links(facts: Facts) -> Iterator[tuple[str, str]]:
@@ -108,19 +108,16 @@ def _nodes(case: Setup, ways: Sequence[Way]) -> Iterator[Node]:
         notes = (kinds[GENERATOR], *_notes(case, GENERATOR))
         yield Node(key, "generator", GENERATOR, column, 0, rows, notes)
     switches = {
-        column
-        for way in ways
-        for column, machine in enumerate(way.inside, start=1)
-        if machine is None
+        column for way in ways for column, vnf in enumerate(way.inside, start=1) if vnf is None
     }
     for column in sorted(switches):
         notes = _notes(case, SWITCH) if column == min(switches) else ("the same switch",)
         yield Node(f"switch {column}", kinds[SWITCH] or SWITCH, SWITCH, column, 0, rows, notes)
     for row, way in enumerate(ways):
-        for column, machine in enumerate(way.inside, start=1):
-            if machine is not None:
-                notes = (kinds["machine"], *_notes(case, machine))
-                yield Node(f"{row} {machine}", machine, "machine", column, row, 1, notes)
+        for column, vnf in enumerate(way.inside, start=1):
+            if vnf is not None:
+                notes = (kinds["vnf"], *_notes(case, vnf))
+                yield Node(f"{row} {vnf}", vnf, "vnf", column, row, 1, notes)
 
 
 def _notes(case: Setup, part: str) -> tuple[str, ...]:
@@ -158,8 +155,8 @@ def _arrows(case: Setup, ways: Sequence[Way]) -> Iterator[Arrow]:
             )
 
 
-def _key(row: int, column: int, machine: str | None) -> str:
-    return f"switch {column}" if machine is None else f"{row} {machine}"
+def _key(row: int, column: int, vnf: str | None) -> str:
+    return f"switch {column}" if vnf is None else f"{row} {vnf}"
 
 
 PLOT = Plot(

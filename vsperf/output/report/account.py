@@ -167,7 +167,7 @@ def _missing(trial: Trial) -> Iterator[tuple[str, int, str]]:
         why = (
             "counters dropped more than is missing: some were not frames of the test"
             if few
-            else "they are missing, and no counter of switch or machines has them"
+            else "they are missing, and no counter of switch or VNFs has them"
         )
         yield "unexplained", trial.unexplained_frames, why
 
@@ -177,14 +177,14 @@ def _dropped(trial: Trial) -> Iterator[tuple[str, int, str]]:
         for port in trial.switch.ports:
             for reason, count in port.drops.items():
                 if count:
-                    where = port.link or port.machine or port.name
+                    where = port.link or port.vnf or port.name
                     yield f"{where}: {reason}", count, f"counted by the switch at port {port.name}"
         for reason, count in trial.switch.drops.items():
             if count:
                 yield reason, count, "counted by the switch"
-    for machine in trial.machines:
-        if machine.lost_frames:
-            yield f"in {machine.name}", machine.lost_frames, "came into the machine and not out"
+    for vnf in trial.vnfs:
+        if vnf.lost_frames:
+            yield f"in {vnf.name}", vnf.lost_frames, "came into the VNF and not out"
 
 
 def _sums(sent: int, arrived: int, lost: Sequence[tuple[str, int, str]]) -> str:
@@ -210,7 +210,7 @@ def _remark(trial: Trial) -> str:
     if trial.counts_backwards:
         return "A counter fell during this trial, so where frames were lost cannot be told."
     if trial.explained_frames is None:
-        return "The switch, or a machine, has no counters that could be held against these numbers."
+        return "The switch, or a VNF, has no counters that could be held against these numbers."
     return ""
 
 

@@ -62,7 +62,7 @@ def asked_of(asked: Asked) -> tuple[Fact, ...]:
         "warm-up": asked.value("trial", "warm_up"),
         "switch": asked.kind("vswitch"),
         **dict([asked.sender]),
-        "machines": asked.kind("vnf") if asked.passes_machines else None,
+        "vnfs": asked.kind("vnf") if asked.passes_vnfs else None,
         "noise": _noise(asked),
         "links": _links(asked),
     }
@@ -110,8 +110,8 @@ def _drawn(
     placement = plan.placement if plan is not None else Placement()
     sends, switch = asked.sender[1], asked.kind("vswitch")
     kinds = {part: kind for part, kind in (("vswitch", switch), (GENERATOR, sends)) if kind}
-    vnf = asked.kind("vnf") or "machine"
-    parts = _Parts(placement, set(topology.machines), kinds, vnf)
+    vnf = asked.kind("vnf") or "vnf"
+    parts = _Parts(placement, set(topology.vnfs), kinds, vnf)
     links = asked.section("testbed", "links")
     ways = ways_of(topology)
     lanes = tuple(Lane(tuple(parts.along(way, links))) for way in ways[::2])
@@ -125,10 +125,10 @@ class _Parts:
     """The parts of a deployment and their CPUs."""
 
     def __init__(
-        self, placement: Placement, machines: set[str], kinds: dict[str, str], vnf: str
+        self, placement: Placement, vnfs: set[str], kinds: dict[str, str], vnf: str
     ) -> None:
         self._placement = placement
-        self._machines = machines
+        self._vnfs = vnfs
         self._kinds = kinds
         self._vnf = vnf
 
@@ -137,12 +137,12 @@ class _Parts:
         yield self._generator("sends")
         if not way.inside[0]:
             yield _link(way.begin, links)
-        for machine in way.inside:
-            if machine is None:
+        for vnf in way.inside:
+            if vnf is None:
                 kind = self._kinds.get("vswitch", "switch")
                 yield Place("switch", kind, self._cpus(None))
             else:
-                yield Place("machine", machine, (self._vnf, *self._cpus(machine)))
+                yield Place("vnf", vnf, (self._vnf, *self._cpus(vnf)))
         if not way.inside[-1]:
             yield _link(way.end, links)
         yield self._generator("receives")
@@ -166,7 +166,7 @@ class _Parts:
             first = _first(role)
             mine = first == part
             if part is None:
-                mine = first not in {*self._machines, GENERATOR, OWN, *PROGRAMS.values()}
+                mine = first not in {*self._vnfs, GENERATOR, OWN, *PROGRAMS.values()}
             if mine:
                 inner = role.removeprefix(part or "").strip()
                 found.append(f"{_cpu_text(cpus)} {inner}".strip())

@@ -26,28 +26,28 @@ def groups_of(header: RunHeader) -> tuple[tuple[str, tuple[Fact, ...]], ...]:
     )
 
 
-def machine_text(header: RunHeader) -> str:
+def host_text(header: RunHeader) -> str:
     """Name the machine in a line, as far as it is known."""
-    machine, system = (part_of(header.environment, name) for name in ("machine", "system"))
-    cpus = machine.get("cpus")
+    host, system = (part_of(header.environment, name) for name in ("host", "system"))
+    cpus = host.get("cpus")
     known = [
-        machine.get("cpu_model"),
+        host.get("cpu_model"),
         f"{cpus} CPUs" if cpus else None,
-        "a virtual machine" if machine.get("hypervisor") else None,
+        "a virtual machine" if host.get("hypervisor") else None,
         system.get("os"),
         f"kernel {system['kernel']}" if system.get("kernel") else None,
     ]
     return ", ".join(str(word) for word in known if word)
 
 
-def short_machine(header: RunHeader) -> str:
+def short_host(header: RunHeader) -> str:
     """Name the machine in a few words; a model stands on none."""
-    machine = part_of(header.environment, "machine")
-    if header.simulated or not machine.get("cpus"):
+    host = part_of(header.environment, "host")
+    if header.simulated or not host.get("cpus"):
         return ""
-    kind = "a virtual machine" if machine.get("hypervisor") else "a machine"
-    model = f" ({machine['cpu_model']})" if machine.get("cpu_model") else ""
-    return f"{kind} with {machine['cpus']} CPUs{model}"
+    kind = "a virtual machine" if host.get("hypervisor") else "a machine"
+    model = f" ({host['cpu_model']})" if host.get("cpu_model") else ""
+    return f"{kind} with {host['cpus']} CPUs{model}"
 
 
 def found_of(around: Conditions | None) -> tuple[Fact, ...]:
@@ -69,7 +69,7 @@ def found_of(around: Conditions | None) -> tuple[Fact, ...]:
         found.append(Fact(f"stalls of CPU {stall.cpu}", text))
     if around.round_trip_ns is not None:
         found.append(Fact("from CPU to CPU and back", human_ns(around.round_trip_ns)))
-    for name in ("switch", "machines", "generator"):
+    for name in ("switch", "vnfs", "generator"):
         found += _leaves(getattr(around, name), name)
     return tuple(found)
 

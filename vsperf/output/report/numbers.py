@@ -40,7 +40,7 @@ LOSS = (
     "The loss of a trial is that of its worse direction: (frames that were due − distinct, intact "
     "frames that arrived) ÷ frames that were due. What was not sent counts as lost."
 )
-TELLING = (Limit.DUT, Limit.GUEST, Limit.UNCOUNTED)
+TELLING = (Limit.DUT, Limit.VNF, Limit.UNCOUNTED)
 """With these the reason of a goal tells of one trial."""
 NAMED = 12
 """So many trials are named one by one."""

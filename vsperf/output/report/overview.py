@@ -29,7 +29,7 @@ from vsperf.output.case_tables import (
 from vsperf.output.report.account import told
 from vsperf.output.report.case_part import Teller, asked_of, cost_part
 from vsperf.output.report.doubts import NOT_THE_SWITCH, WORDS, criteria_of
-from vsperf.output.report.environment import groups_of, machine_text, short_machine, switch_version
+from vsperf.output.report.environment import groups_of, host_text, short_host, switch_version
 from vsperf.output.report.page import (
     Brief,
     CasePart,
@@ -223,11 +223,11 @@ def _measured(facts: Mapping[str, str], frames: Sequence[str], *, simulated: boo
         sizes = f"{len(frames)} frame sizes from {frames[0]} to {frames[-1]}"
     elif frames:
         sizes = f"frames of {sizes}"
-    machines = f"with machines ({facts['machines']})" if "machines" in facts else ""
-    where = f"on {facts['machine']}" if facts.get("machine") else ""
+    vnfs = f"with VNFs ({facts['vnfs']})" if "vnfs" in facts else ""
+    where = f"on {facts['host']}" if facts.get("host") else ""
     links = f"over links that are {facts['links']}" if "links" in facts else ""
     switch = f"a model ({facts.get('switch', '?')})" if simulated else facts.get("switch", "")
-    parts = (switch, machines, sizes, links, where)
+    parts = (switch, vnfs, sizes, links, where)
     return f"{', '.join(part for part in parts if part)}."
 
 
@@ -326,7 +326,7 @@ def overview_of(runs: Sequence[RunView], gathered: Gathered, teller: Teller) -> 
             brief_of(
                 {
                     **{fact.name: fact.value for fact in facts},
-                    "machine": short_machine(runs[0].header),
+                    "host": short_host(runs[0].header),
                 },
                 [fact.value for fact in gathered.asked if fact.name == "frames"],
                 gathered.rows,
@@ -393,7 +393,7 @@ def _facts(
     trials = sum(row.record.trials for row in gathered.rows if row.record is not None)
     known = {
         "switch": ", ".join(switches),
-        "machines": ", ".join(asked.get("machines", ())),
+        "vnfs": ", ".join(asked.get("vnfs", ())),
         "generator": ", ".join(asked.get("generator", ())),
         "program": ", ".join(asked.get("program", ())),
         "noise": "; ".join(asked.get("noise", ())),
@@ -402,7 +402,7 @@ def _facts(
         "flows": ", ".join(asked.get("flows", ())),
         "testbed": ", ".join(dict.fromkeys(run.header.testbed for run in runs))
         + f"; preset {', '.join(dict.fromkeys(run.header.preset for run in runs))}",
-        "machine": "; ".join(dict.fromkeys(machine_text(run.header) for run in runs)),
+        "host": "; ".join(dict.fromkeys(host_text(run.header) for run in runs)),
         "when": f"{', '.join(_began(run, names) for run in runs)}; {trials} trials in {took}",
     }
     return tuple(Fact(name, value) for name, value in known.items() if value)

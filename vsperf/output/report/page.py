@@ -74,7 +74,7 @@ class Place:
     """A part that frames pass."""
 
     kind: str
-    """generator, program, link, switch or machine."""
+    """generator, program, link, switch or VNF."""
     name: str
     notes: tuple[str, ...] = ()
 
@@ -257,7 +257,7 @@ class CasePart:
     collected: tuple[Saw, ...]
     plan: Planned | None
     found: tuple[Fact, ...]
-    """What was found on switch, machines, generator and host."""
+    """What was found on switch, VNFs, generator and host."""
     found_like: str
     """Anchor of a case that found the same; empty where it stands here."""
     found_like_name: str

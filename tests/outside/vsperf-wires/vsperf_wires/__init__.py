@@ -1,2 +1,2 @@
 # vsperf-wires/vsperf_wires/__init__.py
-"""A switch, machines and a generator on sockets of any machine, and what can be added beside."""
+"""A switch, VNFs and a generator on sockets of any machine, and what can be added beside."""

@@ -59,6 +59,6 @@ class LoadAverage:
         def ask(trial: int) -> tuple[Sample, ...]:
             load, _, _, tasks, _ = SOURCE.read_text().split()
             values = {"load": float(load), "running": int(tasks.partition("/")[0])}
-            return (Sample(trial=trial, at_ns=time.time_ns(), of="machine", values=values),)
+            return (Sample(trial=trial, at_ns=time.time_ns(), of="host", values=values),)
 
         yield Asking(seat, ask)

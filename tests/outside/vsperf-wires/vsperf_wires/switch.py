@@ -28,7 +28,7 @@ from vsperf.trust.own_python import script
 from vsperf_wires import relay
 
 PORT = "seqpacket"
-"""What is spoken at the ports: any name, by which generators and machines know them."""
+"""What is spoken at the ports: any name, by which generators and VNFs know them."""
 ROLE = "switch relay"
 LEAST_ROOM = 200_000
 

@@ -73,8 +73,8 @@ def method_of(case: CaseSpec) -> str:
 
 
 def loop_of(case: CaseSpec) -> Loop:
-    """Return the loop whose ports are as those of the case: plugged into a switch, or machines."""
-    return "machine" if outer_nics(case.topology) else "vhost"
+    """Return the loop whose ports are as those of the case: plugged into a switch, or VNFs."""
+    return "vnf" if outer_nics(case.topology) else "vhost"
 
 
 def measure_jitter(

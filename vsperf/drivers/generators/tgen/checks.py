@@ -23,13 +23,13 @@ def check_devices(ports: list[dict[str, Any]], each: int) -> None:
 
 
 def check_queues(case: CaseSpec, endpoints: tuple[Endpoint, ...], queues: int) -> None:
-    """Refuse a machine that would send on queues which nobody empties."""
+    """Refuse a VNF that would send on queues which nobody empties."""
     plugged_in = any(endpoint.kind == "vhost-user-backend" for endpoint in endpoints)
-    if plugged_in and queues < case.machine_queues:
+    if plugged_in and queues < case.vnf_queues:
         raise UsageError(
-            f"tgen serves {queues} of the {case.machine_queues} queues of a machine's NIC",
-            why=f"in topology {case.topology.name} the generator is plugged into machines",
-            fix=f"set generator.queues to {case.machine_queues}, or vnf.queues to {queues}",
+            f"tgen serves {queues} of the {case.vnf_queues} queues of a VNF's NIC",
+            why=f"in topology {case.topology.name} the generator is plugged into VNFs",
+            fix=f"set generator.queues to {case.vnf_queues}, or vnf.queues to {queues}",
         )
 
 

@@ -344,12 +344,12 @@ def _options(case: CaseSpec, spec: TgenSpec, placement: Placement) -> Options:
 def _in_flight(case: CaseSpec, spec: TgenSpec, endpoints: tuple[Endpoint, ...]) -> int:
     """Return how many frames of a direction may be on their way, so that they fit into its ring.
 
-    Machines and other devices hold more of them than that, and NICs lose them.
+    VNFs and other devices hold more of them than that, and NICs lose them.
     """
     if spec.in_flight is not None:
         return spec.in_flight
     virtual = all(endpoint.kind in ONE_RING for endpoint in endpoints)
-    alone = not case.topology.machines and not getattr(case.vswitch, "ELSEWHERE", False)
+    alone = not case.topology.vnfs and not getattr(case.vswitch, "ELSEWHERE", False)
     return max(BURST_MOST, spec.ring - 2 * BURST_MOST) if virtual and alone else 0
 
 
@@ -373,7 +373,7 @@ def senders(case: CaseSpec, options: Options) -> int:
     ways = directions_of(case.topology, case.traffic.direction)
     queues = options.queues
     if outer_nics(case.topology):
-        queues = min(queues, case.machine_queues)
+        queues = min(queues, case.vnf_queues)
     return senders_each(len(options.cpus), len(ways), queues)
 
 

@@ -25,7 +25,7 @@ from vsperf.qemu.checks import check_accelerator, check_program
 from vsperf.qemu.host import PROGRAM, probe
 from vsperf.qemu.image import BUILD_COMMAND, find_image
 from vsperf.qemu.launch import started
-from vsperf.qemu.machine import RunningMachine
+from vsperf.qemu.vm import RunningVm
 from vsperf.records.threads import GENERATOR
 from vsperf.waits import wait_for
 
@@ -70,7 +70,7 @@ class GuestClient(Client):
 class GuestTgen(Tgen):
     """A tgen in a guest."""
 
-    guest: RunningMachine | None = None
+    guest: RunningVm | None = None
     began: Reading | None = None
     """Both clocks, when it first answered."""
     patience: float = 1.0
@@ -87,7 +87,7 @@ class GuestTgen(Tgen):
             return answer
         raise ComponentError(
             f"no rate and no time of tgen in {self.program.name} holds: {problem}",
-            why="somebody paused the machine, or it does not know how fast its clock is",
+            why="somebody paused the VM, or it does not know how fast its clock is",
         )
 
     def read_clock(self) -> Reading:
@@ -156,21 +156,21 @@ def check(spec: TgenSpec) -> None:
 @contextmanager
 def running_in_guest(plan: GuestPlan, workspace: Workspace) -> Iterator[GuestTgen]:
     """Start the guest and tgen in it, and leave nothing of them."""
-    machine = plan.machine
+    vm = plan.vm
     polling = Polling(GENERATOR, WORKERS)
-    with started(machine, PROGRAM, workspace, polling) as guest:
-        deadline = time.monotonic() + machine.spec.boot_timeout.seconds
+    with started(vm, PROGRAM, workspace, polling) as guest:
+        deadline = time.monotonic() + vm.spec.boot_timeout.seconds
         guest.boot(deadline)
         guest.pin()
-        control = Path(workspace.fill(machine.application))
+        control = Path(workspace.fill(vm.application))
         client = _connected(control)
         try:
             client.agent = guest.agent
             guest.tell(deadline, plan.message)
             guest.await_application(deadline)
-            tgen = GuestTgen(machine.name, control, guest.program, client, guest=guest)
-            tgen.patience = EMULATED if machine.accelerator == "tcg" else 1.0
-            tgen.look = lambda: workspace.attend("while tgen started", but=machine.name)
+            tgen = GuestTgen(vm.name, control, guest.program, client, guest=guest)
+            tgen.patience = EMULATED if vm.accelerator == "tcg" else 1.0
+            tgen.look = lambda: workspace.attend("while tgen started", but=vm.name)
             greet(tgen, max(ANSWER_S, deadline - time.monotonic()))
             tgen.began = tgen.read_clock()
             try:

@@ -1,7 +1,7 @@
 """The clock of tgen in a guest, held against that of the host: nobody else answers for it.
 
 All rates and times are by that clock. A guest may have measured its speed wrongly, and whoever
-pauses a machine may stop it; from inside neither can be seen.
+pauses a VM may stop it; from inside neither can be seen.
 """
 
 from __future__ import annotations

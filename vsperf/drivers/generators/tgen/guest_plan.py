@@ -1,4 +1,4 @@
-"""What a case makes of tgen in a guest: the machine, and the words that tgen gets there. Pure.
+"""What a case makes of tgen in a guest: the VM, and the words that tgen gets there. Pure.
 
 The NICs of the guest are plugged in where tgen's own ports would be. So neither the switch nor a
 topology sees a difference.
@@ -17,13 +17,13 @@ from vsperf.drivers.generators.tgen.command import Options, more_memory, sizes
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
-from vsperf.qemu.command import Machine, command_line
+from vsperf.qemu.command import Vm, command_line
 from vsperf.qemu.host import ON, PROGRAM, QemuHost
 from vsperf.qemu.settings import OwnGuest
 from vsperf.records.run import Endpoint, Placement, Step, Wire
 
 NAME = "tgen-vm"
-"""Of the machine."""
+"""Of the VM."""
 GUEST_PORT = "vsperf.tgen"
 """The serial port in the guest that tgen reads and writes."""
 PROGRAM_THERE = "/usr/bin/tgen"
@@ -50,7 +50,7 @@ LEAST_RING = 256
 class GuestPlan:
     """tgen in a guest, with everything decided."""
 
-    machine: Machine[OwnGuest]
+    vm: Vm[OwnGuest]
     options: Options
     """tgen's, on the CPUs of the guest."""
     ports: dict[str, Port]
@@ -61,7 +61,7 @@ class GuestPlan:
         """Return what the agent is told to start."""
         return {
             "app": "tgen",
-            "nics": [wire.mac for wire in self.machine.wires],
+            "nics": [wire.mac for wire in self.vm.wires],
             "memory": tgen_mb(self.options),
             "arguments": list(self.words),
         }
@@ -118,7 +118,7 @@ def guest_of(
         accelerator=spec.accelerator,
         boot_timeout=spec.boot_timeout,
     )
-    machine = Machine(
+    vm = Vm(
         name=NAME,
         index=0,
         spec=own,
@@ -141,30 +141,28 @@ def guest_of(
         max_frame=options.max_frame,
         extra=options.extra,
     )
-    nics = {
-        endpoint.link: machine.card_address(number) for number, endpoint in enumerate(endpoints)
-    }
+    nics = {endpoint.link: vm.card_address(number) for number, endpoint in enumerate(endpoints)}
     ports = {link: Port(address, address, pci=True) for link, address in nics.items()}
-    return GuestPlan(machine, there, ports)
+    return GuestPlan(vm, there, ports)
 
 
 def steps_of(plan: GuestPlan, here: QemuHost) -> tuple[Step, ...]:
     """Return how the guest and tgen in it are started."""
-    machine = plan.machine
-    known = here.accelerator_of(machine.spec)
+    vm = plan.vm
+    known = here.accelerator_of(vm.spec)
     only = ", so the result is functional only" if known == "tcg" else ""
-    first, *workers = machine.cpus
+    first, *workers = vm.cpus
     busy = ", ".join(str(cpu) for cpu in workers)
     return (
         Step(
             component="generator",
-            action=f"start {machine.name}, vsperf's own guest for tgen, {ON[known]}{only}; its "
+            action=f"start {vm.name}, vsperf's own guest for tgen, {ON[known]}{only}; its "
             f"workers on CPU {busy}, all else on CPU {first}",
-            argv=command_line(PROGRAM, machine),
+            argv=command_line(PROGRAM, vm),
         ),
         Step(
             component="generator",
-            action=f"tell {machine.name} to start tgen, which is spoken to over {GUEST_PORT}",
+            action=f"tell {vm.name} to start tgen, which is spoken to over {GUEST_PORT}",
             argv=(PROGRAM_THERE, *plan.words),
             lines=(json.dumps({"verb": "start", **plan.message}),),
         ),
@@ -176,8 +174,7 @@ def check_guest(endpoints: tuple[Endpoint, ...]) -> None:
     for endpoint in endpoints:
         if endpoint.kind not in KINDS:
             raise UsageError(
-                f"tgen in a machine cannot send to {endpoint.link}, which is a {endpoint.kind} "
-                "port",
+                f"tgen in a VM cannot send to {endpoint.link}, which is a {endpoint.kind} port",
                 why="NICs of its guest are plugged into " + " or ".join(KINDS) + " ports",
                 fix="--set generator.place=host, or a switch that offers one of these",
             )
@@ -195,7 +192,7 @@ def memory_mb(workers: int, queues: int, ring: int) -> int:
 
 def _wire(number: int, endpoint: Endpoint) -> Wire:
     return Wire(
-        machine=NAME,
+        vnf=NAME,
         nic=number,
         kind=endpoint.kind,
         address=endpoint.address,

@@ -12,7 +12,7 @@ from vsperf.host.workspace import Workspace, given_or_own
 
 NANOSECONDS = 1_000_000_000
 
-Loop = Literal["ring", "memif", "vhost", "machine"]
+Loop = Literal["ring", "memif", "vhost", "vnf"]
 
 
 @contextmanager
@@ -38,8 +38,8 @@ def loop(
         case "vhost":
             with mirror(mirror_cpus, workspace, queues, withheld=withheld) as devices:
                 yield devices
-        case "machine":
-            with mirror(mirror_cpus, workspace, queues, as_machine=True) as devices:
+        case "vnf":
+            with mirror(mirror_cpus, workspace, queues, as_vnf=True) as devices:
                 yield devices
 
 

@@ -1,1 +1,1 @@
-"""Machines that are processes: DPDK's testpmd on virtio_user, as containers run it."""
+"""VNFs that are processes: DPDK's testpmd on virtio_user, as containers run it."""

@@ -1,4 +1,4 @@
-"""What a case makes of each machine, and testpmd's command line. Pure."""
+"""What a case makes of each VNF, and testpmd's command line. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.wiring import nics
 from vsperf.dpdk.command import MEGABYTE, Rings, Testpmd
 from vsperf.drivers.vnfs.process.spec import ProcessSpec
-from vsperf.drivers.vnfs.settings import by_machine, deal_out, require_ways_told_apart
+from vsperf.drivers.vnfs.settings import by_vnf, deal_out, require_ways_told_apart
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.records.run import Placeholder, Placement, Wire
@@ -18,8 +18,8 @@ from vsperf.trust import own_python
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
-    """One machine, with everything decided."""
+class PlannedVnf:
+    """One VNF, with everything decided."""
 
     name: str
     spec: ProcessSpec
@@ -52,11 +52,11 @@ class Machine:
 
 
 def needs_of(case: CaseSpec, spec: ProcessSpec) -> Needs:
-    """Return a CPU for each forwarding thread, and the memory of all machines."""
-    settings = by_machine(spec, case.topology)
+    """Return a CPU for each forwarding thread, and the memory of all VNFs."""
+    settings = by_vnf(spec, case.topology)
     counts = {name: own.vcpu_count for name, own in settings.items()}
     pins = deal_out(spec.cpus, counts, "forwarding threads")
-    cards = Counter(nic.machine for nic in nics(case.topology))
+    cards = Counter(nic.vnf for nic in nics(case.topology))
     memory = sum(
         own.memory or _rings(own, cards[name], case.traffic.longest.bytes).memory_mb
         for name, own in settings.items()
@@ -68,22 +68,22 @@ def needs_of(case: CaseSpec, spec: ProcessSpec) -> Needs:
     return Needs(cpus=cpus, hugepage_bytes=memory * MEGABYTE)
 
 
-def machines_of(
+def vnfs_of(
     case: CaseSpec, spec: ProcessSpec, wires: Sequence[Wire], placement: Placement
-) -> tuple[Machine, ...]:
-    """Return every machine, in the order of the topology."""
-    settings = by_machine(spec, case.topology)
+) -> tuple[PlannedVnf, ...]:
+    """Return every VNF, in the order of the topology."""
+    settings = by_vnf(spec, case.topology)
     writers = {
         name: f"vnf.forward={own.forward}" for name, own in settings.items() if own.forward != "io"
     }
     require_ways_told_apart(case.topology, writers)
     ends = {hop for path in case.topology.paths for hop in (path[0], path[-1])}
     return tuple(
-        Machine(
+        PlannedVnf(
             name=name,
             spec=own,
             wires=tuple(
-                sorted((wire for wire in wires if wire.machine == name), key=lambda wire: wire.nic)
+                sorted((wire for wire in wires if wire.vnf == name), key=lambda wire: wire.nic)
             ),
             cpus=placement.of(name) or (0,),
             frame_bytes=case.traffic.longest.bytes,
@@ -93,10 +93,10 @@ def machines_of(
     )
 
 
-def command_line(program: str, machine: Machine) -> tuple[str, ...]:
+def command_line(program: str, vnf: PlannedVnf) -> tuple[str, ...]:
     """Return the whole command line; one that calls the switch waits until that listens."""
-    testpmd = machine.testpmd.command_line(program)
-    listening = tuple(wire.address for wire in machine.wires if wire.kind == "vhost-user")
+    testpmd = vnf.testpmd.command_line(program)
+    listening = tuple(wire.address for wire in vnf.wires if wire.kind == "vhost-user")
     if not listening:
         return testpmd
     return own_python.module("vsperf.drivers.vnfs.process.waiting", *listening, "--", *testpmd)
@@ -105,11 +105,11 @@ def command_line(program: str, machine: Machine) -> tuple[str, ...]:
 def _device(wire: Wire, spec: ProcessSpec) -> str:
     if wire.kind not in ("vhost-user", "vhost-user-client"):
         raise UsageError(
-            f"NIC {wire.nic} of {wire.machine} is plugged into a {wire.kind} port, which a "
+            f"NIC {wire.nic} of {wire.vnf} is plugged into a {wire.kind} port, which a "
             "process cannot take",
             why="it speaks vhost-user and vhost-user-client",
             fix="--vnf qemu, which takes it, or a switch with ports of that kind: for OVS-DPDK, "
-            "vswitch.machine_ports=vhost-user",
+            "vswitch.vnf_ports=vhost-user",
         )
     words = [
         f"net_virtio_user{wire.nic}",

@@ -1,4 +1,4 @@
-"""The driver: a testpmd for each machine of a case, and nothing left of them."""
+"""The driver: a testpmd for each VNF of a case, and nothing left of them."""
 
 from __future__ import annotations
 
@@ -12,54 +12,54 @@ from vsperf.config.case import CaseSpec
 from vsperf.dpdk.command import PROGRAM
 from vsperf.dpdk.running import find_testpmd
 from vsperf.drivers.vnfs.group import Group
-from vsperf.drivers.vnfs.process.command import Machine, command_line, machines_of, needs_of
-from vsperf.drivers.vnfs.process.machine import RunningMachine, started
+from vsperf.drivers.vnfs.process.command import PlannedVnf, command_line, needs_of, vnfs_of
 from vsperf.drivers.vnfs.process.spec import ProcessSpec
+from vsperf.drivers.vnfs.process.vnf import RunningVnf, started
 from vsperf.errors import UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import LONGEST_NAME, Workspace, require_short
 from vsperf.records.run import Placement, Step, Wire
 
-PURPOSE = "it forwards in place of a machine"
-Start = Callable[[Machine, ExitStack], RunningMachine]
-"""Starts a machine, and lets a stack end it."""
+PURPOSE = "it forwards in place of a guest"
+Start = Callable[[PlannedVnf, ExitStack], RunningVnf]
+"""Starts a VNF, and lets a stack end it."""
 
 
-class Processes(Group[RunningMachine]):
-    """All machines of a deployment, in the order of the topology."""
+class Processes(Group[RunningVnf]):
+    """All VNFs of a deployment, in the order of the topology."""
 
-    def __init__(self, machines: Sequence[Machine], start: Start, stack: ExitStack) -> None:
+    def __init__(self, vnfs: Sequence[PlannedVnf], start: Start, stack: ExitStack) -> None:
         self._start = start
-        self._ends = {one.name: stack.enter_context(ExitStack()) for one in machines}
-        super().__init__([start(one, self._ends[one.name]) for one in machines])
+        self._ends = {one.name: stack.enter_context(ExitStack()) for one in vnfs}
+        super().__init__([start(one, self._ends[one.name]) for one in vnfs])
 
     def await_forwarding(self) -> None:
         began = time.monotonic()
-        for running in self.machines:
-            running.await_forwarding(began + running.machine.spec.boot_timeout.seconds)
+        for running in self.vnfs:
+            running.await_forwarding(began + running.vnf.spec.boot_timeout.seconds)
 
     def reboot(self) -> None:
         """End every process and start another one in its place: all that it knew is gone."""
         self.ask_to_end()
-        for running in self.machines:
+        for running in self.vnfs:
             self._ends[running.name].close()
-        self.machines = [self._start(one.machine, self._ends[one.name]) for one in self.machines]
+        self.vnfs = [self._start(one.vnf, self._ends[one.name]) for one in self.vnfs]
         self.await_forwarding()
 
     def ask_to_end(self) -> None:
         """Tell all of them to end; nobody waits here."""
-        for running in self.machines:
+        for running in self.vnfs:
             running.ask_to_end()
 
     def access(self) -> tuple[str, ...]:
-        return tuple(line for running in self.machines for line in running.testpmd.access())
+        return tuple(line for running in self.vnfs for line in running.testpmd.access())
 
 
 class ProcessVnf:
     """Forwards as a container would: a process on vhost-user, and no guest around it."""
 
     kind: ClassVar[str] = "process"
-    summary: ClassVar[str] = "testpmd on virtio_user in place of a machine, as containers run it"
+    summary: ClassVar[str] = "testpmd on virtio_user in place of a guest, as containers run it"
     Spec: ClassVar[type[DriverSpec]] = ProcessSpec
 
     def needs(self, case: CaseSpec) -> Needs:
@@ -68,16 +68,16 @@ class ProcessVnf:
     def plan(
         self, case: CaseSpec, wires: tuple[Wire, ...], placement: Placement
     ) -> tuple[Step, ...]:
-        machines = machines_of(case, _spec_of(case), wires, placement)
-        return tuple(_step(machine) for machine in machines)
+        vnfs = vnfs_of(case, _spec_of(case), wires, placement)
+        return tuple(_step(vnf) for vnf in vnfs)
 
     def require(self, case: CaseSpec) -> None:
         find_testpmd(PURPOSE)
-        machines = case.topology.machines
-        require_short(f"dpdk/{LONGEST_NAME}-{machine}/dpdk_telemetry.v2" for machine in machines)
+        vnfs = case.topology.vnfs
+        require_short(f"dpdk/{LONGEST_NAME}-{vnf}/dpdk_telemetry.v2" for vnf in vnfs)
 
     def notes(self, case: CaseSpec) -> tuple[str, ...]:
-        return ("the machines are processes: what a guest would cost is not in the result",)
+        return ("the VNFs are processes: what a guest would cost is not in the result",)
 
     @contextmanager
     def start(
@@ -89,11 +89,11 @@ class ProcessVnf:
     ) -> Iterator[Processes]:
         program = find_testpmd(PURPOSE)
 
-        def start(machine: Machine, stack: ExitStack) -> RunningMachine:
-            return stack.enter_context(started(machine, program, workspace))
+        def start(vnf: PlannedVnf, stack: ExitStack) -> RunningVnf:
+            return stack.enter_context(started(vnf, program, workspace))
 
         with ExitStack() as stack:
-            running = Processes(machines_of(case, _spec_of(case), wires, placement), start, stack)
+            running = Processes(vnfs_of(case, _spec_of(case), wires, placement), start, stack)
             try:
                 yield running
             finally:
@@ -101,13 +101,13 @@ class ProcessVnf:
                     running.ask_to_end()  # all now; each is waited for when it is its turn
 
 
-def _step(machine: Machine) -> Step:
-    cpus = ", ".join(str(cpu) for cpu in machine.cpus)
+def _step(vnf: PlannedVnf) -> Step:
+    cpus = ", ".join(str(cpu) for cpu in vnf.cpus)
     return Step(
         component="vnf",
-        action=f"start {machine.name}, a testpmd that forwards in mode {machine.spec.forward}, on "
+        action=f"start {vnf.name}, a testpmd that forwards in mode {vnf.spec.forward}, on "
         f"CPU {cpus}",
-        argv=command_line(PROGRAM, machine),
+        argv=command_line(PROGRAM, vnf),
     )
 
 
@@ -115,7 +115,7 @@ def _spec_of(case: CaseSpec) -> ProcessSpec:
     if not isinstance(case.vnf, ProcessSpec):
         kind = None if case.vnf is None else case.vnf.kind
         raise UsageError(
-            f"machines that are processes were given settings of kind {kind!r}",
+            f"VNFs that are processes were given settings of kind {kind!r}",
             fix="--set vnf.kind=process",
         )
     return case.vnf

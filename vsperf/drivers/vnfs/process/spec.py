@@ -1,4 +1,4 @@
-"""Settings of machines that are processes; called as those of virtual machines where they can be.
+"""Settings of VNFs that are processes; called as those of virtual machines where they can be.
 
 So a testcase that sets no more than these runs with both kinds.
 """
@@ -10,14 +10,14 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from vsperf.config.rings import PowerOfTwo
-from vsperf.drivers.vnfs.settings import MachinesSpec
+from vsperf.drivers.vnfs.settings import VnfsSpec
 from vsperf.quantities.units import CpuSet, Duration
 
 Descriptors = Annotated[int, Field(ge=32, le=32768)]
 
 
-class ProcessSpec(MachinesSpec):
-    """Settings of machines that are processes of this host."""
+class ProcessSpec(VnfsSpec):
+    """Settings of VNFs that are processes of this host."""
 
     kind: Literal["process"]
     app: str = "testpmd"
@@ -28,10 +28,10 @@ class ProcessSpec(MachinesSpec):
     queues: Annotated[int, Field(ge=1, le=16)] = 1
     """Queue pairs of each NIC."""
     vcpus: Annotated[int, Field(ge=1, le=64)] | None = None
-    """CPUs of a machine, with one forwarding thread on each; one for each queue of a NIC when not
+    """CPUs of a VNF, with one forwarding thread on each; one for each queue of a NIC when not
     given."""
     memory: Annotated[int, Field(ge=64, le=1048576)] | None = None
-    """Memory of a machine [MB]; what its packet buffers take when not given."""
+    """Memory of a VNF [MB]; what its packet buffers take when not given."""
     hugepages: bool = True
     """Take the memory from hugepages; without, it is slower, and enough for trying things out."""
     rx_descriptors: Descriptors = 512
@@ -49,9 +49,9 @@ class ProcessSpec(MachinesSpec):
     arguments: tuple[str, ...] = ()
     """More words for DPDK's environment layer, such as --log-level=8."""
     boot_timeout: Duration = Duration(30_000_000_000)
-    """How long a machine may take until it forwards."""
+    """How long a VNF may take until it forwards."""
     cpus: CpuSet | None = None
-    """CPUs of all forwarding threads of all machines, in this order."""
+    """CPUs of all forwarding threads of all VNFs, in this order."""
 
     @field_validator("app")
     @classmethod

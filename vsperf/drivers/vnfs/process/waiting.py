@@ -1,6 +1,6 @@
 """A program that waits for sockets, and then becomes another program.
 
-DPDK's virtio_user gives up at once where nobody listens yet, and machines are started before the
+DPDK's virtio_user gives up at once where nobody listens yet, and VNFs are started before the
 switch. What waits here keeps its process number, so it is watched and ended like what it becomes.
 
     vsperf.drivers.vnfs.process.waiting SOCKET… -- PROGRAM ARGUMENT…

@@ -1,1 +1,1 @@
-"""Real guests: QEMU machines on vhost-user, told what to do by an agent inside."""
+"""Real guests: QEMU on vhost-user, told what to do by an agent inside."""

@@ -1,4 +1,4 @@
-"""What can be known to fail before any machine is started."""
+"""What can be known to fail before any VNF is started."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def check(settings: Mapping[str, QemuSpec], probe: Probe, roots: Roots | None = 
 def require_no_devices(settings: Mapping[str, QemuSpec]) -> None:
     """Refuse to run with devices of the host, which can be planned only.
 
-    The switch makes a port for every NIC of a machine all the same, and would wait for a guest
+    The switch makes a port for every NIC of a VNF all the same, and would wait for a guest
     that plugs nothing into it.
     """
     for name, spec in settings.items():
         if spec.devices:
             raise UsageError(
                 f"{name} cannot run with vnf.devices, such as {spec.devices[0]}",
-                why="the switch has no way yet to reach devices that a machine has for itself; "
+                why="the switch has no way yet to reach devices that a VNF has for itself; "
                 "they can be planned only",
                 fix="leave vnf.devices out; `vsperf plan` shows the command line with them",
             )
@@ -149,11 +149,11 @@ def _check_devices(devices: list[str], roots: Roots) -> None:
     if doubled is not None:
         raise NotReadyError(
             f"the device {doubled} is given to two NICs",
-            fix="name each device of vnf.devices once; `vnf.each` has settings of one machine",
+            fix="name each device of vnf.devices once; `vnf.each` has settings of one VNF",
         )
     if not (roots.dev / "vfio").is_dir() and not (roots.pci / "drivers" / "vfio-pci").is_dir():
         raise NotReadyError(
-            f"{devices[0]} cannot be given to a machine",
+            f"{devices[0]} cannot be given to a VNF",
             why="this kernel has no VFIO, by which a guest gets a device to itself",
             fix="modprobe vfio-pci, with the IOMMU switched on in the firmware and the kernel",
         )

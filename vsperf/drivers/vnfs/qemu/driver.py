@@ -1,4 +1,4 @@
-"""The driver: QEMU's machines for a case, and nothing left of them."""
+"""The driver: a guest of QEMU for each VNF of a case, and nothing left of them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.vnfs.qemu.checks import check, require_no_devices
 from vsperf.drivers.vnfs.qemu.doctor import CHECKS
 from vsperf.drivers.vnfs.qemu.plan import (
-    machines_of,
     needs_of,
     notes_of,
     steps_of,
+    vnfs_of,
 )
-from vsperf.drivers.vnfs.qemu.running import QemuMachines, all_started
+from vsperf.drivers.vnfs.qemu.running import QemuVnfs, all_started
 from vsperf.drivers.vnfs.qemu.spec import QemuSpec
-from vsperf.drivers.vnfs.settings import by_machine
+from vsperf.drivers.vnfs.settings import by_vnf
 from vsperf.errors import UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.doctor.finding import Check
@@ -44,12 +44,12 @@ class Qemu:
     ) -> tuple[Step, ...]:
         spec = _spec_of(case)
         here = qemu_host(spec.tree)
-        machines = machines_of(case, spec, wires, placement, here)
-        return steps_of(machines, here, program_of(spec.tree))
+        vnfs = vnfs_of(case, spec, wires, placement, here)
+        return steps_of(vnfs, here, program_of(spec.tree))
 
     def require(self, case: CaseSpec) -> None:
         spec = _spec_of(case)
-        settings = by_machine(spec, case.topology)
+        settings = by_vnf(spec, case.topology)
         require_no_devices(settings)
         check(settings, probe(spec.tree))
 
@@ -62,11 +62,11 @@ class Qemu:
         wires: tuple[Wire, ...],
         placement: Placement,
         workspace: Workspace,
-    ) -> AbstractContextManager[QemuMachines]:
+    ) -> AbstractContextManager[QemuVnfs]:
         spec = _spec_of(case)
         self.require(case)
-        machines = machines_of(case, spec, wires, placement, qemu_host(spec.tree))
-        return all_started(machines, program_of(spec.tree), workspace)
+        vnfs = vnfs_of(case, spec, wires, placement, qemu_host(spec.tree))
+        return all_started(vnfs, program_of(spec.tree), workspace)
 
 
 def _spec_of(case: CaseSpec) -> QemuSpec:

@@ -1,4 +1,4 @@
-"""What a case makes of each machine, and the steps that start them. Pure."""
+"""What a case makes of each VNF, and the steps that start them. Pure."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Any
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.vnfs.qemu.spec import QemuSpec
-from vsperf.drivers.vnfs.settings import by_machine, deal_out, require_ways_told_apart
+from vsperf.drivers.vnfs.settings import by_vnf, deal_out, require_ways_told_apart
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
-from vsperf.qemu.command import Machine, command_line
+from vsperf.qemu.command import Vm, command_line
 from vsperf.qemu.host import ON, QemuHost
 from vsperf.records.run import Placement, Step, Wire
 
 MEGABYTE = 1 << 20
 
-QemuMachine = Machine[QemuSpec]
+QemuVnf = Vm[QemuSpec]
 
 
-def emulator_role(machine: str) -> str:
+def emulator_role(vnf: str) -> str:
     """Return the role of QEMU's other threads."""
-    return f"{machine} emulator"
+    return f"{vnf} emulator"
 
 
 def needs_of(case: CaseSpec, spec: QemuSpec) -> Needs:
     """Return CPUs for every vCPU and one for the rest of each QEMU, and the guests' memory."""
-    settings = by_machine(spec, case.topology)
+    settings = by_vnf(spec, case.topology)
     counts = {name: own.vcpu_count for name, own in settings.items()}
     pins = deal_out(spec.cpus, counts, "vCPUs")
     emulator = None if spec.emulator_cpus is None else spec.emulator_cpus.cpus
@@ -40,26 +40,26 @@ def needs_of(case: CaseSpec, spec: QemuSpec) -> Needs:
     return Needs(cpus=tuple(found), hugepage_bytes=memory * MEGABYTE)
 
 
-def machines_of(
+def vnfs_of(
     case: CaseSpec,
     spec: QemuSpec,
     wires: Sequence[Wire],
     placement: Placement,
     host: QemuHost,
-) -> tuple[QemuMachine, ...]:
-    """Return every machine with everything decided; what is not known yet becomes emulation."""
-    settings = by_machine(spec, case.topology)
+) -> tuple[QemuVnf, ...]:
+    """Return every VNF with everything decided; what is not known yet becomes emulation."""
+    settings = by_vnf(spec, case.topology)
     writers = {name: own.writes_addresses for name, own in settings.items()}
     require_ways_told_apart(case.topology, {name: why for name, why in writers.items() if why})
     found = []
     for name, own in settings.items():
         nics = tuple(
-            sorted((wire for wire in wires if wire.machine == name), key=lambda wire: wire.nic)
+            sorted((wire for wire in wires if wire.vnf == name), key=lambda wire: wire.nic)
         )
         _check_devices(name, own, nics)
         nodes = placement.nodes.get(name, (0,)) if host.nodes > 1 else ()
         found.append(
-            Machine(
+            Vm(
                 name=name,
                 index=int(name.removeprefix("vm")),
                 spec=own,
@@ -78,17 +78,17 @@ def machines_of(
     return tuple(found)
 
 
-def steps_of(machines: Sequence[QemuMachine], host: QemuHost, program: str) -> tuple[Step, ...]:
-    """Return all that starting the machines does, in order."""
-    plugged = (_plug(machine) for machine in machines if machine.taps)
-    started = (_start(machine, host, program) for machine in machines)
-    told = (_tell(machine) for machine in machines)
+def steps_of(vnfs: Sequence[QemuVnf], host: QemuHost, program: str) -> tuple[Step, ...]:
+    """Return all that starting the VNFs does, in order."""
+    plugged = (_plug(vnf) for vnf in vnfs if vnf.taps)
+    started = (_start(vnf, host, program) for vnf in vnfs)
+    told = (_tell(vnf) for vnf in vnfs)
     return (*plugged, *started, *told)
 
 
 def notes_of(case: CaseSpec, spec: QemuSpec, host: QemuHost) -> tuple[str, ...]:
     """Return what the guests run on, as far as it is known."""
-    settings = by_machine(spec, case.topology)
+    settings = by_vnf(spec, case.topology)
     kinds = {host.accelerator_of(own) for own in settings.values()}
     notes = []
     if "tcg" in kinds:
@@ -105,57 +105,57 @@ def notes_of(case: CaseSpec, spec: QemuSpec, host: QemuHost) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def start_message(machine: QemuMachine, macs: Sequence[str] | None = None) -> dict[str, Any]:
+def start_message(vnf: QemuVnf, macs: Sequence[str] | None = None) -> dict[str, Any]:
     """Return what the agent is told; `macs` replaces the addresses that the NICs were given."""
-    spec = machine.spec
+    spec = vnf.spec
     return {
         "app": spec.app,
-        "nics": list(macs) if macs is not None else [wire.mac for wire in machine.wires],
+        "nics": list(macs) if macs is not None else [wire.mac for wire in vnf.wires],
         "forward": spec.forward,
         "queues": spec.queues,
         "rx_descriptors": spec.rx_descriptors,
         "tx_descriptors": spec.tx_descriptors,
         "burst": spec.burst,
-        "mtu": machine.mtu,
-        "peers": [wire.peer_mac for wire in machine.wires],
+        "mtu": vnf.mtu,
+        "peers": [wire.peer_mac for wire in vnf.wires],
         "arguments": list(spec.testpmd_arguments),
     }
 
 
-def _plug(machine: QemuMachine) -> Step:
-    copier = "vhost-net copies" if machine.vhost else "QEMU copies, as there is no vhost-net,"
-    queues = ", for several queues" if machine.spec.queues > 1 else ""
+def _plug(vnf: QemuVnf) -> Step:
+    copier = "vhost-net copies" if vnf.vhost else "QEMU copies, as there is no vhost-net,"
+    queues = ", for several queues" if vnf.spec.queues > 1 else ""
     return Step(
         component="vnf",
-        action=f"make the taps of {machine.name}, between which and the guest {copier} the frames",
+        action=f"make the taps of {vnf.name}, between which and the guest {copier} the frames",
         lines=tuple(
-            f"tap {wire.address} up, mtu {machine.mtu}, without IPv6 and ARP{queues}"
-            for wire in machine.taps
+            f"tap {wire.address} up, mtu {vnf.mtu}, without IPv6 and ARP{queues}"
+            for wire in vnf.taps
         ),
     )
 
 
-def _start(machine: QemuMachine, host: QemuHost, program: str) -> Step:
-    known = host.accelerator_of(machine.spec)
+def _start(vnf: QemuVnf, host: QemuHost, program: str) -> Step:
+    known = host.accelerator_of(vnf.spec)
     on = ON[known]
-    pins = ", ".join(f"vCPU {number} on CPU {cpu}" for number, cpu in enumerate(machine.cpus))
-    others = ", ".join(str(cpu) for cpu in machine.emulator_cpus)
+    pins = ", ".join(f"vCPU {number} on CPU {cpu}" for number, cpu in enumerate(vnf.cpus))
+    others = ", ".join(str(cpu) for cpu in vnf.emulator_cpus)
     where = f"; {pins}; its other threads on CPU {others}" if pins and others else ""
-    guest = "vsperf's own guest" if machine.spec.own_guest else "the user's guest"
+    guest = "vsperf's own guest" if vnf.spec.own_guest else "the user's guest"
     return Step(
         component="vnf",
-        action=f"start {machine.name}, {guest}, {on}{where}",
-        argv=command_line(program, machine),
+        action=f"start {vnf.name}, {guest}, {on}{where}",
+        argv=command_line(program, vnf),
     )
 
 
-def _tell(machine: QemuMachine) -> Step:
-    if not machine.spec.has_agent:
-        return Step(component="vnf", action=f"wait until {machine.name} runs; it has no agent")
+def _tell(vnf: QemuVnf) -> Step:
+    if not vnf.spec.has_agent:
+        return Step(component="vnf", action=f"wait until {vnf.name} runs; it has no agent")
     return Step(
         component="vnf",
-        action=f"tell {machine.name} to forward with {machine.spec.app}, and wait until it does",
-        lines=(json.dumps({"verb": "start", **start_message(machine)}),),
+        action=f"tell {vnf.name} to forward with {vnf.spec.app}, and wait until it does",
+        lines=(json.dumps({"verb": "start", **start_message(vnf)}),),
     )
 
 

@@ -1,4 +1,4 @@
-"""All machines of a deployment that run."""
+"""All VNFs of a deployment that run."""
 
 from __future__ import annotations
 
@@ -8,46 +8,46 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from vsperf.drivers.vnfs.group import Group
-from vsperf.drivers.vnfs.qemu.plan import QemuMachine, start_message
+from vsperf.drivers.vnfs.qemu.plan import QemuVnf, start_message
 from vsperf.host.binding import bound
 from vsperf.host.workspace import Workspace
 from vsperf.qemu.launch import started
-from vsperf.qemu.machine import RunningMachine
+from vsperf.qemu.vm import RunningVm
 
-Deadlines = tuple[tuple[RunningMachine, float], ...]
-"""When each machine is to forward, on the monotonic clock."""
+Deadlines = tuple[tuple[RunningVm, float], ...]
+"""When each VNF is to forward, on the monotonic clock."""
 
 
 @dataclass
-class QemuMachines(Group[RunningMachine]):
-    """All machines of a deployment, in the order of the topology."""
+class QemuVnfs(Group[RunningVm]):
+    """All VNFs of a deployment, in the order of the topology."""
 
-    planned: Mapping[str, QemuMachine]
+    planned: Mapping[str, QemuVnf]
     """What each of them was made of, by its name."""
 
     def await_forwarding(self) -> None:
-        """Wait until every machine forwards; they boot side by side."""
+        """Wait until every VNF forwards; they boot side by side."""
         deadlines = self._deadlines()
         for running, deadline in deadlines:
             running.plug_in(deadline)
         self._await_guests(deadlines)
 
     def reboot(self) -> None:
-        """Reset all machines, whose QEMUs go on, and wait until every guest forwards again."""
+        """Reset all VNFs, whose QEMUs go on, and wait until every guest forwards again."""
         deadlines = self._deadlines()
-        for running in self.machines:
+        for running in self.vnfs:
             running.reset()
         self._await_guests(deadlines)
-        for running in self.machines:
+        for running in self.vnfs:
             running.has_reset()
 
     def insides(self) -> dict[str, dict[str, int]]:
         """Return what the kernels of the guests count, for who collects that."""
-        return {of: values for one in self.machines for of, values in one.inside().items()}
+        return {of: values for one in self.vnfs for of, values in one.inside().items()}
 
     def _deadlines(self) -> Deadlines:
         now = time.monotonic()
-        return tuple((one, now + one.machine.spec.boot_timeout.seconds) for one in self.machines)
+        return tuple((one, now + one.vm.spec.boot_timeout.seconds) for one in self.vnfs)
 
     def _await_guests(self, deadlines: Deadlines) -> None:
         for running, deadline in deadlines:
@@ -60,29 +60,25 @@ class QemuMachines(Group[RunningMachine]):
 
     def access(self) -> tuple[str, ...]:
         found = []
-        for running in self.machines:
-            machine, fill = running.machine, running.workspace.fill
-            if machine.spec.has_agent:
+        for running in self.vnfs:
+            vm, fill = running.vm, running.workspace.fill
+            if vm.spec.has_agent:
                 found.append(f"vsperf shell {running.name}")
-                found.append(f"socat -,raw,echo=0 UNIX-CONNECT:{fill(machine.shell)}")
-            found.append(f"tail -f {fill(machine.console)}")
+                found.append(f"socat -,raw,echo=0 UNIX-CONNECT:{fill(vm.shell)}")
+            found.append(f"tail -f {fill(vm.console)}")
         return tuple(found)
 
 
 @contextmanager
-def all_started(
-    machines: Sequence[QemuMachine], program: str, workspace: Workspace
-) -> Iterator[QemuMachines]:
-    """Start every machine; leaving the context ends all of them at once."""
-    devices = [address for machine in machines for address in machine.spec.devices]
+def all_started(vnfs: Sequence[QemuVnf], program: str, workspace: Workspace) -> Iterator[QemuVnfs]:
+    """Start every VNF; leaving the context ends all of them at once."""
+    devices = [address for vnf in vnfs for address in vnf.spec.devices]
     with ExitStack() as stack:
         if devices:
             stack.enter_context(bound(devices, workspace))
-        running = [
-            stack.enter_context(started(machine, program, workspace)) for machine in machines
-        ]
+        running = [stack.enter_context(started(vnf, program, workspace)) for vnf in vnfs]
         try:
-            yield QemuMachines(running, {machine.name: machine for machine in machines})
+            yield QemuVnfs(running, {vnf.name: vnf for vnf in vnfs})
         finally:
             if not workspace.kept:
                 for one in running:

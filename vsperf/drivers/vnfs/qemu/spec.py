@@ -1,4 +1,4 @@
-"""Settings of QEMU's machines. What decides a number is always written, also at its default."""
+"""Settings of VNFs that QEMU runs. What decides a number is always written, also at its default."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from vsperf.config.rings import PowerOfTwo
 from vsperf.config.rooted import RootedSpec
-from vsperf.drivers.vnfs.settings import MachinesSpec, own_settings
+from vsperf.drivers.vnfs.settings import VnfsSpec, own_settings
 from vsperf.host.tree import Tree
 from vsperf.quantities.units import CpuSet, Duration
 
@@ -23,11 +23,11 @@ Ring = Annotated[int, Field(ge=256, le=1024), PowerOfTwo]
 Descriptors = Annotated[int, Field(ge=32, le=32768)]
 
 
-class QemuSpec(MachinesSpec, RootedSpec):
+class QemuSpec(VnfsSpec, RootedSpec):
     """Settings of virtual machines that QEMU runs."""
 
     shared: ClassVar[tuple[str, ...]] = (
-        *MachinesSpec.shared,
+        *VnfsSpec.shared,
         *("emulator_cpus", "root", "foreign_root"),
     )
 
@@ -44,9 +44,9 @@ class QemuSpec(MachinesSpec, RootedSpec):
     queues: Annotated[int, Field(ge=1, le=16)] = 1
     """Queue pairs of each NIC."""
     vcpus: Annotated[int, Field(ge=1, le=64)] | None = None
-    """Virtual CPUs of a machine; one for each queue of a NIC when not given."""
+    """Virtual CPUs of a VNF; one for each queue of a NIC when not given."""
     memory: Annotated[int, Field(ge=64, le=1048576)] = 256
-    """Memory of a machine [MB], a multiple of 2."""
+    """Memory of a VNF [MB], a multiple of 2."""
     hugepages: bool = True
     """Take the memory from hugepages; without, it is slower, and enough for trying things out."""
     rx_descriptors: Descriptors = 512
@@ -82,18 +82,18 @@ class QemuSpec(MachinesSpec, RootedSpec):
     """File with user data for cloud-init; the guest finds it on a drive called cidata."""
     agent: Literal["auto"] | bool = "auto"
     """Whether vsperf's agent runs in the guest; `auto` is yes for vsperf's own guest. Without it,
-    nothing is started or counted inside, and a machine is ready once it runs."""
+    nothing is started or counted inside, and a VNF is ready once it runs."""
     devices: tuple[str, ...] = ()
-    """PCI devices of the host for the machine, in place of its vhost-user NICs and in their
+    """PCI devices of the host for the VNF, in place of its vhost-user NICs and in their
     order, such as virtual functions of a NIC: 0000:03:00.1. They can be planned only."""
     arguments: tuple[str, ...] = ()
     """More words for QEMU's command line."""
     testpmd_arguments: tuple[str, ...] = ()
     """More words for testpmd, such as --nb-cores=2."""
     boot_timeout: Duration = Duration(60_000_000_000)
-    """How long a machine may take until it forwards."""
+    """How long a VNF may take until it forwards."""
     cpus: CpuSet | None = None
-    """CPUs of all vCPUs of all machines, in this order."""
+    """CPUs of all vCPUs of all VNFs, in this order."""
     emulator_cpus: CpuSet | None = None
     """CPUs of QEMU's other threads, which mostly sleep."""
 
@@ -122,12 +122,12 @@ class QemuSpec(MachinesSpec, RootedSpec):
 
     @model_validator(mode="after")
     def _settings_are_read(self, info: ValidationInfo) -> Self:
-        """Refuse what would change nothing; one machine may ignore what is set for all of them."""
+        """Refuse what would change nothing; one VNF may ignore what is set for all of them."""
         own = own_settings(info)
         ignored = [name for name in self._unread if own is None or name in own]
         if ignored:
             reason = (
-                f"app is {self.app}; leave them out, or set them for single machines: each"
+                f"app is {self.app}; leave them out, or set them for single VNFs: each"
                 if self.has_agent
                 else "the guest has no agent; leave them out, or say `agent: true` if it has"
             )

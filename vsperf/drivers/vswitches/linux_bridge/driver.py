@@ -33,7 +33,7 @@ from vsperf.records.run import Placement
 from vsperf.waits import sleep
 
 HELD_S = 10.0
-"""Patience with machines that are being started."""
+"""Patience with VNFs that are being started."""
 
 
 class LinuxBridge:
@@ -87,8 +87,8 @@ def _made(design: Design, workspace: Workspace, stack: ExitStack) -> RunningBrid
             stack.enter_context(veth(name, workspace, mtu=MTU, far=far))
         elif port.place.link is not None:
             stack.enter_context(tap(name, workspace, mtu=MTU, several_queues=True))
-        else:  # the machine has made it, and finds it by its name in the host's network
-            _await_held(name, design.case.machine_queues, workspace)
+        else:  # the VNF has made it, and finds it by its name in the host's network
+            _await_held(name, design.case.vnf_queues, workspace)
         steer(name, design.cpus)
     with connected() as host:
         for name in devices.values():
@@ -106,13 +106,13 @@ def _made(design: Design, workspace: Workspace, stack: ExitStack) -> RunningBrid
 
 
 def _await_held(name: str, queues: int, workspace: Workspace) -> None:
-    """Wait until a machine holds its tap: from then on it may be moved."""
+    """Wait until a VNF holds its tap: from then on it may be moved."""
     deadline = time.monotonic() + HELD_S
     while not is_held(name, queues):
         workspace.attend("while its tap was waited for")
         if time.monotonic() > deadline:
             raise ComponentError(
-                f"no machine has taken hold of the tap {name} within {HELD_S:g} s",
+                f"no VNF has taken hold of the tap {name} within {HELD_S:g} s",
                 why="it is moved into the bridge's network when one has",
             )
         sleep(POLL_S)  # between two looks at a condition, never instead of one

@@ -1,7 +1,7 @@
 """Which bridges a topology asks of the kernel, and what they are told to know. Pure.
 
 A bridge sends a frame that it does not know to all of its ports. So each group of ports that frames
-pass between has a bridge of its own: else frames would take short cuts around machines.
+pass between has a bridge of its own: else frames would take short cuts around VNFs.
 """
 
 from __future__ import annotations
@@ -110,9 +110,9 @@ class Design:
         return tuple(Entry(mac, port) for (_, mac), port in told.items())
 
     def _addresses(self, way: Pass) -> tuple[str, ...]:
-        """Return whom frames of a way are for: whoever is at its end, or the next machine.
+        """Return whom frames of a way are for: whoever is at its end, or the next VNF.
 
-        The latter is what a machine writes that rewrites addresses.
+        The latter is what a VNF writes that rewrites addresses.
         """
         end = way.path[-1]
         nics = {port.place.name: port.place.nic for port in self.ports}

@@ -141,7 +141,7 @@ def _port(port: BridgePort, device: Device) -> PortCounters:
     return PortCounters(
         name=port.place.name,
         link=port.place.link,
-        machine=port.place.machine,
+        vnf=port.place.vnf,
         received_frames=counted["rx_packets"],
         sent_frames=counted["tx_packets"],
         drops={reason: counted[name] for name, reason in LOST.items() if name in counted},

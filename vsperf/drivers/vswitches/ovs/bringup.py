@@ -261,7 +261,7 @@ def _check_polling(made: Instance) -> None:
 
 def _unseen(made: Instance) -> Unseen:
     """Return what the kernel dropped and OVS does not count; what is gone says nothing."""
-    taps = {port.name: port.tap for port in made.ports if port.tap and port.machine}
+    taps = {port.name: port.tap for port in made.ports if port.tap and port.vnf}
     refused = {name: refused_frames(tap) for name, tap in taps.items()}
     devices = {port.device: port.name for port in made.ports if port.type == "system"}
     ask_kernel = partial(drops_of, made.daemons[SWITCH].pid)

@@ -40,8 +40,8 @@ def require_network(design: Design) -> None:
                 why=f"the ports {devices} are devices of the host's network, so the switch has to "
                 "run in it, and make a device of this name there as every OVS does",
                 fix="stop the other one for the time of the run (systemctl stop "
-                "openvswitch-switch), or do without such ports: for machines of OVS-DPDK, "
-                "vswitch.machine_ports=vhost-user",
+                "openvswitch-switch), or do without such ports: for VNFs of OVS-DPDK, "
+                "vswitch.vnf_ports=vhost-user",
             )
 
 

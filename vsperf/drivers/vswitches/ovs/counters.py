@@ -32,7 +32,7 @@ class Unseen:
     """Frames that the kernel dropped and OVS knows nothing of, by name of the port."""
 
     refused: Mapping[str, int] = field(default_factory=dict)
-    """As the tap of a machine was full; OVS counts them as sent."""
+    """As the tap of a VNF was full; OVS counts them as sent."""
     missed: Mapping[str, int] = field(default_factory=dict)
     """As a packet socket was full; OVS counts them as received."""
 
@@ -101,7 +101,7 @@ def _port(
     return PortCounters(
         name=port.name,
         link=port.link,
-        machine=port.machine,
+        vnf=port.vnf,
         received_frames=received["packets"],
         sent_frames=sent["packets"] - (refused or 0),
         drops=drops,

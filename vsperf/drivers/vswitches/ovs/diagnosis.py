@@ -114,9 +114,9 @@ def _about(port: SwitchPort, interface: Interface, log: str) -> list[str]:
 
 
 def _port_fix(port: SwitchPort) -> str:
-    if port.machine is not None and port.tap is not None:
+    if port.vnf is not None and port.tap is not None:
         more = ", and that DPDK has its driver net_af_packet" if port.type == "dpdk" else ""
-        return f"see that {port.machine} runs, which brings the tap with it{more}"
+        return f"see that {port.vnf} runs, which brings the tap with it{more}"
     fixes = {
         "dpdk": "see that the device is there and that DPDK may have it: "
         f"{port.options.get('dpdk-devargs')} comes from the testbed's link {port.link}",

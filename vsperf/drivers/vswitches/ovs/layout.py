@@ -45,18 +45,18 @@ class SwitchPort:
     number: int
     """OpenFlow port number."""
     link: str | None
-    """The testbed link behind it; None for a port inside, such as one of a machine."""
+    """The testbed link behind it; None for a port inside, such as one of a VNF."""
     type: str
     """Type of the interface as OVS calls it."""
     options: dict[str, str] = field(default_factory=dict)
     other_config: dict[str, str] = field(default_factory=dict)
     mtu_request: int | None = None
     nic: Nic | None = None
-    """The NIC of a machine that is plugged in here; None for a link."""
+    """The NIC of a VNF that is plugged in here; None for a link."""
     device: str | None = None
     """The kernel's device that the interface has to be called like, if it is one."""
     tap: str | None = None
-    """The tap behind it, if there is one: of a machine, or held by the switch itself."""
+    """The tap behind it, if there is one: of a VNF, or held by the switch itself."""
 
     @property
     def interface(self) -> str:
@@ -65,13 +65,13 @@ class SwitchPort:
 
     @property
     def place(self) -> str:
-        """What a topology calls the other side: a link, or a port of a machine."""
+        """What a topology calls the other side: a link, or a port of a VNF."""
         return self.link or self.name
 
     @property
-    def machine(self) -> str | None:
-        """The machine behind it, if there is one."""
-        return None if self.nic is None else self.nic.machine
+    def vnf(self) -> str | None:
+        """The VNF behind it, if there is one."""
+        return None if self.nic is None else self.nic.vnf
 
 
 def filled(port: SwitchPort, fill: Callable[[str], str]) -> SwitchPort:

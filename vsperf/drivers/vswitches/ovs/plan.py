@@ -55,7 +55,7 @@ class Design(ABC):
     @property
     @abstractmethod
     def wires(self) -> tuple[Wire, ...]:
-        """What the NICs of machines are plugged into."""
+        """What the NICs of VNFs are plugged into."""
 
     @property
     @abstractmethod

@@ -86,7 +86,7 @@ def _from_link(case: CaseSpec, way: Pass) -> bool:
 def _matches(case: CaseSpec, spec: OvsSettings, way: Pass, *, forked: bool) -> Iterator[str]:
     """Yield what tells the frames of one way from others that enter by the same port.
 
-    Only rules at links look for single streams: a machine may have rewritten their addresses.
+    Only rules at links look for single streams: a VNF may have rewritten their addresses.
     """
     if forked:
         yield _lane(case, spec, way)
@@ -253,7 +253,7 @@ def _check_everybody(case: CaseSpec, spec: OvsSettings) -> None:
 
 def _check_bridge(case: CaseSpec) -> None:
     """Refuse a bridge that frames would go round in."""
-    if case.topology.machines or len(case.topology.paths) > 1:
+    if case.topology.vnfs or len(case.topology.paths) > 1:
         raise UsageError(
             f"vswitch.flows=learn makes one bridge of all ports of topology {case.topology.name}",
             why="a frame for an address that it does not know leaves by all of them, and would "

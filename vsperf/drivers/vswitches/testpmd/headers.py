@@ -1,6 +1,6 @@
 """What stands in the headers of frames that testpmd has rewritten, as far as is known. Pure.
 
-It rewrites at each pass, and a machine may do so in between: so it is known for frames that pass it
+It rewrites at each pass, and a VNF may do so in between: so it is known for frames that pass it
 once, from a link to a link.
 """
 

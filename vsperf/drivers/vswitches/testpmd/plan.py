@@ -224,8 +224,8 @@ def _check_queues(design: Design) -> None:
     others = {}
     if any(place.link is not None and design.given(place) is None for place in design.places):
         others["generator.queues"] = getattr(case.generator, "queues", 1)
-    if case.topology.machines:
-        others["vnf.queues"] = case.machine_queues
+    if case.topology.vnfs:
+        others["vnf.queues"] = case.vnf_queues
     for setting, queues in others.items():
         if queues != spec.rxqs:
             raise UsageError(
@@ -242,9 +242,9 @@ def _check_rewriting(design: Design) -> None:
     if mode is None:
         return
     traffic = case.traffic
-    if case.topology.machines:
-        what = f"with {', '.join(case.topology.machines)} in between"
-        why = "frames are rewritten each time that they pass, and by machines as well"
+    if case.topology.vnfs:
+        what = f"with {', '.join(case.topology.vnfs)} in between"
+        why = "frames are rewritten each time that they pass, and by VNFs as well"
     elif traffic.replay is not None:
         what, why = "with the frames of a file", "which addresses these have, nobody knows"
     elif traffic.destination != "unicast" or traffic.broadcast_every:

@@ -124,7 +124,7 @@ def _port(place: Place, counted: dict[str, int], other: dict[str, int]) -> PortC
     return PortCounters(
         name=place.name,
         link=place.link,
-        machine=place.machine,
+        vnf=place.vnf,
         received_frames=int(counted["ipackets"]),
         sent_frames=sent,
         drops={**before, NOT_TAKEN: max(0, int(other["ipackets"]) - sent)},

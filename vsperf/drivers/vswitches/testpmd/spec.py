@@ -42,7 +42,7 @@ class TestpmdSpec(RootedSpec):
     hugepages: bool = True
     """Take memory from hugepages; without, it is slower, and enough for trying things out."""
     ports: VhostRole = "vhost-user-client"
-    """Ports of machines, and of links without a device in the testbed. As `vhost-user-client` the
+    """Ports of VNFs, and of links without a device in the testbed. As `vhost-user-client` the
     switch calls and the other end listens, so the switch may restart; as `vhost-user` the switch
     listens."""
     rxqs: Annotated[int, Field(ge=1, le=16)] = 1

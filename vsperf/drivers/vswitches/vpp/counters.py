@@ -63,7 +63,7 @@ def _port(
     return PortCounters(
         name=port.name,
         link=port.place.link,
-        machine=port.place.machine,
+        vnf=port.place.vnf,
         received_frames=received,
         sent_frames=left - unsent - (full or 0),  # counted before VPP tries to hand them over
         drops={"rx dropped": max(0, dropped), **lost, **refused, **beyond},

@@ -137,7 +137,7 @@ def _told(case: CaseSpec, bridge: int, members: tuple[str, ...]) -> Iterator[Cal
 
 
 def _addresses(topology: Topology, way: Pass) -> tuple[str, ...]:
-    """Return the addresses of frames of a way: a machine rewrites them, or leaves its lane's."""
+    """Return the addresses of frames of a way: a VNF rewrites them, or leaves its lane's."""
     lane = lane_mac(end_number(topology, way), way.lane)
     apart = (lane,) if topology.dispatch == "mac" else ()
     return tuple(dict.fromkeys((addressed_to(topology, way), *apart)))
@@ -161,7 +161,7 @@ def _check_learning(topology: Topology, members: tuple[str, ...]) -> None:
         raise UsageError(
             f"a bridge that learns would join {', '.join(members)} in topology {topology.name}",
             why="a frame for an address that it does not know leaves by all of them, and the "
-            "same addresses come from several machines",
+            "same addresses come from several VNFs",
             fix="--set vswitch.learn=false, or --set topology=p2p",
         )
 

@@ -89,7 +89,7 @@ def endpoints_of(
 
 
 def wires_of(ports: tuple[SwitchPort, ...]) -> tuple[Wire, ...]:
-    """Return what each NIC of a machine is plugged into."""
+    """Return what each NIC of a VNF is plugged into."""
     found = ((port, port.place.nic) for port in ports)
     return tuple(_wire(port, nic) for port, nic in found if nic is not None)
 
@@ -105,7 +105,7 @@ def end_number(topology: Topology, way: Pass) -> int:
 def addressed_to(topology: Topology, way: Pass) -> str:
     """Return the MAC address of frames that enter for a way.
 
-    A machine may rewrite it or not; the switch sees to it that both are the same.
+    A VNF may rewrite it or not; the switch sees to it that both are the same.
     """
     if way.enters == way.path[0]:
         number = end_number(topology, way)
@@ -119,15 +119,15 @@ def addressed_to(topology: Topology, way: Pass) -> str:
 def sent_on_to(topology: Topology, way: Pass) -> str:
     """Return the MAC address for which frames of a way have to leave.
 
-    That is the one for which they come back from a machine that leaves addresses alone.
+    That is the one for which they come back from a VNF that leaves addresses alone.
     """
     if way.ends:
         return link_mac(end_number(topology, way))
-    machine = way.leaves.partition("_")[0]
+    vnf = way.leaves.partition("_")[0]
     after = (
         one
         for one in passes(topology)
-        if one.path == way.path and one.enters.partition("_")[0] == machine
+        if one.path == way.path and one.enters.partition("_")[0] == vnf
     )
     return addressed_to(topology, next(after))
 
@@ -135,7 +135,7 @@ def sent_on_to(topology: Topology, way: Pass) -> str:
 def _port(case: CaseSpec, spec: VppSpec, place: Place, number: int) -> SwitchPort:
     mac = _own_mac(case.topology, spec, place)
     if place.nic is not None:
-        if spec.machine_ports == "tap":
+        if spec.vnf_ports == "tap":
             return SwitchPort(place, number, "packet", device=tap_name(place.nic), mac=mac)
         role: VhostRole = "vhost-user" if spec.ports == "vhost-user" else "vhost-user-client"
         return SwitchPort(place, number, "vhost", role, mac=mac)

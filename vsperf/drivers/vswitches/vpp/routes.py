@@ -1,7 +1,7 @@
 """VPP as a router: addresses, neighbours and routes, from the topology. Pure.
 
 Each port has a table of its own, in which stands where frames go that enter there. So a frame that
-comes back from a machine takes another way than it took before. Neighbours are told, and nobody is
+comes back from a VNF takes another way than it took before. Neighbours are told, and nobody is
 asked by ARP.
 """
 

@@ -66,8 +66,8 @@ class VppSpec(RootedSpec):
     """Ports of links without a device in the testbed. As `vhost-user-client` the switch calls and
     the other end listens; as `vhost-user` the switch listens; `memif` is VPP's own kind of port in
     shared memory, for which it listens."""
-    machine_ports: Literal["vhost-user", "tap"] = "vhost-user"
-    """What the NICs of machines are plugged into: `vhost-user`, where `ports` says who calls (with
+    vnf_ports: Literal["vhost-user", "tap"] = "vhost-user"
+    """What the NICs of VNFs are plugged into: `vhost-user`, where `ports` says who calls (with
     `memif` the switch does), or taps of the kernel, which VPP opens as packet sockets."""
     queues: Annotated[int, Field(ge=1, le=255)] = 1
     """Receive queues of each device and memif; a vhost-user port has as many as the other end asks

@@ -42,7 +42,7 @@ def ports_of(case: CaseSpec, spec: OvsDpdkSpec) -> tuple[SwitchPort, ...]:
     return tuple(
         _link_port(place.name, number, case.testbed.links[place.name].switch, spec, mtu)
         if place.nic is None
-        else _machine_port(place.nic, number, spec, mtu, case.machine_queues)
+        else _vnf_port(place.nic, number, spec, mtu, case.vnf_queues)
         for number, place in enumerate(places, start=1)
     )
 
@@ -53,7 +53,7 @@ def endpoints_of(case: CaseSpec, ports: tuple[SwitchPort, ...]) -> tuple[Endpoin
 
 
 def wires_of(ports: tuple[SwitchPort, ...]) -> tuple[Wire, ...]:
-    """Return what each NIC of a machine is plugged into."""
+    """Return what each NIC of a VNF is plugged into."""
     return tuple(_wire(port, port.nic) for port in ports if port.nic is not None)
 
 
@@ -82,18 +82,16 @@ def _link_port(
     return SwitchPort(name, number, link, type_, options, other_config, mtu)
 
 
-def _machine_port(
-    nic: Nic, number: int, spec: OvsDpdkSpec, mtu: int | None, queues: int
-) -> SwitchPort:
+def _vnf_port(nic: Nic, number: int, spec: OvsDpdkSpec, mtu: int | None, queues: int) -> SwitchPort:
     affinity = spec.rxq_affinity.get(nic.port)
     other_config = {} if affinity is None else {"pmd-rxq-affinity": affinity}
     if queues > 1:  # otherwise all frames of a polling thread take the queue of that thread
         other_config["tx-steering"] = "hash"
-    if spec.machine_ports == "tap":
+    if spec.vnf_ports == "tap":
         type_, options = _device(nic.port, _tap_device(nic, spec, mtu), spec)
     else:
         type_, options = _vhost(nic.port, spec)
-    tap = tap_name(nic) if spec.machine_ports == "tap" else None
+    tap = tap_name(nic) if spec.vnf_ports == "tap" else None
     return SwitchPort(nic.port, number, None, type_, options, other_config, mtu, nic, tap=tap)
 
 
@@ -105,9 +103,9 @@ def _tap_device(nic: Nic, spec: OvsDpdkSpec, mtu: int | None) -> str:
     """
     if mtu is not None and mtu > LARGEST_USUAL_MTU:
         raise UsageError(
-            f"packets of {mtu} bytes do not pass the taps of machines",
+            f"packets of {mtu} bytes do not pass the taps of VNFs",
             why=f"DPDK's {PACKET_SOCKET}, by which OVS opens them, takes {LARGEST_USUAL_MTU} bytes",
-            fix="take shorter frames, or vswitch.machine_ports=vhost-user",
+            fix="take shorter frames, or vswitch.vnf_ports=vhost-user",
         )
     words = [
         f"{PACKET_SOCKET}_{nic.port}",

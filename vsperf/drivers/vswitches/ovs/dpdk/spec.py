@@ -33,8 +33,8 @@ class OvsDpdkSpec(OvsSettings):
     ports: Literal["vhost-user-client", "vhost-user"] = "vhost-user-client"
     """Ports of links without a device in the testbed. As `vhost-user-client` the switch calls and
     the other end listens; as `vhost-user` the switch listens (OVS calls that one deprecated)."""
-    machine_ports: Literal["vhost-user", "tap"] = "vhost-user"
-    """What the NICs of machines are plugged into: `vhost-user`, where `ports` says who calls, or
+    vnf_ports: Literal["vhost-user", "tap"] = "vhost-user"
+    """What the NICs of VNFs are plugged into: `vhost-user`, where `ports` says who calls, or
     taps of the kernel, which the switch opens as packet sockets (DPDK's net_af_packet)."""
     rxqs: Annotated[int, Field(ge=1, le=256)] = 1
     """Receive queues of each device; a vhost-user port has as many as the other end asks for."""

@@ -42,7 +42,7 @@ def ports_of(case: CaseSpec, spec: OvsSpec) -> tuple[SwitchPort, ...]:
         if spec.apart and (place.nic or device):
             raise _out_of_reach(place, spec)
         if place.nic is not None:
-            found.append(_machine_port(place.nic, number, mtu))
+            found.append(_vnf_port(place.nic, number, mtu))
         elif device is not None:
             found.append(_device_port(place.name, number, device, mtu))
         else:
@@ -72,7 +72,7 @@ def endpoints_of(case: CaseSpec, ports: tuple[SwitchPort, ...]) -> tuple[Endpoin
 
 
 def wires_of(ports: tuple[SwitchPort, ...]) -> tuple[Wire, ...]:
-    """Return what each NIC of a machine is plugged into."""
+    """Return what each NIC of a VNF is plugged into."""
     return tuple(
         wire_of(port.nic, "tap", port.tap) for port in ports if port.nic is not None and port.tap
     )
@@ -96,13 +96,13 @@ def _out_of_reach(place: Place, spec: OvsSpec) -> UsageError:
         f"{how} cannot reach {place.name}, which is in the network of the host",
         why="the switch is in a network of its own then, with the taps of the links, so that "
         "nothing of it is left there",
-        fix="take a topology without machines and links without devices, such as p2p on the "
+        fix="take a topology without VNFs and links without devices, such as p2p on the "
         "testbed local; or vswitch.ports=tap",
     )
 
 
-def _machine_port(nic: Nic, number: int, mtu: int | None) -> SwitchPort:
-    """Return the tap of a NIC, which the machine holds and the switch opens as a device."""
+def _vnf_port(nic: Nic, number: int, mtu: int | None) -> SwitchPort:
+    """Return the tap of a NIC, which the VNF holds and the switch opens as a device."""
     tap = tap_name(nic)
     return SwitchPort(
         nic.port, number, None, "system", mtu_request=mtu, nic=nic, device=tap, tap=tap

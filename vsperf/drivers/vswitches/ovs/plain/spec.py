@@ -27,7 +27,7 @@ class OvsSpec(OvsSettings):
     module openvswitch, which has to be there."""
     ports: Literal["tap", "packet"] | None = None
     """Ports of links without a device in the testbed. As `tap` the switch holds a tap, and the
-    generator sends on its device; as `packet` the generator holds it, as a machine would, and the
+    generator sends on its device; as `packet` the generator holds it, as a VNF would, and the
     switch opens its device, in a network of their own. In the kernel, `packet` is all there is."""
     cpus: CpuSet | None = None
     """CPU on which the daemon forwards, with all its threads; with AF_XDP, CPUs of the polling

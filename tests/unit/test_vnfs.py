@@ -1,4 +1,4 @@
-"""Machines: shells, processes, wiring, templates, and who is not waited for."""
+"""VNFs: shells, processes, wiring, templates, and who is not waited for."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from qemu_cases import machines, qemu_case
+from qemu_cases import qemu_case, vnfs
 from simulated_cases import simulated_case
 from switch_cases import PVP, PVVP
 from wires import wires_of
 
-from vsperf.cli import machine_shell
-from vsperf.cli.machine_shell import LEAVE, connected
+from vsperf.cli import vnf_shell
+from vsperf.cli.vnf_shell import LEAVE, connected
 from vsperf.config.case import CaseSpec
 from vsperf.config.topology import Topology
 from vsperf.config.wiring import nics, outer_nics, passes
 from vsperf.dpdk.telemetry import Telemetry
-from vsperf.drivers.vnfs.process.command import machines_of
+from vsperf.drivers.vnfs.process.command import vnfs_of
 from vsperf.drivers.vnfs.process.driver import ProcessVnf
-from vsperf.drivers.vnfs.process.machine import RunningMachine as RunningProcess
 from vsperf.drivers.vnfs.process.spec import ProcessSpec
-from vsperf.drivers.vnfs.settings import by_machine
+from vsperf.drivers.vnfs.process.vnf import RunningVnf as RunningProcess
+from vsperf.drivers.vnfs.settings import by_vnf
 from vsperf.drivers.vnfs.templates import LONGEST as LONGEST_of_templates
 from vsperf.drivers.vnfs.templates import render
 from vsperf.errors import ComponentError, DiedError, UsageError
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import Workspace, workspace
 from vsperf.plugins import Plugins
-from vsperf.qemu.machine import RunningMachine
+from vsperf.qemu.vm import RunningVm
 from vsperf.records.run import Placement
 from vsperf.trust import heard, own_python
 from vsperf.trust.heard import LONGEST, split_before
 
-# The shell of a machine, played by a real `sh` on a terminal behind a socket, as QEMU has it.
+# The shell of a VNF, played by a real `sh` on a terminal behind a socket, as QEMU has it.
 
 
 @dataclass
@@ -102,7 +102,7 @@ class Guest:
 
 @pytest.fixture(name="guest")
 def fixture_guest(tmp_path: Path) -> Iterator[Path]:
-    """Give the socket of a machine's shell."""
+    """Give the socket of a VNF's shell."""
     guest = Guest(tmp_path / "vm1.shell")
     thread = threading.Thread(target=guest.serve)
     thread.start()
@@ -175,7 +175,7 @@ def test_what_somebody_left_half_typed_is_not_run(guest: Path) -> None:
 def test_a_second_client_is_told_so_instead_of_waiting(
     guest: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine_shell, "ANSWER_S", 0.3)
+    monkeypatch.setattr(vnf_shell, "ANSWER_S", 0.3)
     with (
         connected("vm1", guest) as first,
         connected("vm1", guest) as second,
@@ -186,7 +186,7 @@ def test_a_second_client_is_told_so_instead_of_waiting(
     assert "another `vsperf shell` holds it" in str(caught.value.problems[0].why)
 
 
-def test_a_machine_that_ends_meanwhile_is_an_error(tmp_path: Path) -> None:
+def test_a_vnf_that_ends_meanwhile_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "vm1.shell"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
@@ -318,7 +318,7 @@ def test_a_guest_that_speaks_without_end_is_not_listened_to_for_ever(
 def test_a_guest_that_drips_has_a_deadline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    monkeypatch.setattr(machine_shell, "ANSWER_S", 0.3)
+    monkeypatch.setattr(vnf_shell, "ANSWER_S", 0.3)
     gone = threading.Event()
 
     def says(token: bytes) -> Iterator[bytes]:
@@ -353,7 +353,7 @@ def test_much_output_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.Monke
     assert looked < 2 * len(wrote)
 
 
-# Machines that are processes: their settings, command lines and needs, and how they wait.
+# VNFs that are processes: their settings, command lines and needs, and how they wait.
 
 WAITING = "vsperf.drivers.vnfs.process.waiting"
 PLACEMENT = Placement(cpus={"vm1": (2,), "vm2": (3, 4)})
@@ -414,7 +414,7 @@ def test_the_whole_command_line() -> None:
     ]
 
 
-def test_a_machine_that_calls_waits_until_the_switch_listens() -> None:
+def test_a_vnf_that_calls_waits_until_the_switch_listens() -> None:
     (argv,) = command_lines(process_case(), "vhost-user")
     sockets = ("RUN/vm1_0.sock", "RUN/vm1_1.sock")
     assert argv == (*own_python.module(WAITING, *sockets, "--"), "dpdk-testpmd", *argv[9:])
@@ -424,7 +424,7 @@ def test_a_machine_that_calls_waits_until_the_switch_listens() -> None:
 def test_what_is_no_vhost_user_port_is_refused() -> None:
     with pytest.raises(UsageError, match="tap") as refused:
         command_lines(process_case(), "tap")
-    assert "machine_ports=vhost-user" in str(refused.value.problems[0].fix)
+    assert "vnf_ports=vhost-user" in str(refused.value.problems[0].fix)
 
 
 @pytest.mark.parametrize("forward", ["mac", "csum"])
@@ -473,7 +473,7 @@ def test_without_hugepages_memory_is_ordinary_and_none_is_asked_for() -> None:
     assert ProcessVnf().needs(case).hugepage_bytes == 0
 
 
-def test_each_thread_of_each_machine_gets_a_cpu_and_each_machine_its_memory() -> None:
+def test_each_thread_of_each_vnf_gets_a_cpu_and_each_vnf_its_memory() -> None:
     case = process_case(PVVP, each={"vm2": {"vcpus": 2, "memory": 100}})
     needs = ProcessVnf().needs(case)
     assert [(need.role, need.count, need.busy) for need in needs.cpus] == [
@@ -499,7 +499,7 @@ def test_each_queue_has_a_thread_unless_the_user_says_otherwise() -> None:
         {"name": "pvpv", "paths": [["phy0", "vm1", "phy1"], ["phy0", "vm2", "phy1"]]},
     ],
 )
-def test_memory_is_asked_for_the_cards_that_each_machine_has(topology: dict[str, Any]) -> None:
+def test_memory_is_asked_for_the_cards_that_each_vnf_has(topology: dict[str, Any]) -> None:
     case = process_case(topology, rx_descriptors=8192, queues=2)
     given = [int(argv[argv.index("-m") + 1]) for argv in command_lines(case)]
     assert ProcessVnf().needs(case).hugepage_bytes == sum(given) << 20
@@ -512,11 +512,11 @@ def test_chosen_cpus_are_dealt_out_in_order() -> None:
 
 
 def test_too_few_chosen_cpus_are_refused() -> None:
-    with pytest.raises(UsageError, match="2 machines have 2 forwarding threads"):
+    with pytest.raises(UsageError, match="2 VNFs have 2 forwarding threads"):
         ProcessVnf().needs(process_case(PVVP, cpus="4"))
 
 
-def test_machines_differ_by_override_and_by_template() -> None:
+def test_vnfs_differ_by_override_and_by_template() -> None:
     settings: dict[str, Any] = {
         "testpmd_arguments": ["--eth-peers-configfile=/tmp/{{ vm.name }}-{{ vm.index }}"],
         "each": {"vm2": {"forward": "mac", "burst": "{{ 8 * vm.index }}"}},
@@ -531,16 +531,16 @@ def test_machines_differ_by_override_and_by_template() -> None:
 def test_overrides_that_do_not_fit_are_refused_when_they_are_read() -> None:
     assert "queue of vm2" in refusal(each={"vm2": {"queue": 2}})
     assert "queues of vm2" in refusal(each={"vm2": {"queues": "many"}})
-    assert "which all machines share" in refusal(each={"vm2": {"cpus": "1"}})
+    assert "which all VNFs share" in refusal(each={"vm2": {"cpus": "1"}})
     assert "'guest' is undefined" in refusal(arguments=["{{ guest }}"])
     assert "is unsafe" in refusal(arguments=["{{ ''.__class__ }}"])
 
 
-def test_an_override_for_a_machine_that_is_not_there_is_refused() -> None:
+def test_an_override_for_a_vnf_that_is_not_there_is_refused() -> None:
     spec = ProcessSpec.model_validate({"kind": "process", "each": {"vm3": {}}})
     topology = simulated_case(topology=PVVP).topology
     with pytest.raises(UsageError, match="vm3, where topology pvvp has vm1, vm2"):
-        by_machine(spec, topology)
+        by_vnf(spec, topology)
 
 
 def test_what_needs_a_guest_is_refused_and_says_where_there_is_one() -> None:
@@ -589,7 +589,7 @@ def test_a_question_is_answered_over_the_socket_and_a_bad_answer_is_an_error() -
             thread.join()
 
 
-# Machines are not waited for when a part without which they never forward was lost.
+# VNFs are not waited for when a part without which they never forward was lost.
 
 LOST = "tgen was lost while vm1 was waited for"
 
@@ -609,19 +609,19 @@ def fixture_place() -> Iterator[Workspace]:
 
 @pytest.fixture(name="program")
 def fixture_program(place: Workspace) -> Iterator[Managed]:
-    """Give the program of a machine that waits for the others."""
+    """Give the program of a VNF that waits for the others."""
     with (
-        workspace("a machine", place.folder) as apart,  # started while all others lived
+        workspace("a VNF", place.folder) as apart,  # started while all others lived
         managed(["sleep", "100"], name="vm1", workspace=apart) as program,
     ):
         yield program
 
 
 def test_a_guest_that_nobody_can_plug_in_any_more(place: Workspace, program: Managed) -> None:
-    (machine,) = machines(qemu_case())
-    running = RunningMachine(machine, program, place)
+    (vnf,) = vnfs(qemu_case())
+    running = RunningVm(vnf, program, place)
     with socket.socket(socket.AF_UNIX) as silent:
-        silent.bind(place.fill(machine.qmp))
+        silent.bind(place.fill(vnf.qmp))
         silent.listen()
         with pytest.raises(DiedError, match=LOST) as caught:
             running.plug_in(time.monotonic() + 60)
@@ -632,9 +632,9 @@ def test_a_process_whose_links_cannot_come_up_any_more(place: Workspace, program
     topology = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}
     spec = ProcessSpec.model_validate({"kind": "process"})
     case = simulated_case(topology=topology, vnf=spec)
-    (machine,) = machines_of(case, spec, wires_of(case), Placement(cpus={"vm1": (0,)}))
+    (vnf,) = vnfs_of(case, spec, wires_of(case), Placement(cpus={"vm1": (0,)}))
     running = RunningProcess(
-        machine,
+        vnf,
         program,
         place.folder / "telemetry",
         lambda: place.attend("while vm1 was waited for"),
@@ -643,7 +643,7 @@ def test_a_process_whose_links_cannot_come_up_any_more(place: Workspace, program
         running.await_forwarding(time.monotonic() + 60)
 
 
-# Templates of machines: what they can say, and that none of them takes long.
+# Templates of VNFs: what they can say, and that none of them takes long.
 
 VM = {"vm": {"name": "vm3", "index": 3}}
 
@@ -663,7 +663,7 @@ VM = {"vm": {"name": "vm3", "index": 3}}
         ("{{ vm.name | upper }}{{ vm['index'] ~ 'a' }}", "VM33a"),
     ],
 )
-def test_an_expression_is_worked_out_for_each_machine(text: str, found: str) -> None:
+def test_an_expression_is_worked_out_for_each_vnf(text: str, found: str) -> None:
     assert render(text, VM) == found
 
 
@@ -726,14 +726,14 @@ def test_any_words_give_a_text_or_a_reason(words: list[str]) -> None:
         assert len(render("{{" + "".join(words) + "}}", VM)) < 100_000
 
 
-# The NICs of machines and the passes through the switch follow from a topology's paths.
+# The NICs of VNFs and the passes through the switch follow from a topology's paths.
 
 
 def topology(*paths: str, cards: int = 2) -> Topology:
     return Topology.model_validate({"paths": [path.split() for path in paths], "nics": cards})
 
 
-def test_a_machine_on_a_path_has_a_card_on_each_side() -> None:
+def test_a_vnf_on_a_path_has_a_card_on_each_side() -> None:
     cards = nics(topology("phy0 vm1 phy1"))
     assert [(nic.port, nic.faces) for nic in cards] == [("vm1_0", "phy0"), ("vm1_1", "phy1")]
 
@@ -758,7 +758,7 @@ def test_no_two_cards_have_one_address() -> None:
     [
         (("phy0 vm1 phy1", "phy2 vm1 phy3"), "vm1 lies on several paths"),
         (("vm1 vm2", "vm1 vm3"), "vm1 lies on several paths"),
-        (("phy0 vm1",), "has a link at one end and a machine at the other"),
+        (("phy0 vm1",), "has a link at one end and a VNF at the other"),
     ],
 )
 def test_what_no_part_could_plug_together_is_refused(paths: tuple[str, ...], message: str) -> None:
@@ -776,7 +776,7 @@ def test_with_one_card_frames_go_back_out_of_it_of_wiring() -> None:
     ]
 
 
-def test_at_the_end_of_a_path_the_generator_is_plugged_into_the_machine() -> None:
+def test_at_the_end_of_a_path_the_generator_is_plugged_into_the_vnf() -> None:
     between = topology("vm1 vm2")
     assert [nic.port for nic in outer_nics(between)] == ["vm1_0", "vm2_1"]
     assert [(way.enters, way.leaves) for way in passes(between)] == [

@@ -1,19 +1,5 @@
-# Add machines
-
-Machines are what frames pass through between two visits of the switch: virtual machines, containers, processes. A driver
-runs all machines of a topology. [A package of your own](add-your-own.md) brings it; the one of this page runs the program
-of [our switch](add-a-switch.md) once for each machine, and has it call at two ports.
-
-What a driver promises is in [`vsperf/drivers/vnfs/base.py`](../../vsperf/drivers/vnfs/base.py).
-
-```toml
-[project.entry-points."vsperf.vnfs"]
-relay = "vsperf_wires.machine:RelayMachines"
-```
-
-```python
-# vsperf-wires/vsperf_wires/machine.py
-"""Machines on sockets: a relay for each, which carries frames from one NIC to the other."""
+# vsperf-wires/vsperf_wires/vnf.py
+"""VNFs on sockets: a relay for each, which carries frames from one NIC to the other."""
 
 from __future__ import annotations
 
@@ -34,7 +20,7 @@ from vsperf.host.doctor.wants import Want
 from vsperf.host.process import Managed, managed, written
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Placement, Step, Wire
-from vsperf.records.switch import MachineCounters
+from vsperf.records.switch import VnfCounters
 from vsperf.trust.own_python import script
 from vsperf.waits import sleep
 from vsperf_wires import relay
@@ -43,15 +29,15 @@ from vsperf_wires.switch import PORT
 PATIENCE_S = 30.0
 
 
-class RelayMachineSpec(DriverSpec):
-    """Settings of machines; there are none."""
+class RelayVnfSpec(DriverSpec):
+    """Settings of VNFs; there are none."""
 
     kind: Literal["relay"]
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
-    """A machine that runs."""
+class Vnf:
+    """A VNF that runs."""
 
     name: str
     program: Managed
@@ -70,45 +56,45 @@ class Machine:
                 raise ComponentError(f"{self.name} has not called at its ports")
             sleep(0.01)
 
-    def counters(self) -> MachineCounters:
-        return MachineCounters(name=self.name)  # it counts nothing
+    def counters(self) -> VnfCounters:
+        return VnfCounters(name=self.name)  # it counts nothing
 
     def facts(self) -> dict[str, Any]:
         return {"argv": list(self.program.argv)}
 
 
-class Machines(Group[Machine]):
-    """All machines of a deployment."""
+class Vnfs(Group[Vnf]):
+    """All VNFs of a deployment."""
 
-    def __init__(self, starts: Sequence[Callable[[ExitStack], Machine]], stack: ExitStack) -> None:
+    def __init__(self, starts: Sequence[Callable[[ExitStack], Vnf]], stack: ExitStack) -> None:
         self._starts = starts
         self._ends = stack.enter_context(ExitStack())
         super().__init__([start(self._ends) for start in starts])
 
     def await_forwarding(self) -> None:
         deadline = time.monotonic() + PATIENCE_S
-        for one in self.machines:
+        for one in self.vnfs:
             one.await_forwarding(deadline)
 
     def reboot(self) -> None:
         self._ends.close()
-        self.machines = [start(self._ends) for start in self._starts]
+        self.vnfs = [start(self._ends) for start in self._starts]
         self.await_forwarding()
 
     def access(self) -> tuple[str, ...]:
-        return tuple(f"tail -f {one.program.log}" for one in self.machines)
+        return tuple(f"tail -f {one.program.log}" for one in self.vnfs)
 
 
-class RelayMachines:
-    """Runs relays in place of machines."""
+class RelayVnfs:
+    """Runs relays in place of VNFs."""
 
     kind: ClassVar[str] = "relay"
-    summary: ClassVar[str] = "a relay in place of each machine, on sockets of the switch"
-    Spec: ClassVar[type[DriverSpec]] = RelayMachineSpec
+    summary: ClassVar[str] = "a relay in place of each VNF, on sockets of the switch"
+    Spec: ClassVar[type[DriverSpec]] = RelayVnfSpec
     wants: ClassVar[frozenset[Want]] = frozenset({Want.QUIET_CPUS})
 
     def needs(self, case: CaseSpec) -> Needs:
-        return Needs(cpus=tuple(CpuNeed(name, 1, busy=False) for name in case.topology.machines))
+        return Needs(cpus=tuple(CpuNeed(name, 1, busy=False) for name in case.topology.vnfs))
 
     def plan(
         self, case: CaseSpec, wires: tuple[Wire, ...], placement: Placement
@@ -123,41 +109,41 @@ class RelayMachines:
         """Python is there, and so are sockets."""
 
     def notes(self, case: CaseSpec) -> tuple[str, ...]:
-        return ("the machines are relays: what a guest would cost is not in the result",)
+        return ("the VNFs are relays: what a guest would cost is not in the result",)
 
     @contextmanager
     def start(
         self, case: CaseSpec, wires: tuple[Wire, ...], placement: Placement, workspace: Workspace
-    ) -> Iterator[Machines]:
+    ) -> Iterator[Vnfs]:
         lines = command_lines(case, wires, placement)
         with ExitStack() as stack:
             starts = [partial(started, name, argv, workspace) for name, argv in lines.items()]
-            yield Machines(starts, stack)
+            yield Vnfs(starts, stack)
 
 
-def started(name: str, argv: tuple[str, ...], workspace: Workspace, stack: ExitStack) -> Machine:
-    """Start a machine; the switch is not there yet, so nothing is waited for."""
+def started(name: str, argv: tuple[str, ...], workspace: Workspace, stack: ExitStack) -> Vnf:
+    """Start a VNF; the switch is not there yet, so nothing is waited for."""
     words = [workspace.fill(word) for word in argv]
     before = joined(name, workspace)
     program = stack.enter_context(managed(words, name=name, workspace=workspace))
-    return Machine(name, program, workspace, before)
+    return Vnf(name, program, workspace, before)
 
 
 def joined(name: str, workspace: Workspace) -> int:
-    """Return how often a machine has said so; what it writes outlives a reboot."""
+    """Return how often a VNF has said so; what it writes outlives a reboot."""
     return written(name, workspace).count("joined")
 
 
 def command_lines(
     case: CaseSpec, wires: tuple[Wire, ...], placement: Placement
 ) -> dict[str, tuple[str, ...]]:
-    """Return what is run for each machine, with the folder of a deployment not filled in."""
-    if not isinstance(case.vnf, RelayMachineSpec):
+    """Return what is run for each VNF, with the folder of a deployment not filled in."""
+    if not isinstance(case.vnf, RelayVnfSpec):
         kind = None if case.vnf is None else case.vnf.kind
         raise UsageError(f"relays were given settings of kind {kind!r}", fix="--set vnf.kind=relay")
     found = {}
-    for name in case.topology.machines:
-        nics = [wire for wire in wires if wire.machine == name]
+    for name in case.topology.vnfs:
+        nics = [wire for wire in wires if wire.vnf == name]
         if len(nics) != 2 or any(nic.kind != PORT for nic in nics):
             kinds = ", ".join(nic.kind for nic in nics) or "none"
             raise UsageError(
@@ -168,23 +154,3 @@ def command_lines(
         sockets = (nic.address for nic in nics)
         found[name] = script(Path(relay.__file__), cpus or "any", "call", *sockets)
     return found
-```
-
-Four rules that are easy to miss:
-
-- **The switch says what a NIC is plugged into** (`Wire`), and the driver of machines uses it. It refuses in `plan` what it
-  does not know, since the two are often not made for each other.
-- **Machines are started before the switch**, which may have to find them at its ports. So `start` waits for nothing that
-  takes a switch; `await_forwarding` does, when all else is there.
-- **The roles of their CPUs begin with the machine's name**, such as `vm1`.
-- **`notes` says what a reader of the result has to know**, such as what it leaves out of a real guest.
-
-```console
-$ vsperf plan keeps --testbed wires --set topology=pvp
-pvp    phy0 ──┤ relay ├── 0[vm1]1 ──┤ relay ├── phy1
-…
-  1. vnf: start vm1, which joins its NICs
-…
-   ! the machines are relays: what a guest would cost is not in the result
-…
-```

@@ -1,4 +1,4 @@
-"""Virtual machines behind the real switch: every topology forwards, and accounts for each frame."""
+"""VNFs behind the real switch: every topology forwards, and accounts for each frame."""
 
 from __future__ import annotations
 
@@ -51,35 +51,35 @@ def measured(case: CaseView) -> tuple[Trial, ...]:
     return tuple(one for one in case.trials if one.purpose is Purpose.SEARCH and one.valid)
 
 
-def assert_accounted(trial: Trial, machines: int) -> None:
-    """Frames pass both ways, every machine sees them, and what is missing is where it says."""
+def assert_accounted(trial: Trial, vnfs: int) -> None:
+    """Frames pass both ways, every VNF sees them, and what is missing is where it says."""
     assert all(way.good_frames > 0 for way in trial.directions)
     assert not any(way.corrupted_frames or way.duplicate_frames for way in trial.directions)
-    assert len(trial.machines) == machines
-    for machine in trial.machines:
-        assert sum(nic.received_frames for nic in machine.nics) > 0, machine.name
+    assert len(trial.vnfs) == vnfs
+    for vnf in trial.vnfs:
+        assert sum(nic.received_frames for nic in vnf.nics) > 0, vnf.name
     assert trial.unexplained_frames is not None
     assert abs(trial.unexplained_frames) * 1000 <= UNEXPLAINED * trial.sent_frames
 
 
 @pytest.mark.parametrize(
-    ("machines", "vnf"),
+    ("vnfs", "vnf"),
     [
         ({"pvvp_tput": 2}, "qemu"),
         ({"pvp_tput": 1, "pvpv_tput": 2, "v2v_tput": 2}, "process"),
     ],
     ids=["qemu", "process"],
 )
-def test_frames_pass_through_machines(place: Place, machines: dict[str, int], vnf: str) -> None:
-    ended = place("run", *machines, f"--vnf={vnf}", *LOAD)
+def test_frames_pass_through_vnfs(place: Place, vnfs: dict[str, int], vnf: str) -> None:
+    ended = place("run", *vnfs, f"--vnf={vnf}", *LOAD)
     assert ended.code == 0, ended.err
     cases = {str(case.planned.spec["name"]): case for case in place.records().cases()}
-    assert set(cases) == set(machines)
+    assert set(cases) == set(vnfs)
     for testcase, case in cases.items():
         trials = measured(case)
-        names = {machine.name for trial in trials for machine in trial.machines}
+        names = {vnf.name for trial in trials for vnf in trial.vnfs}
         for trial in trials:
-            assert_accounted(trial, machines[testcase])
+            assert_accounted(trial, vnfs[testcase])
             assert {thread.part for thread in trial.threads} == {SWITCH, GENERATOR, *names}
             assert all(thread.involuntary is not None for thread in trial.threads)
         assert case.record is not None
@@ -103,13 +103,13 @@ def test_a_guest_with_two_queues_forwards(place: Place) -> None:
 
 
 @pytest.mark.parametrize("dispatch", ["udp"])
-def test_machines_side_by_side_share_the_frames_equally(place: Place, dispatch: str) -> None:
-    # As many as have room in the rings of a machine that does not run for a while.
+def test_vnfs_side_by_side_share_the_frames_equally(place: Place, dispatch: str) -> None:
+    # As many as have room in the rings of a VNF that does not run for a while.
     settings = (f"--set=topology.dispatch={dispatch}", "--set=generator.in_flight=64")
     ended = place("run", "pvpv_tput", "--vnf=process", *settings, *LOAD)
     assert ended.code == 0, ended.err
     for trial in only(place.records()):
-        first, second = (sum(nic.received_frames for nic in one.nics) for one in trial.machines)
+        first, second = (sum(nic.received_frames for nic in one.nics) for one in trial.vnfs)
         assert abs(first - second) <= 2 * UNEXPLAINED
 
 
@@ -119,7 +119,7 @@ def test_frames_go_back_out_of_a_single_card(place: Place) -> None:
     assert ended.code == 0, ended.err
     for trial in only(place.records()):
         assert_accounted(trial, 1)
-        assert [len(machine.nics) for machine in trial.machines] == [1]
+        assert [len(vnf.nics) for vnf in trial.vnfs] == [1]
 
 
 @pytest.mark.parametrize(("vnf", "event"), [("process", "kill-switch"), ("qemu", "restart-switch")])
@@ -145,7 +145,7 @@ def test_frames_come_back_when_the_switch_restarts(
     assert all(way.good_frames > way.intended_frames // 8 for way in trial.directions)
 
 
-def test_frames_come_back_when_the_machine_reboots(place: Place) -> None:
+def test_frames_come_back_when_the_vnf_reboots(place: Place) -> None:
     ended = place(
         "run",
         "pvp_reset",
@@ -155,7 +155,7 @@ def test_frames_come_back_when_the_machine_reboots(place: Place) -> None:
         "--set=trial.offered_tolerance=5%",
         "--set=trial.stretch_tolerance=10%",
         "--set=search.throughput=1kfps",
-        "--set=search.events=[reboot-machines]",
+        "--set=search.events=[reboot-vnfs]",
         "--set=search.duration=8s",
         "--set=search.repeats=1",
     )
@@ -164,10 +164,10 @@ def test_frames_come_back_when_the_machine_reboots(place: Place) -> None:
     (case,) = place.records().cases()
     assert case.record is not None and case.record.result is not None
     away = {figure.name: figure.value for figure in case.record.result.figures}["reboot_time"]
-    assert trial.event is not None and trial.event.name == "reboot-machines"
+    assert trial.event is not None and trial.event.name == "reboot-vnfs"
     assert trial.event.began_ns < trial.event.ended_ns
     assert away is not None and 0 < away < trial.duration_ns
-    assert trial.switch is not None and trial.machines == ()
+    assert trial.switch is not None and trial.vnfs == ()
     assert case.attempt == 1  # nothing died, and nothing was measured anew
 
 
@@ -175,7 +175,7 @@ def test_frames_come_back_when_the_machine_reboots(place: Place) -> None:
     ("vnf", "number", "said"),
     [("process", signal.SIGKILL, "SIGKILL"), ("qemu", signal.SIGSTOP, "vm1 is stopped")],
 )
-def test_a_machine_lost_in_mid_trial_is_named_and_the_case_measured_anew(
+def test_a_vnf_lost_in_mid_trial_is_named_and_the_case_measured_anew(
     place: Place, vnf: str, number: signal.Signals, said: str
 ) -> None:
     run = place.start("run", "pvp_tput", f"--vnf={vnf}", *LOAD)
@@ -186,7 +186,7 @@ def test_a_machine_lost_in_mid_trial_is_named_and_the_case_measured_anew(
     ended = run.end()
     assert ended.code == 0, ended.err
     (case,) = place.records().cases()
-    (struck,) = [trial for trial in case.trials if Flag.MACHINE_ERROR in trial.flags]
+    (struck,) = [trial for trial in case.trials if Flag.VNF_ERROR in trial.flags]
     assert "vm1" in str(struck.error) and said in str(struck.error)
     assert case.record is not None
     assert any("measured anew" in warning for warning in case.record.warnings)

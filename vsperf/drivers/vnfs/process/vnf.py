@@ -1,4 +1,4 @@
-"""One testpmd that stands in for a machine: started, asked, and never left."""
+"""One testpmd that stands in for a guest: started, asked, and never left."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from vsperf.dpdk.running import Patience, RunningTestpmd, drops_of
-from vsperf.drivers.vnfs.process.command import Machine, command_line
+from vsperf.drivers.vnfs.process.command import PlannedVnf, command_line
 from vsperf.host.process import Managed, managed
 from vsperf.host.threads import LCORES, Polling
 from vsperf.host.workspace import Workspace
-from vsperf.records.switch import MachineCounters, NicCounters
+from vsperf.records.switch import NicCounters, VnfCounters
 
 
 @dataclass
-class RunningMachine:
+class RunningVnf:
     """A testpmd that was started."""
 
-    machine: Machine
+    vnf: PlannedVnf
     program: Managed
     telemetry: Path
     look: Callable[[], None] = lambda: None
@@ -34,20 +34,20 @@ class RunningMachine:
             self.name,
             self.program,
             self.telemetry,
-            tuple(f"NIC {wire.nic}" for wire in self.machine.wires),
+            tuple(f"NIC {wire.nic}" for wire in self.vnf.wires),
         )
 
     @property
     def name(self) -> str:
-        """The machine's name, such as vm1."""
-        return self.machine.name
+        """The VNF's name, such as vm1."""
+        return self.vnf.name
 
     def await_forwarding(self, deadline: float) -> None:
         """Wait until testpmd answers, and all its links are up and started."""
         patience = Patience(
-            self.machine.spec.boot_timeout.seconds,
+            self.vnf.spec.boot_timeout.seconds,
             deadline,
-            "see that the switch has opened its side of the machine's ports, or allow more time: "
+            "see that the switch has opened its side of the VNF's ports, or allow more time: "
             "vnf.boot_timeout",
         )
         self.testpmd.await_forwarding(patience, self.look)
@@ -56,15 +56,15 @@ class RunningMachine:
         """Return how it ended, or None while it runs."""
         return self.testpmd.failure()
 
-    def counters(self) -> MachineCounters:
+    def counters(self) -> VnfCounters:
         """Return what each NIC counts."""
         found = self.testpmd.statistics()
-        return MachineCounters(name=self.name, nics=tuple(_counters(stats) for stats in found))
+        return VnfCounters(name=self.name, nics=tuple(_counters(stats) for stats in found))
 
     def facts(self) -> dict[str, Any]:
         """Return versions and what was negotiated, for the record."""
         return {
-            "app": self.machine.spec.app,
+            "app": self.vnf.spec.app,
             "dpdk": self.testpmd.dpdk,
             "argv": list(self.program.argv),
             "ports": self.testpmd.ports,
@@ -78,25 +78,25 @@ class RunningMachine:
 
 
 @contextmanager
-def started(machine: Machine, program: str, workspace: Workspace) -> Iterator[RunningMachine]:
-    """Start a machine, and return before it is up; leaving the context ends it."""
-    for wire in machine.wires:
+def started(vnf: PlannedVnf, program: str, workspace: Workspace) -> Iterator[RunningVnf]:
+    """Start a VNF, and return before it is up; leaving the context ends it."""
+    for wire in vnf.wires:
         if wire.kind == "vhost-user-client":  # it listens itself; whoever did before it is gone
             Path(workspace.fill(wire.address)).unlink(missing_ok=True)
-    argv = [workspace.fill(word) for word in command_line(program, machine)]
+    argv = [workspace.fill(word) for word in command_line(program, vnf)]
     environment = {"RUNTIME_DIRECTORY": str(workspace.folder)}
     with managed(
         argv,
-        name=machine.name,
+        name=vnf.name,
         workspace=workspace,
         environment=environment,
-        polling=Polling(machine.name, LCORES),
+        polling=Polling(vnf.name, LCORES),
     ) as process:
-        yield RunningMachine(
-            machine,
+        yield RunningVnf(
+            vnf,
             process,
-            Path(workspace.fill(machine.testpmd.telemetry)),
-            lambda: workspace.attend(f"while {machine.name} was waited for"),
+            Path(workspace.fill(vnf.testpmd.telemetry)),
+            lambda: workspace.attend(f"while {vnf.name} was waited for"),
         )
 
 

@@ -1,18 +1,18 @@
-"""Simulated machines keep the promises of all machines."""
+"""Simulated VNFs keep the promises of all VNFs."""
 
 from __future__ import annotations
 
 import pytest
-from machines_contract import MachinesContract
 from simulated_cases import simulated_case
 from switch_cases import PVP
+from vnfs_contract import VnfsContract
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.vnfs.base import Vnf
 from vsperf.drivers.vnfs.sim import SimulatedVnf
 
 
-class TestSimulatedMachines(MachinesContract):
+class TestSimulatedVnfs(VnfsContract):
     @pytest.fixture(scope="class")
     @classmethod
     def driver(cls) -> Vnf:

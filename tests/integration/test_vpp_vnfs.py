@@ -1,4 +1,4 @@
-"""Frames go through VPP and machines behind it, which are processes, on each way that it knows."""
+"""Frames go through VPP and VNFs behind it, which are processes, on each way that it knows."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def as_trial(counts: TrialCounts) -> Trial:
     ],
     ids=lambda value: " ".join(f"{name}={word}" for name, word in value.items()),
 )
-def test_frames_pass_a_machine_and_look_as_they_should(
+def test_frames_pass_a_vnf_and_look_as_they_should(
     switch: dict[str, Any], sections: dict[str, Any]
 ) -> None:
     case = vpp(switch, topology=PVP, **sections)
@@ -68,7 +68,7 @@ def test_frames_pass_a_machine_and_look_as_they_should(
     assert growth.dropped_frames == 0
 
 
-def test_a_bridge_that_is_told_all_addresses_finds_machines_side_by_side() -> None:
+def test_a_bridge_that_is_told_all_addresses_finds_vnfs_side_by_side() -> None:
     case = vpp({"forwarding": "bridge", "learn": False}, topology={**PVPV, "dispatch": "mac"})
     with deployed(case) as (running, _):
         counts = running.generator.run(SLOWLY)
@@ -85,7 +85,7 @@ def test_a_bridge_that_is_told_all_addresses_finds_machines_side_by_side() -> No
     ],
     ids=["in a row", "in a row, routed", "to each other", "side by side, routed"],
 )
-def test_every_frame_passes_several_machines(
+def test_every_frame_passes_several_vnfs(
     forwarding: str, topology: dict[str, Any], ports: int
 ) -> None:
     case = vpp({"forwarding": forwarding}, topology=topology)
@@ -102,7 +102,7 @@ def test_every_frame_passes_several_machines(
 
 
 @pytest.mark.parametrize("kill", [False, True], ids=["asked", "killed"])
-def test_a_machine_is_taken_up_again_after_a_restart(kill: bool) -> None:
+def test_a_vnf_is_taken_up_again_after_a_restart(kill: bool) -> None:
     case = vpp(topology=PVP)
     with deployed(case) as (running, _):
         running.generator.run(SLOWLY)

@@ -1,4 +1,4 @@
-"""Taps of the kernel under machines: made, removed whatever happens, and measured through."""
+"""Taps of the kernel under VNFs: made, removed whatever happens, and measured through."""
 
 from __future__ import annotations
 
@@ -136,14 +136,14 @@ def test_frames_pass_both_ways_through_a_guest_on_taps_and_are_accounted_for(
 ) -> None:
     """At a load that the guest bears, and at one where its taps may run full."""
     require("guests")
-    settings = ("--set=vswitch.machine_ports=tap", "--set=vnf.accelerator=tcg")
+    settings = ("--set=vswitch.vnf_ports=tap", "--set=vnf.accelerator=tcg")
     trials = trials_at(place, "2kfps, 50kfps", "pvp_tput", *settings)
     assert [trial.load_fps for trial in trials] == [2_000, 50_000]
     for trial in trials:
         unexplained = trial.unexplained_frames
         assert all(way.good_frames > 0 for way in trial.directions)
         assert not any(way.corrupted_frames or way.duplicate_frames for way in trial.directions)
-        assert all(nic.received_frames > 0 for machine in trial.machines for nic in machine.nics)
+        assert all(nic.received_frames > 0 for vnf in trial.vnfs for nic in vnf.nics)
         closed = unexplained is not None and abs(unexplained) * 1000 <= UNEXPLAINED * (
             trial.sent_frames
         )
@@ -160,7 +160,7 @@ def test_taps_beside_another_open_vswitch_are_refused_before_anything_starts(
 ) -> None:
     for part in ("guests", "ovs-dpdk", "namespaces"):
         require(part)
-    tapped = ("run", "pvp_tput", "--set=vswitch.machine_ports=tap")
+    tapped = ("run", "pvp_tput", "--set=vswitch.vnf_ports=tap")
     ended = place(*tapped, wrapped=BESIDE)
     assert ended.code == 3, ended.err
     assert "another Open vSwitch has the network device ovs-netdev" in ended.said
@@ -175,7 +175,7 @@ def test_a_switch_that_was_killed_in_the_network_of_the_host_leaves_no_device_th
 ) -> None:
     require("ovs-dpdk")
     case = ovs_case(
-        {"machine_ports": "tap", "hugepages": False},
+        {"vnf_ports": "tap", "hugepages": False},
         topology={"name": "pvp", "paths": [("phy0", "vm1", "phy1")]},
     )
     there = [name for name in BRIDGE_DEVICES if is_there(name)]

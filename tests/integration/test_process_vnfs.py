@@ -1,4 +1,4 @@
-"""Machines that are processes: real testpmds forward, count, say why they ended, leave nothing."""
+"""VNFs that are processes: real testpmds forward, count, say why they ended, leave nothing."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def wires(cards: int = 2) -> tuple[Wire, ...]:
     """Return NICs that listen, for a generator that takes the switch's part."""
     return tuple(
         Wire(
-            machine="vm1",
+            vnf="vm1",
             nic=number,
             kind="vhost-user-client",
             address=f"{Placeholder.RUN}/vm1_{number}.sock",
@@ -83,7 +83,7 @@ def wires(cards: int = 2) -> tuple[Wire, ...]:
 
 @contextmanager
 def alone(case: CaseSpec, cards: int = 2) -> Iterator[tuple[Processes, Workspace]]:
-    """Start the one machine of a case, and no switch."""
+    """Start the one VNF of a case, and no switch."""
     with room("a test of processes") as place:
         filled = tuple(
             wire.model_copy(update={"address": place.fill(wire.address)}) for wire in wires(cards)
@@ -139,7 +139,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())
-def test_frames_come_back_from_a_machine_and_are_counted(settings: dict[str, Any]) -> None:
+def test_frames_come_back_from_a_vnf_and_are_counted(settings: dict[str, Any]) -> None:
     case = process_case(PVP, **settings)
     with (
         hugepages(),
@@ -186,17 +186,17 @@ def test_frames_of_9000_bytes_come_back_whole() -> None:
 
 
 @pytest.mark.everyday
-def test_a_machine_that_was_killed_says_so() -> None:
+def test_a_vnf_that_was_killed_says_so() -> None:
     with hugepages(), alone(process_case(PVP)) as (running, place), backend(place):
         running.await_forwarding()
-        os.kill(running.machines[0].program.pid, signal.SIGKILL)
+        os.kill(running.vnfs[0].program.pid, signal.SIGKILL)
         with pytest.raises(ComponentError, match="vm1 was killed by SIGKILL"):
             running.counters()
         assert "vm1 was killed by SIGKILL" in str(running.failure())
         assert "Port statistics" not in str(running.failure())
 
 
-def test_a_machine_that_nobody_calls_is_waited_for_until_its_time_is_over() -> None:
+def test_a_vnf_that_nobody_calls_is_waited_for_until_its_time_is_over() -> None:
     case = process_case(PVP, boot_timeout="3s")
     late = pytest.raises(ComponentError, match="vm1 does not forward after 3 s")
     with hugepages(), alone(case) as (running, _), late as caught:
@@ -208,7 +208,7 @@ ENDED = "(ended with exit code 1|was killed by SIGSEGV)"
 """DPDK gives up, and now and then its threads fall over each other meanwhile."""
 
 
-def test_a_machine_that_does_not_start_shows_what_it_said() -> None:
+def test_a_vnf_that_does_not_start_shows_what_it_said() -> None:
     """Who sees it first depends on how soon it ends: whoever waits for it, or for the generator."""
     case = process_case(PVP, testpmd_arguments=["--no-such-option"])
     seen = f"vm1 ({ENDED} while it started|was lost while tgen started)"
@@ -226,30 +226,29 @@ def test_a_machine_that_does_not_start_shows_what_it_said() -> None:
 @pytest.mark.parametrize(
     "ports", ["vhost-user-client", pytest.param("vhost-user", marks=pytest.mark.thorough)]
 )
-def test_frames_pass_the_switch_and_the_machine_both_ways(
+def test_frames_pass_the_switch_and_the_vnf_both_ways(
     ports: str, require: Callable[[str], None]
 ) -> None:
     require("ovs-dpdk")
     case = process_case(PVP, {"ports": ports})
     with deployed(case) as running:
-        assert running.machines is not None
-        before = running.machines.counters()
+        assert running.vnfs is not None
+        before = running.vnfs.counters()
         counts = running.generator.run(FEW)
         (growth,) = (
-            after.since(then)
-            for after, then in zip(running.machines.counters(), before, strict=True)
+            after.since(then) for after, then in zip(running.vnfs.counters(), before, strict=True)
         )
     assert [way.received_frames for way in counts.directions] == sent_in(counts)
     assert [nic.received_frames for nic in growth.nics] == sent_in(counts)
     assert growth.lost_frames == 0
 
 
-def test_frames_pass_from_machine_to_machine(require: Callable[[str], None]) -> None:
+def test_frames_pass_from_vnf_to_vnf(require: Callable[[str], None]) -> None:
     """The generator plays the switch on the outer NIC of each."""
     require("ovs-dpdk")
     with deployed(process_case(V2V)) as running:
-        assert running.machines is not None
+        assert running.vnfs is not None
         counts = running.generator.run(FEW)
-        names = [machine.name for machine in running.machines.counters()]
+        names = [vnf.name for vnf in running.vnfs.counters()]
     assert [way.received_frames for way in counts.directions] == sent_in(counts)
     assert names == ["vm1", "vm2"]

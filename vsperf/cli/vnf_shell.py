@@ -1,8 +1,8 @@
-"""A machine's shell over its socket: one command with its exit code, or a person at a terminal.
+"""A VNF's shell over its socket: one command with its exit code, or a person at a terminal.
 
 The socket takes one client at a time, and lets others wait without a word; and a shell may be busy
 with something that was left running in it. So the first thing is to see that it answers. Whatever
-is in the machine may speak in the shell's place, and is not believed: how much it says before and
+is in the VNF may speak in the shell's place, and is not believed: how much it says before and
 after the output of a command is bounded (`vsperf/trust/heard.py`), and so is what a terminal gets
 of it.
 """
@@ -39,13 +39,13 @@ SHOWN = 40
 CHUNK = 1 << 16
 
 
-class MachineShell:
+class VnfShell:
     """A shell that was connected to."""
 
-    def __init__(self, machine: str, connection: socket.socket) -> None:
-        self.machine = machine
+    def __init__(self, vnf: str, connection: socket.socket) -> None:
+        self.vnf = vnf
         self.connection = connection
-        self._heard = Heard(f"the shell of {machine}")
+        self._heard = Heard(f"the shell of {vnf}")
 
     def run(self, command: str, write: Callable[[bytes], None]) -> int:
         """Run a command, pass on what it writes, and return its exit code.
@@ -105,8 +105,8 @@ class MachineShell:
         code = EXIT_CODE.fullmatch(said)
         if code is None or int(code[1]) > LAST_CODE:
             raise ComponentError(
-                f"the shell of {self.machine} says no exit code: {said[:SHOWN].decode('latin-1')}",
-                why="something in the machine speaks in its place",
+                f"the shell of {self.vnf} says no exit code: {said[:SHOWN].decode('latin-1')}",
+                why="something in the VNF speaks in its place",
             )
         return int(code[1])
 
@@ -130,10 +130,10 @@ class MachineShell:
 
     def _silent(self) -> ComponentError:
         return ComponentError(
-            f"the shell of {self.machine} does not answer",
+            f"the shell of {self.vnf} does not answer",
             why="another `vsperf shell` holds it, or something runs in it that was left there",
             fix="end the other one; what runs in it is ended by Ctrl-C in "
-            f"`vsperf shell {self.machine}`",
+            f"`vsperf shell {self.vnf}`",
         )
 
     def _send(self, text: bytes) -> None:
@@ -144,31 +144,31 @@ class MachineShell:
 
     def _gone(self) -> ComponentError:
         return ComponentError(
-            f"{self.machine} has gone", why="its side of the connection to its shell was closed"
+            f"{self.vnf} has gone", why="its side of the connection to its shell was closed"
         )
 
 
 @contextmanager
-def connected(machine: str, path: Path) -> Iterator[MachineShell]:
-    """Connect to the shell of a machine."""
+def connected(vnf: str, path: Path) -> Iterator[VnfShell]:
+    """Connect to the shell of a VNF."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(ANSWER_S)
         try:
             aside(lambda: connection.connect(str(path)))
         except TimeoutError as error:
             raise ComponentError(
-                f"the shell of {machine} takes nobody in",
+                f"the shell of {vnf} takes nobody in",
                 why="others hold it, or wait for it",
                 fix="end the other `vsperf shell`",
             ) from error
         except OSError as error:
             raise ComponentError(
-                f"cannot connect to the shell of {machine}",
+                f"cannot connect to the shell of {vnf}",
                 why=f"{path}: {error.strerror or error}",
-                fix="see whether the machine still runs",
+                fix="see whether the VNF still runs",
             ) from error
         connection.settimeout(None)
-        yield MachineShell(machine, connection)
+        yield VnfShell(vnf, connection)
 
 
 @contextmanager

@@ -1,12 +1,12 @@
-"""What every driver of machines promises; it joins by two fixtures.
+"""What every driver of VNFs promises; it joins by two fixtures.
 
-class TestMyMachines(MachinesContract):
+class TestMyVnfs(VnfsContract):
     @pytest.fixture(scope="class")
     @classmethod
     def driver(cls) -> Vnf: ...          # the driver
     @pytest.fixture(scope="class")
     @classmethod
-    def case(cls) -> CaseSpec: ...       # one with machines that can be deployed here
+    def case(cls) -> CaseSpec: ...       # one with VNFs that can be deployed here
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from vsperf.records.trial import TrialCounts
 LIGHT = TrialRequest(load_fps=1_000, duration_ns=200_000_000)
 
 
-class MachinesContract:
-    """Checks that hold for any machines."""
+class VnfsContract:
+    """Checks that hold for any VNFs."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -66,11 +66,11 @@ class MachinesContract:
         assert first == second
         assert first and {step.component for step in first} == {"vnf"}
         told = " ".join(step.action for step in first)
-        assert all(name in told for name in case.topology.machines)
+        assert all(name in told for name in case.topology.vnfs)
 
-    def test_roles_begin_with_the_name_of_a_machine(self, driver: Vnf, case: CaseSpec) -> None:
+    def test_roles_begin_with_the_name_of_a_vnf(self, driver: Vnf, case: CaseSpec) -> None:
         for need in driver.needs(case).cpus:
-            assert need.role.partition(" ")[0] in case.topology.machines
+            assert need.role.partition(" ")[0] in case.topology.vnfs
 
     def test_settings_of_another_driver_are_refused(
         self, driver: Vnf, case: CaseSpec, planned: tuple[tuple[Wire, ...], Placement]
@@ -85,13 +85,13 @@ class MachinesContract:
     @pytest.mark.everyday
     def test_frames_go_through_them_and_again_after_a_reboot(self, case: CaseSpec) -> None:
         with deployed(case) as (parts, _):
-            machines = parts.machines
-            assert machines is not None
+            vnfs = parts.vnfs
+            assert vnfs is not None
             for _ in range(2):
-                assert machines.failure() is None
+                assert vnfs.failure() is None
                 _all_arrived(parts.generator.run(LIGHT))
-                machines.reboot()
-            assert json.loads(json.dumps(machines.facts())) == machines.facts()
+                vnfs.reboot()
+            assert json.loads(json.dumps(vnfs.facts())) == vnfs.facts()
 
 
 def _all_arrived(counts: TrialCounts) -> None:

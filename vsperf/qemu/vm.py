@@ -1,4 +1,4 @@
-"""One machine that runs: plugged in, booted, told to forward, pinned, and told to end."""
+"""One VM that runs: plugged in, booted, told to forward, pinned, and told to end."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from vsperf.host.process import Managed
 from vsperf.host.workspace import Workspace
 from vsperf.qemu.agent import Agent, AgentRefused, AgentSilent, last_lines
 from vsperf.qemu.answers import Booted, Counted, Message, understood
-from vsperf.qemu.command import AnyMachine
+from vsperf.qemu.command import AnyVm
 from vsperf.qemu.console import Console
 from vsperf.qemu.inside import seen_inside
-from vsperf.records.switch import MachineCounters, NicCounters
+from vsperf.records.switch import NicCounters, VnfCounters
 from vsperf.waits import sleep
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ PANIC = "Kernel panic"
 
 
 @dataclass
-class RunningMachine:
-    """A machine whose QEMU was started."""
+class RunningVm:
+    """A VM whose QEMU was started."""
 
-    machine: AnyMachine
+    vm: AnyVm
     program: Managed
     workspace: Workspace
     monitor: Monitor | None = None
@@ -57,21 +57,21 @@ class RunningMachine:
     @property
     def name(self) -> str:
         """Its name, such as vm1."""
-        return self.machine.name
+        return self.vm.name
 
     def follow_console(self) -> None:
-        """Keep what the guest's kernel writes; a machine that has just ended wrote nothing."""
+        """Keep what the guest's kernel writes; a VM that has just ended wrote nothing."""
         fill = self.workspace.fill
         with suppress(OSError):
             self.console = Console.followed(
-                Path(fill(self.machine.console_socket)), Path(fill(self.machine.console))
+                Path(fill(self.vm.console_socket)), Path(fill(self.vm.console))
             )
 
     def plug_in(self, deadline: float) -> None:
         """Wait until QEMU is through with its devices: whoever plays the switch has called."""
         from vsperf.qemu.qmp import Monitor  # what it rests on is large
 
-        path = Path(self.workspace.fill(self.machine.qmp))
+        path = Path(self.workspace.fill(self.vm.qmp))
         try:
             self.monitor = Monitor.connect(
                 self.name, path, _left(deadline), lambda: self.look("while it was plugged in")
@@ -80,7 +80,7 @@ class RunningMachine:
             raise
         except ComponentError as error:
             self.require_alive("while it was plugged in", ENDING_S)
-            sockets = (wire for wire in self.machine.nics if wire.kind != "tap")
+            sockets = (wire for wire in self.vm.nics if wire.kind != "tap")
             waited = ", ".join(self.workspace.fill(wire.address) for wire in sockets)
             raise ComponentError(
                 f"{self.name} was not plugged in in time",
@@ -92,10 +92,10 @@ class RunningMachine:
         """Wait until the guest has booted; one without an agent only has to run."""
         if self.monitor is None:
             self.plug_in(deadline)
-        if not self.machine.spec.has_agent:
+        if not self.vm.spec.has_agent:
             self._await_running(deadline)
             return
-        path = Path(self.workspace.fill(self.machine.control))
+        path = Path(self.workspace.fill(self.vm.control))
         self.hang_up()
         self.agent = Agent.connect(self.name, path)
         try:
@@ -103,10 +103,10 @@ class RunningMachine:
         except AgentSilent as error:
             self.require_alive("while it booted", ENDING_S)
             raise ComponentError(
-                f"{self.name} does not {self.machine.does}: the guest did not boot in time",
+                f"{self.name} does not {self.vm.does}: the guest did not boot in time",
                 why=self.console_words(),
-                fix=f"--set {self.machine.settings}.boot_timeout=120s if the machine is only slow; "
-                f"--set {self.machine.settings}.accelerator=tcg if it hangs on KVM",
+                fix=f"--set {self.vm.settings}.boot_timeout=120s if the VM is only slow; "
+                f"--set {self.vm.settings}.accelerator=tcg if it hangs on KVM",
             ) from error
 
     def tell(self, deadline: float, message: Message) -> None:
@@ -120,7 +120,7 @@ class RunningMachine:
         """Wait until the application forwards."""
         if self.agent is None or self._asked is None:
             return
-        app = self.machine.spec.app
+        app = self.vm.spec.app
         try:
             self.ready = self.agent.answer(
                 self._asked,
@@ -133,20 +133,20 @@ class RunningMachine:
                 f"its last words: {last_lines(error.log)}" if error.log else self.console_words()
             )
             raise ComponentError(
-                f"{self.name} does not {self.machine.does}: {error.text}",
+                f"{self.name} does not {self.vm.does}: {error.text}",
                 why=words,
-                fix=f"see the settings of {self.machine.settings}: {self._settings_of_application}",
+                fix=f"see the settings of {self.vm.settings}: {self._settings_of_application}",
             ) from error
         except AgentSilent as error:
             self.require_alive(f"while {app} started", ENDING_S)
             raise ComponentError(
-                f"{self.name} does not {self.machine.does}: {app} was not ready in time",
+                f"{self.name} does not {self.vm.does}: {app} was not ready in time",
                 why=self.console_words(),
             ) from error
 
     @property
     def _settings_of_application(self) -> str:
-        forwards = self.machine.does == "forward"
+        forwards = self.vm.does == "forward"
         return "app, queues, memory, testpmd_arguments" if forwards else "memory, arguments"
 
     def pin(self) -> None:
@@ -154,10 +154,10 @@ class RunningMachine:
         if self.monitor is None:
             return
         self.threads = self.monitor.threads(QMP_S)
-        places = dict(zip(self.threads, self.machine.cpus, strict=False))
+        places = dict(zip(self.threads, self.vm.cpus, strict=False))
         for entry in Path(f"/proc/{self.program.pid}/task").iterdir():
             thread = int(entry.name)
-            cpus = (places[thread],) if thread in places else self.machine.emulator_cpus
+            cpus = (places[thread],) if thread in places else self.vm.emulator_cpus
             if cpus and (thread in places or thread not in self.threads):
                 with suppress(ProcessLookupError):  # a helper that has just ended
                     os.sched_setaffinity(thread, cpus)
@@ -178,14 +178,14 @@ class RunningMachine:
         why = None if self.monitor is None else self.monitor.failure()
         return None if why is None else self._how_it_ended(f"{self.name}: {why}")
 
-    def counters(self) -> MachineCounters:
+    def counters(self) -> VnfCounters:
         """Return what the guest counted; nothing where it does not count."""
         answer: Message = {}
         if self.agent is not None:
             with suppress(ComponentError):
                 answer = self.agent.ask("counters", COUNTERS_S)
         counted = understood(self.name, answer, Counted)
-        return MachineCounters(name=self.name, nics=_nics(counted))
+        return VnfCounters(name=self.name, nics=_nics(counted))
 
     def inside(self) -> dict[str, dict[str, int]]:
         """Return what the guest's own kernel counts; nothing of a guest without our agent."""
@@ -193,20 +193,20 @@ class RunningMachine:
 
     def facts(self) -> dict[str, Any]:
         """Return what it turned out to be."""
-        spec = self.machine.spec
+        spec = self.vm.spec
         found: dict[str, Any] = {
-            "accelerator": self.machine.accelerator,
+            "accelerator": self.vm.accelerator,
             "qemu": None if self.monitor is None else self.monitor.version(),
             "vcpu_threads": list(self.threads),
             "argv": list(self.program.argv),
         }
-        found["user"] = self.machine.user
-        if self.machine.taps:
-            found["vhost_net"] = self.machine.vhost
+        found["user"] = self.vm.user
+        if self.vm.taps:
+            found["vhost_net"] = self.vm.vhost
         if tree := spec.tree.facts():
             found["tree"] = tree
         if spec.own_guest:
-            found["image"] = self.machine.image.hash
+            found["image"] = self.vm.image.hash
         if self.agent is not None and self.agent.booted is not None:
             found["guest"] = {
                 k: v for k, v in self.agent.booted.items() if k not in ("event", "id")
@@ -228,7 +228,7 @@ class RunningMachine:
             raise ComponentError(
                 f"{self.name} {self.program.ending()} {when}",
                 why=words or self.console_words(),
-                fix=f"see the settings of {self.machine.settings}: "
+                fix=f"see the settings of {self.vm.settings}: "
                 "image, kernel, append, memory, arguments",
             )
 
@@ -304,12 +304,12 @@ class RunningMachine:
 
     def device_macs(self) -> list[str] | None:
         """Return the addresses of devices of the host, which only the guest can see."""
-        devices = self.machine.spec.devices
+        devices = self.vm.spec.devices
         if not devices or self.agent is None:
             return None
         seen = understood(self.name, self.agent.booted or {}, Booted).nics
         macs = {str(nic.pci): str(nic.mac) for nic in seen}
-        places = [self.machine.card_address(number) for number in range(len(devices))]
+        places = [self.vm.card_address(number) for number in range(len(devices))]
         missing = [devices[n] for n, place in enumerate(places) if place not in macs]
         if missing:
             raise ComponentError(
