@@ -60,6 +60,8 @@ LATENCIES: Mapping[str, str] = MappingProxyType(
 )
 HOST: Mapping[str, str] = MappingProxyType(
     {
+        "host": "The computer that vsperf runs on, and with it the switch, the VNFs and mostly the "
+        "generator.",
         "stall": "A time in which the host kept a thread that polls from running.",
         "longest stall": "The longest time between two looks of the generator at its ports.",
         "steal": "Time in which the hypervisor ran somebody else on a CPU of this machine.",
@@ -101,8 +103,9 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "reference DUT": "A forwarder that does known wrong to known frames; generators are tested "
         "against it.",
         "generator": "Sends frames, receives them again, and counts both.",
-        "VNF": "Virtual network function: what a switch forwards to, in a virtual machine or a "
-        "process, such as a router or a firewall; here one that sends everything back.",
+        "VNF": "Virtual network function: what a switch forwards to, in a VM or a process, such as "
+        "a router or a firewall; here one that sends everything back.",
+        "VM": "Virtual machine: what QEMU runs. The system in it is its guest.",
         "vhost-user": "A port in memory that a switch shares with a VNF, or with the generator.",
         "virtio": "The network card of a VM, as the VM sees it.",
         "tap": "A network device of the kernel, of which a program has the other end.",
