@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from all_wrong import none_wrong
 from click.testing import CliRunner
 from headings import headings
@@ -21,6 +24,19 @@ from vsperf.records.words import SUBJECTS, meaning
 REPOSITORY = Path(__file__).resolve().parents[2]
 BOLD_IN_A_LIST = re.compile(r"^- (?=\*\*)(.*?)(?:$|[:,.] )", re.MULTILINE)
 BOLD = re.compile(r"\*\*(.+?)\*\*")
+AMBIGUOUS = "machine"
+"""A host, a VM or a VNF: a name that holds it does not say which."""
+OF_OTHERS = {
+    ("vsperf/drivers/loads/memory_vm.py", "-machine"): "an option of QEMU",
+    ("vsperf/drivers/vnfs/qemu/spec.py", "machine"): "what that option of QEMU is given",
+    ("vsperf/host/doctor/installation.py", "machine"): "a function of Python",
+    ("vsperf/host/facts.py", "machine"): "a function of Python",
+    ("vsperf/qemu/command.py", "-machine"): "an option of QEMU",
+    ("vsperf/qemu/command.py", "machine"): "what that option of QEMU is given",
+    ("vsperf/qemu/settings.py", "machine"): "what that option of QEMU is given",
+    ("vsperf/simulation/restless.py", "machine"): "by it the chance of all recorded runs follows",
+}
+"""Names that others chose: file, name, whose."""
 
 
 def explained(word: str) -> bool:
@@ -85,3 +101,58 @@ def test_each_heading_of_a_table_is_explained() -> None:
 def test_several_words_need_no_quotes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_cli(["explain", "so", "it", "is"]) == ExitCode.OK
     assert "not to be told apart" in capsys.readouterr().out
+
+
+def names_in_python(code: str) -> Iterator[str]:
+    """Yield every name that code gives or uses, and texts that are a single word, such as a key."""
+    for node in ast.walk(ast.parse(code)):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                yield name
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.keyword(arg=str(name)):
+                yield name
+            case ast.alias(name=name, asname=other):
+                yield from (name, other or "")
+            case ast.Constant(value=str(text)) if not re.search(r"\s", text):
+                yield text
+
+
+def keys_in_yaml(content: object) -> Iterator[str]:
+    """Yield every key of a file, and values that are a single word, such as a kind."""
+    match content:
+        case dict():
+            for key, value in content.items():
+                yield str(key)
+                yield from keys_in_yaml(value)
+        case list():
+            for value in content:
+                yield from keys_in_yaml(value)
+        case str() if not re.search(r"\s", content):
+            yield content
+
+
+def test_no_name_says_machine_where_host_vm_and_vnf_are_words() -> None:
+    found: set[tuple[str, str]] = set()
+    files = [
+        path
+        for folder in ("vsperf", "conf", "testcases")
+        for path in sorted((REPOSITORY / folder).rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    ]
+    assert {path.suffix for path in files} >= {".py", ".yaml"}
+    for path in files:
+        name = str(path.relative_to(REPOSITORY))
+        words = [name]
+        if path.suffix == ".py":
+            words += names_in_python(path.read_text())
+        elif path.suffix == ".yaml":
+            words += keys_in_yaml(yaml.safe_load(path.read_text()))
+        found.update((name, word) for word in words if AMBIGUOUS in word.lower())
+    none_wrong(
+        f"{file}: is {name} a host, a VM or a VNF?" for file, name in sorted(found - set(OF_OTHERS))
+    )
+    none_wrong(f"{file}: {name} is not there" for file, name in sorted(set(OF_OTHERS) - found))
+
+
+def test_host_vm_and_vnf_are_explained() -> None:
+    none_wrong(f"{word} is not explained" for word in ("host", "VM", "VNF") if not explained(word))
