@@ -1,7 +1,7 @@
 """Everything that can go wrong in a way a user can cause or mend, and the exit code it leads to.
 
 An error says what is wrong, where, why, and how to fix it. Whatever else is raised is a bug of
-vsperf and ends with exit code 70.
+vsperf, or of a driver of another package, and ends with exit code 70.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ _MEANINGS = {
     ExitCode.BAD_INPUT: "a specification, an option or an argument is wrong; nothing was started",
     ExitCode.NOT_READY: "the testbed is not ready, or its machine too busy to measure on; `vsperf "
     "doctor` says what is missing",
-    ExitCode.COMPONENT_FAILED: "a component (switch, guest, generator) failed",
+    ExitCode.COMPONENT_FAILED: "a component (switch, VNF, generator) failed",
     ExitCode.INVALID_RESULT: "it ran, but a number cannot be trusted, or cannot answer a "
     "criterion; or the machine was too busy to tell, which `--anyway` leaves to table, report and "
     "JUnit",
     ExitCode.LEFT_BEHIND: "something may be left on the machine; run `vsperf clean`",
-    ExitCode.BUG: "a bug in vsperf; please report it with the traceback file that it names",
+    ExitCode.BUG: "a bug in vsperf, or in a driver of the package that it names; please report it "
+    "with the traceback file",
     ExitCode.INTERRUPTED: "interrupted by Ctrl-C; what was measured is stored",
     ExitCode.TERMINATED: "terminated by a signal; what was measured is stored",
 }

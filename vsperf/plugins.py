@@ -30,6 +30,7 @@ OF_READERS = {
     "event": "vsperf.events",
 }
 """What packages offer beside drivers, which no section names → its entry point group."""
+OWN = __name__.partition(".")[0]
 
 Value = TypeVar("Value")
 
@@ -182,6 +183,28 @@ def _load(entry: EntryPoint) -> Any:
         told = " or ".join(map(repr, kinds)) or "no kind"
         raise TypeError(f"its entry point is called {entry.name!r}, and its settings say {told}")
     return driver
+
+
+def whose(module: str) -> str | None:
+    """Return which driver of which other package a module is part of, for people; None of ours.
+
+    A module that several drivers of a package share is that package's.
+    """
+    folder, every = module.partition(".")[0], entry_points()
+    if folder == OWN:
+        return None
+    groups = {**GROUPS, **OF_READERS}.items()
+    found = [
+        (noun, entry)
+        for noun, group in groups
+        for entry in every.select(group=group)
+        if entry.module.partition(".")[0] == folder
+    ]
+    if not found:
+        return None
+    package = _package(found[0][1])
+    named = [f"{noun} {entry.name}" for noun, entry in found if entry.module == module]
+    return f"{package} ({', '.join(named)})" if named else package
 
 
 def _package(entry: EntryPoint) -> str:

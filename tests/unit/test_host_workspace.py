@@ -8,7 +8,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal, cast
 
 import pytest
 from full_disk import longest_file
@@ -22,7 +22,7 @@ from vsperf.host.places import LONGEST_SHORT_NAME, runtime_folders, short_name
 from vsperf.host.procfs import start_ticks
 from vsperf.host.tuntap import LONGEST_NAME
 from vsperf.host.undo import UNDO, BindDriver, EndMarked
-from vsperf.host.undo_base import Reach
+from vsperf.host.undo_base import Reach, Undo
 from vsperf.host.workspace import (
     LeftBehindError,
     remove_folder,
@@ -399,6 +399,35 @@ def test_what_a_journal_should_not_say_is_told_and_not_done(
     )
     assert bystander.poll() is None
     assert folder.exists()
+
+
+class UndoOfOthers(Undo):
+    """As a driver of another package may have one."""
+
+    kind: Literal["others"] = "others"
+    done: ClassVar[list[str]] = []
+
+    @property
+    def text(self) -> str:
+        return "undo what others did"
+
+    def is_within(self, reach: Reach) -> bool:
+        return True
+
+    def carry_out(self) -> None:
+        self.done.append("undone")
+
+
+def test_an_undo_of_another_package_is_called_so_after_a_kill(tmp_path: Path) -> None:
+    UndoOfOthers.done.clear()
+    with workspace("test", tmp_path) as place:
+        with place.undoing(cast("Any", UndoOfOthers())):
+            (entry,) = (one for one in pending(place.folder / NAME) if one.undo is None)
+        assert all(one.undo is not None for one in pending(place.folder / NAME))
+    assert UndoOfOthers.done == ["undone"], "in good order it is carried out"
+    assert entry.text == (
+        f"only the package {__name__}, whose driver promised it, can undo " + '{"kind": "others"}'
+    )
 
 
 # What a plan leaves open is filled in once, and nothing that a user wrote ever is.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any, Literal
 import pytest
 
 from vsperf.config.base import DriverSpec
-from vsperf.errors import UsageError
+from vsperf.errors import ExitCode, UsageError
 from vsperf.plugins import Plugin, Plugins
 
 PLAN = """
@@ -150,3 +151,52 @@ def test_an_unknown_driver_is_told_those_that_there_are(plugins: Plugins) -> Non
     with pytest.raises(UsageError) as caught:
         plugins.driver("vnf", "unknown")
     assert caught.value.problems[0].fix == "known drivers: working"
+
+
+# Whose bug it is that a driver raises: its package's, and not vsperf's.
+
+CRASHING = """
+from typing import Literal
+from vsperf.drivers.generators.sim import SimulatedGenerator, SimulatedGeneratorSpec
+
+
+class CrashingSpec(SimulatedGeneratorSpec):
+    kind: Literal["crashing"]
+
+
+class Crashing(SimulatedGenerator):
+    kind = "crashing"
+    Spec = CrashingSpec
+
+    def needs(self, case):
+        return {}["nothing"]
+"""
+
+
+def test_what_a_driver_of_another_package_raises_is_that_packages_bug(tmp_path: Path) -> None:
+    (tmp_path / "crashing_driver.py").write_text(CRASHING)
+    (info := tmp_path / "crashing_package-1.dist-info").mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: crashing-package\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(
+        "[vsperf.generators]\ncrashing = crashing_driver:Crashing\n"
+    )
+    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from vsperf.cli.main import main"
+    arguments = [
+        "vsperf",
+        "plan",
+        "phy2phy_smoke",
+        "--testbed=sim",
+        "--set=generator.kind=crashing",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}; sys.argv = {arguments!r}; main()"],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    first, second = done.stderr.splitlines()
+    assert first == "bug in crashing-package (generator crashing): KeyError: 'nothing'"
+    assert "please report it" in second
+    assert done.returncode == ExitCode.BUG

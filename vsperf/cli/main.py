@@ -178,6 +178,23 @@ def _report(error: Exception) -> int:
     return _report_bug(error)
 
 
+def _culprit(error: Exception) -> str:
+    """Return in whose code it was raised: vsperf's, or that of a driver of another package.
+
+    Below either may lie code of libraries, which were called wrongly.
+    """
+    from vsperf.plugins import OWN, whose
+
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    for frame in reversed(frames):
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.partition(".")[0] == OWN:
+            break
+        if (found := whose(module)) is not None:
+            return found
+    return OWN
+
+
 def _report_bug(error: Exception) -> int:
     text = "".join(traceback.format_exception(error))
     with tempfile.NamedTemporaryFile(
@@ -185,6 +202,6 @@ def _report_bug(error: Exception) -> int:
     ) as file:
         file.write(f"vsperf {__version__} {' '.join(sys.argv[1:])}\n{text}")
     last = text.strip().splitlines()[-1]
-    say(f"bug in vsperf: {last}", err=True)
+    say(f"bug in {_culprit(error)}: {last}", err=True)
     click.echo(f"  the traceback is in {Path(file.name)}; please report it", err=True)
     return ExitCode.BUG

@@ -20,6 +20,7 @@ from vsperf.host.undo import UNDO, AnyUndo
 from vsperf.trust import trusted
 
 NAME = "journal.jsonl"
+OWN = __name__.partition(".")[0]
 SHOWN = 80
 """Characters of a line that cannot be read."""
 
@@ -30,7 +31,8 @@ class Entry:
 
     number: int
     undo: AnyUndo | None
-    """None when it cannot be read, as when another version of vsperf wrote it."""
+    """None when it cannot be read, as when another version of vsperf wrote it, or a driver of
+    another package, whose undos are not known here."""
     text: str
     """What carrying it out does, or why it cannot be carried out, for people."""
 
@@ -58,7 +60,10 @@ class Journal:
         """
         if number is None:
             number = self._number = self._number + 1
-        self._append({"number": number, "undo": undo.model_dump(mode="json")})
+        item: dict[str, object] = {"number": number, "undo": undo.model_dump(mode="json")}
+        if (package := type(undo).__module__.partition(".")[0]) != OWN:
+            item["package"] = package
+        self._append(item)
         return number
 
     def undone(self, number: int) -> None:
@@ -105,16 +110,21 @@ def pending(path: Path) -> tuple[Entry, ...]:
         elif item.get("undone"):
             promised.pop(item["number"], None)
         else:
-            promised[item["number"]] = _entry(item["number"], item.get("undo"))
+            promised[item["number"]] = _entry(item)
     return (*(promised[number] for number in sorted(promised, reverse=True)), *damaged)
 
 
-def _entry(number: int, undo: object) -> Entry:
+def _entry(item: dict[str, Any]) -> Entry:
+    number, undo = item["number"], item.get("undo")
     try:
         known = UNDO.validate_python(undo)
     except ValidationError:
-        shown = json.dumps(undo)[:SHOWN]
-        return Entry(number, None, f"this version of vsperf does not know how to undo {shown}")
+        shown, package = json.dumps(undo)[:SHOWN], item.get("package")
+        if isinstance(package, str) and package.isidentifier():
+            why = f"only the package {package[:SHOWN]}, whose driver promised it, can undo {shown}"
+        else:
+            why = f"this version of vsperf does not know how to undo {shown}"
+        return Entry(number, None, why)
     return Entry(number, known, known.text)
 
 
