@@ -1,0 +1,129 @@
+"""When the path check gives up, and what it makes of the switch's counters."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+from search_models import case_of, trial, way
+
+from vsperf.engine.checks import PATIENT, check_path, diagnosis
+from vsperf.engine.measurer import Measurer
+from vsperf.errors import PathError
+from vsperf.records.switch import PortCounters, SwitchCounters
+from vsperf.records.threads import ThreadActivity
+from vsperf.records.trial import Direction, Trial
+
+SECOND = 1_000_000_000
+
+
+def seen(first: tuple[int, int], second: tuple[int, int], **drops: int) -> Trial:
+    """Return a lost trial with what the switch took and gave at each port."""
+    ports = tuple(
+        PortCounters(name=name, link=name, received_frames=took, sent_frames=gave)
+        for name, (took, gave) in zip(("phy0", "phy1"), (first, second), strict=True)
+    )
+    switch = SwitchCounters(ports=ports, drops=drops)
+    return trial(100, SECOND, [way(100, lost=100)]).model_copy(update={"switch": switch})
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        ((0, 0), (0, 0), "nothing reached the switch by phy0; the switch says: phy0 took 0 and"),
+        ((100, 0), (0, 0), "the switch took frames from phy0 and gave none to phy1; the switch"),
+        ((100, 100), (0, 0), "the switch took frames from phy0 and gave none to phy1; the switch"),
+        ((100, 100), (100, 100), "the switch gave frames to phy1, and none of them arrived as one"),
+    ],
+)
+def test_the_diagnosis_says_how_far_frames_came(
+    first: tuple[int, int], second: tuple[int, int], words: str
+) -> None:
+    found = diagnosis(seen(first, second))
+    assert found is not None
+    assert found.startswith(words)
+    assert found.endswith("dropped: nothing")
+
+
+def test_the_diagnosis_is_silent_on_ways_whose_frames_arrive() -> None:
+    lost = seen((100, 0), (100, 100))
+    ways = (way(100), way(100, lost=100, name="phy1 to phy0"))
+    found = diagnosis(lost.model_copy(update={"directions": ways}))
+    assert found is not None
+    assert found.startswith("the switch took frames from phy1 and gave none to phy0; the switch")
+
+
+def test_the_diagnosis_names_what_dropped_frames_and_leaves_out_what_did_not() -> None:
+    found = diagnosis(seen((100, 0), (0, 0), datapath_drop_lock=3, datapath_drop_nsh=0))
+    assert found is not None
+    assert found.endswith("dropped: 3 datapath_drop_lock")
+
+
+def test_without_counters_of_the_switch_there_is_no_diagnosis() -> None:
+    assert diagnosis(trial(100, SECOND, [way(100, lost=100)])) is None
+
+
+CASE = case_of("rfc2544")
+KEPT = ThreadActivity(part="switch", name="pmd-c01/id:8", cpu=1, delay_ns=540_000_000)
+LOST = trial(100, SECOND, [way(100, lost=100)])
+KEPT_AWAY = LOST.model_copy(update={"threads": (KEPT,)})
+ARRIVED = trial(100, SECOND, [way(100)])
+
+
+class Trials:
+    """Gives one trial after the other, and counts them."""
+
+    def __init__(self, *found: Trial) -> None:
+        self.policy = CASE.trial
+        self.left = list(found)
+
+    def attempt(self, *_: object, **__: object) -> Trial:
+        return self.left.pop(0)
+
+
+def test_a_path_that_the_machine_kept_from_running_is_tried_for_longer() -> None:
+    retries = CASE.trial.retries
+    late = Trials(*[KEPT_AWAY] * (retries + 2), ARRIVED)
+    assert check_path(cast("Measurer", late), CASE) == ()
+    assert late.left == []
+
+
+def test_a_path_that_runs_and_brings_nothing_is_broken_at_once() -> None:
+    retries = CASE.trial.retries
+    dead = Trials(*[LOST] * (retries + 1), ARRIVED)
+    with pytest.raises(PathError):
+        check_path(cast("Measurer", dead), CASE)
+    assert dead.left == [ARRIVED]
+
+
+def test_a_path_that_never_gets_to_run_is_told_so() -> None:
+    with pytest.raises(PathError) as caught:
+        check_path(cast("Measurer", Trials(*[KEPT_AWAY] * (PATIENT + 1))), CASE)
+    why = caught.value.problems[0].why
+    assert why == "by the machine, switch (pmd-c01/id:8) was kept from running for 540.0 ms"
+
+
+def test_frames_that_all_came_through_and_more_are_not_said_to_be_lost() -> None:
+    sent_more = way(101).model_copy(update={"intended_frames": 100})
+    trials = [trial(100, SECOND, [sent_more])] * (CASE.trial.retries + 1)
+    assert check_path(cast("Measurer", Trials(*trials)), CASE) == (
+        "more frames came through in the path check than it has, at 1000 fps: phy0 to phy1: 101 of "
+        "100 frames sent, 101 arrived",
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "story"),
+    [
+        (way(100, lost=3), "phy0 to phy1: 100 frames sent, 97 arrived"),
+        (way(100, unsent=1), "phy0 to phy1: 99 of 100 frames sent, 99 arrived"),
+    ],
+    ids=["lost by the switch", "never sent"],
+)
+def test_frames_that_do_not_come_through_are_told_as_what_became_of_them(
+    found: Direction, story: str
+) -> None:
+    few = trial(100, SECOND, [found])
+    trials = cast("Measurer", Trials(*[few] * (CASE.trial.retries + 1)))
+    warning = f"not all frames of the path check came through, at 1000 fps: {story}"
+    assert check_path(trials, CASE) == (warning,)

@@ -1,0 +1,243 @@
+"""QEMU's command line: what each setting turns into, and what never changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from qemu_cases import (
+    ACCELERATED,
+    EMULATED,
+    IMAGE,
+    qemu_case,
+    qemu_spec,
+    vnfs,
+)
+
+from vsperf.drivers.vnfs.qemu.plan import (
+    vnfs_of,
+)
+from vsperf.drivers.vnfs.qemu.spec import QemuSpec
+from vsperf.errors import NotReadyError
+from vsperf.qemu.command import FIRST_USER, command_line, image_format
+from vsperf.qemu.emulator import require_within_reach
+from vsperf.qemu.host import QemuHost, program_of
+from vsperf.records.run import Placement, shown
+from vsperf.trust.programs import whole
+
+
+def words(host: QemuHost = EMULATED, kind: str = "vhost-user-client", **settings: Any) -> list[str]:
+    case = qemu_case(**settings)
+    (vnf,) = vnfs(case, host, kind)
+    return [shown(word) for word in command_line("qemu", vnf)]
+
+
+def after(option: str, argv: list[str]) -> list[str]:
+    return [argv[place + 1] for place, word in enumerate(argv) if word == option]
+
+
+def nics(argv: list[str]) -> list[dict[str, str]]:
+    found = [word for word in after("-device", argv) if word.startswith("virtio-net-pci,")]
+    return [dict(part.split("=", 1) for part in word.split(",")[1:]) for word in found]
+
+
+def test_a_vnf_has_nothing_that_was_not_asked_for() -> None:
+    argv = words()
+    assert {"-nodefaults", "-no-user-config", "-no-reboot"} <= set(argv)
+    assert after("-display", argv) == ["none"]
+    assert after("-monitor", argv) == ["none"]
+    assert after("-sandbox", argv) == ["on,obsolete=deny,spawn=deny,elevateprivileges=deny"]
+    assert not after("-drive", argv)
+
+
+def test_everything_that_qemu_makes_lies_in_the_folder_of_the_deployment() -> None:
+    paths = [
+        part.removeprefix("path=")
+        for word in after("-chardev", words())
+        for part in word.split(",")
+        if part.startswith("path=")
+    ]
+    assert len(paths) == 6
+    assert all(path.startswith("RUN/vm1") for path in paths)
+
+
+def test_memory_is_shared_present_and_without_a_name() -> None:
+    argv = words(memory=128)
+    (memory,) = after("-object", argv)
+    assert memory == (
+        "memory-backend-memfd,id=memory,size=128M,share=on,prealloc=on,hugetlb=on,hugetlbsize=2M"
+    )
+    assert after("-m", argv) == ["128M"]
+    assert after("-machine", argv) == ["q35,memory-backend=memory"]
+
+
+def test_memory_without_hugepages_is_as_well_shared() -> None:
+    (memory,) = after("-object", words(hugepages=False))
+    assert memory == "memory-backend-memfd,id=memory,size=256M,share=on,prealloc=on"
+
+
+def test_memory_is_bound_to_the_node_of_the_cpus_where_there_are_several() -> None:
+    case = qemu_case()
+    assert isinstance(case.vnf, QemuSpec)
+    placement = Placement(cpus={"vm1": (9,)}, nodes={"vm1": (1,)})
+    (far,) = vnfs_of(case, case.vnf, (), placement, QemuHost(IMAGE, "kvm", nodes=2))
+    assert after("-object", list(command_line("qemu", far)))[0].endswith("host-nodes=1,policy=bind")
+    (only,) = vnfs_of(case, case.vnf, (), placement, QemuHost(IMAGE, "kvm", nodes=1))
+    assert "host-nodes" not in after("-object", list(command_line("qemu", only)))[0]
+
+
+def test_the_switch_calls_a_vnf_that_listens() -> None:
+    argv = words()
+    assert "socket,id=wire0,path=RUN/vm1_0.sock,server=on,wait=off" in after("-chardev", argv)
+    assert after("-netdev", argv) == [
+        "vhost-user,id=net0,chardev=wire0,queues=1",
+        "vhost-user,id=net1,chardev=wire1,queues=1",
+    ]
+
+
+def test_a_vnf_calls_a_switch_that_listens_and_calls_again() -> None:
+    chardevs = after("-chardev", words(kind="vhost-user"))
+    assert "socket,id=wire1,path=RUN/vm1_1.sock,server=off,reconnect=1" in chardevs
+
+
+def test_cards_have_the_addresses_of_their_wires_and_fixed_places() -> None:
+    first, second = nics(words())
+    assert (first["mac"], first["addr"]) == ("52:54:00:00:01:00", "0x10")
+    assert (second["mac"], second["addr"]) == ("52:54:00:00:01:01", "0x11")
+    assert first["romfile"] == ""
+
+
+def test_a_card_has_its_queues_and_as_many_interrupts_as_they_need() -> None:
+    one, four = nics(words(ACCELERATED))[0], nics(words(ACCELERATED, queues=4))[0]
+    assert (one["mq"], one["vectors"]) == ("off", "4")
+    assert (four["mq"], four["vectors"]) == ("on", "10")
+
+
+def test_an_emulated_card_has_no_message_interrupts() -> None:
+    assert nics(words(EMULATED, queues=4))[0]["vectors"] == "0"
+
+
+def test_a_card_offers_nothing_that_joins_or_splits_frames() -> None:
+    nic = nics(words())[0]
+    assert {nic[name] for name in ("csum", "gso", "guest_tso4", "host_tso4", "mrg_rxbuf")} == {
+        "off"
+    }
+
+
+def test_frames_span_buffers_only_if_they_are_long_or_the_user_says_so() -> None:
+    assert nics(words(frame_size="1518B"))[0]["mrg_rxbuf"] == "off"
+    assert nics(words(frame_size="1519B"))[0]["mrg_rxbuf"] == "on"
+    assert nics(words(frame_size="9018B", mergeable=False))[0]["mrg_rxbuf"] == "off"
+    assert nics(words(mergeable=True))[0]["mrg_rxbuf"] == "on"
+
+
+def test_rings_are_as_large_as_was_asked_and_packed_on_wish() -> None:
+    nic = nics(words(rx_ring=512, tx_ring=256, packed=True))[0]
+    assert (nic["rx_queue_size"], nic["tx_queue_size"], nic["packed"]) == ("512", "256", "on")
+
+
+@pytest.mark.parametrize(
+    ("host", "accelerator", "model"),
+    [(EMULATED, "tcg,thread=multi", "max"), (ACCELERATED, "kvm", "host")],
+)
+def test_the_cpu_fits_the_accelerator(host: QemuHost, accelerator: str, model: str) -> None:
+    argv = words(host)
+    assert (after("-accel", argv), after("-cpu", argv)) == ([accelerator], [model])
+
+
+def test_the_user_chooses_machine_and_cpu() -> None:
+    argv = words(machine="pc", cpu="Nehalem", vcpus=4)
+    assert after("-machine", argv)[0].startswith("pc,")
+    assert after("-cpu", argv) == ["Nehalem"]
+    assert after("-smp", argv) == ["4,sockets=1,cores=4,threads=1"]
+
+
+def test_our_own_guest_gets_the_words_that_it_wants_and_those_of_the_user() -> None:
+    argv = words(append="loglevel=7")
+    assert after("-kernel", argv) == [whole("guest/vmlinuz")]
+    assert after("-initrd", argv) == [whole("guest/initrd")]
+    assert after("-append", argv) == ["console=ttyS0 quiet loglevel=7"]
+
+
+def test_a_kernel_of_the_users_own_gets_only_what_the_user_says() -> None:
+    argv = words(kernel="bzImage", initrd="ram.gz", append="root=/dev/vda1", agent=True)
+    assert (after("-kernel", argv), after("-initrd", argv)) == (
+        [whole("bzImage")],
+        [whole("ram.gz")],
+    )
+    assert after("-append", argv) == ["root=/dev/vda1"]
+    assert any("name=vsperf.control" in word for word in after("-device", argv))
+
+
+def test_an_image_is_never_written_to_and_has_no_agent(tmp_path: Path) -> None:
+    path = tmp_path / "a,b.img"
+    path.write_bytes(b"QFI\xfb" + bytes(600))
+    argv = words(image=str(path), cloud_init="user-data")
+    disk, seed = after("-drive", argv)
+    assert disk == f"if=virtio,format=qcow2,snapshot=on,file={tmp_path}/a,,b.img"
+    assert "file.driver=vvfat,file.label=cidata,file.dir=RUN/vm1.cidata" in seed
+    assert "readonly=on" in seed
+    assert not after("-kernel", argv)
+    assert not any("vsperf.control" in word for word in argv)
+
+
+def test_the_format_of_an_image_is_what_is_in_it_and_not_its_name(tmp_path: Path) -> None:
+    raw = tmp_path / "disk.qcow2"
+    raw.write_bytes(bytes(1024))
+    assert image_format(raw) == "raw"
+    assert image_format(tmp_path / "not there.qcow2") == "qcow2"
+
+
+def test_devices_of_the_host_take_the_place_of_cards() -> None:
+    argv = words(devices=["0000:03:00.1", "03:00.2"])
+    assert [word for word in after("-device", argv) if word.startswith("vfio-pci")] == [
+        "vfio-pci,host=0000:03:00.1,addr=0x10,romfile=",
+        "vfio-pci,host=0000:03:00.2,addr=0x11,romfile=",
+    ]
+    assert not after("-netdev", argv)
+    assert not nics(argv)
+
+
+def test_more_words_of_the_user_come_last() -> None:
+    assert words(arguments=["-device", "virtio-rng-pci"])[-2:] == ["-device", "virtio-rng-pci"]
+
+
+def test_a_qemu_of_a_tree_is_run_in_it_and_finds_what_it_boots(tmp_path: Path) -> None:
+    """The folders stay where they are, and /dev has what QEMU opens."""
+    kernel = tmp_path / "vmlinuz"
+    argv = words(root="/srv/trees/next", kernel=str(kernel))
+    before, program = argv[: argv.index("--")], argv[argv.index("--") + 1 :]
+    assert "/srv/trees/next" in before
+    assert [word for word in before if word.startswith("--folder=")] == [
+        "--folder=RUN", f"--folder={tmp_path.resolve()}",
+    ]  # fmt: skip
+    assert "--device=kvm" in before
+    assert after("-kernel", program) == [str(kernel.resolve())]
+    tree = qemu_spec(root="/srv/trees/next").tree
+    assert program_of(tree) == "/usr/bin/qemu-system-x86_64"
+
+
+def test_the_tree_is_that_of_all_vnfs() -> None:
+    with pytest.raises(ValueError, match="cannot set root"):
+        qemu_spec(each={"vm1": {"root": "/srv/trees/next"}})
+
+
+def test_what_lies_where_a_tree_has_its_programs_cannot_be_shown_to_it() -> None:
+    spec = qemu_spec(root="/srv/trees/next")
+    with pytest.raises(NotReadyError, match="cannot be shown the folder /usr/share") as caught:
+        require_within_reach(spec, ["/usr/share/vmlinuz"])
+    assert caught.value.problems[0].fix
+    require_within_reach(spec, ["/srv/guests/vmlinuz", "/var/lib/guests/initrd"])
+    require_within_reach(qemu_spec(), ["/usr/share/vmlinuz"])
+
+
+def test_qemu_lets_go_of_the_rights_of_root_where_it_opens_nothing_later() -> None:
+    assert after("-runas", words(QemuHost(IMAGE, "tcg", root=True))) == [
+        f"{FIRST_USER + 1}:{FIRST_USER + 1}"
+    ]
+    newer = words(QemuHost(IMAGE, "tcg", root=True, run_with=True))
+    assert after("-run-with", newer) == [f"user={FIRST_USER + 1}:{FIRST_USER + 1}"]
+    assert not after("-runas", newer), "newer versions do not know it"
+    assert not after("-runas", words(EMULATED)), "who is not root has no rights to let go of"
+    assert not after("-runas", words(QemuHost(IMAGE, "tcg", root=True), "vhost-user"))
