@@ -158,12 +158,12 @@ def test_the_id_changes_with_the_kernel_and_not_with_what_passes() -> None:
     facts = environment()
     newer = {**facts, "system": {**facts["system"], "kernel": "0.0.1"}}
     assert environment_id(newer) != facts["id"]
-    twin = {**facts, "machine": {**facts["machine"], "hostname": "another", "hugepages": []}}
+    twin = {**facts, "host": {**facts["host"], "hostname": "another", "hugepages": []}}
     assert environment_id(twin) == facts["id"]
 
 
 def test_an_unknown_machine_has_facts_that_are_missing_and_never_zero(tmp_path: Path) -> None:
-    machine = environment(MachineTree(tmp_path).roots)["machine"]
+    machine = environment(MachineTree(tmp_path).roots)["host"]
     for name in ("memory_bytes", "cores", "microcode", "turbo", "hypervisor", "governor"):
         assert machine[name] is None
 
