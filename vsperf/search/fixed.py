@@ -122,8 +122,8 @@ def _blame(loads: Loads, trials: Sequence[Trial], loss_ratio: Fraction) -> tuple
         return Limit.GENERATOR, behind
     if (nobody := counted_by_nobody(trials)) is not None:
         return Limit.UNCOUNTED, nobody
-    if (guest := lost_in_vnfs(trials)) is not None:
-        return Limit.VNF, f"up to {worst} of what was offered is missing; {guest}"
+    if (in_vnfs := lost_in_vnfs(trials)) is not None:
+        return Limit.VNF, f"up to {worst} of what was offered is missing; {in_vnfs}"
     limit, who = loads.blamed
     return limit, f"{who} lost up to {worst} of what it was offered"
 

@@ -146,11 +146,11 @@ def _lossy(question: Question, groups: Groups, bounds: Bounds, upper: int) -> tu
         return Limit.GENERATOR, near
     if (nobody := counted_by_nobody(own)) is not None:
         return Limit.UNCOUNTED, nobody
-    guest = lost_in_vnfs(own)
-    limit, who = question.loads.blamed if guest is None else (Limit.VNF, "the VNFs")
+    in_vnfs = lost_in_vnfs(own)
+    limit, who = question.loads.blamed if in_vnfs is None else (Limit.VNF, "the VNFs")
     reason = _lost(rule, groups[upper], at_minimum=bounds.lower is None, who=who)
-    if guest is not None:
-        reason += f"; {guest}"
+    if in_vnfs is not None:
+        reason += f"; {in_vnfs}"
     if question.unverified:
         reason += "; the time ended before that load could be tried again"
     return limit, reason
