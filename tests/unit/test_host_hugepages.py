@@ -326,7 +326,7 @@ import os, signal, sys
 from pathlib import Path
 from vsperf.trust import trusted
 from vsperf.host.files import Roots
-from vsperf.host.hugepages import Machine, reserve
+from vsperf.host.hugepages import HostMemory, reserve
 from vsperf.host.pages import Pool
 from vsperf.host.workspace import workspace
 
@@ -348,7 +348,7 @@ def around(function):
 def run():
     with workspace("a run", folder / "killed", Roots(folder)) as place:
         trusted.replace = around(trusted.replace)
-        with reserve({0: 20 << 20}, place, Machine(folder / "sys", folder / "proc")):
+        with reserve({0: 20 << 20}, place, HostMemory(folder / "sys", folder / "proc")):
             step()
 
 Pool.resize = around(Pool.resize)
