@@ -109,19 +109,19 @@ def test_a_cap_is_that_of_the_cpus_of_switch_and_generator_whoever_joins_them_la
 ) -> None:
     made, plan, drivers = lab.case()
     pvp = Topology(name="pvp", paths=(("phy0", "vm1", "phy1"),))
-    with_machine = made.model_copy(update={"topology": pvp})
+    with_vnf = made.model_copy(update={"topology": pvp})
 
     def placed(**cpus: tuple[int, ...]) -> CasePlan:
         placement = Placement(cpus={**plan.plan.placement.cpus, **cpus})
         return replace(plan, plan=plan.plan.model_copy(update={"placement": placement}))
 
-    machines = {"vm1": (3,), "vm1 emulator": (4,)}
+    vnfs = {"vm1": (3,), "vm1 emulator": (4,)}
     found = [
         Calibrator(cache=lab.cache).calibration(spec, where, drivers, Nowhere())
         for spec, where in (
             (made, plan),
-            (with_machine, placed(**machines)),
-            (with_machine, placed(**machines, generator=(5,))),
+            (with_vnf, placed(**vnfs)),
+            (with_vnf, placed(**vnfs, generator=(5,))),
         )
     ]
     assert [(one.cap_fps, one.cached) for one in found if one] == [
