@@ -56,7 +56,7 @@ class PmdCounters(Record):
     cpu: int
     frames: int
     busy_cycles: int | None
-    """None where that cannot be known: a switch reckons them from a clock that, when a VNF
+    """None where that cannot be known: a switch reckons them from a clock that, when a machine
     moves its CPUs, may go back."""
     idle_cycles: int | None
     hits: dict[str, int] = Field(default_factory=dict)
