@@ -63,8 +63,8 @@ class CaseRun:
 
     def workspace(self) -> AbstractContextManager[Workspace]:
         """Give parts a place on this machine; models need none."""
-        on_this_machine = bool(self.plan.plan.placement.cpus)
-        return workspace(self.writer.run) if on_this_machine else nullcontext(Nowhere())
+        on_this_host = bool(self.plan.plan.placement.cpus)
+        return workspace(self.writer.run) if on_this_host else nullcontext(Nowhere())
 
     @contextmanager
     def deploying(self) -> Iterator[tuple[Workspace, ExitStack]]:
