@@ -115,8 +115,8 @@ run_one(uint64_t seed, uint64_t number)
 		throw_in(wire);
 	}
 	wire_check(wire, false);
-	client_end(&wire->client, wire->now);
-	server_end(&wire->server, wire->now);
+	client_end(&wire->client, wire->now, 0, UINT32_MAX);
+	server_end(&wire->server, wire->now, 0, UINT32_MAX);
 	wire_check(wire, true);
 	wire_destroy(wire);
 }

@@ -74,7 +74,7 @@ test_a_client_that_was_away_counts_the_time_that_its_syns_were_late(void **state
 	wire->now += WIRE_HZ / 10;
 	client_launch(&wire->client, wire->now);
 	assert_int_equal(wire->client.counts.launched, plan.burst);
-	client_end(&wire->client, wire->now);
+	client_end(&wire->client, wire->now, 0, UINT32_MAX);
 	wire_destroy(wire);
 }
 

@@ -270,8 +270,8 @@ wire_run(struct wire *wire, unsigned int seconds)
 		if (wire->now / WIRE_STEP % 100 == 0)
 			wire_check(wire, false);
 	}
-	client_end(&wire->client, wire->now);
-	server_end(&wire->server, wire->now);
+	client_end(&wire->client, wire->now, 0, UINT32_MAX);
+	server_end(&wire->server, wire->now, 0, UINT32_MAX);
 	wire_check(wire, true);
 }
 

@@ -377,18 +377,19 @@ client_timers(struct client *client, uint64_t now, unsigned int most)
 		look_after(client, connection);
 }
 
-void
-client_end(struct client *client, uint64_t now)
+bool
+client_end(struct client *client, uint64_t now, uint32_t first, uint32_t count)
 {
-	uint32_t i;
+	struct end *end = &client->end;
 
-	client->end.now = now;
-	for (i = 0; i < client->end.capacity; i++) {
-		struct connection *connection = &client->end.connection[i];
+	end->now = now;
+	for (; first < end->capacity && count != 0; first++, count--) {
+		struct connection *connection = &end->connection[first];
 
 		if (connection->state == CONNECTION_ASKING)
 			conclude(client, connection, CLIENT_GIVEN_UP);
 		else if (connection->state != CONNECTION_FREE)
 			abort_as(client, connection, CLIENT_UNFINISHED);
 	}
+	return end->active != 0;
 }

@@ -93,8 +93,11 @@ bool client_launch(struct client *client, uint64_t now);
 bool client_receive(struct client *client, struct segment *segment, uint64_t now);
 /* Look after those whose time has come; at most so many. */
 void client_timers(struct client *client, uint64_t now, unsigned int most);
-/* All that is under way ends here, and what was established is reset. */
-void client_end(struct client *client, uint64_t now);
+/*
+ * So many connections from one number on end here, and what was established is reset. Returns whether any
+ * others are under way.
+ */
+bool client_end(struct client *client, uint64_t now, uint32_t first, uint32_t count);
 
 static inline bool
 client_is_done(const struct client *client)

@@ -337,18 +337,19 @@ server_timers(struct server *server, uint64_t now, unsigned int most)
 		look_after(server, connection);
 }
 
-void
-server_end(struct server *server, uint64_t now)
+bool
+server_end(struct server *server, uint64_t now, uint32_t first, uint32_t count)
 {
-	uint32_t i;
+	struct end *end = &server->end;
 
-	server->end.now = now;
-	for (i = 0; i < server->end.capacity; i++) {
-		struct connection *connection = &server->end.connection[i];
+	end->now = now;
+	for (; first < end->capacity && count != 0; first++, count--) {
+		struct connection *connection = &end->connection[first];
 
 		if (connection->state == CONNECTION_ASKED)
 			conclude(server, connection, SERVER_LEFT);
 		else if (connection->state != CONNECTION_FREE)
 			abort_as(server, connection, SERVER_LEFT);
 	}
+	return end->active != 0;
 }

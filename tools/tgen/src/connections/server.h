@@ -64,8 +64,11 @@ void server_destroy(struct server *server);
 bool server_receive(struct server *server, struct segment *segment, uint64_t now);
 /* Look after those whose time has come; at most so many. */
 void server_timers(struct server *server, uint64_t now, unsigned int most);
-/* All that is left ends here, and what was established is reset. */
-void server_end(struct server *server, uint64_t now);
+/*
+ * So many connections from one number on end here, and what was established is reset. Returns whether any
+ * others are left.
+ */
+bool server_end(struct server *server, uint64_t now, uint32_t first, uint32_t count);
 
 static inline bool
 server_is_done(const struct server *server)
