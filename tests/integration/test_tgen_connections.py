@@ -178,7 +178,8 @@ def beside_the_kernel(folder: Path) -> Iterator[tuple[Tgen, str]]:
         tgen.ports()
         run(tgen, "ip", "address", "add", f"{KERNEL}/24", "dev", "tap0")
         run(tgen, "ip", "link", "set", "tap0", "up")
-        yield tgen, run(tgen, "cat", "/sys/class/net/tap0/address").strip()
+        (device,) = json.loads(run(tgen, "ip", "-json", "link", "show", "tap0"))
+        yield tgen, device["address"]
 
 
 def within(tgen: Tgen, *words: str) -> list[str]:
