@@ -65,6 +65,9 @@ def test_an_answer_tells_what_became_of_each_connection() -> None:
     assert made.times.handshake is not None
     assert made.slots is not None
     assert sum(made.slots.launched) == sum(made.slots.completed) == 2000
+    assert made.launching_ns is not None
+    assert made.completing_ns is not None
+    assert 0 < made.launching_ns <= made.completing_ns <= made.elapsed_ns
     assert made.busy_ppm > 0
 
 
@@ -95,6 +98,7 @@ def test_a_server_alone_has_no_accounts_of_a_client() -> None:
 def test_where_nothing_was_answered_there_are_no_times() -> None:
     times = made_of(answer("silent")).times
     assert times is not None
+    assert made_of(answer("silent")).completing_ns is None
     assert times.handshake is times.first_response is times.response is None
 
 

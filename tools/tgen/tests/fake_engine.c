@@ -418,7 +418,7 @@ engine_connections_result(const struct engine *engine)
 	whole->connections_result = (struct connections_result){
 		.has_client = engine->connections.client.is_here,
 		.has_server = engine->connections.server.is_here, .settled = true,
-		.intended = engine->connections.intended, .unsent = 1, .client = &client,
+		.intended = engine->connections.intended, .unsent = 1, .launching = 2000, .client = &client,
 		.server = &server, .client_end = &end, .server_end = &end,
 		.handshake = &engine->histogram, .first = &engine->histogram,
 		.response = &engine->histogram, .away = away, .slots_used = 2,

@@ -34,6 +34,8 @@ test_accounts_of_both_ends_are_told(void **state)
 	assert_int_equal(integer(client, "launched"), 9);
 	assert_int_equal(integer(client, "completed"), 8);
 	assert_int_equal(integer(client, "refused"), 1);
+	assert_int_equal(integer(client, "launching_ns"), 1000);
+	assert_null(json_object_get(client, "completing_ns"));
 	assert_int_equal(integer(client, "most_established"), 3);
 	assert_int_equal(integer(client, "segments_sent"), 33);
 	assert_int_equal(integer(json_object_get(client, "handshake"), "count"), 2);

@@ -101,6 +101,7 @@ launch(struct client *client, uint32_t number, uint64_t scheduled_tsc)
 	connection->state = CONNECTION_ASKING;
 	end_wait(end, connection, 0);
 	client->counts.launched++;
+	client->counts.last_launched_tsc = end->now;
 	if (client->slots != NULL)
 		++*slot(client, client->slots->launched, connection);
 	return true;

@@ -60,7 +60,7 @@ struct client_counts {
 	uint64_t response_bytes;
 	uint64_t established, most_established; /* now, and ever: from the SYN-ACK to its own FIN */
 	uint64_t no_port; /* looks at which all addresses and ports were taken */
-	uint64_t last_completed_tsc;
+	uint64_t last_launched_tsc, last_completed_tsc; /* 0: none was */
 };
 
 struct client {

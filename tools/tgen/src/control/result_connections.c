@@ -45,6 +45,10 @@ client_json(const struct connections_result *found, uint64_t tsc_hz)
 	message_count(json, "answered", client->answered);
 	for (i = 0; i < CLIENT_OUTCOMES; i++)
 		message_count(json, outcomes[i], client->outcome[i]);
+	if (found->launching != 0)
+		message_count(json, "launching_ns", hdr_nanoseconds(found->launching, tsc_hz));
+	if (found->completing != 0)
+		message_count(json, "completing_ns", hdr_nanoseconds(found->completing, tsc_hz));
 	message_count(json, "repeated_syns", client->repeated_syns);
 	message_count(json, "misanswers", client->misanswers);
 	message_count(json, "requests", client->requests);

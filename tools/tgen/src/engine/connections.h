@@ -47,6 +47,7 @@ struct connections_result {
 	bool has_client, has_server;
 	bool settled; /* nothing was under way at the client in the end */
 	uint64_t intended, unsent;
+	uint64_t launching, completing; /* cycles to the last SYN, and to the end of the last one; 0: none */
 	const struct client_counts *client;
 	const struct server_counts *server;
 	const struct end_counts *client_end, *server_end;

@@ -17,6 +17,13 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 
+/* From the begin to a moment that may never have been. */
+static uint64_t
+since_begin(const struct worker *worker, uint64_t tsc)
+{
+	return (int64_t)(tsc - worker->started_tsc) > 0 && tsc != 0 ? tsc - worker->started_tsc : 0;
+}
+
 static void
 fill_result(struct engine *engine)
 {
@@ -30,6 +37,8 @@ fill_result(struct engine *engine)
 		.settled = connections->settled,
 		.intended = connections->request.intended,
 		.unsent = client_unsent(&connections->client),
+		.launching = since_begin(worker, connections->client.counts.last_launched_tsc),
+		.completing = since_begin(worker, connections->client.counts.last_completed_tsc),
 		.client = &connections->client.counts, .server = &connections->server.counts,
 		.client_end = &connections->client.end.counts,
 		.server_end = &connections->server.end.counts,

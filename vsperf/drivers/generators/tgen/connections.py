@@ -233,6 +233,10 @@ class Made:
     client: ClientAccounts | None
     client_segments: Segments | None
     times: Times | None
+    launching_ns: int | None
+    """From the begin to when the last SYN left for the first time."""
+    completing_ns: int | None
+    """From the begin to the end of the last connection that was completed."""
     server: ServerAccounts | None
     server_segments: Segments | None
     slots: ConnectionSlots | None
@@ -266,6 +270,8 @@ def made_of(result: Mapping[str, Any]) -> Made:
             client=ClientAccounts.of(client) if client else None,
             client_segments=Segments.of(client) if client else None,
             times=_times(client) if client else None,
+            launching_ns=client.get("launching_ns") if client else None,
+            completing_ns=client.get("completing_ns") if client else None,
             server=ServerAccounts.of(server) if server else None,
             server_segments=Segments.of(server) if server else None,
             slots=_slots(result["slots"]) if "slots" in result else None,
