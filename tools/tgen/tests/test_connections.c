@@ -185,6 +185,33 @@ test_another_port_refuses(void **state)
 	wire_destroy(wire);
 }
 
+/* All segments of a response but the first get lost, once. */
+static bool
+lose_a_flight(struct wire *wire, enum wire_way way, uint8_t *frame, uint16_t bytes)
+{
+	(void)frame;
+	if (way == TO_SERVER || bytes < 1000)
+		return true;
+	wire->count++;
+	return wire->count < 2 || wire->count > END_FLIGHT;
+}
+
+static void
+test_what_was_lost_together_is_sent_again_without_a_time_out_for_each(void **state)
+{
+	struct client_plan plan = wire_client_plan(1);
+	struct wire *wire = wire_create(&plan, CONTENT_BYTES, 100, 1460 * END_FLIGHT);
+
+	(void)state;
+	wire->device = lose_a_flight;
+	wire_run(wire, 10);
+	assert_int_equal(completed(wire), 1);
+	assert_int_equal(wire->server.end.counts.repeated, END_FLIGHT - 1);
+	assert_true(wire->histogram[1].maximum > plan.end.repeat_cycles);
+	assert_true(wire->histogram[1].maximum < 2 * plan.end.repeat_cycles);
+	wire_destroy(wire);
+}
+
 static void
 test_small_losses_are_made_good(void **state)
 {
@@ -254,6 +281,7 @@ main(void)
 		cmocka_unit_test(test_ports_are_taken_again_when_their_connections_are_over),
 		cmocka_unit_test(test_a_server_that_is_full_answers_nobody_else),
 		cmocka_unit_test(test_another_port_refuses),
+		cmocka_unit_test(test_what_was_lost_together_is_sent_again_without_a_time_out_for_each),
 		cmocka_unit_test(test_small_losses_are_made_good),
 		cmocka_unit_test(test_accounts_add_up_over_any_wire),
 	};
