@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -125,7 +124,6 @@ def stopped(tgen: Tgen, asked: Connections) -> dict[str, dict[str, int]]:
             print(json.dumps(request), file=lines, flush=True)
             if request["verb"] == "live":
                 assert heard(lines, 7002)["result"]["state"] == "connections"
-                time.sleep(0.3)  # some begin; none need to
         found: dict[str, dict[str, int]] = heard(lines, 7001)["result"]
     return found
 
