@@ -15,7 +15,7 @@ import pytest
 from cable import tgen_apart
 from captures import dissected
 from conftest import Require
-from loopbacks import OPTIONS, PATIENCE_S
+from loopbacks import OPTIONS, PATIENCE_S, reference_dut
 
 from vsperf.drivers.generators.tgen.byhand import at_hand
 from vsperf.drivers.generators.tgen.client import TgenError
@@ -59,6 +59,23 @@ def test_thousands_of_connections_are_all_accounted_for_at_both_ends() -> None:
     assert made.client_segments.stray == made.client_segments.damaged == 0
     assert made.times is not None
     assert made.times.first_response is not None
+
+
+def test_a_device_in_between_has_forwarded_what_both_ends_have_counted(
+    tmp_path: Path, require: Require
+) -> None:
+    require("tgen-dut")
+    asked = replace(ON_A_RING, client=ClientEnd(), server=ServerEnd(), rate_cps=1000)
+    with reference_dut(tmp_path) as device, at_hand(device.devices, OPTIONS) as tgen:
+        tgen.ports()
+        made, _ = make_connections(tgen, replace(asked, connections=1000))
+    assert made.client is not None
+    assert made.client_segments is not None
+    assert made.server_segments is not None
+    assert made.client.completed == 1000
+    forwarded = [port["other"] for port in device.report["ports"]]
+    sent = [made.client_segments.segments_sent, made.server_segments.segments_sent]
+    assert forwarded == sent == [4000, 3000]
 
 
 def test_connections_that_are_held_are_open_at_the_same_time() -> None:
