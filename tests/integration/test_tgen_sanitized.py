@@ -166,6 +166,31 @@ def test_turns_that_end_one_way_or_another(tmp_path: Path) -> None:
     assert process.returncode == 143
 
 
+def test_connections_that_end_one_way_or_another(tmp_path: Path) -> None:
+    both = {"verb": "connections", "client": {"tcp_ports": 500}, "server": {"port": 0}}
+    with sanitized(tmp_path, *FOR_TURNS) as (process, tgen):
+        asked = both | {"rate_cps": 2000, "connections": 1000, "requests": 2}
+        found = tgen.ask(**asked, response_bytes=5000, slot_ns=10_000_000)["result"]
+        assert found["client"]["completed"] == found["server"]["closed"] == 1000
+        for problem in ({"client": {"port": 9}}, {"segment_bytes": 9000, "rate_cps": 0}):
+            assert not tgen.ask(**asked | problem)["ok"]
+        silent = {"attempts": 1, "repeat_ns": 1_000_000, "rate_cps": 1000, "connections": 100}
+        alone = tgen.ask(verb="connections", client={}, **silent)["result"]["client"]
+        assert alone["no_answer"] == 100
+        assert tgen.ask(verb="configure", streams=[STREAM])["ok"]
+        assert tgen.ask(**TRIAL)["ok"]
+        held = both | {"rate_cps": 1000, "duration_ns": 60_000_000_000, "hold_ns": 60_000_000_000}
+        tgen.say(**held)
+        assert tgen.ask(verb="live")["result"]["state"] == "connections"
+        assert tgen.ask(verb="stop")["result"]["stopping"] == "connections"
+        assert tgen.hear()["result"]["stopped_early"]
+        tgen.say(**held)
+        assert tgen.ask(verb="live")["result"]["state"] == "connections"
+        process.send_signal(signal.SIGTERM)
+        process.wait(PATIENCE_S)
+    assert process.returncode == 143
+
+
 def watch(done: threading.Event) -> None:
     """Ask DPDK's telemetry for everything, over and over."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as telemetry:

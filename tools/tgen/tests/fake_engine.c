@@ -33,6 +33,9 @@ struct engine {
 	struct turns_request turns;
 	struct turns_result turns_result;
 	struct turn turn[TURNS_MAX];
+	struct connections_request connections;
+	struct connections_result connections_result;
+	struct client_slots client_slots;
 };
 
 static void
@@ -361,6 +364,67 @@ engine_turns_result(const struct engine *engine)
 			.latencies = 3, .latency = 600,
 		};
 	return result;
+}
+
+int
+engine_connections(struct engine *engine, const struct connections_request *request,
+	struct error *error)
+{
+	const struct connections_end *client = &request->client, *server = &request->server;
+
+	demand(client->is_here || server->is_here);
+	demand(client->port < 2 && server->port < 2);
+	demand(!client->is_here || (request->rate_mfps > 0 && request->intended > 0 &&
+		(request->intended < TGEN_48_BITS || request->duration_ns > 0)));
+	demand(client->is_here || (request->duration_ns > 0 && request->intended == 0));
+	demand(!client->is_here || (client->addresses >= 1 && client->ports >= 1 &&
+		client->addresses * client->ports <= CONNECTIONS_MOST && request->targets >= 1 &&
+		client->first.port + client->ports <= 65536));
+	demand(!server->is_here || (server->addresses >= 1 && server->ports == 1 &&
+		request->capacity >= 1 && request->capacity <= CONNECTIONS_MOST));
+	demand(request->request_bytes >= 1 && request->request_bytes <= CONTENT_MOST);
+	demand(request->response_bytes >= 1 && request->response_bytes <= CONTENT_MOST);
+	demand(request->attempts >= 1 && request->requests >= 1 && request->most >= 1);
+	demand(request->repeat_ns > 0 && request->patience_ns > 0 && request->burst >= 1);
+	if (request->requests == FAKE_REFUSED_REQUESTS)
+		return error_set(error, EINVAL, "refused", "the engine does not like so many");
+	engine->connections = *request;
+	memset(&engine->request, 0, sizeof(engine->request));
+	begin(engine, true);
+	return 0;
+}
+
+/* One of all connections was refused, and it is the second slot in which it was due. */
+const struct connections_result *
+engine_connections_result(const struct engine *engine)
+{
+	static const struct client_counts client = {
+		.launched = 9, .answered = 8, .outcome = { [CLIENT_COMPLETED] = 8,
+		[CLIENT_REFUSED] = 1 }, .requests = 8, .responses = 8, .most_established = 3,
+	};
+	static const struct server_counts server = {
+		.accepted = 8, .outcome = { [SERVER_CLOSED] = 8 }, .most = 4,
+	};
+	static const struct end_counts end = { .sent = 33, .received = 25, .repeated = 1 };
+	static uint32_t lane[] = { 5, 4 };
+	static const uint64_t away[] = { 0, 200000 };
+	struct engine *whole = (struct engine *)(uintptr_t)engine;
+
+	demand(engine->state == ENGINE_DONE);
+	whole->client_slots = (struct client_slots){
+		.grid = { .count = 2, .shift = 20 }, .launched = lane, .answered = lane,
+		.completed = lane, .established = lane,
+	};
+	whole->connections_result = (struct connections_result){
+		.has_client = engine->connections.client.is_here,
+		.has_server = engine->connections.server.is_here, .settled = true,
+		.intended = engine->connections.intended, .unsent = 1, .launching = 2000, .client = &client,
+		.server = &server, .client_end = &end, .server_end = &end,
+		.handshake = &engine->histogram, .first = &engine->histogram,
+		.response = &engine->histogram, .away = away, .slots_used = 2,
+		.slots = engine->connections.slot_ns != 0 ? &whole->client_slots : NULL,
+	};
+	return &whole->connections_result;
 }
 
 int

@@ -12,6 +12,7 @@
 #define FAKE_REFUSED_CPU 1013
 #define FAKE_REFUSED_ROUNDS 113
 #define FAKE_REFUSED_PROCESS 1013
+#define FAKE_REFUSED_REQUESTS 1013
 /* The CPU from which no line comes back in time. */
 #define FAKE_LOST_CPU 1014
 

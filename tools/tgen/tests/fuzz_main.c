@@ -60,6 +60,17 @@ static const char *const requests[] = {
 		"{\"streams\":[1]}],\"order\":[0,1,1,0],\"turn_ns\":10000000,\"guard_ns\":2000000,"
 		"\"silent_ns\":50000,\"latency\":true,\"rate_fps\":[1000,0],\"burst\":8,"
 		"\"quiet_ns\":9}",
+	"{\"id\":6,\"verb\":\"connections\",\"client\":{\"port\":0,\"ip\":\"198.18.0.9\",\"addresses\":4,"
+		"\"tcp_port\":2000,\"tcp_ports\":100,\"target_ip\":\"198.19.0.9\",\"targets\":2,"
+		"\"target_port\":8080,\"source_mac\":\"02:00:00:00:00:01\"},\"server\":{\"port\":1,"
+		"\"ip\":\"198.19.0.9\",\"addresses\":2,\"tcp_port\":8080,\"connections\":1000,"
+		"\"destination_mac\":\"02:00:00:00:00:02\"},\"rate_cps\":1000.5,"
+		"\"duration_ns\":1000000,\"connections\":9,\"burst\":4,\"content\":\"bytes\","
+		"\"request_bytes\":7,\"response_bytes\":9,\"requests\":3,\"pause_ns\":8,"
+		"\"hold_ns\":9,\"segment_bytes\":500,\"attempts\":2,\"repeat_ns\":1000000,"
+		"\"patience_ns\":2000000,\"idle_ns\":3000000,\"quiet_ns\":4,\"drain_ns\":5,"
+		"\"slot_ns\":10000000}",
+	"{\"id\":6,\"verb\":\"connections\",\"server\":{},\"duration_ns\":1000000}",
 	"{\"id\":7,\"verb\":\"learn\",\"rounds\":2}",
 	"{\"id\":7,\"verb\":\"respond\",\"on\":true,\"hosts\":[{\"port\":1,"
 		"\"ip\":\"198.19.0.254\",\"mac\":\"02:00:00:00:00:fe\"},"
@@ -79,6 +90,7 @@ static const char *const words[] = {
 	"198.18.0.1", "ff:ff:ff:ff:ff:ff", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 	"i", "\xc3\xa4\xe2\x82\xac", "%s%n", "shuffled", "/", "/tmp/x",
 	"replay", "rhythm", "file", "even", "turns", "sides", "processes", "order",
+	"connections", "client", "server", "http", "bytes", "target_ip", "hold_ns",
 };
 
 static const json_int_t numbers[] = {

@@ -16,7 +16,7 @@ test_hello_tells_versions_cpus_and_verbs(void **state)
 	json_t *result = result_of(*state, "{\"id\":0,\"verb\":\"hello\"}");
 
 	assert_int_equal(integer(result, "protocol"), TGEN_PROTOCOL);
-	assert_int_equal(json_array_size(json_object_get(result, "verbs")), 17);
+	assert_int_equal(json_array_size(json_object_get(result, "verbs")), 18);
 	assert_int_equal(json_array_size(json_object_get(result, "lcores")), 2);
 	assert_null(json_object_get(json_array_get(json_object_get(result, "lcores"), 0), "cpu"));
 	assert_string_equal(json_string_value(json_object_get(result, "state")), "idle");

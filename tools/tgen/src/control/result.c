@@ -172,9 +172,19 @@ worker_json(const struct worker_result *worker, const struct trial_result *trial
 	return json;
 }
 
-/* A capture that failed costs no trial, and is no secret. */
-static void
-set_capture_failure(json_t *json, const struct trial_result *trial)
+json_t *
+result_workers(const struct trial_result *trial)
+{
+	json_t *list = json_array();
+	unsigned int i;
+
+	for (i = 0; i < trial->workers; i++)
+		json_array_append_new(list, worker_json(&trial->worker[i], trial));
+	return list;
+}
+
+void
+result_set_capture_failure(json_t *json, const struct trial_result *trial)
 {
 	const struct error *failure = &trial->capture_failure;
 
@@ -187,8 +197,7 @@ json_t *
 result_trial(const struct session *session)
 {
 	const struct trial_result *trial = engine_result(session->engine);
-	json_t *json = json_object(), *workers = json_array();
-	unsigned int i;
+	json_t *json = json_object();
 
 	message_count(json, "number", session->pending.request.number);
 	json_object_set_new(json, "stopped_early", json_boolean(trial->stopped_early));
@@ -201,11 +210,9 @@ result_trial(const struct session *session)
 		hdr_nanoseconds(trial->ended_tsc - trial->started_tsc, trial->tsc_hz));
 	json_object_set_new(json, "streams", streams_json(session, trial));
 	json_object_set_new(json, "ports", result_ports(trial));
-	for (i = 0; i < trial->workers; i++)
-		json_array_append_new(workers, worker_json(&trial->worker[i], trial));
-	json_object_set_new(json, "workers", workers);
+	json_object_set_new(json, "workers", result_workers(trial));
 	result_set_slots(json, trial);
-	set_capture_failure(json, trial);
+	result_set_capture_failure(json, trial);
 	return json;
 }
 
@@ -225,7 +232,7 @@ result_probe(const struct session *session)
 	}
 	json = json_pack("{s:b, s:o, s:o}", "settled", (int)trial->settled, "streams", list,
 		"ports", result_ports(trial));
-	set_capture_failure(json, trial);
+	result_set_capture_failure(json, trial);
 	return json;
 }
 

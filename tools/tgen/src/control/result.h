@@ -13,8 +13,12 @@
 json_t *result_trial(const struct session *session);
 json_t *result_probe(const struct session *session);
 json_t *result_turns(const struct session *session);
+json_t *result_connections(const struct session *session);
 /* What ports say of themselves, as a part of others. */
 json_t *result_ports(const struct trial_result *trial);
+json_t *result_workers(const struct trial_result *trial);
+/* A capture that failed costs no trial, and is no secret. */
+void result_set_capture_failure(json_t *json, const struct trial_result *trial);
 json_t *result_stalls(const struct session *session);
 /* NULL with a problem when the learning frames were not taken. */
 json_t *result_learn(const struct session *session, struct problem *problem);

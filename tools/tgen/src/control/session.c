@@ -105,6 +105,7 @@ session_activity(const struct session *session)
 		[ACTIVITY_LEARN] = "learn",
 		[ACTIVITY_STALLS] = "stalls",
 		[ACTIVITY_TURNS] = "turns",
+		[ACTIVITY_CONNECTIONS] = "connections",
 	};
 
 	return names[session->pending.activity];
@@ -298,6 +299,8 @@ finished(const struct session *session, struct problem *problem)
 		return result_stalls(session);
 	case ACTIVITY_TURNS:
 		return result_turns(session);
+	case ACTIVITY_CONNECTIONS:
+		return result_connections(session);
 	default:
 		return result_learn(session, problem);
 	}
@@ -355,7 +358,8 @@ session_patience(const struct session *session)
 		return 0; /* nobody goes on with it but us */
 	if (age_ns < YOUNG_NS && !turns)
 		return PATIENCE_YOUNG_MS;
-	if ((pending->activity != ACTIVITY_TRIAL && !turns) || age_ns >= pending->request.duration_ns)
+	if ((pending->activity != ACTIVITY_TRIAL && pending->activity != ACTIVITY_CONNECTIONS &&
+			!turns) || age_ns >= pending->request.duration_ns)
 		return PATIENCE_MS;
 	left_ns = pending->request.duration_ns - age_ns;
 	return left_ns < (uint64_t)sending_ms * MILLISECOND_NS ? PATIENCE_MS : sending_ms;

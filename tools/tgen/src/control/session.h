@@ -54,6 +54,7 @@ enum activity {
 	ACTIVITY_LEARN,
 	ACTIVITY_STALLS,
 	ACTIVITY_TURNS,
+	ACTIVITY_CONNECTIONS,
 };
 
 /* A request whose answer comes when the engine is done. */

@@ -131,6 +131,7 @@ const struct verb verb_table[] = {
 	{ "burst", false, verb_burst },
 	{ "probe", false, verb_probe },
 	{ "turns", false, verb_turns },
+	{ "connections", false, verb_connections },
 	{ "learn", false, verb_learn },
 	{ "respond", false, verb_respond },
 	{ "capture", false, verb_capture },

@@ -56,6 +56,10 @@ enum verb_outcome verb_trial(struct session *session, struct object *request, js
 enum verb_outcome verb_burst(struct session *session, struct object *request, json_t **result);
 enum verb_outcome verb_probe(struct session *session, struct object *request, json_t **result);
 
+/* verbs_connections.c */
+enum verb_outcome verb_connections(struct session *session, struct object *request,
+	json_t **result);
+
 /* verbs_turns.c */
 enum verb_outcome verb_turns(struct session *session, struct object *request, json_t **result);
 

@@ -34,6 +34,28 @@ captures_forget(struct engine *engine)
 }
 
 void
+captures_attach(struct engine *engine)
+{
+	unsigned int i, port;
+
+	for (i = 0; i < engine->receivers; i++) {
+		struct receiver *receiver = &engine->receiver[i];
+
+		receiver->capture = NULL;
+		for (port = 0; port < engine->ports; port++)
+			if (port == receiver->port && receiver->queue == 0)
+				receiver->capture = engine->capture[port].received;
+		receiver_tell_copies(receiver);
+	}
+	for (i = 0; i < engine->senders; i++) {
+		struct sender *sender = &engine->sender[i];
+
+		port = engine->traffic.stream[sender->part.stream].transmit_port;
+		sender->capture = sender->queue == 0 ? engine->capture[port].sent : NULL;
+	}
+}
+
+void
 captures_finish(struct engine *engine)
 {
 	const struct capture_clock clock = {

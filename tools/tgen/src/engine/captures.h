@@ -8,6 +8,8 @@
 
 #include "engine_private.h"
 
+/* Let workers fill them; those of a port belong to its first queue: one lcore fills them. */
+void captures_attach(struct engine *engine);
 /* Write what was captured; the result says what failed. */
 void captures_finish(struct engine *engine);
 /* Forget what was asked for. */

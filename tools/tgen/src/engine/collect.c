@@ -57,16 +57,12 @@ clear_watch(struct watch *watch, uint64_t intended)
 	gaps_clear(watch->gaps);
 }
 
-static bool
-prepare_worker(struct engine *engine, struct worker *worker, const struct trial_request *request)
+bool
+collect_clear_worker(struct worker *worker)
 {
 	unsigned int i;
 
-	worker->trial = request->number;
-	worker->check_fill = request->check_fill;
 	worker->departure_error = collect_histogram(worker->departure_error);
-	if (worker->departure_error == NULL)
-		return false;
 	worker->quiet_cycles = 0;
 	/* A worker that is stopped before it begins has seen nothing, and not what it saw before. */
 	worker->loops = 0;
@@ -85,6 +81,18 @@ prepare_worker(struct engine *engine, struct worker *worker, const struct trial_
 		receiver->stale = 0;
 		receiver->corrupted = 0;
 	}
+	return worker->departure_error != NULL;
+}
+
+static bool
+prepare_worker(struct engine *engine, struct worker *worker, const struct trial_request *request)
+{
+	unsigned int i;
+
+	worker->trial = request->number;
+	worker->check_fill = request->check_fill;
+	if (!collect_clear_worker(worker))
+		return false;
 	for (i = 0; i < engine->senders && worker->receivers != 0; i++) {
 		const struct part *part = &engine->sender[i].part;
 		uint64_t frames = part_share(part, request->frames[part->stream]);
@@ -244,6 +252,19 @@ collect_worker(struct engine *engine, unsigned int index)
 }
 
 void
+collect_machine(struct engine *engine)
+{
+	unsigned int i;
+
+	engine->result.ports = (uint8_t)engine->ports;
+	engine->result.workers = (uint8_t)engine->workers;
+	for (i = 0; i < engine->ports; i++)
+		collect_port(engine, i);
+	for (i = 0; i < engine->workers; i++)
+		collect_worker(engine, i);
+}
+
+void
 collect_results(struct engine *engine)
 {
 	struct trial_result *result = &engine->result;
@@ -251,20 +272,16 @@ collect_results(struct engine *engine)
 	unsigned int i;
 
 	result->streams = engine->traffic.streams;
-	result->ports = (uint8_t)engine->ports;
-	result->workers = (uint8_t)engine->workers;
 	result->started_tsc = UINT64_MAX;
 	result->ended_tsc = 0;
 	for (i = 0; i < engine->traffic.streams; i++)
 		clear_result(&result->stream[i]);
 	for (i = 0; i < engine->senders; i++)
 		collect_part(engine, i);
-	for (i = 0; i < engine->ports; i++)
-		collect_port(engine, i);
+	collect_machine(engine);
 	for (i = 0; i < engine->workers; i++) {
 		const struct worker *worker = engine->worker[i];
 
-		collect_worker(engine, i);
 		if (worker->senders == 0 || worker->started_tsc == 0)
 			continue;
 		result->started_tsc = RTE_MIN(result->started_tsc, worker->started_tsc);

@@ -10,6 +10,10 @@
 
 int collect_prepare(struct engine *engine, const struct trial_request *request,
 	struct error *error);
+/* What a worker counts of itself and of its queues begins anew; false without memory for it. */
+bool collect_clear_worker(struct worker *worker);
+/* What ports and workers have counted, as a part of all results. */
+void collect_machine(struct engine *engine);
 void collect_results(struct engine *engine);
 void collect_free(struct engine *engine);
 

@@ -14,6 +14,7 @@
 
 #include "captures.h"
 #include "collect.h"
+#include "connections_end.h"
 #include "engine_private.h"
 #include "loop.h"
 #include "prepare.h"
@@ -168,6 +169,7 @@ engine_destroy(struct engine *engine)
 		rte_eal_wait_lcore(engine->worker[i]->lcore);
 	turns_finish(engine);
 	turns_free(engine);
+	connections_free(engine);
 	captures_forget(engine);
 	listen_forget(engine);
 	respond_free(engine);

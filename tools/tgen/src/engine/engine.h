@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "connections.h"
 #include "error.h"
 #include "events.h"
 #include "histogram.h"
@@ -197,6 +198,15 @@ int engine_turns(struct engine *engine, const struct trial_request *trial,
 	const struct turns_request *request, struct error *error);
 /* After ENGINE_DONE of turns; valid until the next start. engine_result() has what all of them counted. */
 const struct turns_result *engine_turns_result(const struct engine *engine);
+
+/*
+ * Begin connections, and serve them: one worker is both ends. What ports and workers have counted is in
+ * engine_result(), which has no streams then.
+ */
+int engine_connections(struct engine *engine, const struct connections_request *request,
+	struct error *error);
+/* After ENGINE_DONE of connections; valid until the next start. */
+const struct connections_result *engine_connections_result(const struct engine *engine);
 
 /*
  * Teach switches and neighbours where we are (ARP, neighbour advertisements), `rounds` times:

@@ -37,6 +37,8 @@ struct engine {
 		PHASE_PARKING,
 		PHASE_STALLS,
 		PHASE_STALLS_PARKING,
+		PHASE_CONNECTIONS,
+		PHASE_CONNECTIONS_PARKING,
 		PHASE_LEARNING,
 	} phase;
 	uint16_t ports, workers;
@@ -72,6 +74,8 @@ struct engine {
 	bool takes_turns; /* the trial that runs consists of them, so processes may be held */
 	bool turns_lost; /* its worker did not get on */
 	uint64_t turn_seen, turn_seen_tsc; /* the last that was seen to begin, and when */
+	struct connections *connections; /* of the last that were asked for; NULL: none were */
+	struct connections_result connections_result;
 	struct responder responder;
 	struct answers *answers[TGEN_MAX_PORTS]; /* of all ports while it is on */
 };

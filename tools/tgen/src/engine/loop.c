@@ -10,6 +10,7 @@
 
 #include <rte_cycles.h>
 
+#include "connections_worker.h"
 #include "loop.h"
 #include "receive.h"
 #include "round.h"
@@ -239,6 +240,8 @@ loop_main(void *argument)
 			run(worker);
 		} else if (command == COMMAND_TURNS && worker->state == STATE_READY) {
 			turns_run(worker);
+		} else if (command == COMMAND_CONNECTIONS && worker->state == STATE_READY) {
+			connections_run(worker);
 		} else if (command == COMMAND_STALLS && worker->state == STATE_PARKED) {
 			worker_set_state(worker, STATE_BUSY);
 			stalls_run(worker);

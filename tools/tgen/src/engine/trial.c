@@ -15,6 +15,7 @@
 #include "captures.h"
 #include "collect.h"
 #include "collect_slots.h"
+#include "connections_end.h"
 #include "engine_private.h"
 #include "learn.h"
 #include "live.h"
@@ -68,29 +69,6 @@ lose_workers(struct engine *engine, struct error *error)
 {
 	engine_park(engine);
 	return error_set(error, -EIO, "worker-lost", "a worker does not answer");
-}
-
-/* Captures belong to the first queue of a port: one lcore fills them. */
-static void
-attach_captures(struct engine *engine)
-{
-	unsigned int i, port;
-
-	for (i = 0; i < engine->receivers; i++) {
-		struct receiver *receiver = &engine->receiver[i];
-
-		receiver->capture = NULL;
-		for (port = 0; port < engine->ports; port++)
-			if (port == receiver->port && receiver->queue == 0)
-				receiver->capture = engine->capture[port].received;
-		receiver_tell_copies(receiver);
-	}
-	for (i = 0; i < engine->senders; i++) {
-		struct sender *sender = &engine->sender[i];
-
-		port = engine->traffic.stream[sender->part.stream].transmit_port;
-		sender->capture = sender->queue == 0 ? engine->capture[port].sent : NULL;
-	}
 }
 
 static void
@@ -181,6 +159,34 @@ agree_on_begin(struct engine *engine)
 }
 
 int
+trial_launch(struct engine *engine, enum worker_command command, struct error *error)
+{
+	unsigned int i;
+
+	engine->result.stopped_early = false;
+	engine->result.settled = false;
+	engine->result.capture_failure.code = NULL;
+	for (i = 0; i < engine->workers; i++)
+		worker_command(engine->worker[i], COMMAND_PREPARE);
+	for (i = 0; i < engine->workers; i++)
+		if (!worker_wait(engine->worker[i], STATE_READY))
+			return lose_workers(engine, error);
+	/* Not reset: some devices cannot, and others read them as well. */
+	for (i = 0; i < engine->ports; i++)
+		engine->port[i].has_before =
+			rte_eth_stats_get(engine->port[i].id, &engine->port[i].before) == 0;
+	/* Until the first poll notices that one of them has begun. */
+	engine->result.started_tsc = rte_rdtsc();
+	engine->result.started_unix_ns = unix_now_ns();
+	clock_read(&engine->begun);
+	agree_on_begin(engine);
+	engine->state = ENGINE_RUNNING;
+	for (i = 0; i < engine->workers; i++)
+		worker_command(engine->worker[i], command);
+	return 0;
+}
+
+int
 trial_start(struct engine *engine, const struct trial_request *request,
 	enum worker_command command, struct error *error)
 {
@@ -196,33 +202,16 @@ trial_start(struct engine *engine, const struct trial_request *request,
 	set_bursts(engine, request);
 	set_steps(engine, request);
 	bound_flights(engine, request);
-	attach_captures(engine);
+	captures_attach(engine);
 	engine->request = *request;
-	engine->result.stopped_early = false;
-	engine->result.settled = false;
-	engine->result.capture_failure.code = NULL;
 	for (i = 0; i < engine->workers; i++) {
 		engine->worker[i]->duration_cycles = engine_cycles(engine, request->duration_ns);
 		engine->worker[i]->grace_cycles = engine_cycles(engine, request->duration_ns) / GRACE_SHARE;
-		worker_command(engine->worker[i], COMMAND_PREPARE);
 	}
-	for (i = 0; i < engine->workers; i++)
-		if (!worker_wait(engine->worker[i], STATE_READY))
-			return lose_workers(engine, error);
-	/* Not reset: some devices cannot, and others read them as well. */
-	for (i = 0; i < engine->ports; i++)
-		engine->port[i].has_before =
-			rte_eth_stats_get(engine->port[i].id, &engine->port[i].before) == 0;
-	/* Until the first poll notices that one of them has begun. */
-	engine->result.started_tsc = rte_rdtsc();
-	engine->result.started_unix_ns = unix_now_ns();
-	clock_read(&engine->begun);
-	agree_on_begin(engine);
-	engine->state = ENGINE_RUNNING;
-	engine->phase = PHASE_SENDING;
-	for (i = 0; i < engine->workers; i++)
-		worker_command(engine->worker[i], command);
-	return 0;
+	ret = trial_launch(engine, command, error);
+	if (ret == 0)
+		engine->phase = PHASE_SENDING;
+	return ret;
 }
 
 int
@@ -327,6 +316,10 @@ engine_poll(struct engine *engine)
 	case PHASE_STALLS_PARKING:
 		stalls_poll(engine);
 		break;
+	case PHASE_CONNECTIONS:
+	case PHASE_CONNECTIONS_PARKING:
+		connections_poll(engine);
+		break;
 	case PHASE_LEARNING:
 		respond_idle(engine);
 		learn_poll(engine);
@@ -349,6 +342,9 @@ engine_stop(struct engine *engine)
 		engine->result.stopped_early = true;
 		engine_dismiss(engine);
 		engine->phase = PHASE_STALLS_PARKING;
+	} else if (engine->phase == PHASE_CONNECTIONS) {
+		engine->result.stopped_early = true;
+		connections_stop(engine);
 	} else if (engine->phase == PHASE_LEARNING) {
 		engine->phase = PHASE_NONE;
 		engine->state = ENGINE_DONE;

@@ -12,4 +12,7 @@
 int trial_start(struct engine *engine, const struct trial_request *request,
 	enum worker_command command, struct error *error);
 
+/* Have all workers do as they are told, when what they need is prepared; the phase is the caller's. */
+int trial_launch(struct engine *engine, enum worker_command command, struct error *error);
+
 #endif /* TGEN_TRIAL_H */

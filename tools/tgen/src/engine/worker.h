@@ -40,6 +40,7 @@ enum worker_command {
 	COMMAND_SEND, /* send and receive, from now on */
 	COMMAND_DRAIN, /* receive only */
 	COMMAND_STALLS, /* spin and look at the clock */
+	COMMAND_CONNECTIONS, /* begin connections, and serve them */
 	COMMAND_TURNS, /* send to one side after the other, while all others are held still */
 	COMMAND_QUIT,
 };
@@ -77,6 +78,7 @@ struct __rte_cache_aligned worker {
 	struct answers *answers[TGEN_MAX_PORTS]; /* of ports on whose first queue it sends */
 	unsigned int answering;
 	struct histogram *gaps; /* of stalls */
+	struct connections *connections; /* NULL where there are none */
 	struct turns *turns; /* NULL in any other trial */
 	struct histogram *departure_error;
 	struct worker_slots *ready_slots; /* for the trial to come; NULL in one without slots */

@@ -1,0 +1,130 @@
+"""Connections as tgen is asked for them, and what real answers of it tell."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vsperf.drivers.generators.tgen.connections import (
+    ClientEnd,
+    Connections,
+    ServerEnd,
+    made_of,
+)
+from vsperf.errors import ComponentError
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "tgen"
+BOTH = Connections(ClientEnd(), ServerEnd(), duration_ns=2_000_000_000, rate_cps=1000)
+
+
+def answer(name: str) -> dict[str, Any]:
+    """Return what a real tgen answered once."""
+    found: dict[str, Any] = json.loads((GOLDEN / f"connections_{name}.json").read_text())
+    return found
+
+
+def test_what_nobody_chose_is_left_to_tgen() -> None:
+    message = BOTH.message()
+    assert message["client"] == {"port": 0}
+    assert message["server"] == {"port": 1}
+    assert message["rate_cps"] == 1000
+    assert "connections" not in message
+    assert "slot_ns" not in message
+    alone = Connections(None, ServerEnd(ip="198.19.0.1"), duration_ns=7).message()
+    assert "client" not in alone
+    assert "rate_cps" not in alone
+
+
+def test_the_last_connection_has_time_for_all_that_it_may_have_to_do() -> None:
+    assert BOTH.drain_ns == 3 * (8 + 5) * 1_000_000_000
+    held = replace(BOTH, hold_ns=60_000_000_000, requests=3, pause_ns=1_000_000_000)
+    assert held.drain_ns == (5 * 13 + 60 + 2) * 1_000_000_000
+    assert held.patience_s() > held.drain_ns / 1e9 + 6
+    counted = replace(BOTH, duration_ns=None, connections=30_000)
+    assert counted.patience_s() > 30
+
+
+def test_an_answer_tells_what_became_of_each_connection() -> None:
+    made = made_of(answer("sound"))
+    assert made.settled
+    assert made.client is not None
+    assert made.client.completed == made.client.intended == 2000
+    assert made.client.failed == {}
+    assert made.client.responses == 4000
+    assert made.server is not None
+    assert made.server.closed == 2000
+    assert made.client_segments is not None
+    assert made.server_segments is not None
+    assert made.client_segments.segments_sent == made.server_segments.segments_received == 10_000
+    assert made.times is not None
+    assert made.times.handshake is not None
+    assert made.slots is not None
+    assert sum(made.slots.launched) == sum(made.slots.completed) == 2000
+    assert made.launching_ns is not None
+    assert made.completing_ns is not None
+    assert 0 < made.launching_ns <= made.completing_ns <= made.elapsed_ns
+    assert made.busy_ppm > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "failed"),
+    [
+        ("refused", {"refused": 100}),
+        ("silent", {"no_answer": 100}),
+        ("cut_short", {"unfinished": 100}),
+    ],
+)
+def test_failures_are_told_by_cause(name: str, failed: dict[str, int]) -> None:
+    made = made_of(answer(name))
+    assert made.client is not None
+    assert made.client.failed == failed
+    assert made.client.completed == 0
+    assert made.settled == (name != "cut_short")
+
+
+def test_a_server_alone_has_no_accounts_of_a_client() -> None:
+    made = made_of(answer("server"))
+    assert made.client is None
+    assert made.times is None
+    assert made.server is not None
+    assert made.slots is None
+
+
+def test_where_nothing_was_answered_there_are_no_times() -> None:
+    times = made_of(answer("silent")).times
+    assert times is not None
+    assert made_of(answer("silent")).completing_ns is None
+    assert times.handshake is times.first_response is times.response is None
+
+
+@pytest.mark.parametrize(
+    ("end", "key"),
+    [
+        ("client", "intended"),
+        ("client", "launched"),
+        ("client", "answered"),
+        ("client", "completed"),
+        ("client", "reset"),
+        ("client", "no_answer"),
+        ("server", "accepted"),
+        ("server", "closed"),
+        ("server", "left"),
+    ],
+)
+def test_accounts_that_do_not_add_up_are_no_answer(end: str, key: str) -> None:
+    wrong = deepcopy(answer("sound"))
+    wrong[end][key] += 1
+    with pytest.raises(ComponentError, match="adds up to"):
+        made_of(wrong)
+
+
+def test_an_answer_that_lacks_something_says_what() -> None:
+    wrong = answer("sound")
+    del wrong["client"]["misanswered"]
+    with pytest.raises(ComponentError, match="misanswered"):
+        made_of(wrong)

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
+#include "client.h"
+
+#define CATCH_UP_SHIFT 1 /* what was held up is caught up with at no more than twice the rate */
+#define DISTANCE_BITS 16 /* of fraction */
+
+int
+client_create(struct client *client, const struct client_plan *plan, const struct content *out,
+	const struct content *in, const struct output *output, uint64_t origin, struct error *error)
+{
+	uint32_t capacity = plan->end.addresses * plan->end.ports;
+	int ret;
+
+	*client = (struct client){ .plan = *plan };
+	ret = end_create(&client->end, &plan->end, output, capacity, origin, error);
+	client->end.out = out;
+	client->end.in = in;
+	return ret;
+}
+
+void
+client_destroy(struct client *client)
+{
+	end_destroy(&client->end);
+}
+
+void
+client_begin(struct client *client, uint64_t now)
+{
+	pacer_init(&client->pacer, client->plan.end.tsc_hz, client->plan.rate_mfps, now);
+	client->earliest = now;
+}
+
+void
+client_pause(struct client *client, uint64_t cycles)
+{
+	client->pacer.start_tsc += cycles;
+}
+
+static uint32_t *
+slot(const struct client *client, uint32_t *lane, const struct connection *connection)
+{
+	return &lane[slot_of(&client->slots->grid, connection->scheduled_tsc)];
+}
+
+static void
+note_outcome(struct client *client, const struct connection *connection,
+	enum client_outcome outcome)
+{
+	client->counts.outcome[outcome]++;
+	if (connection->state == CONNECTION_OPEN || connection->state == CONNECTION_RESTING)
+		client->counts.established--;
+	if (outcome != CLIENT_COMPLETED)
+		return;
+	client->counts.last_completed_tsc = client->end.now;
+	if (client->slots != NULL)
+		++*slot(client, client->slots->completed, connection);
+}
+
+/* It is over. One that was closed in order still answers what its peer repeats (TIME-WAIT). */
+static void
+conclude(struct client *client, struct connection *connection, enum client_outcome outcome)
+{
+	note_outcome(client, connection, outcome);
+	connection->flags = outcome == CLIENT_COMPLETED ? CONNECTION_HAS_FIN : 0;
+	end_give_back(&client->end, connection);
+}
+
+/* It is over, and the other side has to hear of it: devices on the way, too. */
+static void
+abort_as(struct client *client, struct connection *connection, enum client_outcome outcome)
+{
+	end_abort(&client->end, connection);
+	conclude(client, connection, outcome);
+}
+
+/* False where there is no room for the frame: the connection is as free as before. */
+static bool
+launch(struct client *client, uint32_t number, uint64_t scheduled_tsc)
+{
+	struct end *end = &client->end;
+	struct connection *connection = &end->connection[number];
+	uint32_t sequence = end_sequence(end, number);
+	uint32_t target = (uint32_t)(client->counts.launched % client->plan.targets);
+
+	connection->scheduled_tsc = scheduled_tsc;
+	connection->own = (uint8_t)(number % end->plan.addresses);
+	connection->own_port = (uint16_t)(end->plan.first.port + number / end->plan.addresses);
+	connection->peer_ip = client->plan.target.ip + target;
+	connection->peer_port = client->plan.target.port;
+	if (!end_send(end, connection, SEGMENT_SYN, sequence, NULL, 0))
+		return false;
+	end_take(end);
+	connection->unacknowledged = sequence;
+	connection->next = connection->begin = sequence + 1;
+	connection->turn = 0;
+	connection->attempts = 1;
+	connection->flags = 0;
+	connection->state = CONNECTION_ASKING;
+	end_wait(end, connection, 0);
+	client->counts.launched++;
+	client->counts.last_launched_tsc = end->now;
+	if (client->slots != NULL)
+		++*slot(client, client->slots->launched, connection);
+	return true;
+}
+
+bool
+client_launch(struct client *client, uint64_t now)
+{
+	uint64_t launched = client->counts.launched, due = pacer_due(&client->pacer, now);
+	unsigned int i;
+
+	client->end.now = now;
+	if (launched == client->plan.intended)
+		return false;
+	if (due > client->plan.intended)
+		due = client->plan.intended;
+	if (due <= launched || (int64_t)(now - client->earliest) < 0)
+		return true;
+	for (i = 0; i < client->plan.burst && launched < due; i++, launched++) {
+		uint32_t number = end_first_free(&client->end);
+		uint64_t when = pacer_when(&client->pacer, launched);
+
+		if (number == CONNECTION_NONE) {
+			client->counts.no_port++;
+			break;
+		}
+		if (!launch(client, number, when))
+			break;
+		histogram_add(client->lateness, now - when);
+	}
+	client->earliest = now + i * (client->pacer.pace.distance >>
+		(DISTANCE_BITS + CATCH_UP_SHIFT));
+	return launched != client->plan.intended;
+}
+
+/* For the response; or, where there was no room for all of the request, until there may be some. */
+static void
+wait_for_response(struct client *client, struct connection *connection)
+{
+	end_wait(&client->end, connection, end_message_left(&client->end, connection) ?
+		client->end.plan.patience_cycles : 0);
+}
+
+static void
+ask(struct client *client, struct connection *connection)
+{
+	connection->state = CONNECTION_OPEN;
+	connection->begin = connection->next;
+	connection->left = content_begin(client->end.in);
+	connection->asked_tsc = client->end.now;
+	client->counts.requests++;
+	end_send_message(&client->end, connection);
+	wait_for_response(client, connection);
+}
+
+static void
+close_in_order(struct client *client, struct connection *connection)
+{
+	client->counts.established--;
+	end_close(&client->end, connection);
+	end_wait(&client->end, connection, 0);
+}
+
+/* A response is whole: ask again, keep it open, or close it. */
+static void
+go_on(struct client *client, struct connection *connection)
+{
+	bool is_last = ++connection->turn == client->plan.requests;
+	uint64_t rest = is_last ? client->plan.hold_cycles : client->plan.pause_cycles;
+
+	client->counts.responses++;
+	histogram_add(client->response, client->end.now - connection->asked_tsc);
+	if (connection->turn == 1)
+		histogram_add(client->first, client->end.now - connection->scheduled_tsc);
+	if (rest != 0) {
+		connection->state = CONNECTION_RESTING;
+		end_wait(&client->end, connection, rest);
+	} else if (is_last) {
+		close_in_order(client, connection);
+	} else {
+		ask(client, connection);
+	}
+}
+
+/* The answer to a SYN, as section 3.10.7.3 wants it looked at. */
+static void
+hear_answer(struct client *client, struct connection *connection, const struct segment *segment)
+{
+	struct client_counts *counts = &client->counts;
+	bool acknowledges = (segment->flags & SEGMENT_ACK) != 0;
+
+	if (acknowledges && segment->acknowledgement != connection->next) {
+		end_refuse(&client->end, segment);
+		return;
+	}
+	if ((segment->flags & SEGMENT_RST) != 0) {
+		if (acknowledges)
+			conclude(client, connection, CLIENT_REFUSED);
+		return;
+	}
+	if (!acknowledges || (segment->flags & SEGMENT_SYN) == 0)
+		return;
+	connection->expected = segment->sequence + 1;
+	connection->unacknowledged = segment->acknowledgement;
+	connection->attempts = 1;
+	connection->flags = 0;
+	end_note_peer(&client->end, connection, segment);
+	counts->answered++;
+	if (++counts->established > counts->most_established)
+		counts->most_established = counts->established;
+	histogram_add(client->handshake, client->end.now - connection->scheduled_tsc);
+	if (client->slots != NULL)
+		++*slot(client, client->slots->answered, connection);
+	ask(client, connection);
+}
+
+/* Data that is next; false when that was the end of the connection. */
+static bool
+hear_data(struct client *client, struct connection *connection, const struct segment *segment)
+{
+	enum content_found found = CONTENT_WRONG; /* nothing was asked for */
+
+	client->counts.response_bytes += segment->bytes;
+	if (connection->state == CONNECTION_OPEN)
+		found = content_take(client->end.in, segment->data, segment->bytes,
+			&connection->left);
+	if (found == CONTENT_WRONG) {
+		abort_as(client, connection, CLIENT_WRONG_PAYLOAD);
+		return false;
+	}
+	if (found == CONTENT_WHOLE)
+		go_on(client, connection);
+	else
+		wait_for_response(client, connection);
+	return true;
+}
+
+static void
+hear(struct client *client, struct connection *connection, struct segment *segment)
+{
+	struct end *end = &client->end;
+	uint32_t acknowledged = connection->unacknowledged;
+	enum heard heard = end_hear(end, connection, segment);
+	bool is_owed;
+
+	if (heard == HEARD_RESET)
+		conclude(client, connection, CLIENT_RESET);
+	if (heard != HEARD_SEGMENT)
+		return;
+	is_owed = segment_span(segment) != 0;
+	end_take_segment(connection, segment);
+	if (segment->bytes != 0 && !hear_data(client, connection, segment))
+		return;
+	if ((connection->flags & CONNECTION_HAS_FIN) != 0 &&
+			connection->state != CONNECTION_CLOSING) {
+		abort_as(client, connection, connection->state == CONNECTION_OPEN ?
+			CLIENT_NO_RESPONSE : CLIENT_RESET);
+		return;
+	}
+	end_acknowledge(end, connection, is_owed);
+	if (connection->state == CONNECTION_CLOSING && end_is_acknowledged(connection) &&
+			(connection->flags & CONNECTION_HAS_FIN) != 0) {
+		conclude(client, connection, CLIENT_COMPLETED);
+	} else if (acknowledged == connection->unacknowledged) {
+		return;
+	} else if (connection->state == CONNECTION_OPEN) {
+		end_send_message(end, connection);
+		wait_for_response(client, connection);
+	} else if (connection->state == CONNECTION_CLOSING) {
+		end_wait(end, connection, end->plan.patience_cycles);
+	}
+}
+
+/* Of nobody that the connection is with: an answer that some device got wrong, perhaps. */
+static void
+hear_stranger(struct client *client, struct connection *connection, const struct segment *segment)
+{
+	const uint8_t answer = SEGMENT_SYN | SEGMENT_ACK;
+
+	client->end.counts.stray++;
+	if (connection->state == CONNECTION_ASKING && (segment->flags & answer) == answer &&
+			segment->acknowledgement == connection->next) {
+		connection->flags |= CONNECTION_MISANSWERED;
+		client->counts.misanswers++;
+	}
+	end_refuse(&client->end, segment);
+}
+
+/* One that is over. */
+static void
+hear_late(struct client *client, struct connection *connection, const struct segment *segment)
+{
+	if ((connection->flags & CONNECTION_HAS_FIN) == 0) {
+		client->end.counts.stray++;
+		end_refuse(&client->end, segment);
+		return;
+	}
+	connection->flags = CONNECTION_HAS_FIN;
+	end_acknowledge(&client->end, connection, segment_span(segment) != 0 &&
+		(segment->flags & SEGMENT_RST) == 0);
+}
+
+bool
+client_receive(struct client *client, struct segment *segment, uint64_t now)
+{
+	struct end *end = &client->end;
+	uint32_t own = end_own(end, segment);
+	uint32_t port = (uint32_t)segment->destination.port - end->plan.first.port;
+	struct connection *connection;
+
+	if (own >= end->plan.addresses || port >= end->plan.ports)
+		return false;
+	end->now = now;
+	end->counts.received++;
+	connection = &end->connection[port * end->plan.addresses + own];
+	if (segment->source.ip != connection->peer_ip ||
+			segment->source.port != connection->peer_port)
+		hear_stranger(client, connection, segment);
+	else if (connection->state == CONNECTION_FREE)
+		hear_late(client, connection, segment);
+	else if (connection->state == CONNECTION_ASKING)
+		hear_answer(client, connection, segment);
+	else
+		hear(client, connection, segment);
+	return true;
+}
+
+static void
+give_up(struct client *client, struct connection *connection)
+{
+	switch (connection->state) {
+	case CONNECTION_ASKING:
+		conclude(client, connection, (connection->flags & CONNECTION_MISANSWERED) != 0 ?
+			CLIENT_MISANSWERED : CLIENT_NO_ANSWER);
+		return;
+	case CONNECTION_CLOSING:
+		abort_as(client, connection, CLIENT_NOT_CLOSED);
+		return;
+	default:
+		abort_as(client, connection, CLIENT_NO_RESPONSE);
+	}
+}
+
+static void
+look_after(struct client *client, struct connection *connection)
+{
+	struct end *end = &client->end;
+
+	if (!end_is_acknowledged(connection)) {
+		client->counts.repeated_syns += connection->state == CONNECTION_ASKING &&
+			connection->attempts < end->plan.attempts;
+		if (!end_late(end, connection))
+			give_up(client, connection);
+	} else if (connection->state == CONNECTION_RESTING) {
+		if (connection->turn == client->plan.requests)
+			close_in_order(client, connection);
+		else
+			ask(client, connection);
+	} else if (connection->state == CONNECTION_OPEN && !end_message_left(end, connection)) {
+		end_send_message(end, connection); /* there was no room */
+		wait_for_response(client, connection);
+	} else {
+		give_up(client, connection);
+	}
+}
+
+void
+client_timers(struct client *client, uint64_t now, unsigned int most)
+{
+	struct connection *connection;
+
+	client->end.now = now;
+	while (most-- != 0 && (connection = end_timer(&client->end)) != NULL)
+		look_after(client, connection);
+}
+
+bool
+client_end(struct client *client, uint64_t now, uint32_t first, uint32_t count)
+{
+	struct end *end = &client->end;
+
+	end->now = now;
+	for (; first < end->capacity && count != 0; first++, count--) {
+		struct connection *connection = &end->connection[first];
+
+		if (connection->state == CONNECTION_ASKING)
+			conclude(client, connection, CLIENT_GIVEN_UP);
+		else if (connection->state != CONNECTION_FREE)
+			abort_as(client, connection, CLIENT_UNFINISHED);
+	}
+	return end->active != 0;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
+
+/* Connections, as a controller asks for them. */
+
+#include <string.h>
+
+#include "address.h"
+#include "bytes.h"
+#include "hosts.h"
+#include "payload.h"
+#include "verbs.h"
+#include "verbs_each.h"
+
+#define MILLISECOND_NS UINT64_C(1000000)
+#define FASTEST_MCPS UINT64_C(100000000000) /* a hundred million connections a second */
+#define LONGEST_WAIT_NS (600 * SECOND_NS)
+#define LONGEST_HOLD_NS (24 * 3600 * SECOND_NS)
+#define HTTP_PORT 80
+#define FIRST_PORT 1024
+#define USUAL_MOST 1460
+#define LEAST_MOST 88 /* of RFC 879's 576 no device may cut below this with all its options */
+#define REQUEST_BYTES 100
+#define RESPONSE_BYTES 1024
+#define ATTEMPTS 3
+#define ATTEMPTS_MOST 8
+#define PATIENCE_NS (5 * SECOND_NS)
+#define IDLE_NS (60 * SECOND_NS)
+#define QUIET_NS (100 * MILLISECOND_NS)
+#define CAPACITY 65536
+#define BURST_MOST 64
+#define BURST_USUAL 32
+
+/* What both ends have: a port, its addresses, and where its frames go next. */
+static void
+read_end(struct object *object, struct connections_end *end, uint16_t ports, uint16_t host,
+	uint16_t peer)
+{
+	uint8_t ip[16];
+
+	end->is_here = true;
+	hosts_default_mac(end->port, false, end->macs.source);
+	hosts_default_mac(peer < ports ? peer : end->port, false, end->macs.destination);
+	hosts_default_ip(host, false, LAYER3_IPV4, ip);
+	end->addresses = 1;
+	address_mac(object, "source_mac", end->macs.source);
+	address_mac(object, "destination_mac", end->macs.destination);
+	address_ip(object, "ip", LAYER3_IPV4, ip);
+	end->first.ip = bytes_get_32(ip);
+	object_count_16(object, "addresses", 1, END_MOST_ADDRESSES, &end->addresses);
+}
+
+static void
+read_client(json_t *json, uint16_t ports, struct connections_request *asked,
+	struct problem *problem)
+{
+	struct connections_end *client = &asked->client;
+	struct object object;
+	uint64_t count = UINT16_MAX - FIRST_PORT + 1;
+	uint8_t target[16];
+
+	object_begin(&object, json, "client", problem);
+	object_count_16(&object, "port", 0, ports > 0 ? (uint16_t)(ports - 1) : 0, &client->port);
+	read_end(&object, client, ports, client->port, client->port ^ 1);
+	client->first.port = FIRST_PORT;
+	object_count_16(&object, "tcp_port", 1, UINT16_MAX, &client->first.port);
+	if (count > UINT32_C(65536) - client->first.port)
+		count = UINT32_C(65536) - client->first.port;
+	object_count(&object, "tcp_ports", 1, UINT32_C(65536) - client->first.port, &count);
+	client->ports = (uint32_t)count;
+	hosts_default_ip(client->port ^ 1, false, LAYER3_IPV4, target);
+	asked->targets = 1;
+	asked->target.port = HTTP_PORT;
+	address_ip(&object, "target_ip", LAYER3_IPV4, target);
+	object_count_16(&object, "targets", 1, END_MOST_ADDRESSES, &asked->targets);
+	object_count_16(&object, "target_port", 1, UINT16_MAX, &asked->target.port);
+	asked->target.ip = bytes_get_32(target);
+	object_end(&object);
+	if (client->ports * client->addresses > CONNECTIONS_MOST)
+		problem_set(problem, "client", "out-of-range",
+			"%u addresses with %u ports are more than %u connections",
+			client->addresses, client->ports, CONNECTIONS_MOST);
+}
+
+static void
+read_server(json_t *json, uint16_t ports, struct connections_request *asked,
+	struct problem *problem)
+{
+	struct connections_end *server = &asked->server;
+	uint16_t other = asked->client.is_here ? asked->client.port ^ 1 : 0;
+	uint64_t capacity = CAPACITY;
+	struct object object;
+
+	if (asked->client.is_here && asked->client.ports * asked->client.addresses > CAPACITY)
+		capacity = asked->client.ports * asked->client.addresses;
+	server->port = asked->client.is_here && other >= ports ? asked->client.port : other;
+	object_begin(&object, json, "server", problem);
+	object_count_16(&object, "port", 0, ports > 0 ? (uint16_t)(ports - 1) : 0, &server->port);
+	/* On one port with the client it has the address of a neighbour that is not there. */
+	read_end(&object, server, ports, asked->client.is_here &&
+		server->port == asked->client.port ? other : server->port, server->port ^ 1);
+	server->first.port = HTTP_PORT;
+	server->ports = 1;
+	object_count_16(&object, "tcp_port", 1, UINT16_MAX, &server->first.port);
+	object_count(&object, "connections", 1, CONNECTIONS_MOST, &capacity);
+	asked->capacity = (uint32_t)capacity;
+	object_end(&object);
+	if (asked->client.is_here && server->port == asked->client.port &&
+			server->first.ip - asked->client.first.ip + server->addresses - 1 <
+			(uint32_t)server->addresses + asked->client.addresses - 1)
+		problem_set(problem, "server.ip", "bad-value",
+			"client and server are at one port, and have an address in common");
+}
+
+static void
+read_messages(struct object *request, struct connections_request *asked)
+{
+	static const char *const kinds[] = { [CONTENT_BYTES] = "bytes", [CONTENT_HTTP] = "http" };
+	uint64_t question = REQUEST_BYTES, response = RESPONSE_BYTES;
+	unsigned int kind = CONTENT_HTTP;
+
+	object_choice(request, "content", kinds, 2, &kind);
+	object_count(request, "request_bytes", 1, CONTENT_MOST, &question);
+	object_count(request, "response_bytes", 1, CONTENT_MOST, &response);
+	object_count_16(request, "requests", 1, UINT16_MAX, &asked->requests);
+	object_count(request, "pause_ns", 0, LONGEST_HOLD_NS, &asked->pause_ns);
+	object_count(request, "hold_ns", 0, LONGEST_HOLD_NS, &asked->hold_ns);
+	object_count_16(request, "segment_bytes", LEAST_MOST, SEGMENT_MOST_DATA, &asked->most);
+	asked->content = (enum content_kind)kind;
+	asked->request_bytes = (uint32_t)question;
+	asked->response_bytes = (uint32_t)response;
+}
+
+/* How long a connection takes at most, where nobody says anything to it that he need not. */
+static uint64_t
+longest_ns(const struct connections_request *asked)
+{
+	uint64_t each_ns = (asked->repeat_ns << asked->attempts) + asked->patience_ns;
+
+	return (asked->requests + UINT64_C(2)) * each_ns + asked->hold_ns +
+		(asked->requests - UINT64_C(1)) * asked->pause_ns;
+}
+
+static void
+read_times(struct object *request, struct connections_request *asked)
+{
+	object_count_8(request, "attempts", 1, ATTEMPTS_MOST, &asked->attempts);
+	object_count(request, "repeat_ns", MILLISECOND_NS, LONGEST_WAIT_NS, &asked->repeat_ns);
+	object_count(request, "patience_ns", MILLISECOND_NS, LONGEST_WAIT_NS,
+		&asked->patience_ns);
+	object_count(request, "idle_ns", MILLISECOND_NS, LONGEST_HOLD_NS, &asked->idle_ns);
+	object_count(request, "quiet_ns", 0, LONGEST_WAIT_NS, &asked->quiet_ns);
+	object_count(request, "slot_ns", MILLISECOND_NS / 10, LONGEST_WAIT_NS, &asked->slot_ns);
+	asked->drain_ns = longest_ns(asked);
+	if (asked->drain_ns > TRIAL_LONGEST_NS)
+		asked->drain_ns = TRIAL_LONGEST_NS;
+	object_count(request, "drain_ns", 0, TRIAL_LONGEST_NS, &asked->drain_ns);
+}
+
+/* How many connections begin, and how fast; exactly what is due, as with frames. */
+static void
+read_load(struct object *request, struct connections_request *asked)
+{
+	json_t *rate = object_any(request, "rate_cps");
+	uint64_t intended = TGEN_48_BITS;
+
+	if (rate != NULL)
+		value_thousandths(rate, "rate_cps", FASTEST_MCPS, &asked->rate_mfps,
+			request->problem);
+	object_count(request, "duration_ns", 1, TRIAL_LONGEST_NS, &asked->duration_ns);
+	object_count(request, "connections", 1, TGEN_48_BITS - 1, &intended);
+	object_count_16(request, "burst", 1, BURST_MOST, &asked->burst);
+	if (!asked->client.is_here) {
+		if (rate != NULL || intended != TGEN_48_BITS)
+			problem_set(request->problem, "client", "missing-key",
+				"who begins these connections?");
+		else if (asked->duration_ns == 0)
+			problem_set(request->problem, "duration_ns", "missing-key",
+				"for how long shall it serve?");
+		return;
+	}
+	if (asked->rate_mfps == 0)
+		problem_set(request->problem, "rate_cps", rate == NULL ? "missing-key" : "out-of-range",
+			"how many connections begin in a second?");
+	else if (asked->duration_ns == 0 && intended == TGEN_48_BITS)
+		problem_set(request->problem, "duration_ns", "missing-key",
+			"for how long, or how many connections?");
+	else if (intended == TGEN_48_BITS)
+		intended = each_frames_of(asked->rate_mfps, asked->duration_ns);
+	asked->intended = intended;
+}
+
+enum verb_outcome
+verb_connections(struct session *session, struct object *request, json_t **result)
+{
+	struct connections_request asked = {
+		.requests = 1, .burst = BURST_USUAL, .most = USUAL_MOST, .attempts = ATTEMPTS,
+		.repeat_ns = SECOND_NS, .patience_ns = PATIENCE_NS, .idle_ns = IDLE_NS,
+		.quiet_ns = QUIET_NS,
+	};
+	uint16_t ports = engine_ports(session->engine);
+	struct pending *pending = &session->pending;
+	json_t *client = object_any(request, "client"), *server = object_any(request, "server");
+	struct error error = { 0 };
+
+	(void)result;
+	if (client == NULL && server == NULL)
+		problem_set(request->problem, "", "missing-key",
+			"connections need a client, a server or both");
+	if (client != NULL)
+		read_client(client, ports, &asked, request->problem);
+	if (server != NULL)
+		read_server(server, ports, &asked, request->problem);
+	read_messages(request, &asked);
+	read_times(request, &asked);
+	read_load(request, &asked);
+	if (!request_end(request))
+		return VERB_FAILED;
+	if (engine_connections(session->engine, &asked, &error) < 0)
+		return verb_refuse(request, &error);
+	pending->activity = ACTIVITY_CONNECTIONS;
+	pending->wait = true;
+	pending->request = (struct trial_request){ .duration_ns = asked.duration_ns };
+	pending->started_ns = session->now_ns;
+	return VERB_LATER;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
+
+/* How connections end: what was counted, and what is given back. */
+
+#include <stdlib.h>
+
+#include "captures.h"
+#include "collect.h"
+#include "collect_latency.h"
+#include "collect_slots.h"
+#include "connections_end.h"
+#include "connections_worker.h"
+#include "slots_worker.h"
+#include "workers.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+
+/* From the begin to a moment that may never have been. */
+static uint64_t
+since_begin(const struct worker *worker, uint64_t tsc)
+{
+	return (int64_t)(tsc - worker->started_tsc) > 0 && tsc != 0 ? tsc - worker->started_tsc : 0;
+}
+
+static void
+fill_result(struct engine *engine)
+{
+	const struct connections *connections = engine->connections;
+	const struct worker *worker = engine->worker[0];
+	struct connections_result *result = &engine->connections_result;
+
+	*result = (struct connections_result){
+		.has_client = connections->request.client.is_here,
+		.has_server = connections->request.server.is_here,
+		.settled = connections->settled,
+		.intended = connections->request.intended,
+		.unsent = client_unsent(&connections->client),
+		.launching = since_begin(worker, connections->client.counts.last_launched_tsc),
+		.completing = since_begin(worker, connections->client.counts.last_completed_tsc),
+		.client = &connections->client.counts, .server = &connections->server.counts,
+		.client_end = &connections->client.end.counts,
+		.server_end = &connections->server.end.counts,
+		.handshake = connections->histogram[0], .first = connections->histogram[1],
+		.response = connections->histogram[2],
+	};
+	if (worker->slots == NULL || worker->started_tsc == 0)
+		return;
+	result->slots = &connections->slots;
+	result->away = worker->slots->away;
+	result->slots_used = slot_of(&connections->slots.grid, worker->ended_tsc) + 1;
+}
+
+/* Ports and workers are told of as after a trial. */
+static void
+fill_trial(struct engine *engine)
+{
+	const struct connections *connections = engine->connections;
+	const struct worker *worker = engine->worker[0];
+	struct trial_result *trial = &engine->result;
+	struct clock_moment now;
+	unsigned int i;
+
+	trial->streams = 0;
+	trial->slots = NULL;
+	trial->events = NULL;
+	collect_machine(engine);
+	trial->worker[0].paused_cycles = worker->paused_cycles;
+	for (i = 0; i < connections->ports; i++) {
+		const struct connections_port *port = &connections->port[i];
+
+		trial->port[port->number].transmit_retries += port->retries;
+		trial->port[port->number].no_buffers += port->no_buffers;
+	}
+	if (worker->started_tsc != 0) {
+		trial->started_unix_ns += (worker->started_tsc - trial->started_tsc) * SECOND_NS /
+			engine->tsc_hz;
+		trial->started_tsc = worker->started_tsc;
+	}
+	trial->ended_tsc = worker->started_tsc != 0 ? worker->ended_tsc : trial->started_tsc;
+	trial->settled = connections->settled;
+	clock_read(&now);
+	trial->tsc_hz_meanwhile = clock_hz(&engine->begun, &now);
+	captures_finish(engine);
+}
+
+void
+connections_poll(struct engine *engine)
+{
+	if (engine->phase == PHASE_CONNECTIONS) {
+		if (worker_state(engine->worker[0]) != STATE_SENT)
+			return;
+		engine_dismiss(engine);
+		engine->phase = PHASE_CONNECTIONS_PARKING;
+	}
+	if (!engine_parked(engine))
+		return;
+	fill_trial(engine);
+	fill_result(engine);
+	engine->phase = PHASE_NONE;
+	engine->state = ENGINE_DONE;
+}
+
+void
+connections_stop(struct engine *engine)
+{
+	engine_dismiss(engine);
+	engine->phase = PHASE_CONNECTIONS_PARKING;
+}
+
+void
+connections_free(struct engine *engine)
+{
+	struct connections *connections = engine->connections;
+	unsigned int i;
+
+	if (connections == NULL)
+		return;
+	client_destroy(&connections->client);
+	server_destroy(&connections->server);
+	content_destroy(&connections->question);
+	content_destroy(&connections->response);
+	for (i = 0; i < 3; i++)
+		collect_drop_histogram(&connections->histogram[i]);
+	free(connections->slots.launched); /* and with it all others */
+	free(connections);
+	engine->connections = NULL;
+}

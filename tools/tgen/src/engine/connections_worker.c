@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
+
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+
+#include "connections_worker.h"
+#include "loop.h"
+#include "receive.h"
+#include "slots_worker.h"
+
+#define TIMERS_MOST 64 /* of each end in one round */
+/* A frame that comes in may be answered with so many. */
+#define ROOM_TO_RECEIVE (PORT_BURST * (END_FLIGHT + 1))
+#define ROOM_TO_LAUNCH (CONNECTIONS_HELD / 2)
+#define END_AT_ONCE 256 /* connections, before what tells of that is sent */
+#define LAST_TRIES 1000 /* to send what tells devices and peers that all is over */
+
+_Static_assert(ROOM_TO_RECEIVE <= CONNECTIONS_HELD, "or nothing would ever be received");
+
+uint8_t *
+connections_room(void *context, uint16_t bytes)
+{
+	struct connections_port *port = context;
+	struct rte_mbuf *buffer;
+
+	if (port->held == CONNECTIONS_HELD)
+		return NULL;
+	buffer = rte_pktmbuf_alloc(bytes <= PORT_SHORT ? port->short_pool : port->long_pool);
+	if (unlikely(buffer == NULL)) {
+		port->no_buffers++;
+		return NULL;
+	}
+	buffer->hash.usr = 0; /* holds no stream's fill bytes any more */
+	buffer->data_len = bytes;
+	buffer->pkt_len = bytes;
+	port->buffer[port->held++] = buffer;
+	return rte_pktmbuf_mtod(buffer, uint8_t *);
+}
+
+static void
+answer_neighbour(struct connections_port *port, struct receiver *receiver, const uint8_t *bytes,
+	uint16_t length)
+{
+	uint8_t answer[NEIGHBOURS_ANSWER], *frame;
+
+	length = neighbours_answer(&port->neighbours, bytes, length, answer);
+	if (length == 0) {
+		receiver->foreign++;
+		return;
+	}
+	frame = connections_room(port, length);
+	if (frame != NULL)
+		memcpy(frame, answer, length);
+	receiver->answered++;
+}
+
+static void
+take_frame(struct connections_port *port, struct receiver *receiver, const uint8_t *bytes,
+	uint16_t length)
+{
+	struct segment segment;
+
+	switch (segment_read(bytes, length, &segment)) {
+	case SEGMENT_READ:
+		if ((port->client == NULL ||
+				!client_receive(port->client, &segment, receiver->tsc)) &&
+				(port->server == NULL ||
+				!server_receive(port->server, &segment, receiver->tsc)))
+			receiver->foreign++;
+		return;
+	case SEGMENT_DAMAGED:
+		receiver->corrupted++;
+		if (port->client != NULL)
+			port->client->end.counts.damaged++;
+		else
+			port->server->end.counts.damaged++;
+		return;
+	case SEGMENT_FOREIGN:
+		answer_neighbour(port, receiver, bytes, length);
+		return;
+	}
+}
+
+static bool
+take_frames(struct worker *worker, struct connections_port *port, struct receiver *receiver)
+{
+	uint8_t copy[TGEN_MAX_FRAME];
+	uint16_t i;
+
+	if (!receive_poll(worker, receiver))
+		return false;
+	for (i = 0; i < receiver->count; i++) {
+		const struct rte_mbuf *buffer = receiver->buffer[i];
+		uint16_t length = (uint16_t)RTE_MIN(buffer->pkt_len, (uint32_t)sizeof(copy));
+
+		take_frame(port, receiver, rte_pktmbuf_read(buffer, 0, length, copy), length);
+	}
+	if (unlikely(rte_atomic_load_explicit(&receiver->copies, rte_memory_order_relaxed)))
+		listening_copy(receiver);
+	rte_pktmbuf_free_bulk(receiver->buffer, receiver->count);
+	receiver->count = 0;
+	worker_tick(worker);
+	return true;
+}
+
+static bool
+receive_all(struct worker *worker, struct connections *connections)
+{
+	bool any = false;
+	unsigned int i, j;
+
+	for (i = 0; i < connections->ports; i++) {
+		struct connections_port *port = &connections->port[i];
+
+		for (j = 0; j < port->receivers; j++)
+			if (CONNECTIONS_HELD - port->held >= ROOM_TO_RECEIVE)
+				any |= take_frames(worker, port, port->receiver[j]);
+	}
+	return any;
+}
+
+/* What the port does not take stays first. */
+static bool
+send_held(struct worker *worker, struct connections_port *port)
+{
+	uint16_t sent = 0, taken = PORT_BURST;
+
+	if (port->held == 0)
+		return false;
+	while (sent < port->held && taken == PORT_BURST) {
+		uint16_t count = RTE_MIN((uint16_t)(port->held - sent), (uint16_t)PORT_BURST);
+
+		if (unlikely(port->capture != NULL))
+			capture_offer(port->capture, port->buffer + sent, count, rte_rdtsc());
+		taken = rte_eth_tx_burst(port->device, 0, port->buffer + sent, count);
+		if (unlikely(port->capture != NULL))
+			capture_commit(port->capture, taken);
+		port->retries += taken != count;
+		sent += taken;
+	}
+	port->held -= sent;
+	memmove(port->buffer, port->buffer + sent, port->held * sizeof(port->buffer[0]));
+	worker_tick(worker);
+	return true;
+}
+
+static bool
+send_all(struct worker *worker, struct connections *connections)
+{
+	bool any = false;
+	unsigned int i;
+
+	for (i = 0; i < connections->ports; i++)
+		any |= send_held(worker, &connections->port[i]);
+	return any;
+}
+
+/* While this CPU was away no connection was due, as with frames: half of the time is waited for at most. */
+static void
+pause_schedule(struct worker *worker, struct connections *connections)
+{
+	uint64_t most = connections->duration_cycles == 0 ? UINT64_MAX :
+		connections->duration_cycles / 2;
+	uint64_t away = RTE_MIN(worker->away_cycles, most - worker->paused_cycles);
+	int64_t running = (int64_t)(worker->last_tick - worker->started_tsc);
+
+	worker->away_cycles = 0;
+	if (running < 0 || connections->over_tsc != 0)
+		return;
+	away = RTE_MIN(away, (uint64_t)running);
+	client_pause(&connections->client, away);
+	worker->paused_cycles += away;
+}
+
+/* Begin connections that are due, up to the end of the time for that. */
+static void
+begin_due(struct worker *worker, struct connections *connections, uint64_t now)
+{
+	uint64_t end = worker->started_tsc + connections->duration_cycles + worker->paused_cycles;
+	uint64_t grace = connections->duration_cycles / GRACE_SHARE + worker->ten_us;
+	bool timed = connections->duration_cycles != 0;
+	bool is_client = connections->request.client.is_here;
+	bool more = is_client ? client_unsent(&connections->client) != 0 : timed;
+
+	if (more && timed && (int64_t)(now - end) >= 0) {
+		more = is_client && (int64_t)(now - end - grace) < 0;
+		now = end - 1;
+	}
+	if (!more)
+		connections->over_tsc = worker->last_tick;
+	else if (is_client && CONNECTIONS_HELD - connections->port[0].held >= ROOM_TO_LAUNCH)
+		client_launch(&connections->client, now);
+}
+
+/* Nobody has anything left to do, or there is no more time for it. */
+static bool
+is_over(struct connections *connections, uint64_t now)
+{
+	bool client_done = client_is_done(&connections->client);
+	bool server_done = server_is_done(&connections->server);
+
+	if (connections->over_tsc == 0)
+		return false;
+	if (client_done && connections->done_tsc == 0)
+		connections->done_tsc = now;
+	connections->settled = client_done;
+	return (client_done && (server_done ||
+		now - connections->done_tsc >= connections->quiet_cycles)) ||
+		(int64_t)(now - connections->over_tsc) >= (int64_t)connections->drain_cycles;
+}
+
+static void
+look_after(struct connections *connections, uint64_t now)
+{
+	struct client_slots *slots = connections->client.slots;
+
+	if (connections->request.client.is_here)
+		client_timers(&connections->client, now, TIMERS_MOST);
+	if (connections->request.server.is_here)
+		server_timers(&connections->server, now, TIMERS_MOST);
+	if (slots != NULL)
+		slots->established[slot_of(&slots->grid, now)] =
+			(uint32_t)connections->client.counts.established;
+}
+
+/* Devices and peers are told of what is not over: what a port does not take in time is not said. */
+static void
+finish(struct worker *worker, struct connections *connections)
+{
+	unsigned int i, tries;
+	uint32_t first;
+
+	for (first = 0; client_end(&connections->client, worker->last_tick, first, END_AT_ONCE);
+			first += END_AT_ONCE)
+		send_all(worker, connections);
+	for (first = 0; server_end(&connections->server, worker->last_tick, first, END_AT_ONCE);
+			first += END_AT_ONCE)
+		send_all(worker, connections);
+	for (tries = 0; tries < LAST_TRIES && send_all(worker, connections); tries++)
+		continue;
+	for (i = 0; i < connections->ports; i++) {
+		struct connections_port *port = &connections->port[i];
+
+		rte_pktmbuf_free_bulk(port->buffer, port->held);
+		port->held = 0;
+	}
+}
+
+void
+connections_run(struct worker *worker)
+{
+	struct connections *connections = worker->connections;
+	unsigned int i;
+	bool goes_on;
+
+	loop_start_clock(worker);
+	if (worker->slots != NULL)
+		connections->slots.grid = worker->slots->grid;
+	if (connections->request.client.is_here)
+		client_begin(&connections->client, worker->started_tsc);
+	worker_set_state(worker, STATE_BUSY);
+	do {
+		uint64_t begin = worker_tick(worker), frames;
+		bool busy;
+
+		if (unlikely(worker->away_cycles != 0))
+			pause_schedule(worker, connections);
+		frames = connections->client.end.counts.sent + connections->server.end.counts.sent;
+		busy = receive_all(worker, connections);
+		if (connections->over_tsc == 0)
+			begin_due(worker, connections, worker->last_tick);
+		look_after(connections, worker->last_tick);
+		send_all(worker, connections);
+		busy |= frames != connections->client.end.counts.sent +
+			connections->server.end.counts.sent;
+		if (busy)
+			worker->busy_cycles += worker->last_tick - begin;
+		worker->loops++;
+		goes_on = worker_load_command(worker) == COMMAND_CONNECTIONS &&
+			!is_over(connections, worker->last_tick);
+	} while (goes_on);
+	worker->ended_tsc = RTE_MAX(worker->last_tick, worker->started_tsc);
+	worker->total_cycles = worker->ended_tsc - worker->started_tsc;
+	finish(worker, connections);
+	for (i = 0; i < worker->receivers; i++)
+		receive_end(worker->receiver[i]);
+	worker_set_state(worker, STATE_SENT);
+}
