@@ -322,6 +322,15 @@ def test_a_guest_that_never_boots_is_not_waited_for_forever(tmp_path: Path) -> N
         agent.await_boot(time.monotonic() + 0.2, alive)
 
 
+def test_time_in_which_its_qemu_was_kept_from_running_is_no_time_of_the_guests(
+    tmp_path: Path,
+) -> None:
+    with guest(tmp_path, lambda request: []) as agent, pytest.raises(AgentSilent, match="in time"):
+        began = time.monotonic()
+        agent.await_boot(began + 0.1, alive, kept_s=lambda: 0.3)
+    assert time.monotonic() - began > 0.4
+
+
 def test_the_end_of_the_vm_ends_the_waiting(tmp_path: Path) -> None:
     def dead() -> None:
         raise ComponentError("vm1 was killed")

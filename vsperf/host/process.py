@@ -61,6 +61,11 @@ class Managed:
         """Its number, which is also that of its session."""
         return self.process.pid
 
+    @property
+    def kept_s(self) -> float:
+        """For how long it could have run so far, and got no CPU."""
+        return waited_for_cpu_ns(self.pid, Roots()) / NANOSECONDS
+
     def poll(self) -> int | None:
         """Return its exit code, negative for a signal; None while it runs."""
         return self.process.poll()
@@ -240,7 +245,7 @@ def _wait_until(
             raise ComponentError(f"{program.name} ended while it started", why=program.obituary())
         workspace.attend(f"while {program.name} started", but=program.name)
         took_s = time.monotonic() - began
-        kept_s = min(waited_for_cpu_ns(program.pid, Roots()) / NANOSECONDS, MOST_KEPT * timeout_s)
+        kept_s = min(program.kept_s, MOST_KEPT * timeout_s)
         if took_s - kept_s > timeout_s:
             words = program.last_words()
             beside = f", beside {kept_s:.1f} s without a CPU" if kept_s > timeout_s / 10 else ""

@@ -84,18 +84,24 @@ class Agent:
         self._closed = True
         self.connection.close()
 
-    def await_boot(self, deadline: float, alive: Alive) -> Message:
-        """Greet the guest until it answers, and return what it says about itself."""
+    def await_boot(
+        self, deadline: float, alive: Alive, kept_s: Callable[[], float] = lambda: 0.0
+    ) -> Message:
+        """Greet the guest until it answers, and return what it says about itself.
+
+        The deadline moves by the time for which its QEMU was kept from running.
+        """
         next_hello = 0.0
         while self.booted is None:
             now = time.monotonic()
-            if now >= deadline:
+            until = deadline + kept_s()
+            if now >= until:
                 raise AgentSilent(f"{self.vm}: the guest did not boot in time")
             alive()
             if now >= next_hello:
                 self.request("hello")
                 next_hello = now + HELLO_S
-            self._receive(min(deadline, time.monotonic() + LOOK_S))
+            self._receive(min(until, time.monotonic() + LOOK_S))
         protocol = understood(self.vm, self.booted, Booted).protocol
         if protocol != PROTOCOL:
             raise ComponentError(
