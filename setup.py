@@ -67,6 +67,7 @@ setup(
         ],
         "vsperf.programs": [
             "iperf3 = vsperf.drivers.programs.iperf3.driver:Iperf3",
+            "netperf = vsperf.drivers.programs.netperf.driver:Netperf",
         ],
         "vsperf.methods": [
             "mlr = vsperf.methods.mlr:MlrSearch",
@@ -88,6 +89,8 @@ setup(
             "wake_up = vsperf.methods.wake_up:WakeUp",
             "paired = vsperf.methods.paired:PairedTurns",
             "stream = vsperf.methods.stream:Stream",
+            "rr = vsperf.methods.transactions:Transactions",
+            "crr = vsperf.methods.transactions:Connections",
         ],
         "vsperf.collectors": [
             "proc = vsperf.drivers.collectors.proc:Proc",

@@ -34,6 +34,7 @@ from leave_no_trace import (
 )
 from loopbacks import tgen_dut
 from machine_lock import machine_to_oneself
+from netperf_path import NETPERF_VARIABLE, netperf_path
 from running import add_options, install
 from trex_cases import TREX_VARIABLE, trex_install
 from vpp_cases import VPP_VARIABLE, vpp_install
@@ -194,6 +195,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "trex": _trex,
     "vpp": _vpp,
     "guests": _guests,
+    "netperf": lambda: None if netperf_path() else f"no {NETPERF_VARIABLE} names it, nor $PATH",
     "bridges": _bridges,
     "taps": _taps,
     "xdp": lambda: None,  # only a port that is opened can tell
@@ -204,7 +206,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "otg-clients": lambda: None,  # only who installs one can tell
 }
 """What tests may require: a name, and a probe that says why it is missing, or None."""
-UNPACKAGED = frozenset({"trex", "vpp"})
+UNPACKAGED = frozenset({"netperf", "trex", "vpp"})
 """Parts that have to be built or fetched from elsewhere, so that no machine just has them."""
 
 Require = Callable[[str], None]

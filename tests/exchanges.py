@@ -28,12 +28,14 @@ def instance(number: int = 1, began_ns: int | None = 0, **changed: Any) -> Insta
         "received_bytes": seconds * RATE,
         "sent_packets": None,
         "lost_packets": None,
+        "transactions": None,
+        "round_trips": None,
         "repeated_segments": 3,
         "intervals": tuple(
             Interval(
                 began_ns=first_ns + second * SECOND,
                 ended_ns=first_ns + (second + 1) * SECOND,
-                received_bytes=RATE,
+                amount=RATE,
             )
             for second in range(seconds)
         ),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from conftest import Require
+from netperf_path import netperf_path
 from program_contract import ProgramContract
 
 from vsperf.drivers.programs.base import Program
@@ -13,7 +14,10 @@ from vsperf.plugins import Plugins
 
 pytestmark = pytest.mark.machine
 
-SETTINGS: dict[str, dict[str, Any]] = {"iperf3": {"congestion": "reno"}}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "iperf3": {"congestion": "reno"},
+    "netperf": {"path": netperf_path()},
+}
 
 
 class TestProgram(ProgramContract):

@@ -45,37 +45,35 @@ def test_the_window_is_the_time_in_which_all_ran_and_were_warm() -> None:
 def test_there_is_no_window_where_not_all_ran_together(instances: tuple[Any, ...]) -> None:
     assert window_of(instances, SECOND) is None
     one = exchange(*instances) if instances else exchange(window=None)
-    assert one.rate_bps(FORWARD) is None
-    assert one.worst_bps is None
+    assert one.rate(FORWARD) is None
+    assert one.worst_rate is None
 
 
 def test_a_rate_is_what_arrived_in_the_window_and_no_sum_of_what_each_one_says() -> None:
     """Alone in the path, the first was twice as fast: that is no answer for both."""
     alone = (
-        Interval(began_ns=0, ended_ns=2 * SECOND, received_bytes=4 * RATE),
-        Interval(began_ns=2 * SECOND, ended_ns=5 * SECOND, received_bytes=3 * RATE),
+        Interval(began_ns=0, ended_ns=2 * SECOND, amount=4 * RATE),
+        Interval(began_ns=2 * SECOND, ended_ns=5 * SECOND, amount=3 * RATE),
     )
     late = instance(2, 1 * SECOND)
     one = exchange(instance(1, intervals=alone), late)
     assert one.window is not None
     assert one.window.length_ns == 3 * SECOND
-    assert one.rate_bps(FORWARD) == 2 * 8 * RATE
+    assert one.rate(FORWARD) == 2 * 8 * RATE
 
 
 def test_an_interval_on_the_edge_of_the_window_counts_in_proportion() -> None:
     one = exchange(instance(1), instance(2, 250_000_000))
-    assert one.instance_bps(one.instances[0]) == 8 * RATE
-    assert one.rate_bps(FORWARD) == 16 * RATE
+    assert one.instance_rate(one.instances[0]) == 8 * RATE
+    assert one.rate(FORWARD) == 16 * RATE
 
 
 def test_directions_have_rates_of_their_own_and_the_slower_one_is_the_answer() -> None:
-    slow = tuple(
-        one.model_copy(update={"received_bytes": RATE // 4}) for one in instance(2).intervals
-    )
+    slow = tuple(one.model_copy(update={"amount": RATE // 4}) for one in instance(2).intervals)
     one = exchange(instance(1), instance(2, direction=REVERSE, intervals=slow))
     assert one.directions == (FORWARD, REVERSE)
-    assert [one.rate_bps(way) for way in one.directions] == [8 * RATE, 2 * RATE]
-    assert one.worst_bps == 2 * RATE
+    assert [one.rate(way) for way in one.directions] == [8 * RATE, 2 * RATE]
+    assert one.worst_rate == 2 * RATE
 
 
 def test_the_rate_over_time_has_a_row_for_each_whole_step() -> None:
@@ -132,7 +130,7 @@ CASES = {
             instance(1),
             instance(
                 2,
-                intervals=(Interval(began_ns=0, ended_ns=SECOND // 2, received_bytes=5 * RATE),),
+                intervals=(Interval(began_ns=0, ended_ns=SECOND // 2, amount=5 * RATE),),
             ),
         ),
         Flag.SHORT_WINDOW,
@@ -192,9 +190,7 @@ def stream(**settings: Any) -> Stream:
 
 def at_rate(bps: int, **changed: Any) -> Exchange:
     """An exchange in which so much arrived."""
-    intervals = tuple(
-        one.model_copy(update={"received_bytes": bps // 8}) for one in instance().intervals
-    )
+    intervals = tuple(one.model_copy(update={"amount": bps // 8}) for one in instance().intervals)
     return judged(exchange(instance(1, intervals=intervals, **changed)))
 
 

@@ -54,8 +54,8 @@ def test_its_intervals_are_those_of_the_server_and_hold_all_that_arrived() -> No
     found = told(TCP, said("tcp-client"), said("tcp-server"))
     assert len(found.intervals) == 5
     first = found.intervals[0]
-    assert (first.began_ns, first.ended_ns, first.received_bytes) == (0, 500_339_000, 422_576_128)
-    assert sum(one.received_bytes for one in found.intervals) == found.received_bytes
+    assert (first.began_ns, first.ended_ns, first.amount) == (0, 500_339_000, 422_576_128)
+    assert sum(one.amount for one in found.intervals) == found.received_bytes
 
 
 def test_of_datagrams_what_was_received_is_told_beside_what_was_sent() -> None:

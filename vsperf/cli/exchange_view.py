@@ -10,9 +10,10 @@ from rich.console import Console
 from vsperf.cli.progress import exchange_line
 from vsperf.cli.tables import print_table
 from vsperf.output.table import NOTHING, Column, Table
-from vsperf.quantities.human import human_bps, human_bytes, human_count, human_ns
+from vsperf.quantities.human import human_bytes, human_count, human_ns
 from vsperf.records.exchange import DeviceCounts, Exchange, Instance
 from vsperf.records.files.view import CaseView
+from vsperf.records.result import amount
 
 BEGAN = "began: at the latest, after the instant at which all were to start"
 
@@ -44,13 +45,19 @@ def instances_table(one: Exchange) -> Table:
     heads = (
         Column[Instance]("instance", of=lambda instance: instance.name),
         Column[Instance]("direction", of=lambda instance: instance.direction),
-        number("rate", human_bps, one.instance_bps),
+        number("rate", lambda rate: amount(rate, one.unit), one.instance_rate),
         number("sent", human_bytes, lambda instance: instance.sent_bytes),
         number("received", human_bytes, lambda instance: instance.received_bytes),
+        number("transactions", human_count, lambda instance: instance.transactions),
+        number("mean", human_ns, lambda instance: _round_trips(instance, "mean_ns")),
+        number("p99", human_ns, lambda instance: _round_trips(instance, "p99_ns")),
+        number("most", human_ns, lambda instance: _round_trips(instance, "most_ns")),
         number("began", human_ns, lambda instance: instance.began_ns),
         number("sent again", human_count, lambda instance: instance.repeated_segments),
     )
-    return Table.made(f"instances in exchange #{one.index}", heads, one.instances)
+    others = ("transactions", "mean", "p99", "most") if one.streams else ("sent", "received")
+    table = Table.made(f"instances in exchange #{one.index}", heads, one.instances)
+    return table.without(NOTHING, others)
 
 
 def devices_table(one: Exchange) -> Table:
@@ -77,11 +84,15 @@ def devices_table(one: Exchange) -> Table:
 def exchanges_data(case: CaseView) -> dict[str, Any]:
     """Return the exchanges as plain data, with what is computed of each; nothing without any."""
     found = [
-        one.model_dump(mode="json")
-        | {"rates_bps": {way: one.rate_bps(way) for way in one.directions}}
+        one.model_dump(mode="json") | {"rates": {way: one.rate(way) for way in one.directions}}
         for one in case.exchanges
     ]
     return {"all_exchanges": found} if found else {}
+
+
+def _round_trips(instance: Instance, name: str) -> int | None:
+    found: int | None = getattr(instance.round_trips, name, None)
+    return found
 
 
 def _bytes_each(device: DeviceCounts) -> int | None:

@@ -31,9 +31,10 @@ from vsperf.progress import (
     TrialHeld,
     TrialStarted,
 )
-from vsperf.quantities.human import human_bps, human_expected, human_fps, human_ns, human_seconds
+from vsperf.quantities.human import human_expected, human_fps, human_ns, human_seconds
 from vsperf.records.exchange import Exchange
 from vsperf.records.flags import Flag
+from vsperf.records.result import amount
 from vsperf.records.trial import Purpose, Trial
 from vsperf.records.turns import Role, Round, in_round
 from vsperf.search.regimes import HELD
@@ -231,8 +232,8 @@ def exchange_line(one: Exchange) -> str:
     if not one.valid:
         flags = ", ".join(flag.value for flag in one.flags)
         return f"{head}  {'; '.join(one.reasons)}{again}  [{flags}]"
-    rates = {way: one.rate_bps(way) for way in one.directions}
-    found = (f"{human_bps(rate)}, {way}" for way, rate in rates.items() if rate is not None)
+    rates = {way: one.rate(way) for way in one.directions}
+    found = (f"{amount(rate, one.unit)}, {way}" for way, rate in rates.items() if rate is not None)
     return f"{head}  {'; '.join(found)}{again}"
 
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 from vsperf.config.case import CaseSpec
@@ -178,7 +179,7 @@ def exchanged(  # noqa: PLR0913 - the parts of an exchange, each of its own
         deadline_ns = instant_ns + asked.sending_ns + int(ENDS_S * 1e9)
         whole_ns = instant_ns + asked.sending_ns * 9 // 10
         _await(clients, servers, deadline_ns, whole_ns, workspace)
-        _await_servers(clients, servers)
+        _await_servers(clients, servers if program.SERVER_ENDS else ())
         ended_ns = time.monotonic_ns()
         told = [
             program.told(asked, client.said(), server.said())
@@ -208,12 +209,14 @@ def _instance(pair: Pair, ended_ns: int | None, instant_ns: int, told: Told) -> 
         received_bytes=told.received_bytes,
         sent_packets=told.sent_packets,
         lost_packets=told.lost_packets,
+        transactions=told.transactions,
+        round_trips=told.round_trips,
         repeated_segments=told.repeated_segments,
         intervals=tuple(
             Interval(
                 began_ns=began_ns + one.began_ns,
                 ended_ns=began_ns + one.ended_ns,
-                received_bytes=one.received_bytes,
+                amount=one.amount,
             )
             for one in told.intervals
         )
@@ -309,10 +312,13 @@ def _await(
 
 
 def _await_servers(clients: Sequence[_Running], servers: Sequence[_Running]) -> None:
-    """Wait a little for the servers of clients that have ended, and for clients without one."""
+    """Wait a little for servers whose clients have ended, and for clients without a server.
+
+    Of servers that do not end by themselves none is given.
+    """
     until = time.monotonic() + AFTER_S
-    for client, server in zip(clients, servers, strict=True):
-        for one, other in ((server, client), (client, server)):
+    for client, server in zip_longest(clients, servers):
+        for one, other in ((server, client), (client, server)) if server is not None else ():
             if other.program.poll() is not None:
                 one.program.await_end(max(0.0, until - time.monotonic()))
         if client.ended_ns is None and client.program.poll() is not None:

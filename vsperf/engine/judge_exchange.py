@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vsperf.quantities.human import human_bytes, human_ns
+from vsperf.quantities.human import human_bytes, human_count, human_ns
 from vsperf.records.exchange import DeviceCounts, Exchange, Instance
 from vsperf.records.flags import Flag
 
@@ -17,6 +17,8 @@ LATE_SHARE = 10
 """
 LEAST_WINDOW = (9, 10)
 """Of the duration."""
+FRAMES_EACH = {"tcp-rr": 1, "udp-rr": 1, "tcp-crr": 2}
+"""What comes to either end at least: the request or response, and what opens a connection."""
 MOST_APART = 100
 """One part in so many is what two ends of TCP may differ by, or what was under way at the end."""
 
@@ -38,7 +40,7 @@ def _doubts(one: Exchange) -> Iterator[tuple[Flag, str]]:
         yield Flag.PROGRAM_FAILED, f"{_named(instance)}: {instance.problem}"
     if failed:
         return  # the others were ended for it
-    silent = [instance for instance in one.instances if _untold(instance)]
+    silent = [instance for instance in one.instances if _untold(one, instance)]
     for instance in silent:
         yield Flag.PROGRAM_FAILED, f"{_named(instance)}: it does not tell what was exchanged"
     if silent:
@@ -47,17 +49,14 @@ def _doubts(one: Exchange) -> Iterator[tuple[Flag, str]]:
     yield from _short(one)
     if one.traffic == "tcp-stream":
         yield from _ends(one)
-    yield from _devices(one)
+    yield from _bytes_at_devices(one) if one.streams else _frames_at_devices(one)
 
 
-def _untold(instance: Instance) -> bool:
-    told = (
-        instance.began_ns,
-        instance.elapsed_ns,
-        instance.sent_bytes,
-        instance.received_bytes,
-    )
-    return None in told or not instance.intervals or not instance.received_bytes
+def _untold(one: Exchange, instance: Instance) -> bool:
+    told = [instance.began_ns, instance.elapsed_ns]
+    told += [instance.sent_bytes, instance.received_bytes] if one.streams else []
+    arrived = instance.received_bytes if one.streams else instance.transactions
+    return None in told or not instance.intervals or not arrived
 
 
 def _late(one: Exchange) -> Iterator[tuple[Flag, str]]:
@@ -80,7 +79,7 @@ def _short(one: Exchange) -> Iterator[tuple[Flag, str]]:
             f"all instances ran together for {human_ns(length_ns)}, and {human_ns(one.asked_ns)} "
             "were asked for",
         )
-    elif any(one.instance_bps(instance) == 0 for instance in one.instances):
+    elif any(one.instance_rate(instance) == 0 for instance in one.instances):
         yield Flag.SHORT_WINDOW, "of one instance nothing arrived while all of them ran"
 
 
@@ -95,7 +94,7 @@ def _ends(one: Exchange) -> Iterator[tuple[Flag, str]]:
             )
 
 
-def _devices(one: Exchange) -> Iterator[tuple[Flag, str]]:
+def _bytes_at_devices(one: Exchange) -> Iterator[tuple[Flag, str]]:
     """Yield what came to programs and not by the devices, whose frames have headers beside it."""
     for device in one.devices:
         arrived = _received_at(one, device)
@@ -104,6 +103,23 @@ def _devices(one: Exchange) -> Iterator[tuple[Flag, str]]:
                 Flag.DEVICES_DISAGREE,
                 f"at {device.place} programs received {human_bytes(arrived)}, and the device "
                 f"{human_bytes(device.received_bytes)}",
+            )
+
+
+def _frames_at_devices(one: Exchange) -> Iterator[tuple[Flag, str]]:
+    """Yield that devices saw fewer frames than transactions have, each of which goes both ways."""
+    for device in one.devices:
+        made = sum(
+            instance.transactions or 0
+            for instance in one.instances
+            if device.place in instance.direction.split(" to ")
+        )
+        least = made * FRAMES_EACH[one.traffic]
+        if device.received_frames < least:
+            yield (
+                Flag.DEVICES_DISAGREE,
+                f"{human_count(made)} transactions of {device.place} take {human_count(least)} "
+                f"frames, and its device received {human_count(device.received_frames)}",
             )
 
 

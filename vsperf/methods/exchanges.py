@@ -25,6 +25,9 @@ class ExchangeAsked:
     """What a client writes at once, and of datagrams their payload; None for what it takes."""
     buffer_bytes: int | None = None
     """Of the socket at both ends; None for what the kernel gives."""
+    request_bytes: int = 1
+    response_bytes: int = 1
+    """Of transactions."""
 
     @property
     def sending_ns(self) -> int:

@@ -1,72 +1,40 @@
 """Streams of programs through the switch: how many bits a second arrive, as an application has it.
 
-There is no load to search for: a stream of TCP finds its own, and one of datagrams is sent as fast
-as the sender can. So the answer is a rate at which data arrived, in the window in which all
-instances ran.
+A stream of TCP finds its own rate, and one of datagrams is sent as fast as the sender can.
 """
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, ClassVar, Literal, Self
+from dataclasses import replace
+from typing import ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from vsperf.config.abilities import Ability
-from vsperf.config.case import CaseSpec
-from vsperf.config.method import Contradiction
-from vsperf.config.topology import Topology
-from vsperf.methods.base import Bench, Method, Repeats, repeated
-from vsperf.methods.exchanges import ExchangeAsked, PlacesBench
-from vsperf.methods.range import TrialDuration
-from vsperf.methods.spread import spread_of
+from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.methods.workload import RATE, Workload, conditions, median_figure, slower
 from vsperf.quantities.byte_units import ByteSize
 from vsperf.quantities.human import human_share
 from vsperf.quantities.unit import Unit
-from vsperf.quantities.units import CpuSet, Duration, FrameSize, LinkSpeed
 from vsperf.records.exchange import Exchange, Traffic
-from vsperf.records.result import Axis, Compliance, Curve, Figure, SearchResult
-from vsperf.search.base import Loads
+from vsperf.records.result import Figure
 
-RATE, SENT, LOST, REPEATED = "rate", "sent", "lost", "repeated_segments"
-STEP_NS = 1_000_000_000
-"""Of the curve over time."""
-SMALLEST_FRAME_BYTES = 594
-"""With a packet of 576 bytes, which every host takes (RFC 791)."""
-MOST_INSTANCES = 64
+SENT, LOST, REPEATED = "sent", "lost", "repeated_segments"
 
 
-class Stream(Method):
+class Stream(Workload):
     """How much data programs get through the switch in a second."""
 
-    PLACES: ClassVar[bool] = True
     summary: ClassVar[str] = "data that programs send through the switch, over TCP or UDP"
+    counted: ClassVar[str] = "data that arrived"
 
     kind: Literal["stream"]
     protocol: Literal["tcp", "udp"] = "tcp"
-    instances: Annotated[int, Field(ge=1, le=MOST_INSTANCES)] = 1
-    """Pairs of a client and a server in each direction, all at the same time."""
-    duration: TrialDuration = Duration(10_000_000_000)
-    """Of the window in which all instances run."""
-    warm_up: Duration = Duration(1_000_000_000)
-    """How long instances run before that: TCP begins slowly."""
-    repeats: Annotated[int, Field(ge=1, le=1000)] = 1
-    """How often it is measured; the answer is the median."""
     write: ByteSize | None = None
     """What a client writes at once; with `udp` the payload of each datagram. What the program takes
     when not given, which is in the record."""
     buffer: ByteSize | None = None
     """Of the sockets at both ends; what the kernel gives when not given."""
-    offloads: Literal["on", "off"] = "off"
-    """Whether devices of places leave checksums and segments to each other, as a guest's virtio
-    does. This is the largest effect there is: frames of 64 KiB pass the switch then."""
-    client_cpus: CpuSet | None = None
-    """CPUs of the clients, in turns; one on which nothing polls when not given."""
-    server_cpus: CpuSet | None = None
-    """CPUs of the servers, in turns; the same one when neither is given. Whether both ends share a
-    CPU makes a factor of two: say it where rates are to be compared."""
 
     @model_validator(mode="after")
     def _datagrams_are_of_some_size(self) -> Self:
@@ -79,131 +47,34 @@ class Stream(Method):
         """What programs exchange."""
         return "tcp-stream" if self.protocol == "tcp" else "udp-stream"
 
-    @property
-    def asks_generator(self) -> frozenset[Ability]:
-        """Return that no generator takes part."""
-        return frozenset()
-
-    def misfits(self, topology: Topology) -> Iterator[Contradiction]:
-        """Yield that frames of programs do not come through VNFs that forward, so far."""
-        if topology.vnfs:
-            yield Contradiction(
-                "kind",
-                f"is {self.kind}, and topology {topology.name} has {', '.join(topology.vnfs)}",
-                "programs run at the ends of links, and VNFs that forward know no way to them",
-                "--set topology=p2p",
-            )
-
-    def contradictions(self, size: FrameSize, link: LinkSpeed) -> Iterator[Contradiction]:
-        """Yield that frames are too short for the packets of programs."""
-        if size.bytes < SMALLEST_FRAME_BYTES:
-            yield Contradiction(
-                "kind",
-                f"is {self.kind}, and traffic.frame_size is {size}",
-                f"it is the longest frame of the places, which needs {SMALLEST_FRAME_BYTES} bytes "
-                "for the packets that every host takes; how much a program writes at once is "
-                "search.write",
-                "--set traffic.frame_size=1518B",
-            )
-
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""
         if self.protocol == "tcp":
             return {RATE: Unit.BPS, REPEATED: Unit.COUNT}
         return {RATE: Unit.BPS, SENT: Unit.BPS, LOST: Unit.RATIO}
 
-    def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
-        """Return that no load is offered: programs find their own."""
-        line_rate = math.floor(case.slowest_link.frames_per_second(case.traffic.frame_size))
-        return Loads(1, line_rate, line_rate, virtual=case.virtual_links)
-
-    def rounds_ns(self, case: CaseSpec) -> tuple[int, ...]:
-        """Return the length of each exchange."""
-        return (self.each.sending_ns,) * self.repeats
-
     @property
     def each(self) -> ExchangeAsked:
         """What each exchange is asked for."""
-        return ExchangeAsked(
-            traffic=self.traffic,
-            instances=self.instances,
-            duration_ns=self.duration.ns,
-            warm_up_ns=self.warm_up.ns,
+        return replace(
+            super().each,
             write_bytes=None if self.write is None else self.write.bytes,
             buffer_bytes=None if self.buffer is None else self.buffer.bytes,
         )
 
-    def run(self, bench: Bench) -> SearchResult:
-        """Measure, on a bench that has places."""
-        assert isinstance(bench, PlacesBench)  # whoever deploys for a method that has places
-        return self.play(bench)
-
-    def play(self, bench: PlacesBench) -> SearchResult:
-        """Have programs exchange data as often as asked, and say what arrived."""
-
-        def once() -> Exchange:
-            bench.budget.require(self.each.sending_ns)
-            return bench.exchange(self.each)
-
-        return self.answered(repeated(self.repeats, once))
-
-    def answered(self, made: Repeats[Exchange]) -> SearchResult:
-        """Return what exchanges say, all of which can be believed."""
-        known = [one for one in made.found if one.worst_bps is not None]
-        if not known:
-            return SearchResult(complete=made.in_time, spoiled=made.spoiled)
-        middle = sorted(known, key=lambda one: one.worst_bps or 0)[(len(known) - 1) // 2]
-        return SearchResult(
-            figures=tuple(self._figures(known, middle)),
-            curves=tuple(_curves(middle)),
-            complete=made.in_time,
-            spoiled=made.spoiled,
-        )
-
-    def _figures(self, made: Sequence[Exchange], middle: Exchange) -> Iterator[Figure]:
-        at = _conditions(middle)
-        several = len(middle.directions) > 1
-        which = "in the slower of both directions" if several else middle.directions[0]
-        rates = [one.worst_bps or 0 for one in made]
-        yield Figure(
-            name=RATE,
-            unit=Unit.BPS,
-            value=statistics.median(rates),
-            spread=spread_of(rates),
-            at=at,
-            reason=f"data that arrived, {which}, while all of {len(middle.instances)} "
-            f"{'instance' if len(middle.instances) == 1 else 'instances'} ran",
-        )
+    def beside(self, made: Sequence[Exchange], middle: Exchange) -> Iterator[Figure]:
+        """Yield what TCP sent again; of datagrams what was sent, and what no server had."""
+        at = conditions(middle)
         if self.protocol == "tcp":
             again = [one.repeated_segments for one in made]
-            yield _figure(REPEATED, Unit.COUNT, again, at, "segments that were sent again")
+            yield median_figure(REPEATED, Unit.COUNT, again, at, "segments that were sent again")
             return
         sent = [_least([one.sent_bps(way) for way in one.directions]) for one in made]
-        yield _figure(SENT, Unit.BPS, sent, at, f"data that clients sent, {which}")
+        about = f"data that clients sent, {slower(middle)}"
+        yield median_figure(SENT, Unit.BPS, sent, at, about)
         ratios = [None if one.loss_ratio is None else float(one.loss_ratio) for one in made]
         about = f"datagrams that no server had{_unread(middle)}"
-        yield _figure(LOST, Unit.RATIO, ratios, at, about)
-
-    def compliance(
-        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
-    ) -> tuple[Compliance, ...]:
-        """No standard of frames says how programs measure."""
-        return ()
-
-
-def _figure(name: str, unit: Unit, found: Sequence[float | None], at: str, about: str) -> Figure:
-    """Return the median of what is known, or that nobody told."""
-    known = [value for value in found if value is not None]
-    if not known:
-        return Figure(name=name, unit=unit, value=None, at=at, reason="the program does not tell")
-    return Figure(
-        name=name,
-        unit=unit,
-        value=statistics.median(known),
-        spread=spread_of(known),
-        at=at,
-        reason=about,
-    )
+        yield median_figure(LOST, Unit.RATIO, ratios, at, about)
 
 
 def _unread(one: Exchange) -> str:
@@ -213,41 +84,6 @@ def _unread(one: Exchange) -> str:
         return ""
     share = human_share(round(one.unread_packets / lost, 3))
     return f"; {share} of them came to the device of the place, and their reader was too slow"
-
-
-def _conditions(one: Exchange) -> str:
-    """Return what decides most of what programs come to."""
-    clients, servers = (", ".join(map(str, cpus)) for cpus in (one.client_cpus, one.server_cpus))
-    both = clients == servers
-    where = f"both ends on CPU {clients}" if both else f"clients on CPU {clients}, servers on "
-    return (
-        f"{one.traffic.replace('-', ' ')} by {one.program} {one.version}, "
-        f"{where}{'' if both else f'CPU {servers}'}, offloads {'on' if one.offloads else 'off'}"
-    )
-
-
-def _curves(one: Exchange) -> Iterator[Curve]:
-    """Yield the rate over time of each direction, and that of each instance."""
-    yield Curve(
-        name="over_time",
-        x=Axis(name="time", unit=Unit.NANOSECONDS),
-        columns=tuple(Axis(name=_name(way), unit=Unit.BPS) for way in one.directions),
-        points=tuple((end, *rates) for end, rates in one.rates_over_time(STEP_NS)),
-    )
-    yield Curve(
-        name="by_instance",
-        x=Axis(name="instance", unit=Unit.COUNT),
-        columns=(Axis(name=RATE, unit=Unit.BPS),),
-        points=tuple(
-            (number, one.instance_bps(instance))
-            for number, instance in enumerate(one.instances, start=1)
-        ),
-    )
-
-
-def _name(direction: str) -> str:
-    """Return the name of a column for a direction, such as `phy0_to_phy1`."""
-    return direction.lower().replace(" ", "_")[:32]
 
 
 def _least(values: Sequence[int | None]) -> int | None:

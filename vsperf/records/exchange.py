@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Literal
 
+from vsperf.quantities.unit import Unit
 from vsperf.records.base import Record
 from vsperf.records.flags import Flag, Severity, worst
 
@@ -18,16 +19,32 @@ CLIENTS, SERVERS = "clients", "servers"
 """Roles of the CPUs of programs."""
 HEADERS_BYTES = 28
 """Of UDP and IPv4, in each packet of a datagram."""
-Traffic = Literal["tcp-stream", "udp-stream"]
-"""What programs exchange."""
+Traffic = Literal["tcp-stream", "udp-stream", "tcp-rr", "udp-rr", "tcp-crr"]
+"""What programs exchange: a stream of data, or requests and responses in turns, each of them on a
+connection of its own or all on one."""
 
 
 class Interval(Record):
-    """What arrived in a part of the time, as the receiving program tells it."""
+    """What arrived in a part of the time, as the program tells it that had it."""
 
     began_ns: int
     ended_ns: int
-    received_bytes: int
+    amount: int
+    """Bytes of a stream; else transactions that were completed."""
+
+
+class RoundTrips(Record):
+    """How long transactions took, as a client tells it, who waits for each before the next.
+
+    So while nothing comes back it asks for nothing, and one long pause is one long transaction.
+    """
+
+    mean_ns: int
+    least_ns: int
+    p50_ns: int
+    p90_ns: int
+    p99_ns: int
+    most_ns: int
 
 
 class Instance(Record):
@@ -53,6 +70,9 @@ class Instance(Record):
     sent_packets: int | None
     """Of datagrams; None where there are none."""
     lost_packets: int | None
+    transactions: int | None
+    """A request and its response; None of streams."""
+    round_trips: RoundTrips | None
     repeated_segments: int | None
     """Of TCP, that were sent again."""
     intervals: tuple[Interval, ...]
@@ -65,9 +85,9 @@ class Instance(Record):
         return self.elapsed_ns
 
     def arrived(self, began_ns: int, ended_ns: int) -> int:
-        """Return the bytes that arrived in a window; of an interval on its edge, in proportion."""
+        """Return what arrived in a window; of an interval on its edge, in proportion."""
         return sum(
-            one.received_bytes * overlap // (one.ended_ns - one.began_ns)
+            one.amount * overlap // (one.ended_ns - one.began_ns)
             for one in self.intervals
             if (overlap := min(ended_ns, one.ended_ns) - max(began_ns, one.began_ns)) > 0
         )
@@ -149,18 +169,28 @@ class Exchange(Record):
         """Return the instances of a direction."""
         return tuple(one for one in self.instances if one.direction == direction)
 
-    def rate_bps(self, direction: str) -> int | None:
-        """Return the bits per second that arrived in the window; None where there is none."""
+    @property
+    def streams(self) -> bool:
+        """Whether data flow one way; else there are transactions."""
+        return self.traffic.endswith("stream")
+
+    @property
+    def unit(self) -> Unit:
+        """What rates are: bits, or transactions, in a second."""
+        return Unit.BPS if self.streams else Unit.PER_SECOND
+
+    def rate(self, direction: str) -> int | None:
+        """Return what arrived in a second of the window; None where there is none."""
         return self._rate_of(self.of(direction))
 
-    def instance_bps(self, instance: Instance) -> int | None:
+    def instance_rate(self, instance: Instance) -> int | None:
         """Return the same of one instance."""
         return self._rate_of((instance,))
 
     @property
-    def worst_bps(self) -> int | None:
+    def worst_rate(self) -> int | None:
         """The rate of the slowest direction."""
-        rates = [self.rate_bps(one) for one in self.directions]
+        rates = [self.rate(one) for one in self.directions]
         known = [rate for rate in rates if rate is not None]
         return min(known) if known and len(known) == len(rates) else None
 
@@ -204,6 +234,11 @@ class Exchange(Record):
         return min(lost, max(0, came - (sent - lost)))
 
     @property
+    def round_trips(self) -> tuple[RoundTrips, ...]:
+        """How long transactions took, of each instance that tells."""
+        return tuple(one.round_trips for one in self.instances if one.round_trips is not None)
+
+    @property
     def repeated_segments(self) -> int | None:
         """Segments of TCP that were sent again; None where nobody counts them."""
         return _total(one.repeated_segments for one in self.instances)
@@ -222,7 +257,7 @@ class Exchange(Record):
                         one.arrived(began + number * step_ns, began + (number + 1) * step_ns)
                         for one in self.of(direction)
                     )
-                    * 8
+                    * self._each
                     * NANOSECONDS
                     // step_ns
                     for direction in self.directions
@@ -236,7 +271,11 @@ class Exchange(Record):
             return None
         began, ended = self.window.began_ns, self.window.ended_ns
         arrived = sum(one.arrived(began, ended) for one in instances)
-        return arrived * 8 * NANOSECONDS // self.window.length_ns
+        return arrived * self._each * NANOSECONDS // self.window.length_ns
+
+    @property
+    def _each(self) -> int:
+        return 8 if self.streams else 1
 
 
 def window_of(instances: Iterable[Instance], warm_up_ns: int) -> Window | None:

@@ -14,7 +14,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.errors import UsageError
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
-from vsperf.records.exchange import Interval, Traffic
+from vsperf.records.exchange import Interval, RoundTrips, Traffic
 
 S = TypeVar("S", bound=DriverSpec)
 
@@ -63,6 +63,8 @@ class Told:
     received_bytes: int | None = None
     sent_packets: int | None = None
     lost_packets: int | None = None
+    transactions: int | None = None
+    round_trips: RoundTrips | None = None
     repeated_segments: int | None = None
     intervals: tuple[Interval, ...] = ()
     """What arrived, from the begin of sending on."""
@@ -77,6 +79,8 @@ class Program(Protocol):
     checks: ClassVar[tuple[Check, ...]]
     EXCHANGES: ClassVar[frozenset[Traffic]]
     """What it can be asked for."""
+    SERVER_ENDS: ClassVar[bool]
+    """Whether a server ends by itself after its client; else it is made to."""
 
     def find(self, case: CaseSpec) -> Found:
         """Return where the program is; raise `NotReadyError` where it is not, or does not fit."""
@@ -85,7 +89,7 @@ class Program(Protocol):
     def server(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
     ) -> tuple[str, ...]:
-        """Return how a server is run for one client; it listens by TCP, and ends after that."""
+        """Return how a server is run for one client; it listens by TCP."""
         ...
 
     def client(

@@ -84,7 +84,7 @@ def _told(asked: ExchangeAsked, client: Document, server: Document) -> Told:
             Interval(
                 began_ns=_ns(one["sum"]["start"]),
                 ended_ns=_ns(one["sum"]["end"]),
-                received_bytes=_count(one["sum"]["bytes"]),
+                amount=_count(one["sum"]["bytes"]),
             )
             for one in server["intervals"]
             if one["sum"]["end"] > one["sum"]["start"]

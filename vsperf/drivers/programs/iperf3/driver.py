@@ -87,6 +87,7 @@ class Iperf3:
     summary: ClassVar[str] = "iperf3: streams of TCP and UDP, one process for each end of each"
     Spec: ClassVar[type[DriverSpec]] = Iperf3Spec
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"tcp-stream", "udp-stream"})
+    SERVER_ENDS: ClassVar[bool] = True
     checks: ClassVar[tuple[Check, ...]] = (Check(PROGRAM, Group.PROGRAMS, _ask),)
 
     def find(self, case: CaseSpec) -> Found:

@@ -1,0 +1,1 @@
+"""netperf: streams, and requests with responses, by TCP and UDP."""

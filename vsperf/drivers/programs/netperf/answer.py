@@ -1,0 +1,171 @@
+"""What netperf writes with -P 0 -D and -k, and what is to be believed of it. Pure.
+
+A client writes lines `KEY=value`: one of each asked key when it ends, and before them the rates of
+intervals, whose ends it laid itself. A server writes nothing and goes on; that it is there at the
+end is what is asked of it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from vsperf.drivers.programs.base import Said, Told
+from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.records.exchange import Interval, RoundTrips
+from vsperf.trust.plain_json import MOST_COUNTED
+from vsperf.trust.printable import printable
+
+NANOSECONDS = 1_000_000_000
+LONGEST_WORDS = 200
+KEYS = (
+    "ELAPSED_TIME",
+    "LOCAL_BYTES_SENT",
+    "LOCAL_BYTES_RECVD",
+    "REMOTE_BYTES_RECVD",
+    "LOCAL_SEND_SIZE",
+    "LOCAL_CONG_CONTROL",
+    "LOCAL_TRANSPORT_RETRANS",
+    "RESPONSE_SIZE",
+    "MEAN_LATENCY",
+    "MIN_LATENCY",
+    "P50_LATENCY",
+    "P90_LATENCY",
+    "P99_LATENCY",
+    "MAX_LATENCY",
+)
+"""What a client is asked to tell in the end."""
+RATE, LENGTH = "NETPERF_INTERIM_RESULT", "NETPERF_INTERVAL"
+LINE = re.compile(r"^([A-Z0-9_]+)(?:\[(\d+)\])?=(.*)$")
+NUMBER = re.compile(r"-?\d{1,19}(?:\.\d{1,9})?")
+LEAST_TOLD = (9, 10)
+"""Share of the time that intervals of transactions must cover: who waits for a datagram that was
+lost, for good, ends none. A stream's own time goes on until all that was written has arrived."""
+
+
+def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
+    """Return what a client says, or what is wrong with either end."""
+    problems = []
+    if client.exit_code != 0:
+        words = printable(" ".join(client.text.split()))[:LONGEST_WORDS]
+        problems.append(f"its client {client.ending}{f', and said: {words}' if words else ''}")
+    if server.exit_code is not None:  # it is ended when the client has
+        problems.append(f"its server {server.ending}")
+    if problems:
+        return Told(problem="; ".join(problems))
+    try:
+        return _told(asked, _lines(client.text))
+    except (KeyError, ValueError) as error:
+        return Told(problem=f"its answers cannot be read: {type(error).__name__} {error}")
+
+
+def _lines(text: str) -> Mapping[tuple[str, int | None], str]:
+    found = (LINE.match(line.strip()) for line in text.splitlines())
+    return {(one[1], None if one[2] is None else int(one[2])): one[3] for one in found if one}
+
+
+def _told(asked: ExchangeAsked, lines: Mapping[tuple[str, int | None], str]) -> Told:
+    def number(key: str) -> float:
+        return _number(lines[key, None])
+
+    parts = list(_intervals(lines))
+    whole, elapsed_s = sum(length for _, length in parts), number("ELAPSED_TIME")
+    share, of = (0, 1) if asked.traffic == "tcp-stream" else LEAST_TOLD
+    if whole <= 0 or whole * of < elapsed_s * share:
+        return Told(
+            problem=f"it tells of {whole:g} s of {elapsed_s:g} s: its client waited for what never "
+            "came, or was built without interim results"
+        )
+    congestion = lines["LOCAL_CONG_CONTROL", None].strip()
+    found = Told(
+        elapsed_ns=round(whole * NANOSECONDS),
+        congestion=printable(congestion)[:LONGEST_WORDS] or None,
+        repeated_segments=_count(number("LOCAL_TRANSPORT_RETRANS")),
+    )
+    weights = [rate * length for rate, length in parts]
+    lengths = [length for _, length in parts]
+    if asked.traffic == "tcp-stream":
+        sent, received = (
+            _counted(number(key)) for key in ("LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD")
+        )
+        size = _counted(number("LOCAL_SEND_SIZE"))
+        if 0 < received - sent <= size:  # the last write was cut short, and is not counted
+            sent = received
+        return replace(
+            found,
+            write_bytes=size,
+            sent_bytes=sent,
+            received_bytes=received,
+            intervals=_shared(received, weights, lengths),
+        )
+    answered, each = _counted(number("LOCAL_BYTES_RECVD")), number("RESPONSE_SIZE")
+    if each != asked.response_bytes:
+        raise ValueError(f"RESPONSE_SIZE is {each:g}, and {asked.response_bytes} was asked for")
+    transactions = answered // asked.response_bytes
+    return replace(
+        found,
+        transactions=transactions,
+        round_trips=_round_trips(lines),
+        intervals=_shared(transactions, weights, lengths),
+    )
+
+
+def _intervals(lines: Mapping[tuple[str, int | None], str]) -> Iterator[tuple[float, float]]:
+    """Yield the rate and the seconds of each interval, in order."""
+    number = 0
+    while (RATE, number) in lines:
+        rate, length = _number(lines[RATE, number]), _number(lines[LENGTH, number])
+        if rate < 0 or length < 0:
+            raise ValueError(f"interval {number} has a rate of {rate:g} in {length:g} s")
+        if length > 0:
+            yield rate, length
+        number += 1
+
+
+def _shared(total: int, weights: Sequence[float], seconds: Sequence[float]) -> tuple[Interval, ...]:
+    """Return intervals that come to the total: the rates that are told are rounded, it is not."""
+    whole, found = sum(weights), []
+    done, weight, began_s = 0, 0.0, 0.0
+    for own, length in zip(weights, seconds, strict=True):
+        weight += own
+        until = math.floor(total * weight / whole) if whole > 0 and weight < whole else total
+        found.append(
+            Interval(
+                began_ns=round(began_s * NANOSECONDS),
+                ended_ns=round((began_s + length) * NANOSECONDS),
+                amount=until - done,
+            )
+        )
+        done, began_s = until, began_s + length
+    return tuple(found)
+
+
+def _round_trips(lines: Mapping[tuple[str, int | None], str]) -> RoundTrips | None:
+    """Return how long transactions took; microseconds, of which some versions tell none."""
+    names = ("MEAN", "MIN", "P50", "P90", "P99", "MAX")
+    found = [_number(lines[f"{name}_LATENCY", None]) for name in names]
+    if min(found) < 0 or not any(found):
+        return None
+    mean, least, p50, p90, p99, most = (_counted(one * 1000) for one in found)
+    return RoundTrips(
+        mean_ns=mean, least_ns=least, p50_ns=p50, p90_ns=p90, p99_ns=p99, most_ns=most
+    )
+
+
+def _number(text: str) -> float:
+    if NUMBER.fullmatch(text.strip()) is None:
+        raise ValueError(f"{printable(text)[:LONGEST_WORDS]!r} is no number")
+    return float(text)
+
+
+def _counted(number: float) -> int:
+    if not 0 <= number <= MOST_COUNTED:
+        raise ValueError(f"{number:g} is no count that is believed")
+    return round(number)
+
+
+def _count(number: float) -> int | None:
+    """Return a count; it says -1 where it does not know."""
+    return None if number < 0 else _counted(number)

@@ -1,0 +1,130 @@
+"""The driver: where netperf and netserver are, and how they are run."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.programs.base import Found, Rendezvous, Said, Told, settings_of
+from vsperf.drivers.programs.netperf.answer import KEYS, told
+from vsperf.errors import NotReadyError
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
+from vsperf.host.versions import version_text
+from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.exchange import Traffic
+from vsperf.trust.programs import whole
+
+PROGRAM, SERVER = "netperf", "netserver"
+INSTALL = "apt-get install netperf (Debian 12 and Ubuntu have it in non-free and multiverse)"
+TESTS: dict[Traffic, str] = {
+    "tcp-stream": "TCP_STREAM",
+    "tcp-rr": "TCP_RR",
+    "udp-rr": "UDP_RR",
+    "tcp-crr": "TCP_CRR",
+}
+DATA_PORTS = 1_000
+"""From the port by which client and server agree to that of the data."""
+INTERVAL_S = "0.25"
+
+
+class NetperfSpec(DriverSpec):
+    """Settings of netperf."""
+
+    kind: Literal["netperf"]
+    path: str | None = None
+    """The program; the one in $PATH when not given. `netserver` is taken from the same folder."""
+
+
+def _found(path: str | None, search: str | None = None) -> Found:
+    place = shutil.which(path or PROGRAM, path=search)
+    if place is None:
+        raise NotReadyError(
+            f"the program {path or PROGRAM} cannot be run",
+            why="it is not installed" if path is None else "program.path names no program",
+            fix=f"{INSTALL}, or name one: --set program.path=PATH",
+        )
+    program = whole(place)
+    server = server_of(program)
+    if shutil.which(server) is None:
+        raise NotReadyError(
+            f"the program {SERVER} cannot be run",
+            why=f"there is none beside {program}",
+            fix="name a netperf that has one beside it: --set program.path=PATH",
+        )
+    return Found(program, version_of(version_text((program, "-V"), program), program))
+
+
+def server_of(program: str) -> str:
+    """Return the server that belongs to a client."""
+    return str(Path(program).with_name(SERVER))
+
+
+def version_of(text: str, program: str) -> str:
+    """Return the version in what it says of itself; raise `NotReadyError` where there is none."""
+    found = re.search(r"Netperf version (\d+(?:\.\d+)*)", text)
+    if found is None:
+        raise NotReadyError(
+            f"{program} is no netperf",
+            why=f"asked for its version it says {text.partition(chr(10))[0]!r}",
+            fix="name another one: --set program.path=PATH",
+        )
+    return found[1]
+
+
+def _ask(here: Host) -> Answer:
+    chosen = here.settings(NetperfSpec)
+    try:
+        found = _found(None if chosen is None else chosen.path, here.environment.get("PATH"))
+    except NotReadyError as error:
+        why = error.problems[0].why or str(error)
+        return absent(f"{why}; for requests and responses between places", INSTALL)
+    return ok(
+        f"{found.path}, version {found.version}: its percentiles have two digits, and those of "
+        "several instances cannot be merged"
+    )
+
+
+class Netperf:
+    """Runs netperf against netserver."""
+
+    kind: ClassVar[str] = "netperf"
+    summary: ClassVar[str] = "netperf: streams of TCP, requests and responses, new connections"
+    Spec: ClassVar[type[DriverSpec]] = NetperfSpec
+    EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset(TESTS)
+    SERVER_ENDS: ClassVar[bool] = False
+    checks: ClassVar[tuple[Check, ...]] = (Check(PROGRAM, Group.PROGRAMS, _ask),)
+
+    def find(self, case: CaseSpec) -> Found:
+        return _found(settings_of(case, NetperfSpec).path)
+
+    def server(
+        self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
+    ) -> tuple[str, ...]:
+        """In the foreground (-D), without children (-f) and files of its own in /tmp (-N)."""
+        words = ("-D", "-f", "-N", "-4", "-L", f"{meet.address},4", "-p", str(meet.port))
+        return (server_of(program), *words)
+
+    def client(
+        self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
+    ) -> tuple[str, ...]:
+        seconds = -(-asked.sending_ns // NANOSECONDS)  # it takes whole ones
+        words = [
+            *(program, "-P", "0", "-4", "-H", meet.address, "-p", str(meet.port)),
+            *("-t", TESTS[asked.traffic], "-l", str(seconds), "-D", INTERVAL_S, "-j", "--"),
+            *("-P", f",{meet.port + DATA_PORTS}", "-k", ",".join(KEYS)),
+        ]
+        if asked.traffic != "tcp-stream":
+            words += ["-r", f"{asked.request_bytes},{asked.response_bytes}"]
+        elif asked.write_bytes is not None:
+            words += ["-m", str(asked.write_bytes)]
+        if asked.buffer_bytes is not None:
+            words += ["-s", str(asked.buffer_bytes), "-S", str(asked.buffer_bytes)]
+        return tuple(words)
+
+    def told(self, asked: ExchangeAsked, client: Said, server: Said) -> Told:
+        return told(asked, client, server)

@@ -1,0 +1,223 @@
+"""What methods have in common that have programs exchange data through the switch.
+
+There is no load to search for: programs find their own. So the answer is what arrived in the window
+in which all instances ran.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from vsperf.config.abilities import Ability
+from vsperf.config.case import CaseSpec
+from vsperf.config.method import Contradiction
+from vsperf.config.topology import Topology
+from vsperf.methods.base import Bench, Method, Repeats, repeated
+from vsperf.methods.exchanges import ExchangeAsked, PlacesBench
+from vsperf.methods.range import TrialDuration
+from vsperf.methods.spread import spread_of
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import CpuSet, Duration, FrameSize, LinkSpeed
+from vsperf.records.exchange import Exchange, Traffic
+from vsperf.records.result import Axis, Compliance, Curve, Figure, SearchResult
+from vsperf.search.base import Loads
+
+RATE = "rate"
+STEP_NS = 1_000_000_000
+"""Of the curve over time."""
+SMALLEST_FRAME_BYTES = 594
+"""With a packet of 576 bytes, which every host takes (RFC 791)."""
+MOST_INSTANCES = 64
+
+
+class Workload(Method):
+    """Programs exchange data between the places at the ends of the links."""
+
+    PLACES: ClassVar[bool] = True
+
+    instances: Annotated[int, Field(ge=1, le=MOST_INSTANCES)] = 1
+    """Pairs of a client and a server in each direction, all at the same time."""
+    duration: TrialDuration = Duration(10_000_000_000)
+    """Of the window in which all instances run."""
+    warm_up: Duration = Duration(1_000_000_000)
+    """How long instances run before that: TCP begins slowly."""
+    repeats: Annotated[int, Field(ge=1, le=1000)] = 1
+    """How often it is measured; the answer is the median."""
+    offloads: Literal["on", "off"] = "off"
+    """Whether devices of places leave checksums and segments to each other, as a guest's virtio
+    does. This is the largest effect there is: frames of 64 KiB pass the switch then."""
+    client_cpus: CpuSet | None = None
+    """CPUs of the clients, in turns; one on which nothing polls when not given."""
+    server_cpus: CpuSet | None = None
+    """CPUs of the servers, in turns; the same one when neither is given. Whether both ends share a
+    CPU makes a factor of two: say it where rates are to be compared."""
+
+    @property
+    @abstractmethod
+    def traffic(self) -> Traffic:
+        """What programs exchange."""
+
+    @property
+    def each(self) -> ExchangeAsked:
+        """What each exchange is asked for."""
+        return ExchangeAsked(
+            traffic=self.traffic,
+            instances=self.instances,
+            duration_ns=self.duration.ns,
+            warm_up_ns=self.warm_up.ns,
+        )
+
+    @property
+    def asks_generator(self) -> frozenset[Ability]:
+        """Return that no generator takes part."""
+        return frozenset()
+
+    def misfits(self, topology: Topology) -> Iterator[Contradiction]:
+        """Yield that frames of programs do not come through machines that forward, so far."""
+        if topology.vnfs:
+            yield Contradiction(
+                "kind",
+                f"is {self.kind}, and topology {topology.name} has {', '.join(topology.vnfs)}",
+                "programs run at the ends of links, and machines that forward know no way to them",
+                "--set topology=p2p",
+            )
+
+    def contradictions(self, size: FrameSize, link: LinkSpeed) -> Iterator[Contradiction]:
+        """Yield that frames are too short for the packets of programs."""
+        if size.bytes < SMALLEST_FRAME_BYTES:
+            yield Contradiction(
+                "kind",
+                f"is {self.kind}, and traffic.frame_size is {size}",
+                f"it is the longest frame of the places, which needs {SMALLEST_FRAME_BYTES} bytes "
+                "for the packets that every host takes; how much a program writes at once is a "
+                "setting of its own",
+                "--set traffic.frame_size=1518B",
+            )
+
+    def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
+        """Return that no load is offered: programs find their own."""
+        line_rate = math.floor(case.slowest_link.frames_per_second(case.traffic.frame_size))
+        return Loads(1, line_rate, line_rate, virtual=case.virtual_links)
+
+    def rounds_ns(self, case: CaseSpec) -> tuple[int, ...]:
+        """Return the length of each exchange."""
+        return (self.each.sending_ns,) * self.repeats
+
+    def run(self, bench: Bench) -> SearchResult:
+        """Measure, on a bench that has places."""
+        assert isinstance(bench, PlacesBench)  # whoever deploys for a method that has places
+        return self.play(bench)
+
+    def play(self, bench: PlacesBench) -> SearchResult:
+        """Have programs exchange data as often as asked, and say what arrived."""
+
+        def once() -> Exchange:
+            bench.budget.require(self.each.sending_ns)
+            return bench.exchange(self.each)
+
+        return self.answered(repeated(self.repeats, once))
+
+    def answered(self, made: Repeats[Exchange]) -> SearchResult:
+        """Return what exchanges say, all of which can be believed."""
+        known = [one for one in made.found if one.worst_rate is not None]
+        if not known:
+            return SearchResult(complete=made.in_time, spoiled=made.spoiled)
+        middle = sorted(known, key=lambda one: one.worst_rate or 0)[(len(known) - 1) // 2]
+        return SearchResult(
+            figures=(self._rate(known, middle), *self.beside(known, middle)),
+            curves=tuple(_curves(middle)),
+            complete=made.in_time,
+            spoiled=made.spoiled,
+        )
+
+    @abstractmethod
+    def beside(self, made: Sequence[Exchange], middle: Exchange) -> Iterator[Figure]:
+        """Yield what is said beside the rate."""
+
+    def _rate(self, made: Sequence[Exchange], middle: Exchange) -> Figure:
+        rates = [one.worst_rate or 0 for one in made]
+        count = len(middle.instances)
+        return Figure(
+            name=RATE,
+            unit=middle.unit,
+            value=statistics.median(rates),
+            spread=spread_of(rates),
+            at=conditions(middle),
+            reason=f"{self.counted}, {slower(middle)}, while all of {count} "
+            f"{'instance' if count == 1 else 'instances'} ran",
+        )
+
+    @property
+    @abstractmethod
+    def counted(self) -> str:
+        """What a rate counts, for people."""
+
+    def compliance(
+        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
+    ) -> tuple[Compliance, ...]:
+        """No standard of frames says how programs measure."""
+        return ()
+
+
+def slower(one: Exchange) -> str:
+    """Say of which direction a rate is."""
+    several = len(one.directions) > 1
+    return "in the slower of both directions" if several else one.directions[0]
+
+
+def median_figure(
+    name: str, unit: Unit, found: Sequence[float | None], at: str, about: str
+) -> Figure:
+    """Return the median of what is known, or that nobody told."""
+    known = [value for value in found if value is not None]
+    if not known:
+        return Figure(name=name, unit=unit, value=None, at=at, reason="the program does not tell")
+    return Figure(
+        name=name,
+        unit=unit,
+        value=statistics.median(known),
+        spread=spread_of(known),
+        at=at,
+        reason=about,
+    )
+
+
+def conditions(one: Exchange) -> str:
+    """Return what decides most of what programs come to."""
+    clients, servers = (", ".join(map(str, cpus)) for cpus in (one.client_cpus, one.server_cpus))
+    both = clients == servers
+    where = f"both ends on CPU {clients}" if both else f"clients on CPU {clients}, servers on "
+    return (
+        f"{one.traffic.replace('-', ' ')} by {one.program} {one.version}, "
+        f"{where}{'' if both else f'CPU {servers}'}, offloads {'on' if one.offloads else 'off'}"
+    )
+
+
+def _curves(one: Exchange) -> Iterator[Curve]:
+    """Yield the rate over time of each direction, and that of each instance."""
+    yield Curve(
+        name="over_time",
+        x=Axis(name="time", unit=Unit.NANOSECONDS),
+        columns=tuple(Axis(name=_name(way), unit=one.unit) for way in one.directions),
+        points=tuple((end, *rates) for end, rates in one.rates_over_time(STEP_NS)),
+    )
+    yield Curve(
+        name="by_instance",
+        x=Axis(name="instance", unit=Unit.COUNT),
+        columns=(Axis(name=RATE, unit=one.unit),),
+        points=tuple(
+            (number, one.instance_rate(instance))
+            for number, instance in enumerate(one.instances, start=1)
+        ),
+    )
+
+
+def _name(direction: str) -> str:
+    """Return the name of a column for a direction, such as `phy0_to_phy1`."""
+    return direction.lower().replace(" ", "_")[:32]
