@@ -18,8 +18,9 @@ from vsperf.engine.judge_exchange import judged
 from vsperf.methods.base import Repeats
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.methods.stream import Stream
+from vsperf.methods.transactions import Connections, Transactions
 from vsperf.quantities.unit import Unit
-from vsperf.records.exchange import Exchange, Interval, window_of
+from vsperf.records.exchange import Exchange, Instance, Interval, RoundTrips, window_of
 from vsperf.records.flags import Flag
 from vsperf.search.base import Budget
 
@@ -281,3 +282,83 @@ def test_a_rate_of_bits_is_held_against_one(least: str, met: bool) -> None:
 def test_segments_that_were_sent_again_are_better_where_they_are_fewer() -> None:
     assert not more_is_better("repeated_segments", Unit.COUNT)
     assert more_is_better("rate", Unit.BPS)
+
+
+# Transactions: what is counted is what was answered.
+
+
+def turns(number: int = 1, **changed: Any) -> Instance:
+    """One that was answered a thousand times in each of five seconds."""
+    seconds = 5
+    parts = tuple(
+        Interval(began_ns=second * SECOND, ended_ns=(second + 1) * SECOND, amount=1_000)
+        for second in range(seconds)
+    )
+    known = {
+        "sent_bytes": None,
+        "received_bytes": None,
+        "transactions": 1_000 * seconds,
+        "intervals": parts,
+    }
+    return instance(number, **{**known, **changed})
+
+
+def test_a_rate_of_transactions_is_one_of_the_window_and_no_bits() -> None:
+    one = exchange(turns(1), turns(2), traffic="tcp-rr")
+    assert (one.unit, one.rate(FORWARD)) == (Unit.PER_SECOND, 2_000)
+    assert judged(one).valid
+
+
+@pytest.mark.parametrize(("traffic", "least"), [("tcp-rr", 5_000), ("tcp-crr", 10_000)])
+def test_each_transaction_takes_frames_that_both_devices_have_seen(
+    traffic: str, least: int
+) -> None:
+    enough = tuple(device(place, 0, least) for place in ("phy0", "phy1"))
+    assert judged(exchange(turns(), traffic=traffic, devices=enough)).valid
+    few = (enough[0], device("phy1", 0, least - 1))
+    one = judged(exchange(turns(), traffic=traffic, devices=few))
+    assert one.flags == (Flag.DEVICES_DISAGREE,)
+    assert "transactions of phy1" in one.reasons[0]
+
+
+@pytest.mark.parametrize(
+    "changed", [{"transactions": None}, {"transactions": 0}, {"intervals": ()}]
+)
+def test_who_does_not_tell_of_transactions_has_no_rate(changed: dict[str, Any]) -> None:
+    one = judged(exchange(turns(**changed), traffic="udp-rr"))
+    assert one.flags == (Flag.PROGRAM_FAILED,)
+
+
+class TestMethodsOfTransactions:
+    def test_a_request_waits_for_each_response_by_the_protocol_that_is_asked_for(self) -> None:
+        kept = Transactions.model_validate({"kind": "rr", "request": 10, "response": 20})
+        assert (kept.each.traffic, kept.each.request_bytes, kept.each.response_bytes) == (
+            "tcp-rr",
+            10,
+            20,
+        )
+        datagrams = Transactions.model_validate({"kind": "rr", "protocol": "udp"})
+        assert datagrams.each.traffic == "udp-rr"
+        assert Connections.model_validate({"kind": "crr"}).each.traffic == "tcp-crr"
+
+    def test_a_mean_is_one_of_all_transactions_and_a_tail_that_of_the_slowest_instance(
+        self,
+    ) -> None:
+        def took(mean_us: int, p99_us: int) -> RoundTrips:
+            ns = 1_000
+            return RoundTrips(
+                mean_ns=mean_us * ns, least_ns=ns, p50_ns=ns, p90_ns=ns, p99_ns=p99_us * ns,
+                most_ns=10**9,
+            )  # fmt: skip
+
+        often = turns(1, transactions=9_000, round_trips=took(100, 300))
+        seldom = turns(2, transactions=1_000, round_trips=took(1_000, 200))
+        one = exchange(often, seldom, traffic="tcp-rr")
+        result = Transactions.model_validate({"kind": "rr"}).answered(Repeats((one,), True))
+        found = {figure.name: figure.value for figure in result.figures}
+        assert found == {"rate": 2_000, "mean_round_trip": 190_000, "p99_round_trip": 300_000}
+
+    def test_where_an_instance_does_not_tell_there_is_no_mean(self) -> None:
+        one = exchange(turns(1), traffic="tcp-rr")
+        result = Transactions.model_validate({"kind": "rr"}).answered(Repeats((one,), True))
+        assert [figure.value for figure in result.figures] == [1_000, None, None]

@@ -58,6 +58,8 @@ def test_transactions_are_those_that_were_answered_and_intervals_come_to_them(
     assert found.transactions == int(answered[1])
     assert sum(one.amount for one in found.intervals) == found.transactions
     assert found.intervals[-1].ended_ns == found.elapsed_ns
+    ended = re.findall(r"^NETPERF_ENDING\[\d+\]=(\d+)\.(\d+)$", said(name).text, re.M)[-1]
+    assert (found.ended_at_ns or 0) // 1_000_000 == pytest.approx(int("".join(ended)), abs=1)
     assert (found.sent_bytes, found.received_bytes) == (None, None)
 
 

@@ -180,16 +180,26 @@ def exchanged(  # noqa: PLR0913 - the parts of an exchange, each of its own
         whole_ns = instant_ns + asked.sending_ns * 9 // 10
         _await(clients, servers, deadline_ns, whole_ns, workspace)
         _await_servers(clients, servers if program.SERVER_ENDS else ())
-        ended_ns = time.monotonic_ns()
+        ended_ns, clock_ns = time.monotonic_ns(), time.time_ns()
         told = [
             program.told(asked, client.said(), server.said())
             for client, server in zip(clients, servers, strict=True)
         ]
     rows = zip(pairs, clients, told, strict=True)
     return Made(
-        tuple(_instance(pair, one.ended_ns, instant_ns, said) for pair, one, said in rows),
+        tuple(
+            _instance(pair, _ended_ns(one, said, ended_ns - clock_ns), instant_ns, said)
+            for pair, one, said in rows
+        ),
         ended_ns - began_ns,
     )
+
+
+def _ended_ns(client: _Running, told: Told, since_clock_ns: int) -> int | None:
+    """Return when a client ceased to send: before it ended, if it tells a time before that."""
+    if told.ended_at_ns is None or client.ended_ns is None:
+        return client.ended_ns
+    return min(client.ended_ns, told.ended_at_ns + since_clock_ns)
 
 
 def _instance(pair: Pair, ended_ns: int | None, instant_ns: int, told: Told) -> Instance:

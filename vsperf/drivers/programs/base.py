@@ -57,6 +57,9 @@ class Told:
     """Which of them failed, and how; empty where none did."""
     elapsed_ns: int | None = None
     """For how long the client sent."""
+    ended_at_ns: int | None = None
+    """By the clock of the host, when it ceased to; None where it ends by then, as it does not tell.
+    """
     write_bytes: int | None = None
     congestion: str | None = None
     sent_bytes: int | None = None

@@ -38,6 +38,10 @@ KEYS = (
 )
 """What a client is asked to tell in the end."""
 RATE, LENGTH = "NETPERF_INTERIM_RESULT", "NETPERF_INTERVAL"
+ENDING = "NETPERF_ENDING"
+"""When an interval ended, in seconds of the clock. With a connection for each transaction a server
+waits for four seconds afterwards for one more, and so does its client for what it tells.
+"""
 LINE = re.compile(r"^([A-Z0-9_]+)(?:\[(\d+)\])?=(.*)$")
 NUMBER = re.compile(r"-?\d{1,19}(?:\.\d{1,9})?")
 LEAST_TOLD = (9, 10)
@@ -78,9 +82,11 @@ def _told(asked: ExchangeAsked, lines: Mapping[tuple[str, int | None], str]) -> 
             problem=f"it tells of {whole:g} s of {elapsed_s:g} s: its client waited for what never "
             "came, or was built without interim results"
         )
+    last = max(number for key, number in lines if key == RATE and number is not None)
     congestion = lines["LOCAL_CONG_CONTROL", None].strip()
     found = Told(
         elapsed_ns=round(whole * NANOSECONDS),
+        ended_at_ns=round(_number(lines[ENDING, last]) * NANOSECONDS),
         congestion=printable(congestion)[:LONGEST_WORDS] or None,
         repeated_segments=_count(number("LOCAL_TRANSPORT_RETRANS")),
     )
