@@ -20,6 +20,7 @@ from vsperf.drivers.loads.memory import MemorySpec
 from vsperf.drivers.loads.memory_vm import GuestMemorySpec
 from vsperf.drivers.loads.stress import StressSpec
 from vsperf.drivers.programs.iperf3.driver import Iperf3Spec
+from vsperf.drivers.programs.netperf.driver import NetperfSpec
 from vsperf.drivers.vswitches.base import Filters, Rules
 from vsperf.errors import Problem, SpecError
 from vsperf.quantities.units import CpuSet, Rate
@@ -128,7 +129,7 @@ DRIVERS: Drivers = {
     },
     "generator": {"sim": Generator, "tgen": TgenGenerator, "testpmd": TestpmdGenerator},
     "vnf": {"loop": Guest, "sim": NoGuest},
-    "program": {"iperf3": Iperf3Spec},
+    "program": {"iperf3": Iperf3Spec, "netperf": NetperfSpec},
     "search": METHODS,
     "collect": {"proc": ProcSpec, "ovs": OvsCollectorSpec, "pacing": PacingSpec},
     "noise": {"memory": MemorySpec, "memory-vm": GuestMemorySpec, "stress": StressSpec},

@@ -271,6 +271,9 @@ PROGRAMS: Mapping[str, str] = MappingProxyType(
         "program": "Exchanges data as a service does, such as iperf3: a client with a server.",
         "exchange": "What instances did from one instant on, once; the rate is that of the window "
         "in which all of them ran.",
+        "transactions": "Requests that were answered; a client waits for each answer before it "
+        "asks again.",
+        "mean": "The mean of all transactions of an instance, from a request to its response.",
     }
 )
 SUBJECTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
