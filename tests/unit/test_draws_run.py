@@ -143,13 +143,13 @@ def test_the_interval_over_deployments_is_shown_beside_that_of_one(tmp_path: Pat
     said = " ".join(done.output.split())
     assert "each deployment is a draw of its own" in said
     assert "one more lies beyond these in about 50% of cases" in said
-    assert "one draw" not in done.output
+    assert "one-draw" not in done.output
     assert "ndr on deployment 3: " in shown(tmp_path, "64B")
 
 
 def test_one_deployment_is_said_to_be_one_draw_once(tmp_path: Path) -> None:
     done = run(tmp_path, draws=1)
-    assert " ".join(done.output.split()).count("one draw") == 1
+    assert " ".join(done.output.split()).count("one-draw") == 1
     document = json.loads(shown(tmp_path, "--json"))
     assert document["cases"][0]["goals"][0]["draws"] is None
 
