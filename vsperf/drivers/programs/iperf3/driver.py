@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-import shutil
 from typing import ClassVar, Literal
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import Found, Rendezvous, Said, Told, settings_of
+from vsperf.drivers.programs.find import located, version_in
 from vsperf.drivers.programs.iperf3.answer import told
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
@@ -16,7 +15,6 @@ from vsperf.host.versions import version_text
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import Traffic
-from vsperf.trust.programs import whole
 
 PROGRAM = "iperf3"
 INSTALL = "apt-get install iperf3"
@@ -39,27 +37,13 @@ class Iperf3Spec(DriverSpec):
 
 
 def _found(path: str | None, search: str | None = None) -> Found:
-    place = shutil.which(path or PROGRAM, path=search)
-    if place is None:
-        raise NotReadyError(
-            f"the program {path or PROGRAM} cannot be run",
-            why="it is not installed" if path is None else "program.path names no program",
-            fix=f"{INSTALL}, or name one: --set program.path=PATH",
-        )
-    program = whole(place)
+    program = located(PROGRAM, path, INSTALL, search)
     return Found(program, version_of(version_text((program, "--version"), program), program))
 
 
 def version_of(text: str, program: str) -> str:
     """Return the version in what it says of itself; raise `NotReadyError` where there is none."""
-    found = re.match(r"iperf (3\.\d+(?:\.\d+)?)", text)
-    if found is None:
-        raise NotReadyError(
-            f"{program} is no iperf3",
-            why=f"asked for its version it says {text.partition(chr(10))[0]!r}",
-            fix="name another one: --set program.path=PATH",
-        )
-    return found[1]
+    return version_in(text, r"iperf (3\.\d+(?:\.\d+)?)", PROGRAM, program)
 
 
 def lies_of(version: str) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -10,6 +9,7 @@ from typing import ClassVar, Literal
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import Found, Rendezvous, Said, Told, settings_of
+from vsperf.drivers.programs.find import located, version_in
 from vsperf.drivers.programs.netperf.answer import KEYS, told
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
@@ -17,7 +17,6 @@ from vsperf.host.versions import version_text
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import Traffic
-from vsperf.trust.programs import whole
 
 PROGRAM, SERVER = "netperf", "netserver"
 INSTALL = "apt-get install netperf (Debian 12 and Ubuntu have it in non-free and multiverse)"
@@ -41,16 +40,8 @@ class NetperfSpec(DriverSpec):
 
 
 def _found(path: str | None, search: str | None = None) -> Found:
-    place = shutil.which(path or PROGRAM, path=search)
-    if place is None:
-        raise NotReadyError(
-            f"the program {path or PROGRAM} cannot be run",
-            why="it is not installed" if path is None else "program.path names no program",
-            fix=f"{INSTALL}, or name one: --set program.path=PATH",
-        )
-    program = whole(place)
-    server = server_of(program)
-    if shutil.which(server) is None:
+    program = located(PROGRAM, path, INSTALL, search)
+    if shutil.which(server_of(program)) is None:
         raise NotReadyError(
             f"the program {SERVER} cannot be run",
             why=f"there is none beside {program}",
@@ -66,14 +57,7 @@ def server_of(program: str) -> str:
 
 def version_of(text: str, program: str) -> str:
     """Return the version in what it says of itself; raise `NotReadyError` where there is none."""
-    found = re.search(r"Netperf version (\d+(?:\.\d+)*)", text)
-    if found is None:
-        raise NotReadyError(
-            f"{program} is no netperf",
-            why=f"asked for its version it says {text.partition(chr(10))[0]!r}",
-            fix="name another one: --set program.path=PATH",
-        )
-    return found[1]
+    return version_in(text, r"Netperf version (\d+(?:\.\d+)*)", PROGRAM, program)
 
 
 def _ask(here: Host) -> Answer:
