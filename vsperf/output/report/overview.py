@@ -512,8 +512,8 @@ def _legend(rows: Sequence[CaseRow], simulated: bool) -> list[str]:
     looked, assumed = rests_on(measured)
     return [
         *legend(rows, measured, simulated, clean=False),
-        *([f"each answer rests on {looked}"] if looked else ()),
-        *(one.meaning for one in assumed),
+        *([f"each answer rests on {looked}, and assumes:"] if looked else ()),
+        *(f"{one}: {one.meaning}" for one in assumed),
     ]
 
 
