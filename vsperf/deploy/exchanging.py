@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
 
 from vsperf.config.case import CaseSpec
@@ -179,7 +178,7 @@ def exchanged(  # noqa: PLR0913 - the parts of an exchange, each of its own
         deadline_ns = instant_ns + asked.sending_ns + int(ENDS_S * 1e9)
         whole_ns = instant_ns + asked.sending_ns * 9 // 10
         _await(clients, servers, deadline_ns, whole_ns, workspace)
-        _await_servers(clients, servers if program.SERVER_ENDS else ())
+        _await_ends(clients, servers, program.SERVER_ENDS)
         ended_ns, clock_ns = time.monotonic_ns(), time.time_ns()
         told = [
             program.told(asked, client.said(), server.said())
@@ -321,14 +320,16 @@ def _await(
             left = [one for one in clients if one.ended_ns is None]
 
 
-def _await_servers(clients: Sequence[_Running], servers: Sequence[_Running]) -> None:
+def _await_ends(
+    clients: Sequence[_Running], servers: Sequence[_Running], servers_end: bool
+) -> None:
     """Wait a little for servers whose clients have ended, and for clients without a server.
 
-    Of servers that do not end by themselves none is given.
+    Nobody waits where servers do not end by themselves.
     """
     until = time.monotonic() + AFTER_S
-    for client, server in zip_longest(clients, servers):
-        for one, other in ((server, client), (client, server)) if server is not None else ():
+    for client, server in zip(clients, servers, strict=True):
+        for one, other in ((server, client), (client, server)) if servers_end else ():
             if other.program.poll() is not None:
                 one.program.await_end(max(0.0, until - time.monotonic()))
         if client.ended_ns is None and client.program.poll() is not None:

@@ -61,10 +61,13 @@ class Managed:
         """Its number, which is also that of its session."""
         return self.process.pid
 
-    @property
-    def kept_s(self) -> float:
-        """For how long it could have run so far, and got no CPU."""
-        return waited_for_cpu_ns(self.pid, Roots()) / NANOSECONDS
+    def kept_s(self, patience_s: float, before_s: float = 0.0) -> float:
+        """Return for how long it could have run and got no CPU, so far or since it was `before_s`.
+
+        It is some times the patience at most.
+        """
+        kept_s = waited_for_cpu_ns(self.pid, Roots()) / NANOSECONDS
+        return min(kept_s - before_s, MOST_KEPT * patience_s)
 
     def poll(self) -> int | None:
         """Return its exit code, negative for a signal; None while it runs."""
@@ -245,7 +248,7 @@ def _wait_until(
             raise ComponentError(f"{program.name} ended while it started", why=program.obituary())
         workspace.attend(f"while {program.name} started", but=program.name)
         took_s = time.monotonic() - began
-        kept_s = min(program.kept_s, MOST_KEPT * timeout_s)
+        kept_s = program.kept_s(timeout_s)
         if took_s - kept_s > timeout_s:
             words = program.last_words()
             beside = f", beside {kept_s:.1f} s without a CPU" if kept_s > timeout_s / 10 else ""

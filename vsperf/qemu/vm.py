@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from contextlib import suppress
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vsperf.errors import ComponentError, DiedError
-from vsperf.host.process import MOST_KEPT, Managed
+from vsperf.host.process import Managed
 from vsperf.host.workspace import Workspace
 from vsperf.qemu.agent import Agent, AgentRefused, AgentSilent, last_lines
 from vsperf.qemu.answers import Booted, Counted, Message, understood
@@ -98,13 +99,14 @@ class RunningVm:
         path = Path(self.workspace.fill(self.vm.control))
         self.hang_up()
         self.agent = Agent.connect(self.name, path)
-        before_s, most_s = self.program.kept_s, MOST_KEPT * self.vm.spec.boot_timeout.seconds
-
-        def kept_s() -> float:
-            return min(self.program.kept_s - before_s, most_s)
-
+        patience_s = self.vm.spec.boot_timeout.seconds
+        before_s = self.program.kept_s(math.inf)
         try:
-            self.agent.await_boot(deadline, lambda: self.look("while it booted"), kept_s)
+            self.agent.await_boot(
+                deadline,
+                lambda: self.look("while it booted"),
+                lambda: self.program.kept_s(patience_s, before_s),
+            )
         except AgentSilent as error:
             self.require_alive("while it booted", ENDING_S)
             raise ComponentError(

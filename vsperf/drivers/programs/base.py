@@ -15,7 +15,10 @@ from vsperf.errors import UsageError
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import Interval, RoundTrips, Traffic
+from vsperf.trust.printable import printable
 
+LONGEST_WORDS = 200
+"""Of a program, that are quoted."""
 S = TypeVar("S", bound=DriverSpec)
 
 
@@ -47,6 +50,12 @@ class Said:
     """The same for people, such as `was killed by SIGKILL`."""
     text: str
     """Standard output and standard error."""
+
+    @property
+    def quoted(self) -> str:
+        """How it ended, with the first of its words."""
+        words = printable(" ".join(self.text.split())[:LONGEST_WORDS])
+        return f"{self.ending}{f', and said: {words}' if words else ''}"
 
 
 @dataclass(frozen=True, slots=True)

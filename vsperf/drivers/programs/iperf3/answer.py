@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from vsperf.drivers.programs.base import Said, Told
+from vsperf.drivers.programs.base import LONGEST_WORDS, Said, Told
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import Interval
 from vsperf.trust.plain_json import MOST_COUNTED, loads
@@ -19,7 +19,6 @@ from vsperf.trust.printable import printable
 
 Document = Mapping[str, Any]
 NANOSECONDS = 1_000_000_000
-LONGEST_WORDS = 200
 
 
 def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
@@ -46,8 +45,7 @@ def _document(said: Said) -> tuple[Document, str]:
         _, end = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode(text)
         document = loads(text[:end])
     except (ValueError, RecursionError):
-        words = " ".join(text.split())[:LONGEST_WORDS]
-        return {}, f"{said.ending}{f', and said: {printable(words)}' if words else ''}"
+        return {}, said.quoted
     if not isinstance(document, dict):
         return {}, "wrote no document"
     if error := document.get("error"):

@@ -12,14 +12,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from vsperf.drivers.programs.base import Said, Told
+from vsperf.drivers.programs.base import LONGEST_WORDS, Said, Told
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import Interval, RoundTrips
 from vsperf.trust.plain_json import MOST_COUNTED
 from vsperf.trust.printable import printable
 
 NANOSECONDS = 1_000_000_000
-LONGEST_WORDS = 200
 KEYS = (
     "ELAPSED_TIME",
     "LOCAL_BYTES_SENT",
@@ -53,8 +52,7 @@ def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
     """Return what a client says, or what is wrong with either end."""
     problems = []
     if client.exit_code != 0:
-        words = printable(" ".join(client.text.split()))[:LONGEST_WORDS]
-        problems.append(f"its client {client.ending}{f', and said: {words}' if words else ''}")
+        problems.append(f"its client {client.quoted}")
     if server.exit_code is not None:  # it is ended when the client has
         problems.append(f"its server {server.ending}")
     if problems:
