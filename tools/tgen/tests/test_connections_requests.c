@@ -105,6 +105,7 @@ test_connections_that_cannot_be_are_refused(void **state)
 		{ BOTH SECOND, "missing-key", "rate_cps" },
 		{ BOTH ",\"rate_cps\":0" SECOND, "out-of-range", "rate_cps" },
 		{ BOTH ",\"rate_cps\":1", "missing-key", "duration_ns" },
+		{ BOTH ",\"rate_cps\":1,\"duration_ns\":999999999", "out-of-range", "duration_ns" },
 		{ BOTH ",\"rate_cps\":\"x\"" SECOND, "wrong-type", "rate_cps" },
 		{ "\"server\":{}", "missing-key", "duration_ns" },
 		{ "\"server\":{},\"rate_cps\":1" SECOND, "missing-key", "client" },

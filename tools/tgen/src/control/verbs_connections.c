@@ -188,6 +188,9 @@ read_load(struct object *request, struct connections_request *asked)
 			"for how long, or how many connections?");
 	else if (intended == TGEN_48_BITS)
 		intended = each_frames_of(asked->rate_mfps, asked->duration_ns);
+	if (intended == 0)
+		problem_set(request->problem, "duration_ns", "out-of-range",
+			"no connection is due in so short a time at this rate");
 	asked->intended = intended;
 }
 
