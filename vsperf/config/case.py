@@ -122,6 +122,11 @@ class CaseSpec(Spec):
         return self.search.PLACES
 
     @property
+    def has_connections(self) -> bool:
+        """Whether the generator opens connections through the switch, and is both of their ends."""
+        return self.search.CONNECTIONS
+
+    @property
     def switched(self) -> bool:
         """Whether anything forwards between the links; a driver that does not say so does."""
         forwards: bool = getattr(self.vswitch, "FORWARDS", True)

@@ -49,6 +49,8 @@ class MethodSpec(DriverSpec):
     PLACES: ClassVar[bool] = False
     """Whether programs exchange data between places at the ends of the links, where others have the
     generator send frames."""
+    CONNECTIONS: ClassVar[bool] = False
+    """Whether the generator opens connections from one end to the other, and is both of them."""
 
     def asked(self) -> Mapping[str, Goal]:
         """Return its goals by name, with every value filled in; latency may refer to them."""

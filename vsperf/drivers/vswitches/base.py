@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
@@ -97,6 +98,15 @@ class HeldStill(Protocol):
 
     def processes(self) -> tuple[int, ...]:
         """Return the numbers of the processes that forward; none where nothing needs to stop."""
+        ...
+
+
+@runtime_checkable
+class Routes(Protocol):
+    """A running switch that is a hop of its own: it takes no frame that is not addressed to it."""
+
+    def next_hops(self) -> Mapping[str, str]:
+        """Return, by link, the MAC address that frames from its end are to be sent to."""
         ...
 
 
