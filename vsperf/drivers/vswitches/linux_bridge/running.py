@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from vsperf.drivers.vswitches.linux_bridge.layout import MTU, BridgePort, Design
-from vsperf.drivers.vswitches.linux_bridge.netlink import FORWARDING, Device, Netlink
+from vsperf.drivers.vswitches.linux_bridge.netlink import FORWARDING, Netlink
 from vsperf.errors import ComponentError, DiedError
+from vsperf.host.devices import Device
 from vsperf.records.switch import PortCounters, SwitchCounters
 from vsperf.waits import sleep
 
