@@ -1,0 +1,279 @@
+"""The kernel as a router with nftables, for real: what passes it, what does not, what is left."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from connection_cases import opened_through
+from switch_cases import deployed, started
+
+from vsperf.config.connections import SERVICE_PORT, End, clients_of, servers_of
+from vsperf.drivers.generators.tgen.connections import (
+    ClientEnd,
+    Connections,
+    Made,
+    ServerEnd,
+    make_connections,
+)
+from vsperf.drivers.generators.tgen.driver import TgenSession
+from vsperf.drivers.vswitches.base import Routes
+from vsperf.drivers.vswitches.nftables.layout import TABLE
+from vsperf.drivers.vswitches.nftables.program import entering
+from vsperf.drivers.vswitches.nftables.running import RunningRouter
+from vsperf.errors import ComponentError, DiedError
+from vsperf.host.dead import dead_deployments
+from vsperf.host.netns import FOLDER
+
+pytestmark = pytest.mark.machine
+
+Nat = Literal["none", "source", "destination"]
+SECOND_NS = 1_000_000_000
+CLIENTS, SERVERS = 4, 3
+CONNECTIONS = 200
+KILLED = """
+import os, pathlib, signal, sys
+sys.path[:0] = sys.argv[2:]
+from connection_cases import opened_through
+from places import PLACEMENT
+from switch_cases import driver_of
+from vsperf.host.workspace import workspace
+case = opened_through("nftables", real=True)
+driver = driver_of("nftables")
+plan = driver.plan(case, PLACEMENT)
+with workspace("a run", pathlib.Path(sys.argv[1])) as place:
+    with driver.start(case, plan, PLACEMENT, place):
+        print(place.name, place.short_name, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _needs(require: Callable[[str], None]) -> None:
+    for part in ("nftables", "tgen"):
+        require(part)
+
+
+@dataclass
+class Between:
+    """A router with tgen at both of its ports."""
+
+    router: RunningRouter
+    session: TgenSession
+    clients: End
+    servers: End
+    shares_out: bool
+
+    def calls(self, **settings: int) -> Connections:
+        """Return connections from all clients to all servers, or to whom they call for them."""
+        hops = self.router.next_hops()
+        way = self.session.ways[0]  # from the clients to the servers
+        called = self.clients.service_ip if self.shares_out else str(self.servers.first_ip)
+        client = ClientEnd(
+            port=way.transmit,
+            source_mac=self.clients.mac,
+            destination_mac=hops[self.clients.link],
+            ip=str(self.clients.first_ip),
+            addresses=self.clients.addresses,
+            target_ip=called,
+            targets=1 if self.shares_out else self.servers.addresses,
+            target_port=SERVICE_PORT,
+        )
+        server = ServerEnd(
+            port=way.receive,
+            source_mac=self.servers.mac,
+            destination_mac=hops[self.servers.link],
+            ip=str(self.servers.first_ip),
+            addresses=self.servers.addresses,
+            tcp_port=SERVICE_PORT,
+        )
+        usual = Connections(
+            client,
+            server,
+            rate_cps=500,
+            connections=CONNECTIONS,
+            repeat_ns=5 * SECOND_NS,
+            patience_ns=20 * SECOND_NS,
+        )
+        return replace(usual, **settings)
+
+    def made(self, asked: Connections) -> Made:
+        return make_connections(self.session.tgen, asked)[0]
+
+    def nft(self, *words: str) -> None:
+        subprocess.run(
+            [*entering(self.router.network), self.router.nft.path, *words],
+            check=True,
+            capture_output=True,
+        )
+
+
+@contextmanager
+def between(nat: Nat, **settings: str) -> Iterator[Between]:
+    case = opened_through(
+        "nftables", clients=CLIENTS, servers=SERVERS, real=True, nat=nat, **settings
+    )
+    with deployed(case) as (running, _):
+        assert isinstance(running.switch, RunningRouter)
+        assert isinstance(running.switch, Routes)
+        assert isinstance(running.generator, TgenSession)
+        yield Between(
+            running.switch,
+            running.generator,
+            clients_of(case),
+            servers_of(case),
+            nat == "destination",
+        )
+
+
+def completed(made: Made) -> int:
+    """Return how many connections came to their end in order, of those that both ends tell of."""
+    assert made.client is not None
+    assert made.server is not None
+    assert made.client.completed <= made.server.accepted
+    return made.client.completed
+
+
+@pytest.mark.everyday
+@pytest.mark.parametrize(
+    "nat", ["source", "destination", pytest.param("none", marks=pytest.mark.thorough)]
+)
+def test_connections_pass_are_tracked_and_are_forgotten(nat: Nat) -> None:
+    with between(nat) as parts:
+        before = parts.router.counters()
+        made = parts.made(parts.calls())
+        growth = parts.router.counters().since(before)
+        assert parts.router.failure() is None
+        tracked = parts.router.netfilter.connections()
+        parts.router.forget_flows()
+        assert parts.router.netfilter.connections() == 0
+    assert completed(made) == CONNECTIONS
+    assert made.client is not None and made.client.failed == {}
+    assert tracked == CONNECTIONS
+    assert growth.dropped_frames == 0
+    assert {port.link for port in growth.ports} == {"phy0", "phy1"}
+    assert made.client_segments is not None and made.server_segments is not None
+    taken = {port.link: port.received_frames for port in growth.ports}
+    assert taken["phy0"] >= made.client_segments.segments_sent
+    assert taken["phy1"] >= made.server_segments.segments_sent
+
+
+@pytest.mark.everyday
+def test_where_its_rules_let_nothing_pass_no_connection_is_answered() -> None:
+    with between("source") as parts:
+        briefly = {"attempts": 1, "repeat_ns": SECOND_NS // 5, "connections": 20}
+        parts.nft("insert", "rule", "ip", TABLE, "forward", "counter", "name", "refused", "drop")
+        before = parts.router.counters()
+        refused = parts.made(parts.calls(**briefly))
+        growth = parts.router.counters().since(before)
+        parts.router.restart(kill=False)
+        again = parts.made(parts.calls())
+        parts.nft("delete", "table", "ip", TABLE)
+        assert parts.router.failure() == "its rules of nftables are gone"
+    assert refused.client is not None
+    assert refused.client.failed == {"no_answer": 20}
+    assert growth.drops["no rule lets it pass"] == 20
+    assert completed(again) == CONNECTIONS
+
+
+def test_who_is_behind_the_last_link_cannot_begin_a_connection() -> None:
+    with between("none") as parts:
+        asked = parts.calls(attempts=1, repeat_ns=SECOND_NS // 5, connections=20)
+        client, server = asked.client, asked.server
+        assert client is not None and server is not None
+        inwards = replace(
+            asked,
+            client=replace(
+                client,
+                port=server.port,
+                source_mac=server.source_mac,
+                destination_mac=server.destination_mac,
+                ip=server.ip,
+                addresses=server.addresses,
+                target_ip=client.ip,
+                targets=client.addresses,
+            ),
+            server=replace(
+                server,
+                port=client.port,
+                source_mac=client.source_mac,
+                destination_mac=client.destination_mac,
+                ip=client.ip,
+                addresses=client.addresses,
+            ),
+        )
+        before = parts.router.counters()
+        made = parts.made(inwards)
+        growth = parts.router.counters().since(before)
+    assert made.client is not None and made.server is not None
+    assert made.client.failed == {"no_answer": 20}
+    assert made.server.accepted == 0
+    assert growth.drops["no rule lets it pass"] == 20
+
+
+def test_rules_that_no_frame_matches_come_and_go() -> None:
+    with started(opened_through("nftables", real=True)) as (running, _):
+        for _ in range(2):
+            running.change_rules(100)
+        assert listed(running).count("240.0.0.") == 200
+        running.change_rules(-200)
+        assert listed(running).count("240.0.0.") == 0
+        assert "snat to 198.19.255.254" in listed(running)
+
+
+def listed(running: RunningRouter) -> str:
+    done = subprocess.run(running.access()[0].split(), capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_what_it_is_and_how_it_tracks_connections_is_told() -> None:
+    case = opened_through("nftables", real=True, nat="destination", time_wait="7s")
+    with started(case) as (running, place):
+        facts = running.facts()
+        hops = running.next_hops()
+        for command in running.access():
+            assert subprocess.run(command.split(), capture_output=True, check=True).stdout
+    assert facts["network"] == place.name
+    assert facts["nft"].startswith("nftables v")
+    assert facts["service"] == "198.18.255.1:80"
+    tracking = facts["connection_tracking"]
+    assert tracking["tcp_timeout_time_wait"] == 7
+    assert tracking["max"] > 0
+    assert tracking["count"] == 0
+    assert {port["place"]: port["mac"] for port in facts["ports"]} == hops
+    assert len(set(hops.values())) == 2
+
+
+def test_a_tap_that_nobody_holds_and_one_that_is_gone_are_named() -> None:
+    with started(opened_through("nftables", real=True)) as (running, _):
+        with pytest.raises(ComponentError, match="port phy1 of the router did not come up"):
+            running.await_ports(("phy1",), 0.1)
+        running.talk.remove(running.devices["phy1"])
+        assert running.failure() == "the tap of phy1 is gone"
+        with pytest.raises(DiedError) as died:
+            running.await_ports(("phy1",), 0.1)
+        assert "the tap of phy1 is gone" in died.value.with_why
+        with pytest.raises(ComponentError, match="the tap of phy1 is gone"):
+            running.counters()
+
+
+@pytest.mark.everyday
+def test_what_a_killed_run_made_is_removed_by_cleaning(tmp_path: Path) -> None:
+    root = tmp_path / "run"
+    argv = [sys.executable, "-c", KILLED, str(root), *sys.path]
+    killed = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    network, short = killed.stdout.split()
+    assert (FOLDER / network).exists()
+    (dead,) = dead_deployments((root,))
+    assert any(f"remove the network namespace {network}" in step for step in dead.steps())
+    assert dead.take_down() == ()
+    assert not (FOLDER / network).exists()
+    assert not [*Path("/sys/class/net").glob(f"{short}*")]

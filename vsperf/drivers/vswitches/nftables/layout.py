@@ -1,0 +1,188 @@
+"""What a case makes of the kernel: ports, addresses, neighbours, and the rules of nftables. Pure.
+
+Each end of the connections has a network of its own, and the device has one address in each. It
+knows the MAC address of every host there, so nobody has to ask for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from vsperf.config.case import CaseSpec
+from vsperf.config.connections import NETWORK_BITS, SERVICE_PORT, End, clients_of, servers_of
+from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
+from vsperf.drivers.vswitches.ports import Place, tap_of
+from vsperf.errors import UsageError
+from vsperf.records.run import Placeholder, Placement
+
+PMD_ROLE = "pmd"
+NETWORK = str(Placeholder.NAME)
+"""Its network namespace is called like the deployment."""
+MTU = 1500
+"""Of all devices."""
+PAIR = 2
+TABLE = "vsperf"
+"""Of nftables, in a network in which there is no other."""
+REFUSED = "refused"
+"""Counter of frames that no rule lets pass."""
+IDLE = "idle"
+"""Chain of rules that no frame matches. It is gone through for each frame that belongs to no
+connection yet: in a firewall, too, rules are looked at when a connection begins."""
+FIRST_IDLE = 0xF0000000
+"""As an address of IPv4, 240.0.0.0: in a network that nobody uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class RouterPort:
+    """One port of the device, and the end of the connections that is behind it."""
+
+    place: Place
+    device: str
+    """Its tap; not filled in."""
+    end: End
+
+    @property
+    def address(self) -> str:
+        """The device's own address there, with the length of the network."""
+        return f"{self.end.device_ip}/{NETWORK_BITS}"
+
+
+@dataclass(frozen=True)
+class Design:
+    """What one case makes of the kernel."""
+
+    case: CaseSpec
+    spec: NftablesSpec
+    placement: Placement
+
+    @cached_property
+    def ports(self) -> tuple[RouterPort, RouterPort]:
+        """The port towards the clients, and the one towards the servers."""
+        clients, servers = (self._port(of(self.case)) for of in (clients_of, servers_of))
+        return clients, servers
+
+    @property
+    def cpus(self) -> tuple[int, ...]:
+        """Where frames are forwarded."""
+        return self.placement.of(PMD_ROLE)
+
+    @property
+    def service(self) -> str | None:
+        """What clients call where the device chooses the server; None where they call these."""
+        if not self.spec.shares_out:
+            return None
+        return f"{self.ports[0].end.service_ip}:{SERVICE_PORT}"
+
+    def ruleset(self) -> str:
+        """Return the rules as nftables reads them, with the names of devices not filled in.
+
+        They take the place of those that there are, all at once.
+        """
+        clients, servers = self.ports
+        begins = f'iifname "{clients.device}" oifname "{servers.device}" ct state new'
+        if self.spec.shares_out:
+            begins += " ct status dnat"  # what calls a server by itself is none of ours
+        lines = [
+            f"table ip {TABLE}",
+            f"delete table ip {TABLE}",
+            f"table ip {TABLE} {{",
+            f"\tcounter {REFUSED} {{",
+            "\t}",
+            f"\tchain {IDLE} {{",
+            "\t}",
+            "\tchain forward {",
+            "\t\ttype filter hook forward priority filter; policy drop;",
+            "\t\tct state established accept",
+            f"\t\tjump {IDLE}",
+            f"\t\t{begins} accept",
+            f'\t\tcounter name "{REFUSED}" drop',
+            "\t}",
+            *self._translation(),
+            "}",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _translation(self) -> list[str]:
+        clients, servers = self.ports
+        match self.spec.nat:
+            case "source":
+                rule = f'oifname "{servers.device}" snat to {servers.end.device_ip}'
+                return _chain("postrouting", "srcnat", rule)
+            case "destination":
+                number = servers.end.addresses
+                chosen = ", ".join(f"{n} : {ip}" for n, ip in enumerate(servers.end.ips))
+                called = f"ip daddr {clients.end.service_ip} tcp dport {SERVICE_PORT}"
+                turns = f"dnat to numgen inc mod {number} map {{ {chosen} }}"
+                rule = f'iifname "{clients.device}" {called} {turns}'
+                return _chain("prerouting", "dstnat", rule)
+        return []
+
+    def _port(self, end: End) -> RouterPort:
+        place = Place(end.link)
+        return RouterPort(place, tap_of(place, self.case.topology), end)
+
+
+def idle_rules(first: int, count: int) -> str:
+    """Return what adds so many rules that no frame of a test matches."""
+    lines = []
+    for number in range(FIRST_IDLE + first, FIRST_IDLE + first + count):
+        address = ".".join(str(byte) for byte in number.to_bytes(4))
+        lines.append(f"add rule ip {TABLE} {IDLE} ip daddr {address} drop\n")
+    return "".join(lines)
+
+
+NO_IDLE_RULES = f"flush chain ip {TABLE} {IDLE}\n"
+"""What takes all of them out again."""
+
+
+def sysctls(spec: NftablesSpec) -> Mapping[str, str]:
+    """Return what the kernel is told of the network besides, by its file below /proc/sys/net."""
+    told = {"ipv4/ip_forward": "1"}
+    if spec.time_wait is not None:
+        seconds = int(spec.time_wait.seconds)
+        told["netfilter/nf_conntrack_tcp_timeout_time_wait"] = str(seconds)
+    return told
+
+
+def check(design: Design) -> None:
+    """Refuse what it cannot do."""
+    case, topology = design.case, design.case.topology
+    if not case.has_connections:
+        raise UsageError(
+            f"vswitch {case.vswitch.kind} takes connections, and the method {case.search.kind} "
+            "has none",
+            why="it routes: frames of a test are not addressed to it, and begin no connection",
+            fix="a testcase whose method opens connections, or a switch that forwards frames: "
+            "--set vswitch.kind=linux-bridge",
+        )
+    if topology.vnfs or len(topology.links) != PAIR:
+        raise UsageError(
+            f"vswitch {case.vswitch.kind} routes between two links, and topology {topology.name} "
+            f"has {', '.join((*topology.links, *topology.vnfs))}",
+            why="connections begin behind the one and are answered behind the other",
+            fix="--set topology=p2p",
+        )
+    if not design.cpus:
+        raise UsageError(
+            "no CPU was found that forwards frames",
+            fix="--set vswitch.cpus=1, or give the testbed's machine more CPUs",
+        )
+    for link in topology.links:
+        if case.testbed.links[link].switch is not None:
+            raise UsageError(
+                f"testbed link {link} has a device at the switch's end, which vswitch "
+                f"{case.vswitch.kind} is not given",
+                why="it is in a network of its own, and its ports are taps that are made there",
+                fix=f"leave testbed.links.{link}.switch out",
+            )
+
+
+def _chain(hook: str, priority: str, rule: str) -> list[str]:
+    return [
+        f"\tchain {hook} {{",
+        f"\t\ttype nat hook {hook} priority {priority}; policy accept;",
+        f"\t\t{rule}",
+        "\t}",
+    ]

@@ -1,0 +1,44 @@
+"""Settings of a router of the kernel that tracks connections."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator
+
+from vsperf.config.base import DriverSpec
+from vsperf.drivers.vswitches.turns import KERNEL_DEVICES
+from vsperf.quantities.units import NANOSECONDS, CpuSet, Duration
+
+
+def _whole_seconds(value: Duration) -> Duration:
+    if value.ns < NANOSECONDS or value.ns % NANOSECONDS:
+        raise ValueError("the kernel counts it in seconds, from 1s on")
+    return value
+
+
+class NftablesSpec(DriverSpec):
+    """Settings of a router of the Linux kernel with nftables."""
+
+    CAPPED: ClassVar[bool] = False
+    """The generator's cap is one of vhost-user ports, and these are taps."""
+
+    NOT_HELD: ClassVar[str] = KERNEL_DEVICES
+
+    kind: Literal["nftables"]
+    nat: Literal["none", "source", "destination"] = "source"
+    """Which addresses are rewritten: none, so it is a firewall that lets pass what clients have
+    begun; the clients' (`source`), who are all seen as the device's own address by the servers; or
+    the one that is called (`destination`), so it shares connections out to the servers, in turns.
+    In all three each connection is tracked."""
+    time_wait: Annotated[Duration, AfterValidator(_whole_seconds)] | None = None
+    """How long a connection stays in the table after it has ended, in whole seconds; what the
+    kernel has when not given, which is two minutes as a rule."""
+    cpus: CpuSet | None = None
+    """CPUs that forward what comes in; the kernel hands each frame to one of them. One that vsperf
+    chooses when not given."""
+
+    @property
+    def shares_out(self) -> bool:
+        """Whether clients call one address of the device, which chooses a server for each call."""
+        return self.nat == "destination"
