@@ -45,7 +45,10 @@ REASONS = {
 }
 """The kernel's count → how it is called, of what explains others: connections that could not be
 entered; others that had to leave a full table early; frames of none; two that were made one."""
-FACTS = ("max", "buckets", "count", "tcp_loose", "tcp_be_liberal")
+FACTS = (
+    *("max", "buckets", "count"),
+    *("acct", "checksum", "events", "tcp_be_liberal", "tcp_loose"),
+)
 TIMEOUT = "nf_conntrack_tcp_timeout_"
 
 Found = TypeVar("Found")
