@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -26,11 +28,13 @@ from vsperf.drivers.generators.tgen.connections import (
 from vsperf.drivers.generators.tgen.driver import TgenSession
 from vsperf.drivers.vswitches.base import Routes
 from vsperf.drivers.vswitches.nftables.layout import TABLE
+from vsperf.drivers.vswitches.nftables.netfilter import IPV4_FAMILY, NESTED, NETFILTER
 from vsperf.drivers.vswitches.nftables.program import entering
 from vsperf.drivers.vswitches.nftables.running import RunningRouter
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.dead import dead_deployments
-from vsperf.host.netns import FOLDER
+from vsperf.host.netlink import attributes, dump
+from vsperf.host.netns import FOLDER, within
 
 pytestmark = pytest.mark.machine
 
@@ -38,6 +42,9 @@ Nat = Literal["none", "source", "destination"]
 SECOND_NS = 1_000_000_000
 CLIENTS, SERVERS = 4, 3
 CONNECTIONS = 200
+GET_CONNECTIONS = 1 << 8 | 1
+ANSWER, ADDRESSES, SOURCE, DESTINATION = 2, 1, 1, 2
+"""Attributes of a connection, as the kernel tells of it."""
 KILLED = """
 import os, pathlib, signal, sys
 sys.path[:0] = sys.argv[2:]
@@ -71,7 +78,7 @@ class Between:
     servers: End
     shares_out: bool
 
-    def calls(self, **settings: int) -> Connections:
+    def calls(self) -> Connections:
         """Return connections from all clients to all servers, or to whom they call for them."""
         hops = self.router.next_hops()
         way = self.session.ways[0]  # from the clients to the servers
@@ -94,7 +101,7 @@ class Between:
             addresses=self.servers.addresses,
             tcp_port=SERVICE_PORT,
         )
-        usual = Connections(
+        return Connections(
             client,
             server,
             rate_cps=500,
@@ -102,7 +109,6 @@ class Between:
             repeat_ns=5 * SECOND_NS,
             patience_ns=20 * SECOND_NS,
         )
-        return replace(usual, **settings)
 
     def made(self, asked: Connections) -> Made:
         return make_connections(self.session.tgen, asked)[0]
@@ -141,6 +147,25 @@ def completed(made: Made) -> int:
     return made.client.completed
 
 
+def answers(network: str) -> Counter[tuple[str, str]]:
+    """Return from which address to which one answers go, of all connections in the table."""
+    found = Counter[tuple[str, str]]()
+    for message in within(network, lambda: [*dump(NETFILTER, GET_CONNECTIONS, IPV4_FAMILY)]):
+        known = nested(message[len(IPV4_FAMILY) :])
+        addresses = nested(nested(known[ANSWER])[ADDRESSES])
+        found[socket.inet_ntoa(addresses[SOURCE]), socket.inet_ntoa(addresses[DESTINATION])] += 1
+    return found
+
+
+def nested(content: bytes) -> dict[int, bytes]:
+    return {kind & ~NESTED: value for kind, value in attributes(content)}
+
+
+def briefly(asked: Connections) -> Connections:
+    """Return a few of the same, of which each is given up soon when nobody answers."""
+    return replace(asked, connections=20, attempts=1, repeat_ns=SECOND_NS // 5)
+
+
 @pytest.mark.everyday
 @pytest.mark.parametrize(
     "nat", ["source", "destination", pytest.param("none", marks=pytest.mark.thorough)]
@@ -151,12 +176,21 @@ def test_connections_pass_are_tracked_and_are_forgotten(nat: Nat) -> None:
         made = parts.made(parts.calls())
         growth = parts.router.counters().since(before)
         assert parts.router.failure() is None
-        tracked = parts.router.netfilter.connections()
+        answered = answers(parts.router.network)
+        assert parts.router.netfilter.connections() == answered.total()
         parts.router.forget_flows()
         assert parts.router.netfilter.connections() == 0
     assert completed(made) == CONNECTIONS
     assert made.client is not None and made.client.failed == {}
-    assert tracked == CONNECTIONS
+    assert answered.total() == CONNECTIONS
+    shares = Counter[str]()
+    for (server, _), count in answered.items():
+        shares[server] += count
+    assert set(shares) == set(parts.servers.ips)
+    told = {to for _, to in answered}
+    assert told == ({parts.servers.device_ip} if nat == "source" else set(parts.clients.ips))
+    if nat == "destination":
+        assert max(shares.values()) - min(shares.values()) <= 1
     assert growth.dropped_frames == 0
     assert {port.link for port in growth.ports} == {"phy0", "phy1"}
     assert made.client_segments is not None and made.server_segments is not None
@@ -168,10 +202,9 @@ def test_connections_pass_are_tracked_and_are_forgotten(nat: Nat) -> None:
 @pytest.mark.everyday
 def test_where_its_rules_let_nothing_pass_no_connection_is_answered() -> None:
     with between("source") as parts:
-        briefly = {"attempts": 1, "repeat_ns": SECOND_NS // 5, "connections": 20}
         parts.nft("insert", "rule", "ip", TABLE, "forward", "counter", "name", "refused", "drop")
         before = parts.router.counters()
-        refused = parts.made(parts.calls(**briefly))
+        refused = parts.made(briefly(parts.calls()))
         growth = parts.router.counters().since(before)
         parts.router.restart(kill=False)
         again = parts.made(parts.calls())
@@ -185,7 +218,7 @@ def test_where_its_rules_let_nothing_pass_no_connection_is_answered() -> None:
 
 def test_who_is_behind_the_last_link_cannot_begin_a_connection() -> None:
     with between("none") as parts:
-        asked = parts.calls(attempts=1, repeat_ns=SECOND_NS // 5, connections=20)
+        asked = briefly(parts.calls())
         client, server = asked.client, asked.server
         assert client is not None and server is not None
         inwards = replace(
