@@ -9,8 +9,9 @@ class TestMySwitch(ForwardingContract):
     def case(cls) -> CaseSpec: ...       # a case that it can deploy on this machine, with a
                                           # generator that can send to its ports: `real_case`
 
-`VSwitchContract` alone is for a switch that no generator of this machine can reach. What a switch
-cannot do is said by `restarts` and `changes_rules`; then it has to refuse it in words.
+`VSwitchContract` alone is for a switch that no generator of this machine can reach, or that takes
+connections and no frames of a test: what passes it has tests of its own. What a switch cannot do is
+said by `restarts` and `changes_rules`; then it has to refuse it in words.
 
 A deployment stands from one test to the next, and is looked at in between: it is as the last test
 found it, or that test is named. A file whose switch takes the machine therefore marks

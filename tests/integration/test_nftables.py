@@ -216,6 +216,24 @@ def test_where_its_rules_let_nothing_pass_no_connection_is_answered() -> None:
     assert completed(again) == CONNECTIONS
 
 
+def test_a_connection_for_which_there_is_no_port_is_counted_as_dropped() -> None:
+    """The device is left two ports of its address, for each address of a server."""
+    with between("source") as parts:
+        few = f"{parts.servers.device_ip}:5000-5001"
+        parts.nft("flush", "chain", "ip", TABLE, "postrouting")
+        rule = ("meta", "l4proto", "tcp", "snat", "to", few)
+        parts.nft("add", "rule", "ip", TABLE, "postrouting", *rule)
+        before = parts.router.counters()
+        patiently = replace(briefly(parts.calls()), repeat_ns=2 * SECOND_NS)
+        made = parts.made(replace(patiently, hold_ns=5 * SECOND_NS))
+        growth = parts.router.counters().since(before)
+    assert completed(made) == 2 * SERVERS
+    assert made.client is not None
+    assert made.client.failed == {"no_answer": 20 - 2 * SERVERS}
+    assert growth.drops["conntrack drop"] == growth.dropped_frames == 20 - 2 * SERVERS
+    assert growth.reasons["conntrack insert failed"] == 20 - 2 * SERVERS
+
+
 def test_who_is_behind_the_last_link_cannot_begin_a_connection() -> None:
     with between("none") as parts:
         asked = briefly(parts.calls())
