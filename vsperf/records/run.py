@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter
 
 from vsperf.errors import UsageError
 from vsperf.records.base import SCHEMA_VERSION, Record
+from vsperf.records.connections import ConnectionTrial
 from vsperf.records.exchange import Exchange
 from vsperf.records.flags import Flag
 from vsperf.records.host import Conditions
@@ -308,6 +309,14 @@ class ExchangeLine(Record):
     exchange: Exchange
 
 
+class ConnectionsLine(Record):
+    """One trial of a case in which connections are opened."""
+
+    type: Literal["connections"] = "connections"
+    case: str
+    trial: ConnectionTrial
+
+
 class Check(Record):
     """One criterion, judged."""
 
@@ -363,6 +372,7 @@ Line = Annotated[
     | SecondLine
     | RoundLine
     | ExchangeLine
+    | ConnectionsLine
     | CaseRecord
     | RunResume
     | RunEnd,

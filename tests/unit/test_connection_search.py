@@ -1,0 +1,355 @@
+"""Connections that are searched for: on a device of known capacity, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from vsperf.config.traffic import TrialPolicy
+from vsperf.engine.judge_connections import judged
+from vsperf.errors import InvalidTrialError
+from vsperf.methods.connection_search import ConcurrentConnections, ConnectionRate
+from vsperf.methods.connections import ConnectionsAsked, ConnectionsBench
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.connections import (
+    ClientAccounts,
+    ConnectionCounts,
+    ConnectionSlots,
+    ConnectionTrial,
+    Segments,
+    ServerAccounts,
+    Times,
+    Unbalanced,
+)
+from vsperf.records.flags import Flag
+from vsperf.records.histogram import encode
+from vsperf.records.result import Figure, Limit, SearchResult
+from vsperf.records.trial import Purpose
+from vsperf.search.base import Budget
+
+POLICY = TrialPolicy.model_validate(
+    {
+        "warm_up": "0s", "learning": False, "settle": "0s", "drain": "10ms", "pause": "0s",
+        "retries": 0, "offered_tolerance": "0.1%", "stretch_tolerance": "1%",
+    }
+)  # fmt: skip
+NOTHING = dict.fromkeys(ClientAccounts.model_fields, 0)
+
+
+def client(intended: int, launched: int, failed: int, most: int, cause: str) -> ClientAccounts:
+    completed = launched - failed
+    return ClientAccounts(
+        **{
+            **NOTHING,
+            "intended": intended,
+            "unsent": intended - launched,
+            "launched": launched,
+            "answered": completed,
+            "completed": completed,
+            cause: failed,
+            "requests": completed,
+            "responses": completed,
+            "most_established": most,
+        }
+    ).balanced()
+
+
+def server(accepted: int) -> ServerAccounts:
+    nothing = dict.fromkeys(ServerAccounts.model_fields, 0)
+    told = {"accepted": accepted, "closed": accepted, "requests": accepted, "responses": accepted}
+    return ServerAccounts(**{**nothing, **told}).balanced()
+
+
+def segments(connections: int) -> Segments:
+    nothing = dict.fromkeys(Segments.model_fields, 0)
+    return Segments(**{**nothing, "segments_sent": 5 * connections, "repeated": connections // 100})
+
+
+@dataclass
+class Device:
+    """A device that takes so many connections a second, and holds so many at a time."""
+
+    rate: int = 10**9
+    room: int = 10**9
+    generator: int = 10**9
+    """Connections that the generator can begin in a second."""
+    cause: str = "no_answer"
+    busy_ppm: int = 300_000
+    budget: Budget = field(default_factory=Budget)
+    overhead_ns: int = 0
+    made: list[ConnectionTrial] = field(default_factory=list)
+    change: Callable[[int], dict[str, Any]] = lambda index: {}
+    """What is another way in a trial."""
+
+    def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
+        seconds = asked.connections / asked.rate_cps
+        launched = min(asked.connections, int(self.generator * seconds))
+        at_a_time = launched if asked.hold_ns else 1
+        taken = min(launched, int(self.rate * seconds))
+        taken = min(taken, self.room) if asked.hold_ns else taken
+        counts = ConnectionCounts(
+            settled=True,
+            stopped_early=False,
+            elapsed_ns=int(seconds * NANOSECONDS),
+            client=client(
+                asked.connections, launched, launched - taken, min(at_a_time, taken), self.cause
+            ),
+            client_segments=segments(taken),
+            times=Times(
+                handshake=encode([100_000] * 99 + [900_000]),
+                first_response=encode([300_000]),
+                response=None,
+            ),
+            launching_ns=int((launched - 1) / asked.rate_cps * NANOSECONDS),
+            completing_ns=int(seconds * NANOSECONDS),
+            server=server(taken),
+            server_segments=segments(taken),
+            slots=None,
+            busy_ppm=self.busy_ppm,
+            longest_gap_ns=0,
+            paused_ns=0,
+            missed_frames=0,
+        )
+        one = ConnectionTrial(
+            index=len(self.made) + 1,
+            retry_of=None,
+            purpose=asked.purpose,
+            started_at="",
+            rate_cps=asked.rate_cps,
+            asked=asked.connections,
+            hold_ns=asked.hold_ns,
+            requests=asked.requests,
+            request_bytes=asked.request_bytes,
+            response_bytes=asked.response_bytes,
+            clients=16,
+            servers=4,
+            counts=counts.model_copy(update=self.change(len(self.made) + 1)),
+            switch=None,
+            threads=(),
+            flags=(),
+            error=None,
+        )
+        one = judged(one, POLICY)
+        self.made.append(one)
+        if not one.valid:
+            raise InvalidTrialError(one.flags[0].value)
+        return one
+
+
+def rate(**settings: Any) -> ConnectionRate:
+    return ConnectionRate.model_validate({"kind": "cps", "duration": "1s", **settings})
+
+
+def held(**settings: Any) -> ConcurrentConnections:
+    return ConcurrentConnections.model_validate({"kind": "cc", **settings})
+
+
+def first(result: SearchResult) -> Figure:
+    return result.figures[0]
+
+
+@pytest.mark.parametrize("capacity", [501, 999, 1_000, 12_345, 77_777, 640_000])
+def test_the_highest_rate_without_a_failure_is_found(capacity: int) -> None:
+    device = Device(rate=capacity)
+    assert isinstance(device, ConnectionsBench)
+    found = first(rate().play(device))
+    assert found.lower is not None and found.upper is not None
+    assert found.lower <= capacity < found.upper
+    assert found.upper - found.lower <= max(1, 0.02 * found.upper)
+    assert found.value == found.lower
+    assert found.limit is Limit.DUT
+    assert "no answer" in found.reason
+
+
+def test_no_device_is_offered_more_than_twice_what_it_takes() -> None:
+    device = Device(rate=12_345)
+    rate().play(device)
+    assert max(one.rate_cps for one in device.made) <= 2 * 12_345
+
+
+def test_both_ends_of_the_interval_are_tried_again() -> None:
+    device = Device(rate=12_345)
+    found = first(rate().play(device))
+    for end in (found.lower, found.upper):
+        assert len([one for one in device.made if one.rate_cps == end]) >= 2
+
+
+def test_what_all_rates_hold_is_bounded_by_what_may_be_offered() -> None:
+    found = first(rate(max_rate=8_000).play(Device()))
+    assert (found.value, found.upper, found.limit) == (8_000, None, Limit.SETTING)
+    assert "8,000/s, held" in found.reason
+
+
+def test_what_the_generator_does_not_begin_is_not_the_devices() -> None:
+    found = first(rate().play(Device(generator=20_000)))
+    assert found.limit is Limit.GENERATOR
+    assert found.value is not None and found.value <= 20_000
+    assert found.upper is None
+    assert "the generator began" in found.reason
+
+
+def test_what_was_not_begun_while_the_machine_was_away_is_the_machines() -> None:
+    away = {"paused_ns": 300_000_000, "launching_ns": 1_299_000_000}
+    found = first(rate().play(Device(generator=20_000, change=lambda index: away)))
+    assert found.limit is Limit.HOST
+    assert "kept it from running for 23" in found.reason
+
+
+def test_a_generator_that_begins_too_few_at_any_rate_leaves_no_number() -> None:
+    found = first(rate().play(Device(generator=100)))
+    assert (found.value, found.limit) == (None, Limit.UNKNOWN)
+    assert "the generator began 100 of 500" in found.reason
+
+
+def test_where_the_generator_has_no_time_left_nobody_can_tell_whose_failures_are() -> None:
+    found = first(rate().play(Device(rate=10_000, busy_ppm=990_000)))
+    assert found.limit is Limit.GENERATOR
+    assert "no time left" in found.reason
+
+
+def test_failures_are_told_by_their_cause() -> None:
+    found = first(rate().play(Device(rate=10_000, cause="refused")))
+    assert "refused" in found.reason
+
+
+def test_a_share_that_may_fail_is_let_through() -> None:
+    strict = first(rate().play(Device(rate=10_000)))
+    lenient = first(rate(failed="10%").play(Device(rate=10_000)))
+    assert strict.value is not None and lenient.value is not None
+    assert lenient.value > 1.05 * strict.value
+
+
+def test_times_and_segments_that_were_sent_again_are_those_at_the_answer() -> None:
+    figures = {one.name: one for one in rate().play(Device(rate=10_000)).figures}
+    assert figures["handshake_p99"].value == pytest.approx(100_000, rel=0.01)
+    assert figures["first_response_p99"].value == pytest.approx(300_000, rel=0.01)
+    assert figures["repeated_segments"].value == pytest.approx(1 / 500, rel=0.01)
+    assert figures["handshake_p99"].at.startswith("at ")
+
+
+def test_the_curve_has_every_rate_that_was_tried() -> None:
+    device = Device(rate=10_000)
+    (curve,) = rate().play(device).curves
+    assert [point[0] for point in curve.points] == sorted({one.rate_cps for one in device.made})
+    failed = {point[0]: point[1] for point in curve.points}
+    assert all((share or 0) > 0 for load, share in failed.items() if (load or 0) > 10_000)
+    assert all(share == 0 for load, share in failed.items() if (load or 0) <= 10_000)
+
+
+def test_the_time_that_is_over_leaves_what_is_known() -> None:
+    found = rate().play(Device(rate=10_000, budget=Budget(7 * NANOSECONDS)))
+    assert not found.complete
+    assert first(found).limit is Limit.BUDGET
+    assert first(found).value is not None
+
+
+def test_a_trial_that_stays_invalid_is_no_answer() -> None:
+    def backwards(index: int) -> dict[str, Any]:
+        return {"launching_ns": 1} if index > 1 else {}
+
+    with pytest.raises(InvalidTrialError, match="rushed"):
+        rate().play(Device(change=backwards))
+
+
+@pytest.mark.parametrize("room", [1_001, 30_000, 262_144])
+def test_the_most_at_a_time_is_found(room: int) -> None:
+    found = first(held().play(Device(room=room)))
+    assert found.name == "concurrent_connections"
+    assert found.lower is not None and found.upper is not None
+    assert found.lower <= room < found.upper
+    assert found.upper - found.lower <= max(1, 0.02 * found.upper)
+
+
+def test_each_is_held_until_the_last_has_been_opened() -> None:
+    asked = held(rate=1_000, hold="2s").trial_at(5_000)
+    assert (asked.connections, asked.rate_cps) == (5_000, 1_000)
+    assert asked.hold_ns == 7 * NANOSECONDS
+
+
+def test_what_was_open_at_a_time_is_counted_and_not_presumed() -> None:
+    class Late(Device):
+        def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
+            one = super().connect(asked)
+            assert one.counts is not None and one.counts.client is not None
+            fewer = one.counts.client.model_copy(update={"most_established": asked.connections - 7})
+            return one.model_copy(
+                update={"counts": one.counts.model_copy(update={"client": fewer})}
+            )
+
+    found = first(held(max_connections=4_000).play(Late()))
+    assert (found.value, found.lower) == (3_993, 4_000)
+
+
+def test_a_check_asks_for_a_few_of_the_same_kind() -> None:
+    few = held(request=200).checking()
+    assert (few.connections, few.hold_ns, few.purpose) == (20, 0, Purpose.PATH_CHECK)
+    assert few.request_bytes == 200
+
+
+# What is said of a trial, before a search sees it.
+
+
+def trial(**changes: Any) -> ConnectionTrial:
+    device = Device()
+    one = device.connect(ConnectionsAsked(rate_cps=1_000, connections=1_000))
+    assert one.counts is not None
+    return one.model_copy(update={"flags": (), "counts": one.counts.model_copy(update=changes)})
+
+
+@pytest.mark.parametrize(
+    ("changes", "flag"),
+    [
+        ({"launching_ns": 100_000_000}, Flag.RUSHED),
+        ({"launching_ns": 2_000_000_000}, Flag.STRETCHED),
+        ({"launching_ns": None}, Flag.UNTIMED),
+        ({"launching_ns": 1_300_000_000, "paused_ns": 300_000_000}, Flag.GENERATOR_PAUSED),
+        ({"client": client(900, 900, 0, 1, "refused")}, Flag.WRONG_LOAD),
+        ({"client": client(1_000, 0, 0, 0, "refused")}, Flag.NOTHING_SENT),
+        ({"client": client(1_000, 990, 0, 1, "refused")}, Flag.SHORT_OFFER),
+        ({"server": server(999)}, Flag.ENDS_DISAGREE),
+        (
+            {"client": client(1_000, 1_000, 3, 1, "no_answer"), "missed_frames": 1},
+            Flag.GENERATOR_BEHIND,
+        ),
+    ],
+)
+def test_what_speaks_against_a_trial_is_said(changes: dict[str, Any], flag: Flag) -> None:
+    assert flag in judged(trial(**changes), POLICY).flags
+
+
+def test_a_sound_trial_has_nothing_against_it() -> None:
+    assert judged(trial(), POLICY).flags == ()
+
+
+def test_of_a_generator_that_failed_nothing_is_counted() -> None:
+    one = judged(trial().model_copy(update={"counts": None, "error": "gone"}), POLICY)
+    assert one.flags == (Flag.GENERATOR_ERROR,)
+    assert (one.failed, one.unsent, one.failed_ratio, one.causes) == (None, None, None, {})
+
+
+def test_a_part_that_failed_is_what_is_told() -> None:
+    assert judged(trial(), POLICY, Flag.SWITCH_ERROR).flags == (Flag.SWITCH_ERROR,)
+
+
+def test_accounts_that_do_not_add_up_are_none() -> None:
+    sound = client(10, 10, 0, 1, "refused")
+    with pytest.raises(Unbalanced, match="adds up to"):
+        sound.model_copy(update={"completed": 9}).balanced()
+
+
+def test_slots_of_time_are_those_of_connections() -> None:
+    lanes = {"launched": (500, 500), "answered": (500, 490), "completed": (500, 490)}
+    slots = ConnectionSlots(width_ns=3, **lanes, established=(1, 0), away_ns=(0, 7))
+    seen = trial(slots=slots).as_load(1_000)
+    assert seen.slots is not None
+    assert (seen.slots.sent_frames, seen.slots.received_frames) == ((1_000,), (990,))
+    assert [slot.away_ns for slot in seen.slots.noted] == [0, 7]
+
+
+def test_a_budget_that_is_over_before_the_first_trial_leaves_no_number() -> None:
+    found = rate().play(Device(budget=Budget(1)))
+    assert not found.complete
+    assert first(found).value is None
