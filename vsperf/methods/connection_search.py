@@ -51,6 +51,8 @@ SATURATED_PPM = 950_000
 """From this share of its time on, a generator that has something to do may be what is too slow."""
 AWAY = 0.1
 """From this share of the time on, whoever did not run was not too slow."""
+LONGER = 2
+"""Times that opening may take, as the schedule stands still while the generator is kept away."""
 CHECKED = 20
 """Connections by which it is seen that any come through."""
 CHECKED_CPS = 200
@@ -331,7 +333,7 @@ class ConcurrentConnections(ConnectionMethod):
         return ConnectionsAsked(
             rate_cps=self.rate,
             connections=load,
-            hold_ns=load * NANOSECONDS // self.rate + self.hold.ns,
+            hold_ns=LONGER * load * NANOSECONDS // self.rate + self.hold.ns,
             requests=self.requests,
             request_bytes=self.request,
             response_bytes=self.response,
