@@ -12,7 +12,7 @@ from reread_figures import figures_differ
 from reread_trials import Own
 
 from vsperf.quantities.units import Ratio as Share
-from vsperf.records.connections import ConnectionTrial
+from vsperf.records.connections import ClientAccounts, ConnectionTrial, Times
 from vsperf.records.flags import Flag, Severity
 from vsperf.records.result import SearchResult
 
@@ -53,18 +53,18 @@ def own_figures(search: Mapping[str, Any], trials: Sequence[ConnectionTrial]) ->
     there = by_load[lower] if lower is not None else []
     value = lower
     if kind == "cc" and lower is not None:
-        value = min([lower, *(one.counts.client.most_established for one in there)])
+        value = min([lower, *(client_of(one).most_established for one in there)])
     return {
         ANSWERS[kind]: Own(value, upper=lowest),
-        "handshake_p99": Own(tail(one.counts.times.handshake for one in there)),
-        "first_response_p99": Own(tail(one.counts.times.first_response for one in there)),
+        "handshake_p99": Own(tail(one.handshake for one in map(times_of, there))),
+        "first_response_p99": Own(tail(one.first_response for one in map(times_of, there))),
         "repeated_segments": Own(repeated(there)),
     }
 
 
 def fails(one: ConnectionTrial, allowed: Fraction) -> bool:
     """Whether more of those that were due than may did not come to their end in order."""
-    client = one.counts.client
+    client = client_of(one)
     missing = client.intended - client.completed
     return missing > allowed * client.intended or Flag.SHORT_OFFER in one.flags
 
@@ -80,8 +80,21 @@ def tail(histograms: Iterable[str | None]) -> float | None:
 
 def repeated(there: Iterable[ConnectionTrial]) -> float | None:
     """Return the share of all segments that were sent again."""
-    ends = [
-        end for one in there for end in (one.counts.client_segments, one.counts.server_segments)
-    ]
+    counts = [one.counts for one in there if one.counts is not None]
+    both = [end for one in counts for end in (one.client_segments, one.server_segments)]
+    ends = [end for end in both if end is not None]
     sent = sum(end.segments_sent for end in ends)
     return sum(end.repeated for end in ends) / sent if sent else None
+
+
+def client_of(one: ConnectionTrial) -> ClientAccounts:
+    """Return what became of the connections of a valid trial."""
+    assert one.client is not None
+    return one.client
+
+
+def times_of(one: ConnectionTrial) -> Times:
+    """Return how long they took."""
+    assert one.counts is not None
+    assert one.counts.times is not None
+    return one.counts.times
