@@ -56,7 +56,9 @@ def test_connections_pass_and_all_of_them_are_accounted_for(place: Place) -> Non
     shown = place("show", "latest", case.planned.label)
     assert "what became of them" in shown.out
     assert place("report", "latest", "--output", str(place.folder / "report.html")).code == 0
-    assert "connection rate" in (place.folder / "report.html").read_text()
+    page = (place.folder / "report.html").read_text()
+    assert "connection rate" in page
+    assert "16 addresses" in page
     assert "connection_rate" in place("export", "csv", "latest", "--table", "cases").out
 
 
