@@ -59,6 +59,7 @@ setup(
             "testpmd = vsperf.drivers.vswitches.testpmd.driver:TestpmdSwitch",
             "none = vsperf.drivers.vswitches.none:NoSwitch",
             "linux-bridge = vsperf.drivers.vswitches.linux_bridge.driver:LinuxBridge",
+            "nftables = vsperf.drivers.vswitches.nftables.driver:Nftables",
         ],
         "vsperf.vnfs": [
             "sim = vsperf.drivers.vnfs.sim:SimulatedVnf",

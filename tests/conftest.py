@@ -43,6 +43,7 @@ from vsperf.drivers.generators.tgen.binary import TGEN
 from vsperf.drivers.generators.trex.private import require_program
 from vsperf.drivers.loads.patterns import MEMORY_LOAD
 from vsperf.drivers.vswitches.linux_bridge.netlink import require_bridges
+from vsperf.drivers.vswitches.nftables.kernel import require_nat
 from vsperf.drivers.vswitches.ovs.programs import find_programs
 from vsperf.drivers.vswitches.vpp.programs import find_programs as find_vpp
 from vsperf.errors import NotReadyError
@@ -154,6 +155,14 @@ def _bridges() -> str | None:
     return _taps()
 
 
+def _nat() -> str | None:
+    try:
+        require_nat()
+    except NotReadyError as error:
+        return error.problems[0].what
+    return _taps()
+
+
 def _guests() -> str | None:
     if reason := _program(PROGRAM):
         return reason
@@ -197,6 +206,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "guests": _guests,
     "netperf": lambda: None if netperf_path() else f"no {NETPERF_VARIABLE} names it, nor $PATH",
     "bridges": _bridges,
+    "nat": _nat,
     "taps": _taps,
     "xdp": lambda: None,  # only a port that is opened can tell
     "pip": lambda: None if find_spec("pip") else "pip is not installed",

@@ -22,6 +22,7 @@ from vsperf.drivers.loads.stress import StressSpec
 from vsperf.drivers.programs.iperf3.driver import Iperf3Spec
 from vsperf.drivers.programs.netperf.driver import NetperfSpec
 from vsperf.drivers.vswitches.base import Filters, Rules
+from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
 from vsperf.errors import Problem, SpecError
 from vsperf.quantities.units import CpuSet, Rate
 
@@ -126,6 +127,7 @@ DRIVERS: Drivers = {
         "ovs-dpdk": OvsDpdkSwitch,
         "ovs": OvsSwitch,
         "vpp": VppSwitch,
+        "nftables": NftablesSpec,
     },
     "generator": {"sim": Generator, "tgen": TgenGenerator, "testpmd": TestpmdGenerator},
     "vnf": {"loop": Guest, "sim": NoGuest},

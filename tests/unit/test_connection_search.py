@@ -18,6 +18,7 @@ from vsperf.records.connections import (
 )
 from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit, SearchResult
+from vsperf.records.switch import SwitchCounters
 from vsperf.records.trial import Purpose
 from vsperf.search.base import Budget
 
@@ -88,6 +89,19 @@ def test_where_the_generator_has_no_time_left_nobody_can_tell_whose_failures_are
 def test_failures_are_told_by_their_cause() -> None:
     found = first(rate().play(Device(rate=10_000, cause="refused")))
     assert "refused" in found.reason
+
+
+def test_what_the_switch_counted_as_dropped_is_told_beside_them() -> None:
+    class Full(Device):
+        def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
+            one = super().connect(asked)
+            drops = {"connection table full": one.failed or 0, "tx errors": 0}
+            return one.model_copy(update={"switch": SwitchCounters(drops=drops)})
+
+    reason = first(rate().play(Full(rate=10_000))).reason
+    assert "the switch counted" in reason
+    assert "connection table full" in reason
+    assert "tx errors" not in reason
 
 
 def test_a_share_that_may_fail_is_let_through() -> None:

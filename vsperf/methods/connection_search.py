@@ -366,6 +366,9 @@ def limit_of(
         f"at {said(upper)} {mildest.failed:,} of {mildest.client.launched:,} connections failed "
         f"({human_share(float(mildest.failed_ratio or 0))}): {mildest.causes_text}"
     )
+    dropped = mildest.switch.drops if mildest.switch is not None else {}
+    told = [f"{count:,} {why}" for why, count in dropped.items() if count]
+    reason += f"; the switch counted {', '.join(told)}" if told else ""
     busy = [one.counts.busy_ppm for one in lossy if one.counts is not None]
     if limit is Limit.DUT and min(busy, default=0) >= SATURATED_PPM:
         return Limit.GENERATOR, (

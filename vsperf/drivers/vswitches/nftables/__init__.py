@@ -1,0 +1,1 @@
+"""A router of the kernel that tracks connections: NAT, load balancer or firewall by nftables."""
