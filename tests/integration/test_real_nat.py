@@ -16,7 +16,6 @@ pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 BRIEF = (
-    "--set=vswitch.kind=nftables",
     "--set=search.duration=500ms",
     "--set=search.resolution=50%",
     "--set=search.max_rate=1000",
@@ -75,6 +74,18 @@ def test_connections_pass_a_load_balancer_and_the_router_counts_their_packets(
 @pytest.mark.parametrize("nat", ["none", "source"])
 def test_connections_pass_a_firewall_and_a_nat(place: Place, nat: str) -> None:
     ended = place("run", "nat_cps", *BRIEF, f"--set=vswitch.nat={nat}")
+    assert ended.code in {ExitCode.OK, ExitCode.INVALID_RESULT}, ended.said
+    assert completed(place) > 200
+    assert place.traces() == []
+
+
+@pytest.mark.parametrize("switch", ["ovs-dpdk", "ovs"])
+@pytest.mark.parametrize("testcase", ["nat_cps", "lb_cps"])
+def test_connections_pass_rules_of_ovs_that_rewrite_them(
+    place: Place, require: Callable[[str], None], testcase: str, switch: str
+) -> None:
+    require(switch)
+    ended = place("run", testcase, *BRIEF, f"--vswitch={switch}")
     assert ended.code in {ExitCode.OK, ExitCode.INVALID_RESULT}, ended.said
     assert completed(place) > 200
     assert place.traces() == []
