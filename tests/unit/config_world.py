@@ -67,6 +67,7 @@ class OvsDpdkSwitch(DriverSpec):
     kind: Literal["ovs-dpdk"]
     flows: Rules = "port"
     emc: bool = True
+    nat: str | None = None
 
 
 class OvsSwitch(DriverSpec):
@@ -75,6 +76,7 @@ class OvsSwitch(DriverSpec):
     kind: Literal["ovs"]
     flows: Rules = "port"
     emc: bool = True
+    nat: str | None = None
 
 
 class VppSwitch(DriverSpec):
