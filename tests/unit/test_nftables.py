@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from places import PLACEMENT
+from pydantic import ValidationError
 from switch_cases import PVP, switch_case
 
 from vsperf.config.case import CaseSpec
@@ -36,8 +37,10 @@ def rules(idle: int = 0, **switch: Any) -> str:
 def test_what_did_not_begin_at_the_clients_side_is_dropped(nat: str) -> None:
     found = rules(nat=nat)
     assert "hook forward priority filter; policy drop;" in found
-    accepted = [line for line in found.splitlines() if line.endswith("accept")]
-    assert accepted == ["ct state established,related accept", 'iifname "tap0" ct state new accept']
+    known, begun = [line for line in found.splitlines() if line.endswith("accept")]
+    assert known == "ct state established,related accept"
+    assert begun.startswith('iifname "tap0" oifname "tap1" ct state new')
+    assert ("ct status dnat" in begun) == (nat == "destination")
 
 
 def test_clients_get_the_routers_address_towards_servers() -> None:
@@ -81,6 +84,12 @@ def test_the_kernels_timeouts_stay_unless_one_is_given() -> None:
     assert timeouts(NftablesSpec.model_validate({"kind": "nftables"})) == {}
     given = NftablesSpec.model_validate({"kind": "nftables", "time_wait": "7s"})
     assert timeouts(given) == {"nf_conntrack_tcp_timeout_time_wait": 7}
+
+
+@pytest.mark.parametrize("given", ["1500ms", "0s", "10ms"])
+def test_what_the_kernel_cannot_count_is_refused(given: str) -> None:
+    with pytest.raises(ValidationError, match="whole seconds"):
+        NftablesSpec.model_validate({"kind": "nftables", "time_wait": given})
 
 
 def test_a_plan_shows_taps_addresses_rules_and_where_the_generator_finds_its_ports() -> None:

@@ -11,6 +11,7 @@ from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
 from vsperf.drivers.vswitches.ports import Place, places_of, tap_endpoint, tap_of
 from vsperf.errors import UsageError
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.run import Placeholder, Placement, Step
 
 PMD_ROLE = "pmd"
@@ -72,12 +73,15 @@ class Design:
         """
         clients, servers = self.ports
         inner, outer = devices[clients.link], devices[servers.link]
+        begun = f'iifname "{inner}" oifname "{outer}" ct state new'
+        if self.spec.shares_out:
+            begun += " ct status dnat"  # who calls a server past the balancer is none of ours
         lines = [
             "chain passing {",
             "type filter hook forward priority filter; policy drop;",
             *(f"ip saddr {_idle(number)} drop" for number in range(idle)),
             "ct state established,related accept",
-            f'iifname "{inner}" ct state new accept',
+            f"{begun} accept",
             "}",
         ]
         if self.spec.nat == "source":
@@ -160,7 +164,7 @@ def timeouts(spec: NftablesSpec) -> dict[str, int]:
     """Return the timeouts of the kernel that are set, in seconds."""
     if spec.time_wait is None:
         return {}
-    return {"nf_conntrack_tcp_timeout_time_wait": max(1, round(spec.time_wait.seconds))}
+    return {"nf_conntrack_tcp_timeout_time_wait": spec.time_wait.ns // NANOSECONDS}
 
 
 def _sysctls(spec: NftablesSpec) -> tuple[str, ...]:
