@@ -92,6 +92,8 @@ setup(
             "stream = vsperf.methods.stream:Stream",
             "rr = vsperf.methods.transactions:Transactions",
             "crr = vsperf.methods.transactions:Connections",
+            "cps = vsperf.methods.connection_search:ConnectionRate",
+            "cc = vsperf.methods.connection_search:ConcurrentConnections",
         ],
         "vsperf.collectors": [
             "proc = vsperf.drivers.collectors.proc:Proc",

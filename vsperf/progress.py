@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vsperf.config.case import Case
+from vsperf.records.connections import ConnectionTrial
 from vsperf.records.exchange import Exchange
 from vsperf.records.run import CaseRecord
 from vsperf.records.trial import Purpose, Trial
@@ -113,6 +114,25 @@ class ExchangeFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class ConnectionsStarted:
+    """Connections begin to be opened."""
+
+    case: Case
+    purpose: Purpose
+    rate_cps: int
+    connections: int
+    """That are to begin in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionsFinished:
+    """A trial of connections is recorded."""
+
+    case: Case
+    trial: ConnectionTrial
+
+
+@dataclass(frozen=True, slots=True)
 class DeploymentKept:
     """The deployment of a case stays up."""
 
@@ -141,6 +161,8 @@ Event = (
     | RoundFinished
     | ExchangeStarted
     | ExchangeFinished
+    | ConnectionsStarted
+    | ConnectionsFinished
     | DeploymentKept
     | CaseFinished
 )

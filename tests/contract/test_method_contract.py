@@ -27,6 +27,8 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
 """What some are told, so that they come to an answer soon."""
 OTHERS = {
     "paired": "asks for rounds in place of trials",
+    "cps": "asks for connections in place of frames",
+    "cc": "asks for connections in place of frames",
     "crr": "asks programs in place of a generator",
     "rr": "asks programs in place of a generator",
     "stream": "asks programs in place of a generator",

@@ -21,7 +21,6 @@ from vsperf.config.connections import SERVICE_PORT, End, clients_of, servers_of
 from vsperf.drivers.generators.tgen.connections import (
     ClientEnd,
     Connections,
-    Made,
     ServerEnd,
     make_connections,
 )
@@ -35,6 +34,7 @@ from vsperf.errors import ComponentError, DiedError
 from vsperf.host.dead import dead_deployments
 from vsperf.host.netlink import attributes, dump
 from vsperf.host.netns import FOLDER, within
+from vsperf.records.connections import ConnectionCounts
 
 pytestmark = pytest.mark.machine
 
@@ -110,7 +110,7 @@ class Between:
             patience_ns=20 * SECOND_NS,
         )
 
-    def made(self, asked: Connections) -> Made:
+    def made(self, asked: Connections) -> ConnectionCounts:
         return make_connections(self.session.tgen, asked)[0]
 
     def nft(self, *words: str) -> None:
@@ -139,7 +139,7 @@ def between(nat: Nat, **settings: str) -> Iterator[Between]:
         )
 
 
-def completed(made: Made) -> int:
+def completed(made: ConnectionCounts) -> int:
     """Return how many connections came to their end in order, of those that both ends tell of."""
     assert made.client is not None
     assert made.server is not None

@@ -22,6 +22,7 @@ from vsperf.drivers.loads.stress import StressSpec
 from vsperf.drivers.programs.iperf3.driver import Iperf3Spec
 from vsperf.drivers.programs.netperf.driver import NetperfSpec
 from vsperf.drivers.vswitches.base import Filters, Rules
+from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
 from vsperf.errors import Problem, SpecError
 from vsperf.quantities.units import CpuSet, Rate
 
@@ -66,6 +67,7 @@ class OvsDpdkSwitch(DriverSpec):
     kind: Literal["ovs-dpdk"]
     flows: Rules = "port"
     emc: bool = True
+    nat: str | None = None
 
 
 class OvsSwitch(DriverSpec):
@@ -74,6 +76,7 @@ class OvsSwitch(DriverSpec):
     kind: Literal["ovs"]
     flows: Rules = "port"
     emc: bool = True
+    nat: str | None = None
 
 
 class VppSwitch(DriverSpec):
@@ -126,6 +129,7 @@ DRIVERS: Drivers = {
         "ovs-dpdk": OvsDpdkSwitch,
         "ovs": OvsSwitch,
         "vpp": VppSwitch,
+        "nftables": NftablesSpec,
     },
     "generator": {"sim": Generator, "tgen": TgenGenerator, "testpmd": TestpmdGenerator},
     "vnf": {"loop": Guest, "sim": NoGuest},

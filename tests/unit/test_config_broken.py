@@ -290,6 +290,8 @@ def test_every_listed_path_is_known_to_the_loader(tmp_path: Path) -> None:
             "forwarding": "vswitch.kind=vpp",
             "probability": "vswitch.behaviour.kind=lossy",
             "queues": "vnf.kind=loop",
+            "nat": "vswitch.kind=nftables",
+            "time_wait": "vswitch.kind=nftables",
         }
         last = path.rsplit(".", 1)[-1]
         of_a_driver = path.startswith(("vswitch", "generator", "vnf"))

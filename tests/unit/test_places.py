@@ -122,6 +122,27 @@ def test_a_plan_names_places_programs_and_cpus_and_no_generator(
     assert ports == ["11001", "11002", "11001", "11002"]
 
 
+def test_offloads_and_instances_may_be_lists_that_make_cases(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    lists = ("--set", "search.offloads=[on,off]", "--set", "search.instances=[1,4]")
+    code, said = planned(capfd, *BRIDGE, *lists)
+    assert code == 0, said
+    for label in ("1instances-offloads-on", "4instances-offloads-off"):
+        assert f"places_tcp_stream-1518B-{label}: stream" in said
+    code, said = planned(capfd, *BRIDGE, "--set", "search.offloads=[on,on]")
+    assert code == 2
+    assert "`search.offloads` holds" in said
+
+
+def test_frames_say_nothing_to_connections(capfd: pytest.CaptureFixture[str]) -> None:
+    words = ("--testbed", "local", "--set", "traffic.flows=10")
+    assert run_cli(["plan", "phy2phy_cps", *words]) == 2
+    said = " ".join(capfd.readouterr().err.split())
+    assert "`traffic.flows` says nothing to connections" in said
+    assert "they are opened and answered as TCP is" in said
+
+
 def test_the_program_is_part_of_what_is_measured_and_the_generator_is_not(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

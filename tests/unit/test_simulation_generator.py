@@ -18,6 +18,7 @@ from vsperf.errors import ComponentError, UsageError
 from vsperf.records.histogram import percentiles_ns, summary
 from vsperf.records.run import Endpoint
 from vsperf.records.trial import Sample, intended_frames
+from vsperf.simulation import path
 
 # The simulated generator: its limits, its faults, its clock and its latencies.
 
@@ -280,16 +281,20 @@ def test_a_second_of_another_trial_has_none() -> None:
     assert [way.latency for way in sample.directions] == [None, None]
 
 
-def test_in_real_time_each_second_is_told_when_it_is_over() -> None:
+def test_in_real_time_each_second_is_told_when_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """So a trial that is killed has told of what was over by then."""
-    moments: list[float] = []
-    case = simulated_case(behaving("ideal"), {"realtime": 0.05})
-    began = time.monotonic()
-    with session(case) as running:
-        running.run(
-            TrialRequest(1000, 4 * SECOND_LONG), lambda _: moments.append(time.monotonic() - began)
-        )
+    happened: list[str] = []
+    waited: list[float] = []
 
-    assert len(moments) == 4
-    assert all(moment >= 0.05 * (number + 1) for number, moment in enumerate(moments))
-    assert moments[-1] - moments[0] >= 0.1
+    def wait(seconds: float) -> None:
+        happened.append("waited")
+        waited.append(seconds)
+
+    case = simulated_case(behaving("ideal"), {"realtime": 100})
+    with session(case) as running, monkeypatch.context() as patched:
+        patched.setattr(path, "sleep", wait)
+        running.run(TrialRequest(1000, 4 * SECOND_LONG), lambda _: happened.append("told"))
+
+    assert happened[:8] == ["waited", "told"] * 4
+    # Nothing was waited for in truth, so each has to be waited for from the begin of the trial.
+    assert [round(seconds / 100) for seconds in waited[:4]] == [1, 2, 3, 4]

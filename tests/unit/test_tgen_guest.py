@@ -148,7 +148,12 @@ def test_other_ports_are_refused(kind: str) -> None:
 def test_what_takes_a_file_or_process_that_guest_and_host_see_it_cannot_do() -> None:
     there = TgenGenerator().capabilities(case_with(in_a_guest()))
     here = TgenGenerator().capabilities(case_with(TgenSpec(kind="tgen")))
-    assert here.does - there.does == {Ability.REPLAY, Ability.HEADERS, Ability.TURNS}
+    assert here.does - there.does == {
+        Ability.REPLAY,
+        Ability.HEADERS,
+        Ability.TURNS,
+        Ability.CONNECTIONS,
+    }
 
 
 def test_settings_of_a_guest_that_there_is_none_of_are_refused() -> None:

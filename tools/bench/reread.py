@@ -19,6 +19,8 @@ from common import Option, Ratio, carry_out, options, say, wanted
 from coverage import LOADS, METHODS, RANGE, SEARCHES, Bench
 from coverage_models import MODELS, Model
 from coverage_world import World
+from reread_connections import ANSWERS as CONNECTIONS
+from reread_connections import answers_of_connections
 from reread_figures import (
     READERS,
     alike,
@@ -375,6 +377,11 @@ def of_runs(
                 continue
             if search["kind"] == "paired":
                 for name, against in answers_of_rounds(search, case.rounds, case.record.result):
+                    yield f"{folder.name} {case.planned.label}", name, against
+                continue
+            if search["kind"] in CONNECTIONS:
+                made, result = case.connections, case.record.result
+                for name, against in answers_of_connections(search, made, result):
                     yield f"{folder.name} {case.planned.label}", name, against
                 continue
             if left is not None:

@@ -19,6 +19,8 @@ from vsperf.config.case import Case
 from vsperf.progress import (
     CaseFinished,
     CaseStarted,
+    ConnectionsFinished,
+    ConnectionsStarted,
     DeploymentKept,
     Event,
     ExchangeFinished,
@@ -31,7 +33,8 @@ from vsperf.progress import (
     TrialHeld,
     TrialStarted,
 )
-from vsperf.quantities.human import human_expected, human_fps, human_ns, human_seconds
+from vsperf.quantities.human import human_count, human_expected, human_fps, human_ns, human_seconds
+from vsperf.records.connections import ConnectionTrial
 from vsperf.records.exchange import Exchange
 from vsperf.records.flags import Flag
 from vsperf.records.result import amount
@@ -108,7 +111,7 @@ class JsonProgress(Progress):
                 row["disturbance"] = row.pop("event")  # `event` says what kind of line this is
                 for direction in row["directions"]:
                     direction.pop("latency_histogram")  # kilobytes, and in the record anyway
-            case RoundFinished() | ExchangeFinished():
+            case RoundFinished() | ExchangeFinished() | ConnectionsFinished():
                 row = {"case": event.case.key, **_brief(event)}
             case CaseFinished():
                 row = event.record.model_dump(mode="json")
@@ -119,7 +122,7 @@ class JsonProgress(Progress):
                 row |= _time_row(event)
             case DeploymentKept():
                 row = {"case": event.case.key, "folder": event.folder, "access": event.access}
-            case TrialHeld() | RoundStarted() | ExchangeStarted():
+            case TrialHeld() | RoundStarted() | ExchangeStarted() | ConnectionsStarted():
                 row = _begun_row(event)
             case _:
                 row = {"case": event.case.key, "purpose": event.purpose, "load_fps": event.load_fps}
@@ -127,15 +130,22 @@ class JsonProgress(Progress):
         self.console.out(json.dumps(row), highlight=False)
 
 
-def _brief(event: RoundFinished | ExchangeFinished) -> dict[str, Any]:
+def _brief(event: RoundFinished | ExchangeFinished | ConnectionsFinished) -> dict[str, Any]:
     """Return what was made without hundreds of numbers that are in the record anyway."""
     if isinstance(event, RoundFinished):
         return event.round.model_dump(mode="json", exclude={"turns"})
+    if isinstance(event, ConnectionsFinished):
+        return event.trial.model_dump(mode="json", exclude={"counts": {"slots", "times"}})
     return event.exchange.model_dump(mode="json", exclude={"instances": {"__all__": {"intervals"}}})
 
 
-def _begun_row(event: TrialHeld | RoundStarted | ExchangeStarted) -> dict[str, Any]:
+def _begun_row(
+    event: TrialHeld | RoundStarted | ExchangeStarted | ConnectionsStarted,
+) -> dict[str, Any]:
     row: dict[str, Any] = {"case": event.case.key}
+    if isinstance(event, ConnectionsStarted):
+        begun = {"rate_cps": event.rate_cps, "connections": event.connections}
+        return row | {"purpose": event.purpose} | begun
     if isinstance(event, ExchangeStarted):
         return row | {"traffic": event.traffic, "instances": event.instances}
     if isinstance(event, TrialHeld):
@@ -166,7 +176,13 @@ def plain_line(event: Event) -> str:
             )
         case CaseStarted():
             return f"[{event.number}/{event.total}] {event.case.label}, about {_time(event)}"
-        case TrialHeld() | TrialFinished() | RoundFinished() | ExchangeFinished():
+        case (
+            TrialHeld()
+            | TrialFinished()
+            | RoundFinished()
+            | ExchangeFinished()
+            | ConnectionsFinished()
+        ):
             return "  " + made_line(event)
         case DeploymentKept():
             return kept_text(event)
@@ -199,15 +215,33 @@ def trial_line(trial: Trial) -> str:
     return f"{head} {took:>6}  {lost}{again}" + (f"  [{flags}]" if flags else "")
 
 
-def made_line(event: TrialHeld | TrialFinished | RoundFinished | ExchangeFinished) -> str:
+Finished = TrialFinished | RoundFinished | ExchangeFinished | ConnectionsFinished
+
+
+def made_by(event: Finished) -> Trial | Round | Exchange | ConnectionTrial:
+    """Return what was made."""
+    match event:
+        case RoundFinished():
+            return event.round
+        case ExchangeFinished():
+            return event.exchange
+        case _:
+            return event.trial
+
+
+def made_line(event: TrialHeld | Finished) -> str:
     """Return what was made as one line, or why nothing is."""
     if isinstance(event, TrialHeld):
         return held_line(event)
-    if isinstance(event, RoundFinished):
-        return round_line(event.round)
-    if isinstance(event, ExchangeFinished):
-        return exchange_line(event.exchange)
-    return trial_line(event.trial)
+    match made_by(event):
+        case Round() as one:
+            return round_line(one)
+        case Exchange() as one:
+            return exchange_line(one)
+        case ConnectionTrial() as one:
+            return connections_line(one)
+        case one:
+            return trial_line(one)
 
 
 def round_line(one: Round) -> str:
@@ -235,6 +269,20 @@ def exchange_line(one: Exchange) -> str:
     rates = {way: one.rate(way) for way in one.directions}
     found = (f"{amount(rate, one.unit)}, {way}" for way, rate in rates.items() if rate is not None)
     return f"{head}  {'; '.join(found)}{again}"
+
+
+def connections_line(one: ConnectionTrial) -> str:
+    """Return a trial of connections as one line: what was asked, what failed and by which cause."""
+    head = f"#{one.index:<3} {one.purpose:<10} {human_count(one.rate_cps) + '/s':>12}"
+    head += f" {one.duration_ns / 1e9:>4g} s  {one.asked:>9,} connections"
+    again = f" (repeats #{one.retry_of})" if one.retry_of else ""
+    said = ", ".join(flag.value for flag in one.flags)
+    flags = f"  [{said}]" if said else ""
+    if one.client is None:
+        return f"{head}  failed: {one.error}{again}{flags}"
+    late = f"{one.unsent:,} not begun" if one.unsent else ""
+    found = ", ".join(filter(None, (one.causes_text, late)))
+    return f"{head}  {found or 'none failed'}{again}{flags}"
 
 
 def _instances(count: int) -> str:
@@ -270,8 +318,11 @@ def _lost(trial: Trial) -> str:
     return f"lost {worse.lost_frames} ({loss_text(worse.loss_ratio)}){where}"
 
 
-def _now(event: TrialStarted | RoundStarted | ExchangeStarted) -> str:
+def _now(event: TrialStarted | RoundStarted | ExchangeStarted | ConnectionsStarted) -> str:
     """Say what is being made."""
+    if isinstance(event, ConnectionsStarted):
+        rate = human_count(event.rate_cps)
+        return f"{event.purpose} {event.connections:,} connections at {rate}/s"
     if isinstance(event, ExchangeStarted):
         count = _instances(event.instances)
         return f"{event.traffic} by {count} for {event.sending_ns / 1e9:g} s"
@@ -302,26 +353,19 @@ class _View:
     started: float = field(default_factory=time.monotonic)
     phase: str = ""
     now: str = ""
-    trials: deque[Trial] = field(default_factory=lambda: deque(maxlen=LAST_TRIALS))
-    rounds: deque[Round] = field(default_factory=lambda: deque(maxlen=LAST_TRIALS))
-    exchanges: deque[Exchange] = field(default_factory=lambda: deque(maxlen=LAST_TRIALS))
+    lines: deque[Text] = field(default_factory=lambda: deque(maxlen=LAST_TRIALS))
+    """The last ones of what was made."""
     measured_ns: int = 0
     judged: list[Trial] = field(default_factory=list)
 
-    def take(self, event: TrialFinished | RoundFinished | ExchangeFinished) -> None:
+    def take(self, event: Finished) -> None:
         """Take in what was made."""
-        if isinstance(event, ExchangeFinished):
-            self.exchanges.append(event.exchange)
-            self.measured_ns += event.exchange.elapsed_ns
-            return
-        if isinstance(event, RoundFinished):
-            self.rounds.append(event.round)
-            self.measured_ns += event.round.elapsed_ns
-            return
-        self.trials.append(event.trial)
-        self.measured_ns += event.trial.elapsed_ns
-        if event.trial.purpose is Purpose.SEARCH and event.trial.valid:
-            self.judged.append(event.trial)
+        one = made_by(event)
+        style = "" if isinstance(one, Round) or one.valid else "magenta"
+        self.lines.append(Text("  " + made_line(event), style=style))
+        self.measured_ns += one.elapsed_ns
+        if isinstance(one, Trial) and one.purpose is Purpose.SEARCH and one.valid:
+            self.judged.append(one)
 
 
 class LiveProgress(Progress):
@@ -356,11 +400,15 @@ class LiveProgress(Progress):
                 self.view = _View(event.case, event.number, event.total, event.estimated_s, clock)
             case PhaseEntered() if self.view:
                 self.view.phase, self.view.now = event.phase, ""
-            case TrialStarted() | RoundStarted() | ExchangeStarted() if self.view:
+            case TrialStarted() | RoundStarted() | ExchangeStarted() | ConnectionsStarted() if (
+                self.view
+            ):
                 self.view.now = _now(event)
             case TrialHeld() if self.view:
                 self.view.now = held_line(event)
             case TrialFinished() | RoundFinished() | ExchangeFinished() if self.view:
+                self.view.take(event)
+            case ConnectionsFinished() if self.view:
                 self.view.take(event)
             case DeploymentKept():
                 self.console.print(kept_text(event), soft_wrap=True)
@@ -382,15 +430,7 @@ class LiveProgress(Progress):
         )
         lines: list[RenderableType] = [head]
         lines += [Text(f"  {name}: {text}") for name, text in brackets(view.case, view.judged)]
-        lines += [
-            Text("  " + trial_line(trial), style="" if trial.valid else "magenta")
-            for trial in view.trials
-        ]
-        lines += [Text("  " + round_line(one)) for one in view.rounds]
-        lines += [
-            Text("  " + exchange_line(one), style="" if one.valid else "magenta")
-            for one in view.exchanges
-        ]
+        lines += view.lines
         lines.append(Text(f"  … {view.now}" if view.now else "", style="dim"))
         return Group(*lines)
 

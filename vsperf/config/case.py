@@ -14,6 +14,7 @@ from vsperf.config.cache import CacheRole, CacheShare
 from vsperf.config.expect import Expectation
 from vsperf.config.method import MethodSpec
 from vsperf.config.modify import Modify
+from vsperf.config.point import point_label
 from vsperf.config.rival import Rival
 from vsperf.config.testbed import Testbed
 from vsperf.config.topology import Topology
@@ -290,5 +291,5 @@ class Case:
         parts = [self.spec.name, self.spec.traffic.size_label]
         for name, value in self.point.items():
             if name != "frame_size":
-                parts.append(f"{value}flows" if name == "flows" else value)
+                parts.append(point_label(name, value))
         return as_label("-".join(parts))

@@ -143,6 +143,9 @@ def _of_trials(case: CaseSpec) -> Iterator[Demand]:
         if ability is Ability.TURNS:
             yield _of_turns(case)
             continue
+        if ability is Ability.CONNECTIONS:
+            yield Demand(ability, f"search.kind={method.kind}", "--generator tgen, on the host")
+            continue
         yield Demand(
             ability,
             f"search.kind={method.kind}",

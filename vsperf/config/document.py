@@ -5,7 +5,7 @@ The drivers are handed in as data: a specification must be readable without load
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Union
 
 from pydantic import Field, create_model
@@ -28,7 +28,15 @@ ALTERNATIVES = ("vswitch", "generator", "vnf", "program", NOISE)
 """Sections that may be lists of drivers, each by its kind alone or with its settings."""
 COMPARABLE = (*ALTERNATIVES, COLLECT)
 """What a testcase can be measured with and without in turns, and then be compared by."""
-SWEEPABLE = ("traffic.frame_size", "traffic.flows", "traffic.direction", *COMPARABLE)
+SWEPT_OF_METHODS = ("search.instances", "search.offloads")
+"""Settings of those methods that have them."""
+SWEEPABLE = (
+    "traffic.frame_size",
+    "traffic.flows",
+    "traffic.direction",
+    *SWEPT_OF_METHODS,
+    *COMPARABLE,
+)
 """What may be a list; a testcase then has a case for each combination, the last changing first, so
 that what is compared is measured in turns."""
 SELECTION = "use"
@@ -126,10 +134,9 @@ def document_schema(drivers: Drivers) -> dict[str, Any]:
         if not key:
             properties[path] = _driver_or_list(properties[path], schema["$defs"])
             continue
-        inner = schema["$defs"][properties[section]["$ref"].rsplit("/", 1)[1]]["properties"]
-        single = inner[key]
-        several = {"type": "array", "items": single, "minItems": 1, "uniqueItems": True}
-        inner[key] = {"anyOf": [single, several], "description": single.get("description", "")}
+        for inner in _parts(properties[section], schema["$defs"]):
+            if key in inner:
+                inner[key] = _value_or_list(inner[key])
     family = {
         "type": "object",
         "properties": {
@@ -160,6 +167,19 @@ def document_schema(drivers: Drivers) -> dict[str, Any]:
         "same sections",
         **{key: value for key, value in schema.items() if key not in ("title", "description")},
     }
+
+
+def _parts(section: dict[str, Any], definitions: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the properties of a section, of each of its kinds where it has several."""
+    for one in section.get("anyOf", [section]):
+        if "$ref" in one:
+            yield definitions[one["$ref"].rsplit("/", 1)[1]]["properties"]
+
+
+def _value_or_list(single: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a value, or of several that are told apart."""
+    several = {"type": "array", "items": single, "minItems": 1, "uniqueItems": True}
+    return {"anyOf": [single, several], "description": single.get("description", "")}
 
 
 def _driver_or_list(single: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from vsperf.engine.calibration import Calibrator
 from vsperf.host.affinity import running_on
 from vsperf.host.workspace import Nowhere, Workspace, workspace
 from vsperf.progress import (
+    ConnectionsFinished,
     Emit,
     ExchangeFinished,
     PhaseEntered,
@@ -20,12 +21,16 @@ from vsperf.progress import (
     TrialHeld,
     TrialStarted,
 )
+from vsperf.records.connections import ConnectionTrial
 from vsperf.records.exchange import Exchange
 from vsperf.records.files.writer import RunWriter
-from vsperf.records.run import ExchangeLine, RoundLine, SecondLine, TrialLine
+from vsperf.records.run import ConnectionsLine, ExchangeLine, RoundLine, SecondLine, TrialLine
 from vsperf.records.trial import Purpose, Second, Trial
 from vsperf.records.turns import Round
 from vsperf.search.base import Budget
+
+Made = Trial | Exchange | ConnectionTrial
+"""What a case is measured by: each method has one kind of them."""
 
 
 def never() -> bool:
@@ -55,11 +60,13 @@ class CaseRun:
     """Every trial that was made, those of an attempt that failed included."""
     exchanges: list[Exchange] = field(default_factory=list)
     """Every exchange of programs, likewise."""
+    connections: list[ConnectionTrial] = field(default_factory=list)
+    """Every trial of connections, likewise."""
 
     @property
-    def made(self) -> Sequence[Trial | Exchange]:
-        """All that was made for the answer, whichever of both it is."""
-        return self.exchanges or self.trials
+    def made(self) -> Sequence[Made]:
+        """All that was made for the answer, whichever of these it is."""
+        return self.exchanges or self.connections or self.trials
 
     def workspace(self) -> AbstractContextManager[Workspace]:
         """Give parts a place on this machine; models need none."""
@@ -106,6 +113,12 @@ class CaseRun:
         self.exchanges.append(one)
         self.writer.append(ExchangeLine(case=self.case.key, exchange=one))
         self.emit(ExchangeFinished(self.case, one))
+
+    def record_connections(self, one: ConnectionTrial) -> None:
+        """Keep a trial of connections and write it down, then tell of it."""
+        self.connections.append(one)
+        self.writer.append(ConnectionsLine(case=self.case.key, trial=one))
+        self.emit(ConnectionsFinished(self.case, one))
 
     def record_second(self, second: Second) -> None:
         """Write down a second of a trial that still goes on."""

@@ -17,6 +17,7 @@ from vsperf.engine.bench import MeasuredBench
 from vsperf.engine.checks import check_path
 from vsperf.engine.closing import close_case, close_failed, close_interrupted
 from vsperf.engine.conditions import clipped, outdated, uneven
+from vsperf.engine.connections import measure_connections
 from vsperf.engine.draws import ask_again, asked_again
 from vsperf.engine.exchanges import measure_exchanges
 from vsperf.engine.instruments import disturbed, instruments, looked_back
@@ -66,9 +67,11 @@ def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
 
 
 def _way_of(run: CaseRun) -> Callable[[CaseRun, tuple[str, ...]], CaseRecord]:
-    """Return how a case is measured: by frames, by switches in turns, or by programs."""
+    """Return how a case is measured: by frames, in turns, by programs, or by connections."""
     if run.case.spec.has_places:
         return measure_exchanges
+    if run.case.spec.has_connections:
+        return measure_connections
     return measure_together if run.plan.sides else _measure
 
 

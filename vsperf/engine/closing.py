@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 
 from vsperf.config.case import Case
 from vsperf.deploy.planner import CasePlan
+from vsperf.engine.assignment import Made
 from vsperf.engine.conditions import distances, flags_around, sorted_flags
 from vsperf.engine.criteria import believed, check_all, contradicted, flags_of, outcome_of
 from vsperf.errors import ExitCode, VsperfError
 from vsperf.methods.base import method_of
 from vsperf.methods.compliance import qualified
-from vsperf.records.exchange import Exchange
 from vsperf.records.host import Conditions
 from vsperf.records.regime import boundary_of, span_of
 from vsperf.records.result import COUNTED, SearchResult
@@ -77,14 +77,14 @@ def _spoiled(result: SearchResult) -> Iterator[str]:
 def close_failed(
     case: Case,
     error: VsperfError,
-    trials: Sequence[Trial | Exchange],
+    trials: Sequence[Made],
     warnings: tuple[str, ...] = (),
 ) -> CaseRecord:
     """Return the record of a case that ended with an error, and what went wrong before that."""
     invalid = error.exit_code is ExitCode.INVALID_RESULT
     last = trials[-1] if trials else None
     flags = last.flags if last is not None and not last.valid else ()
-    told = invalid and flags and not isinstance(last, Exchange)  # flags say what they mean
+    told = invalid and flags and isinstance(last, Trial)  # flags say what they mean
     why = None if told else error.problems[0].why
     return CaseRecord(
         case=case.key,
@@ -100,7 +100,7 @@ def close_failed(
     )
 
 
-def close_interrupted(case: Case, trials: Sequence[Trial | Exchange]) -> CaseRecord:
+def close_interrupted(case: Case, trials: Sequence[Made]) -> CaseRecord:
     """Return the record of a case that was interrupted; a resumed run begins it anew."""
     return CaseRecord(
         case=case.key,
@@ -116,7 +116,7 @@ def close_interrupted(case: Case, trials: Sequence[Trial | Exchange]) -> CaseRec
     )
 
 
-def _totals(trials: Sequence[Trial | Exchange]) -> dict[str, object]:
+def _totals(trials: Sequence[Made]) -> dict[str, object]:
     return {
         "trials": len(trials),
         "measured_ns": sum(trial.elapsed_ns for trial in trials),

@@ -19,6 +19,7 @@ from vsperf.analysis.repeats import Series, series_of
 from vsperf.analysis.summary import LOSSY, PERCENTILES, CaseRow, flows_differ
 from vsperf.output.table import NOTHING, Cell, Column, Table, columns
 from vsperf.quantities.human import human_count, human_fps, human_ns, human_seconds, human_share
+from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.meaning import how_far
 from vsperf.records.regime import Regime
@@ -357,6 +358,11 @@ def _as_one(together: int | None) -> str:
 # What is to be said of the numbers of a run, once for all the cases that it concerns.
 
 
+def _of_frames(row: CaseRow) -> bool:
+    """Whether any of its figures is a rate of frames."""
+    return any(figure.unit is Unit.FPS for figure in row.figures)
+
+
 def legend(
     rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool, *, clean: bool = True
 ) -> list[str]:
@@ -366,7 +372,7 @@ def legend(
         lines.append(
             "rates per direction; intervals: highest load that passed … lowest that failed"
         )
-    elif measured:
+    elif any(row.loads or _of_frames(row) for row in measured):
         lines.append("rates per direction")
     if clean and any(goal.clean is not None for row in rows for goal in row.goals):
         lines.append("clean: only the time in which nothing kept generator or switch from running")

@@ -150,8 +150,9 @@ class Flag(enum.StrEnum):
     ENDS_DISAGREE = (
         "ends-disagree",
         Severity.INVALID,
-        "The two ends of a stream of TCP, which loses nothing, differ on what was sent and what "
-        "arrived by more than 1 % and more than their sockets hold.",
+        "The two ends of TCP, which loses nothing, differ on what was sent and what arrived: of a "
+        "stream by more than 1 % and more than their sockets hold, of connections by responses "
+        "that no server gave.",
     )
     DEVICES_DISAGREE = (
         "devices-disagree",

@@ -14,8 +14,10 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter
 
+from vsperf.config.point import point_label
 from vsperf.errors import UsageError
 from vsperf.records.base import SCHEMA_VERSION, Record
+from vsperf.records.connections import ConnectionTrial
 from vsperf.records.exchange import Exchange
 from vsperf.records.flags import Flag
 from vsperf.records.host import Conditions
@@ -239,7 +241,7 @@ class PlannedCase(Record):
         """Return its label without the driver of a section, which its counterparts do not have."""
         left, kept = self.label, ""
         for name, value in reversed(self.point.items()):
-            part = as_label(f"-{value}flows" if name == "flows" else f"-{value}")
+            part = as_label(f"-{point_label(name, value)}")
             if left.endswith(part) and name != "frame_size":
                 left = left.removesuffix(part)
                 kept = kept if name == section else part + kept
@@ -308,6 +310,14 @@ class ExchangeLine(Record):
     exchange: Exchange
 
 
+class ConnectionsLine(Record):
+    """One trial of a case in which connections are opened."""
+
+    type: Literal["connections"] = "connections"
+    case: str
+    trial: ConnectionTrial
+
+
 class Check(Record):
     """One criterion, judged."""
 
@@ -363,6 +373,7 @@ Line = Annotated[
     | SecondLine
     | RoundLine
     | ExchangeLine
+    | ConnectionsLine
     | CaseRecord
     | RunResume
     | RunEnd,

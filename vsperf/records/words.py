@@ -274,6 +274,11 @@ PROGRAMS: Mapping[str, str] = MappingProxyType(
         "transactions": "Requests that were answered; a client waits for each answer before it "
         "asks again.",
         "mean": "The mean of all transactions of an instance, from a request to its response.",
+        "connections": "What became of each connection of TCP that was due: one outcome for each.",
+        "count": "How many they are.",
+        "segments": "Packets of TCP, at both ends of connections.",
+        "client": "The end that begins connections.",
+        "server": "The end that answers them.",
     }
 )
 SUBJECTS: Mapping[str, Mapping[str, str]] = MappingProxyType(

@@ -23,7 +23,7 @@ from vsperf.errors import ExitCode
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.estimate import Estimate, together
 from vsperf.plugins import Plugins
-from vsperf.quantities.human import human_expected, human_fps
+from vsperf.quantities.human import human_count, human_expected, human_fps
 from vsperf.records.run import shown
 from vsperf.search.regimes import HELD
 from vsperf.search.words import percent
@@ -93,6 +93,8 @@ def _range(item: Planned) -> str:
     if item.case.spec.has_places:
         return ""
     loads = loads_of(item.case.spec)
+    if item.case.spec.has_connections:
+        return f" from {human_count(loads.minimum)} to {human_count(loads.maximum)}"
     return f" from {human_fps(loads.minimum)} to {human_fps(loads.maximum)} per direction"
 
 

@@ -19,6 +19,7 @@ from rich.text import Text
 from vsperf.analysis.answers import reasons
 from vsperf.analysis.noise import noise_lines
 from vsperf.analysis.summary import LOSSY, CaseRow, Latency, too_busy
+from vsperf.cli.connections_view import connections_data, print_connections
 from vsperf.cli.exchange_view import exchanges_data, print_exchanges
 from vsperf.cli.paired_view import compared_data, print_compared, rounds_data
 from vsperf.cli.progress import round_line, trial_line
@@ -330,7 +331,7 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
         planned = case.planned.model_dump(mode="json")
         document = {**row.as_json(), **compared_data(case)}
         document |= {"planned": planned, "all_trials": trials}
-        document |= rounds_data(case) | exchanges_data(case)
+        document |= rounds_data(case) | exchanges_data(case) | connections_data(case)
         click.echo(json.dumps(document, indent=2))
         return
     out = console()
@@ -344,7 +345,8 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
     made = case.trials[:MOST_TRIALS]
     said = f": {len(made):,} of {len(case.trials):,} shown" if len(made) < len(case.trials) else ""
     print_exchanges(out, case)
-    if not case.exchanges:
+    print_connections(out, case)
+    if not (case.exchanges or case.connections):
         out.print("rounds" if case.rounds else f"trials{said}", style="bold")
     for line in (*map(trial_line, made), *map(round_line, case.rounds)):
         out.print(line, soft_wrap=True)

@@ -10,9 +10,12 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 from vsperf.config.abilities import Capabilities
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
+from vsperf.config.connections import End
 from vsperf.errors import ComponentError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
+from vsperf.methods.connections import ConnectionsAsked
+from vsperf.records.connections import ConnectionCounts
 from vsperf.records.host import Calibration, Stalls
 from vsperf.records.run import Endpoint, Placement, Step
 from vsperf.records.trial import Event, RateStep, Sample, TrialCounts
@@ -197,6 +200,37 @@ class TakesTurns(Protocol):
         placement: Placement,
     ) -> tuple[Step, ...]:
         """Say what `start_turns` will do; touches nothing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionEnd:
+    """Where connections begin, or where they are answered."""
+
+    end: End
+    next_hop: str
+    """MAC address that frames from here are sent to."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionsRequest:
+    """Connections as the engine asks for them."""
+
+    asked: ConnectionsAsked
+    client: ConnectionEnd
+    server: ConnectionEnd
+    called_ip: str
+    """Whom clients call: the first server, or what stands for all of them."""
+    called: int
+    """So many addresses from that one on, in turns."""
+
+
+@runtime_checkable
+class ConnectsSession(Protocol):
+    """A session that opens connections and answers them (`Ability.CONNECTIONS`)."""
+
+    def connect(self, request: ConnectionsRequest) -> ConnectionCounts:
+        """Open connections, wait for the end of each, and say what became of them."""
         ...
 
 

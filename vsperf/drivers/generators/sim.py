@@ -116,7 +116,9 @@ class SimulatedGenerator(Unmeasured):
     Spec: ClassVar[type[DriverSpec]] = SimulatedGeneratorSpec
 
     def capabilities(self, case: CaseSpec) -> Capabilities:
-        return Capabilities(frozenset(Ability) - {Ability.REPLAY}, clock="virtual time")
+        return Capabilities(
+            frozenset(Ability) - {Ability.REPLAY, Ability.CONNECTIONS}, clock="virtual time"
+        )
 
     def needs(self, case: CaseSpec) -> Needs:
         return Needs()

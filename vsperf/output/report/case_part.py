@@ -52,12 +52,10 @@ from vsperf.records.trial import Direction, Trial
 def asked_of(asked: Asked) -> tuple[Fact, ...]:
     """Return what a case was asked, in a few words each."""
     traffic = asked.section("traffic")
-    flows = str(traffic.get("flows", "")) or None
     frames = traffic.get("imix") or traffic.get("frame_size")
     found = {
         "frames": None if frames is None else str(frames),
-        "flows": f"{flows} per direction" if flows else None,
-        "direction": traffic.get("direction"),
+        **(_connections(asked) or _flows(traffic)),
         "method": asked.kind("search"),
         "warm-up": asked.value("trial", "warm_up"),
         "switch": asked.kind("vswitch"),
@@ -67,6 +65,23 @@ def asked_of(asked: Asked) -> tuple[Fact, ...]:
         "links": _links(asked),
     }
     return tuple(Fact(name, str(value)) for name, value in found.items() if value)
+
+
+def _flows(traffic: Mapping[str, Any]) -> dict[str, Any]:
+    """Say which streams of frames there were."""
+    flows = str(traffic.get("flows", ""))
+    return {
+        "flows": f"{flows} per direction" if flows else None,
+        "direction": traffic.get("direction"),
+    }
+
+
+def _connections(asked: Asked) -> dict[str, Any]:
+    """Say between how many addresses connections were opened; nothing where there were none."""
+    clients, servers = (asked.value("search", name) for name in ("clients", "servers"))
+    if clients is None or servers is None:
+        return {}
+    return {"clients": f"{clients} addresses", "servers": f"{servers} addresses"}
 
 
 def _links(asked: Asked) -> str | None:

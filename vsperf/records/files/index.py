@@ -33,6 +33,7 @@ from vsperf.records.run import (
     LINE,
     CaseRecord,
     CaseStart,
+    ConnectionsLine,
     ExchangeLine,
     Line,
     PlannedCase,
@@ -169,7 +170,7 @@ class _Rows:
 
     def _add(self, line: Line) -> None:
         match line:
-            case TrialLine() | SecondLine() | RoundLine() | ExchangeLine():
+            case TrialLine() | SecondLine() | RoundLine() | ExchangeLine() | ConnectionsLine():
                 self._attempt(line.case)
             case CaseStart():
                 self._start(line.case)

@@ -18,6 +18,7 @@ from typing import Final, TypeVar, overload
 
 from vsperf.errors import Location, StoreError
 from vsperf.records.asked import Asked
+from vsperf.records.connections import ConnectionTrial
 from vsperf.records.exchange import Exchange
 from vsperf.records.files import lines
 from vsperf.records.files.folders import RECORDS, is_locked
@@ -27,6 +28,7 @@ from vsperf.records.result import SearchResult
 from vsperf.records.run import (
     CaseRecord,
     CaseStart,
+    ConnectionsLine,
     ExchangeLine,
     Line,
     Outcome,
@@ -47,10 +49,12 @@ from vsperf.records.turns import Round
 # lies there is read when somebody asks for it.
 
 BEGIN: Final = re.compile(
-    rb'\s*\{\s*"type"\s*:\s*"(case-start|trial|second|round|exchange|case)"\s*,\s*"case"\s*:\s*("(?:[^"\\]|\\.)*")'
+    rb'\s*\{\s*"type"\s*:\s*"(case-start|trial|second|round|exchange|connections|case)"\s*,\s*"case"\s*:\s*("(?:[^"\\]|\\.)*")'
 )
 """How every line of a case begins that vsperf wrote; others are read whole to be told."""
-OF_CASES: Final = frozenset({"case-start", "trial", "second", "round", "exchange", "case"})
+OF_CASES: Final = frozenset(
+    {"case-start", "trial", "second", "round", "exchange", "connections", "case"}
+)
 MOST_TRIAL_BYTES: Final = 160 << 20
 """Of the trials of one case, which are held together: in memory they are about seven times larger.
 
@@ -86,6 +90,8 @@ class Span:
     seconds: int = 0
     rounds: int = 0
     exchanges: int = 0
+    connections: int = 0
+    """Trials of connections."""
     abandoned: int = 0
     """Trials of the attempts that it replaced."""
     cap: Calibration | None = None
@@ -96,7 +102,8 @@ class Span:
         self.attempts += 1
         self.abandoned += self.trials
         self.start, self.record, self.inside = start, None, []
-        self.trials = self.trial_bytes = self.seconds = self.rounds = self.exchanges = 0
+        self.trials = self.trial_bytes = self.seconds = self.rounds = 0
+        self.exchanges = self.connections = 0
         self.cap = None
 
     def extend(self, place: Place) -> None:
@@ -172,6 +179,11 @@ class RecordFile:
         for line in self._inside(key, "exchange", ExchangeLine):
             yield line.exchange
 
+    def connections_of(self, key: str) -> Iterator[ConnectionTrial]:
+        """Read the trials of connections of the last attempt at a case, one after the other."""
+        for line in self._inside(key, "connections", ConnectionsLine):
+            yield line.trial
+
     def _refuse_many(self, key: str) -> None:
         span = self.spans[key]
         if span.trial_bytes > MOST_TRIAL_BYTES:
@@ -223,6 +235,7 @@ class RecordFile:
                 span.seconds += kind == "second"
                 span.rounds += kind == "round"
                 span.exchanges += kind == "exchange"
+                span.connections += kind == "connections"
                 span.trial_bytes += len(content) if kind == "trial" else 0
 
     def _add_of_run(self, place: Place, content: bytes) -> None:
@@ -314,6 +327,7 @@ class CaseView:
     rounds: Collection[Round] = ()
     """In which switches took turns, of the last attempt; of stored ones each look reads anew."""
     exchanges: Collection[Exchange] = ()
+    connections: Collection[ConnectionTrial] = ()
     """Of programs, of the last attempt; of stored ones each look reads anew."""
     attempt: int = 0
     """How often it was tried; 0 is not yet."""
@@ -431,6 +445,7 @@ class RunView:
             seconds=StoredLines(file.spans[key].seconds, partial(file.seconds_of, key)),
             rounds=StoredLines(file.spans[key].rounds, partial(file.rounds_of, key)),
             exchanges=StoredLines(file.spans[key].exchanges, partial(file.exchanges_of, key)),
+            connections=StoredLines(file.spans[key].connections, partial(file.connections_of, key)),
             attempt=file.spans[key].attempts,
             abandoned=file.spans[key].abandoned,
             refuted=file.refuted.get(key, ""),

@@ -171,6 +171,9 @@ pause_schedule(struct worker *worker, struct connections *connections)
 	worker->away_cycles = 0;
 	if (running < 0 || connections->over_tsc != 0)
 		return;
+	/* What has all begun waits for nothing, so it was not begun later for this pause either. */
+	if (connections->request.client.is_here && client_unsent(&connections->client) == 0)
+		return;
 	away = RTE_MIN(away, (uint64_t)running);
 	client_pause(&connections->client, away);
 	worker->paused_cycles += away;

@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Self
+from dataclasses import asdict, dataclass, replace
+from typing import Any, TypeVar
 
+from pydantic import ValidationError
+
+from vsperf.config.connections import SERVICE_PORT
+from vsperf.drivers.generators.base import ConnectionsRequest
 from vsperf.drivers.generators.tgen.client import longest_ns
 from vsperf.drivers.generators.tgen.process import Tgen
+from vsperf.drivers.generators.tgen.slots import asked_ns
 from vsperf.errors import ComponentError
+from vsperf.records.base import Record
+from vsperf.records.connections import (
+    ClientAccounts,
+    ConnectionCounts,
+    ConnectionSlots,
+    Segments,
+    ServerAccounts,
+    Times,
+    Unbalanced,
+)
 
+Part = TypeVar("Part", bound=Record)
 NANOSECONDS = 1_000_000_000
 VERB = "connections"
 SLACK_S = 10.0
-UNANSWERED = ("refused", "no_answer", "misanswered", "given_up")
-"""What becomes of a connection whose SYN nobody answered as it should be."""
-UNFULFILLED = ("reset", "no_response", "wrong_payload", "not_closed", "unfinished")
-"""What becomes of one that was established, and did not come to its end in order."""
+ALL_PORTS = 64_512
+"""From 1024 on."""
+MOST_AT_ONCE = 1 << 22
+"""Connections that tgen has room for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,154 +116,7 @@ class Connections:
         return (longest_ns(begin_ns) + self.drain_ns) / NANOSECONDS + SLACK_S
 
 
-@dataclass(frozen=True, slots=True)
-class Segments:
-    """What an end counts of TCP segments."""
-
-    segments_sent: int
-    segments_received: int
-    damaged: int
-    """By a checksum or a length."""
-    stray: int
-    """Of no connection."""
-    repeated: int
-    """Sent again, since nobody acknowledged them."""
-    disordered: int
-    no_room: int
-
-    @classmethod
-    def of(cls, found: Mapping[str, int]) -> Self:
-        return cls(**_integers(cls, found))
-
-
-@dataclass(frozen=True, slots=True)
-class ClientAccounts:
-    """What became of each connection that was due."""
-
-    intended: int
-    unsent: int
-    launched: int
-    answered: int
-    completed: int
-    refused: int
-    no_answer: int
-    misanswered: int
-    """Whoever answered its SYN had another address or port than who was asked."""
-    given_up: int
-    reset: int
-    no_response: int
-    wrong_payload: int
-    not_closed: int
-    unfinished: int
-    repeated_syns: int
-    misanswers: int
-    requests: int
-    responses: int
-    response_bytes: int
-    most_established: int
-    no_port: int
-
-    @classmethod
-    def of(cls, found: Mapping[str, int]) -> Self:
-        accounts = cls(**_integers(cls, found))
-        accounts.check()
-        return accounts
-
-    def check(self) -> None:
-        """Refuse accounts that do not add up: each connection has one outcome."""
-        unanswered = sum(getattr(self, name) for name in UNANSWERED)
-        unfulfilled = sum(getattr(self, name) for name in UNFULFILLED)
-        _same("connections that were due", self.intended, self.launched + self.unsent)
-        _same("SYNs that were sent", self.launched, self.answered + unanswered)
-        _same("SYNs that were answered", self.answered, self.completed + unfulfilled)
-
-    @property
-    def failed(self) -> dict[str, int]:
-        """How many did not come to their end in order, by cause."""
-        counted = {name: getattr(self, name) for name in (*UNANSWERED, *UNFULFILLED)}
-        return {name: count for name, count in counted.items() if count}
-
-
-@dataclass(frozen=True, slots=True)
-class ServerAccounts:
-    """What became of each connection that was accepted."""
-
-    accepted: int
-    full: int
-    established: int
-    closed: int
-    half_open: int
-    reset: int
-    wrong_payload: int
-    not_heard: int
-    idle: int
-    not_closed: int
-    left: int
-    requests: int
-    responses: int
-    request_bytes: int
-    most_connections: int
-
-    @classmethod
-    def of(cls, found: Mapping[str, int]) -> Self:
-        accounts = cls(**_integers(cls, found))
-        ended = ("closed", "half_open", "reset", "wrong_payload", "not_heard", "idle")
-        counted = sum(getattr(accounts, name) for name in (*ended, "not_closed", "left"))
-        _same("connections that were accepted", accounts.accepted, counted)
-        return accounts
-
-
-@dataclass(frozen=True, slots=True)
-class Times:
-    """Histograms in HdrHistogram's encoding; None where nothing was counted."""
-
-    handshake: str | None
-    """From when a SYN was due to its answer."""
-    first_response: str | None
-    """From when a SYN was due to the end of the first response."""
-    response: str | None
-    """From a request to the end of its response."""
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectionSlots:
-    """The same by slots of time, of which each connection is in the one in which it was due."""
-
-    width_ns: int
-    launched: tuple[int, ...]
-    answered: tuple[int, ...]
-    completed: tuple[int, ...]
-    established: tuple[int, ...]
-    """At the end of each slot."""
-    away_ns: tuple[int, ...]
-    """For which the generator's CPU did not run it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """Connections that were made, and what tgen knows of itself meanwhile."""
-
-    settled: bool
-    stopped_early: bool
-    elapsed_ns: int
-    client: ClientAccounts | None
-    client_segments: Segments | None
-    times: Times | None
-    launching_ns: int | None
-    """From the begin to when the last SYN left for the first time."""
-    completing_ns: int | None
-    """From the begin to the end of the last connection that was completed."""
-    server: ServerAccounts | None
-    server_segments: Segments | None
-    slots: ConnectionSlots | None
-    busy_ppm: int
-    longest_gap_ns: int
-    paused_ns: int
-    missed_frames: int
-    """Which the devices of the ports say that they dropped."""
-
-
-def make_connections(tgen: Tgen, asked: Connections) -> tuple[Made, dict[str, Any]]:
+def make_connections(tgen: Tgen, asked: Connections) -> tuple[ConnectionCounts, dict[str, Any]]:
     """Have tgen make connections; its answer as it is comes second."""
     if VERB not in tgen.hello["verbs"]:
         raise ComponentError(
@@ -258,22 +127,73 @@ def make_connections(tgen: Tgen, asked: Connections) -> tuple[Made, dict[str, An
     return made_of(result), result
 
 
-def made_of(result: Mapping[str, Any]) -> Made:
+def asked_of(
+    request: ConnectionsRequest, ports: Mapping[str, int], grace_ns: int = 0
+) -> Connections:
+    """Return connections of a case as tgen is asked for them, its ports being numbered by link.
+
+    By `grace_ns` they may all begin later, before they have not begun in time.
+    """
+    asked, client, server = request.asked, request.client, request.server
+    duration_ns = max(1, asked.connections * NANOSECONDS // asked.rate_cps) + grace_ns
+    both = Connections(
+        client=ClientEnd(
+            port=ports[client.end.link],
+            source_mac=client.end.mac,
+            destination_mac=client.next_hop,
+            ip=str(client.end.first_ip),
+            addresses=client.end.addresses,
+            tcp_ports=_ports_each(asked.connections, client.end.addresses),
+            target_ip=request.called_ip,
+            targets=request.called,
+            target_port=SERVICE_PORT,
+        ),
+        server=ServerEnd(
+            port=ports[server.end.link],
+            source_mac=server.end.mac,
+            destination_mac=server.next_hop,
+            ip=str(server.end.first_ip),
+            addresses=server.end.addresses,
+            tcp_port=SERVICE_PORT,
+        ),
+        duration_ns=duration_ns,
+        rate_cps=asked.rate_cps,
+        connections=asked.connections,
+        request_bytes=asked.request_bytes,
+        response_bytes=asked.response_bytes,
+        requests=asked.requests,
+        hold_ns=asked.hold_ns,
+        attempts=asked.attempts,
+        repeat_ns=asked.repeat_ns,
+        patience_ns=asked.patience_ns,
+    )
+    return replace(both, slot_ns=asked_ns(duration_ns + both.drain_ns) or None)
+
+
+def _ports_each(connections: int, addresses: int) -> int:
+    """Return how many ports each address of the client takes: one for each connection, or all.
+
+    A port that was used before in the trial may still be known to a device that keeps tables.
+    """
+    return max(1, min(ALL_PORTS, -(-connections // addresses), MOST_AT_ONCE // addresses))
+
+
+def made_of(result: Mapping[str, Any]) -> ConnectionCounts:
     """Return what an answer tells; one whose accounts do not add up is none."""
     try:
         client, server = result.get("client"), result.get("server")
         workers = result["workers"]
-        return Made(
+        return ConnectionCounts(
             settled=result["settled"],
             stopped_early=result["stopped_early"],
             elapsed_ns=result["elapsed_ns"],
-            client=ClientAccounts.of(client) if client else None,
-            client_segments=Segments.of(client) if client else None,
+            client=_part(ClientAccounts, client).balanced() if client else None,
+            client_segments=_part(Segments, client) if client else None,
             times=_times(client) if client else None,
             launching_ns=client.get("launching_ns") if client else None,
             completing_ns=client.get("completing_ns") if client else None,
-            server=ServerAccounts.of(server) if server else None,
-            server_segments=Segments.of(server) if server else None,
+            server=_part(ServerAccounts, server).balanced() if server else None,
+            server_segments=_part(Segments, server) if server else None,
             slots=_slots(result["slots"]) if "slots" in result else None,
             busy_ppm=max(worker.get("busy_ppm", 0) for worker in workers),
             longest_gap_ns=max(worker.get("longest_gap_ns", 0) for worker in workers),
@@ -282,23 +202,22 @@ def made_of(result: Mapping[str, Any]) -> Made:
         )
     except KeyError as error:
         raise ComponentError(f"tgen's connections have no {error}") from error
+    except Unbalanced as error:
+        raise ComponentError(f"tgen tells of {error}") from error
+    except (ValidationError, TypeError) as error:
+        raise ComponentError("tgen's connections cannot be read", why=str(error)) from error
 
 
-def _integers(kind: Any, found: Mapping[str, int]) -> dict[str, int]:
-    return {field.name: found[field.name] for field in fields(kind)}
-
-
-def _same(what: str, told: int, counted: int) -> None:
-    if told != counted:
-        raise ComponentError(
-            f"tgen tells of {told} {what}, and what became of them adds up to {counted}"
-        )
+def _part(kind: type[Part], found: Mapping[str, int]) -> Part:
+    """Return the counters of a record that an answer has among others."""
+    return kind(**{name: found[name] for name in kind.model_fields})
 
 
 def _times(client: Mapping[str, Any]) -> Times:
-    return Times(*(client[field.name].get("hdr") for field in fields(Times)))
+    return Times(**{name: client[name].get("hdr") for name in Times.model_fields})
 
 
 def _slots(found: Mapping[str, Any]) -> ConnectionSlots:
     lanes = ("launched", "answered", "completed", "established", "away_ns")
-    return ConnectionSlots(found["slot_ns"], *(tuple(found[lane]) for lane in lanes))
+    columns = {lane: tuple(found[lane]) for lane in lanes}
+    return ConnectionSlots(width_ns=found["slot_ns"], **columns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,7 +15,13 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.traffic import Bursts, TrafficProfile, TrialPolicy
 from vsperf.config.wiring import directions_of, load_share, outer_nics
-from vsperf.drivers.generators.base import HostJitter, OnSample, TrialRequest, TurnSide
+from vsperf.drivers.generators.base import (
+    ConnectionsRequest,
+    HostJitter,
+    OnSample,
+    TrialRequest,
+    TurnSide,
+)
 from vsperf.drivers.generators.directions import check_directions
 from vsperf.drivers.generators.dpdk_ports import Port
 from vsperf.drivers.generators.tgen import guest_plan
@@ -34,6 +40,7 @@ from vsperf.drivers.generators.tgen.command import (
     memory_bytes,
     port_of,
 )
+from vsperf.drivers.generators.tgen.connections import asked_of, make_connections
 from vsperf.drivers.generators.tgen.doctor import CHECKS
 from vsperf.drivers.generators.tgen.guest import check as check_place
 from vsperf.drivers.generators.tgen.guest import running_in_guest
@@ -58,6 +65,7 @@ from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import Want
 from vsperf.host.workspace import Workspace
 from vsperf.qemu.host import qemu_host
+from vsperf.records.connections import ConnectionCounts
 from vsperf.records.host import Calibration
 from vsperf.records.run import Endpoint, Placement, Step
 from vsperf.records.trial import TrialCounts
@@ -88,6 +96,8 @@ class TgenSession:
     bursts: Bursts | None = None
     in_flight: int = 0
     """Most frames of a direction on their way; 0 for no bound."""
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    """tgen's ports, by the link that they are at the end of."""
     closed: bool = False
     tsc: Tsc = field(init=False)
 
@@ -122,6 +132,19 @@ class TgenSession:
         intended = None if self.bursts else message.get("frames")
         found = counts(result, self.ways, intended, elapsed_ns, self.spec.ring)
         return found if look is None else look.added_to(found)
+
+    def connect(self, request: ConnectionsRequest) -> ConnectionCounts:
+        if self.closed:
+            raise ComponentError("tgen is no longer connected")
+        began = time.monotonic_ns()
+        asked = request.asked
+        lasts_ns = asked.connections * NANOSECONDS // asked.rate_cps
+        grace_ns = min(self.spec.grace.ns, self.policy.allowed_late_ns(lasts_ns) // 2)
+        wanted = asked_of(request, self.numbers, grace_ns)
+        made, answer = make_connections(self.tgen, wanted)
+        self.tsc.hear(answer, refuse=self.spec.place == "host")
+        _rest(self.policy.pause.ns)
+        return made.model_copy(update={"elapsed_ns": time.monotonic_ns() - began})
 
     def failure(self) -> str | None:
         if self.closed:
@@ -264,7 +287,7 @@ class TgenGenerator:
             seen = replay is None and spec.place == "host"  # captures are files
             look = Look(tgen, ways, each, workspace.folder) if seen else None
             session = TgenSession(
-                tgen, spec, case.trial, ways, replay, look, case.traffic.bursts, in_flight
+                tgen, spec, case.trial, ways, replay, look, case.traffic.bursts, in_flight, numbers
             )
             try:
                 yield session

@@ -22,6 +22,8 @@ from vsperf.config.traffic import Encapsulation, Layer3, TrafficProfile
 from vsperf.config.wiring import Pass, forks, passes
 from vsperf.drivers.vswitches.ovs.layout import SwitchPort
 from vsperf.drivers.vswitches.ovs.spec import OvsSettings
+from vsperf.drivers.vswitches.ovs.tracking import COUNT as TRACKING_RULES
+from vsperf.drivers.vswitches.ovs.tracking import tracking_rules
 from vsperf.drivers.vswitches.ovs.unmatched import check_filters, filter_rules
 from vsperf.errors import UsageError
 
@@ -49,6 +51,9 @@ CUSTOMER_TAG, PROVIDER_TAG = 0x8100, 0x88A8
 
 def rules(case: CaseSpec, spec: OvsSettings, ports: tuple[SwitchPort, ...]) -> Iterator[str]:
     """Yield every rule, in the words of ovs-ofctl."""
+    if spec.nat is not None:
+        yield from tracking_rules(case, spec, ports)
+        return
     _check(case, spec)
     numbers = {port.place: port.number for port in ports}
     forked = forks(case.topology)
@@ -65,6 +70,8 @@ def rules(case: CaseSpec, spec: OvsSettings, ports: tuple[SwitchPort, ...]) -> I
 
 def rule_count(case: CaseSpec, spec: OvsSettings) -> int:
     """Return how many rules there are, without making them."""
+    if spec.nat is not None:
+        return TRACKING_RULES
     apart = case.traffic.vary in TOLD_APART.get(spec.flows, ())
     flows = int(case.traffic.flows) if apart else 1
     ways = passes(case.topology)

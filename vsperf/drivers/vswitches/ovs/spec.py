@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StrictBool
 
@@ -32,6 +32,11 @@ class OvsSettings(RootedSpec):
     """Rules: one per port; one per port and IP network, which has OVS look into every frame and use
     its flow caches; one per stream of the traffic, told apart by MAC addresses, by IP addresses,
     or by those and the UDP ports; or `learn`: a bridge that learns addresses (action NORMAL)."""
+    nat: Literal["none", "source", "destination"] | None = None
+    """Whether connections are tracked, so that only what began at the clients' side passes, and
+    what becomes of addresses: clients get one towards the servers (`source`), one address is called
+    for all servers (`destination`), or all stay as they are (`none`). Only for methods that open
+    connections."""
     modify: Modify | None = None
     """What the switch changes in each frame when it sends it on to the end of its way."""
     filters: Filters = 0
@@ -39,6 +44,11 @@ class OvsSettings(RootedSpec):
     frame has (RFC 2544, section 11.4)."""
     other_config: dict[SettingName, str] = Field(default_factory=dict)
     """More entries of other_config in the table Open_vSwitch; they win over all above."""
+
+    @property
+    def shares_out(self) -> bool:
+        """Whether clients call one address for all servers."""
+        return self.nat == "destination"
 
     @property
     def emc_probability(self) -> int:

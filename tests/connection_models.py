@@ -1,0 +1,140 @@
+"""Connections through a device of known capacity, told by a generator that is both ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from vsperf.config.traffic import TrialPolicy
+from vsperf.engine.judge_connections import judged
+from vsperf.errors import InvalidTrialError
+from vsperf.methods.connection_search import ConcurrentConnections, ConnectionRate
+from vsperf.methods.connections import ConnectionsAsked
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.connections import (
+    ClientAccounts,
+    ConnectionCounts,
+    ConnectionTrial,
+    Segments,
+    ServerAccounts,
+    Times,
+)
+from vsperf.records.histogram import encode
+from vsperf.search.base import Budget
+
+POLICY = TrialPolicy.model_validate(
+    {
+        "warm_up": "0s", "learning": False, "settle": "0s", "drain": "10ms", "pause": "0s",
+        "retries": 0, "offered_tolerance": "0.1%", "stretch_tolerance": "1%",
+    }
+)  # fmt: skip
+NOTHING = dict.fromkeys(ClientAccounts.model_fields, 0)
+
+
+def client(intended: int, launched: int, failed: int, most: int, cause: str) -> ClientAccounts:
+    completed = launched - failed
+    return ClientAccounts(
+        **{
+            **NOTHING,
+            "intended": intended,
+            "unsent": intended - launched,
+            "launched": launched,
+            "answered": completed,
+            "completed": completed,
+            cause: failed,
+            "requests": completed,
+            "responses": completed,
+            "most_established": most,
+        }
+    ).balanced()
+
+
+def server(accepted: int) -> ServerAccounts:
+    nothing = dict.fromkeys(ServerAccounts.model_fields, 0)
+    told = {"accepted": accepted, "closed": accepted, "requests": accepted, "responses": accepted}
+    return ServerAccounts(**{**nothing, **told}).balanced()
+
+
+def segments(connections: int) -> Segments:
+    nothing = dict.fromkeys(Segments.model_fields, 0)
+    return Segments(**{**nothing, "segments_sent": 5 * connections, "repeated": connections // 100})
+
+
+@dataclass
+class Device:
+    """A device that takes so many connections a second, and holds so many at a time."""
+
+    rate: int = 10**9
+    room: int = 10**9
+    generator: int = 10**9
+    """Connections that the generator can begin in a second."""
+    cause: str = "no_answer"
+    busy_ppm: int = 300_000
+    budget: Budget = field(default_factory=Budget)
+    overhead_ns: int = 0
+    made: list[ConnectionTrial] = field(default_factory=list)
+    change: Callable[[int], dict[str, Any]] = lambda index: {}
+    """What is another way in a trial."""
+
+    def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
+        seconds = asked.connections / asked.rate_cps
+        launched = min(asked.connections, int(self.generator * seconds))
+        at_a_time = launched if asked.hold_ns else 1
+        taken = min(launched, int(self.rate * seconds))
+        taken = min(taken, self.room) if asked.hold_ns else taken
+        counts = ConnectionCounts(
+            settled=True,
+            stopped_early=False,
+            elapsed_ns=int(seconds * NANOSECONDS),
+            client=client(
+                asked.connections, launched, launched - taken, min(at_a_time, taken), self.cause
+            ),
+            client_segments=segments(taken),
+            times=Times(
+                handshake=encode([100_000] * 99 + [900_000]),
+                first_response=encode([300_000]),
+                response=None,
+            ),
+            launching_ns=int((launched - 1) / asked.rate_cps * NANOSECONDS),
+            completing_ns=int(seconds * NANOSECONDS),
+            server=server(taken),
+            server_segments=segments(taken),
+            slots=None,
+            busy_ppm=self.busy_ppm,
+            longest_gap_ns=0,
+            paused_ns=0,
+            missed_frames=0,
+        )
+        one = ConnectionTrial(
+            index=len(self.made) + 1,
+            retry_of=None,
+            purpose=asked.purpose,
+            started_at="",
+            rate_cps=asked.rate_cps,
+            asked=asked.connections,
+            hold_ns=asked.hold_ns,
+            requests=asked.requests,
+            request_bytes=asked.request_bytes,
+            response_bytes=asked.response_bytes,
+            clients=16,
+            servers=4,
+            counts=counts.model_copy(update=self.change(len(self.made) + 1)),
+            switch=None,
+            threads=(),
+            flags=(),
+            error=None,
+        )
+        one = judged(one, POLICY)
+        self.made.append(one)
+        if not one.valid:
+            raise InvalidTrialError(one.flags[0].value)
+        return one
+
+
+def rate(**settings: Any) -> ConnectionRate:
+    return ConnectionRate.model_validate({"kind": "cps", "duration": "1s", **settings})
+
+
+def held(**settings: Any) -> ConcurrentConnections:
+    return ConcurrentConnections.model_validate({"kind": "cc", **settings})

@@ -1,0 +1,85 @@
+"""Connections through a real switch, from the command line to the report, and where none passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from real_runs import Place, fixture_calibrations, fixture_place
+
+from vsperf.errors import ExitCode
+from vsperf.records.connections import ConnectionTrial
+from vsperf.records.run import Outcome
+
+pytestmark = pytest.mark.machine
+__all__ = ["fixture_calibrations", "fixture_place"]
+
+BRIEF = ("--set=search.duration=500ms", "--set=search.resolution=50%", "--set=search.max_rate=2000")
+FEW = ("--set=search.rate=2000", "--set=search.max_connections=2000", "--set=search.hold=200ms")
+
+
+@pytest.fixture(autouse=True)
+def _needs(require: Callable[[str], None]) -> None:
+    require("ovs-dpdk")
+    require("tgen")
+
+
+def trials(place: Place) -> tuple[ConnectionTrial, ...]:
+    (case,) = place.records().cases()
+    return tuple(case.connections)
+
+
+def add_up(one: ConnectionTrial) -> bool:
+    """Whether both ends account for each connection, and tell the same."""
+    assert one.counts is not None
+    client, server = one.counts.client, one.counts.server
+    assert client is not None and server is not None
+    return (
+        client.balanced().intended == one.asked
+        and server.balanced().accepted >= client.answered
+        and server.responses >= client.responses
+    )
+
+
+@pytest.mark.everyday("the one path of connections through a switch to a report")
+def test_connections_pass_and_all_of_them_are_accounted_for(place: Place) -> None:
+    ended = place("run", "phy2phy_cps", *BRIEF)
+    assert ended.code in {ExitCode.OK, ExitCode.INVALID_RESULT}, ended.said
+    made = trials(place)
+    assert all(add_up(one) for one in made)
+    assert sum(one.client.completed for one in made if one.client is not None) > 500
+    (case,) = place.records().cases()
+    assert case.record is not None and case.record.result is not None
+    assert case.record.result.figures[0].name == "connection_rate"
+    assert case.record.trials == len(made)
+    assert place.traces() == []
+    shown = place("show", "latest", case.planned.label)
+    assert "what became of them" in shown.out
+    assert place("report", "latest", "--output", str(place.folder / "report.html")).code == 0
+    page = (place.folder / "report.html").read_text()
+    assert "connection rate" in page
+    assert "16 addresses" in page
+    assert "connection_rate" in place("export", "csv", "latest", "--table", "cases").out
+
+
+def test_connections_are_held_until_all_are_open(place: Place) -> None:
+    ended = place("run", "phy2phy_cc", *FEW)
+    assert ended.code in {ExitCode.OK, ExitCode.INVALID_RESULT}, ended.said
+    valid = [one for one in trials(place) if one.valid and not one.unsent]
+    searched = [one for one in valid if one.purpose == "search"]
+    assert searched
+    for one in searched:
+        assert one.client is not None
+        assert one.client.most_established == one.client.answered
+
+
+@pytest.mark.everyday("the one path of connections that is broken")
+def test_where_no_connection_passes_nothing_is_searched(place: Place) -> None:
+    """Rules of the switch that let the frames of tests pass, and no TCP."""
+    ended = place("run", "phy2phy_cps", "--set=vswitch.flows=l4", *BRIEF)
+    assert ended.code == ExitCode.COMPONENT_FAILED, ended.said
+    (case,) = place.records().cases()
+    assert case.record is not None and case.record.outcome is Outcome.ERROR
+    assert "no connection comes through: of 20, 20 no answer" in case.record.reason
+    assert {one.purpose for one in trials(place)} == {"path-check"}
+    assert place.traces() == []

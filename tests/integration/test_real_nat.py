@@ -1,0 +1,121 @@
+"""Connections through the kernel's router, for real: NAT, a load balancer, lost rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from real_runs import Place, fixture_calibrations, fixture_place
+
+from vsperf.drivers.vswitches.nftables.program import Nft
+from vsperf.errors import ExitCode
+from vsperf.host.netns import FOLDER
+from vsperf.records.connections import ConnectionTrial
+
+pytestmark = pytest.mark.machine
+__all__ = ["fixture_calibrations", "fixture_place"]
+
+BRIEF = (
+    "--set=search.duration=500ms",
+    "--set=search.resolution=50%",
+    "--set=search.max_rate=1000",
+)
+HELD = "--set=search.duration=20s"
+"""A trial that is not over before somebody strikes."""
+SHUT = """table ip vsperf
+delete table ip vsperf
+table ip vsperf {
+chain passing {
+type filter hook forward priority filter; policy drop;
+}
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _needs(require: Callable[[str], None]) -> None:
+    require("nftables")
+    require("tgen")
+
+
+def networks() -> list[str]:
+    return sorted(path.name for path in FOLDER.glob("vsperf-*")) if FOLDER.is_dir() else []
+
+
+def trials(place: Place) -> tuple[ConnectionTrial, ...]:
+    (case,) = place.records().cases()
+    return tuple(case.connections)
+
+
+def completed(place: Place) -> int:
+    return sum(one.client.completed for one in trials(place) if one.client is not None)
+
+
+@pytest.mark.everyday("the one path of connections that a device rewrites")
+def test_connections_pass_a_load_balancer_and_the_router_counts_their_packets(
+    place: Place,
+) -> None:
+    before = networks()
+    ended = place("run", "lb_cps", *BRIEF)
+    assert ended.code in {ExitCode.OK, ExitCode.INVALID_RESULT}, ended.said
+    assert completed(place) > 200
+    for one in trials(place):
+        if one.client is None or one.switch is None:
+            continue
+        assert {port.link for port in one.switch.ports} == {"phy0", "phy1"}
+        # SYN, request, FIN and the last ACK come from a client, whatever else is on the way.
+        assert one.switch.ports[0].received_frames >= 4 * one.client.completed
+    (case,) = place.records().cases()
+    assert case.record is not None and case.record.conditions is not None
+    assert '"max"' in case.record.conditions.model_dump_json()
+    assert (place.traces(), networks()) == ([], before)
+
+
+@pytest.mark.parametrize("nat", ["none", "source"])
+def test_connections_pass_a_firewall_and_a_nat(place: Place, nat: str) -> None:
+    ended = place("run", "nat_cps", *BRIEF, f"--set=vswitch.nat={nat}")
+    assert ended.code in {ExitCode.OK, ExitCode.INVALID_RESULT}, ended.said
+    assert completed(place) > 200
+    assert place.traces() == []
+
+
+@pytest.mark.parametrize("switch", ["ovs-dpdk", "ovs"])
+@pytest.mark.parametrize("testcase", ["nat_cps", "lb_cps"])
+def test_connections_pass_rules_of_ovs_that_rewrite_them(
+    place: Place, require: Callable[[str], None], testcase: str, switch: str
+) -> None:
+    require(switch)
+    ended = place("run", testcase, *BRIEF, f"--vswitch={switch}")
+    assert ended.code in {ExitCode.OK, ExitCode.INVALID_RESULT}, ended.said
+    assert completed(place) > 200
+    assert place.traces() == []
+
+
+@pytest.mark.everyday("the one router that a killed run leaves")
+def test_a_run_that_is_killed_leaves_nothing_that_clean_does_not_remove(place: Place) -> None:
+    before = networks()
+    run = place.start("run", "nat_cps", *BRIEF, HELD)
+    run.wait_for("ConnectionsStarted", number=2)
+    run.process.kill()
+    run.end()
+    assert networks() != before
+    assert place("clean").code == 0
+    assert (place.traces(), networks()) == ([], before)
+
+
+def test_a_router_that_lets_nothing_pass_any_more_is_seen_by_what_becomes_of_connections(
+    place: Place,
+) -> None:
+    before = set(networks())
+    once = ("--set=search.duration=4s", "--set=search.attempts=1", "--set=search.verify_upper=0")
+    run = place.start("run", "nat_cps", *BRIEF, *once)
+    run.wait_for("ConnectionsStarted", number=2)
+    (network,) = set(networks()) - before
+    Nft.find().read(network, SHUT)
+    ended = run.end()
+    assert ended.code in {ExitCode.OK, ExitCode.INVALID_RESULT}, ended.said
+    struck = trials(place)[-1]
+    assert struck.client is not None
+    assert struck.client.completed == 0
+    assert struck.causes == {"no_answer": struck.client.launched}
+    assert place.traces() == []

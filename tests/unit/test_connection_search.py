@@ -1,0 +1,245 @@
+"""Connections that are searched for: on a device of known capacity, and what is said of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from connection_models import POLICY, Device, client, held, rate, server
+
+from vsperf.engine.judge_connections import judged
+from vsperf.errors import InvalidTrialError
+from vsperf.methods.connections import ConnectionsAsked, ConnectionsBench
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.connections import (
+    ConnectionSlots,
+    ConnectionTrial,
+    Unbalanced,
+)
+from vsperf.records.flags import Flag
+from vsperf.records.result import Figure, Limit, SearchResult
+from vsperf.records.switch import SwitchCounters
+from vsperf.records.trial import Purpose
+from vsperf.search.base import Budget
+
+
+def first(result: SearchResult) -> Figure:
+    return result.figures[0]
+
+
+@pytest.mark.parametrize("capacity", [501, 999, 1_000, 12_345, 77_777, 640_000])
+def test_the_highest_rate_without_a_failure_is_found(capacity: int) -> None:
+    device = Device(rate=capacity)
+    assert isinstance(device, ConnectionsBench)
+    found = first(rate().play(device))
+    assert found.lower is not None and found.upper is not None
+    assert found.lower <= capacity < found.upper
+    assert found.upper - found.lower <= max(1, 0.02 * found.upper)
+    assert found.value == found.lower
+    assert found.limit is Limit.DUT
+    assert "no answer" in found.reason
+
+
+def test_no_device_is_offered_more_than_twice_what_it_takes() -> None:
+    device = Device(rate=12_345)
+    rate().play(device)
+    assert max(one.rate_cps for one in device.made) <= 2 * 12_345
+
+
+def test_both_ends_of_the_interval_are_tried_again() -> None:
+    device = Device(rate=12_345)
+    found = first(rate().play(device))
+    for end in (found.lower, found.upper):
+        assert len([one for one in device.made if one.rate_cps == end]) >= 2
+
+
+def test_what_all_rates_hold_is_bounded_by_what_may_be_offered() -> None:
+    found = first(rate(max_rate=8_000).play(Device()))
+    assert (found.value, found.upper, found.limit) == (8_000, None, Limit.SETTING)
+    assert "8,000/s, held" in found.reason
+
+
+def test_what_the_generator_does_not_begin_is_not_the_devices() -> None:
+    found = first(rate().play(Device(generator=20_000)))
+    assert found.limit is Limit.GENERATOR
+    assert found.value is not None and found.value <= 20_000
+    assert found.upper is None
+    assert "the generator began" in found.reason
+
+
+def test_what_was_not_begun_while_the_machine_was_away_is_the_machines() -> None:
+    away = {"paused_ns": 300_000_000, "launching_ns": 1_299_000_000}
+    found = first(rate().play(Device(generator=20_000, change=lambda index: away)))
+    assert found.limit is Limit.HOST
+    assert "kept it from running for 23" in found.reason
+
+
+def test_a_generator_that_begins_too_few_at_any_rate_leaves_no_number() -> None:
+    found = first(rate().play(Device(generator=100)))
+    assert (found.value, found.limit) == (None, Limit.UNKNOWN)
+    assert "the generator began 100 of 500" in found.reason
+
+
+def test_where_the_generator_has_no_time_left_nobody_can_tell_whose_failures_are() -> None:
+    found = first(rate().play(Device(rate=10_000, busy_ppm=990_000)))
+    assert found.limit is Limit.GENERATOR
+    assert "no time left" in found.reason
+
+
+def test_failures_are_told_by_their_cause() -> None:
+    found = first(rate().play(Device(rate=10_000, cause="refused")))
+    assert "refused" in found.reason
+
+
+def test_what_the_switch_counted_as_dropped_is_told_beside_them() -> None:
+    class Full(Device):
+        def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
+            one = super().connect(asked)
+            drops = {"connection table full": one.failed or 0, "tx errors": 0}
+            return one.model_copy(update={"switch": SwitchCounters(drops=drops)})
+
+    reason = first(rate().play(Full(rate=10_000))).reason
+    assert "the switch counted" in reason
+    assert "connection table full" in reason
+    assert "tx errors" not in reason
+
+
+def test_a_share_that_may_fail_is_let_through() -> None:
+    strict = first(rate().play(Device(rate=10_000)))
+    lenient = first(rate(failed="10%").play(Device(rate=10_000)))
+    assert strict.value is not None and lenient.value is not None
+    assert lenient.value > 1.05 * strict.value
+
+
+def test_times_and_segments_that_were_sent_again_are_those_at_the_answer() -> None:
+    figures = {one.name: one for one in rate().play(Device(rate=10_000)).figures}
+    assert figures["handshake_p99"].value == pytest.approx(100_000, rel=0.01)
+    assert figures["first_response_p99"].value == pytest.approx(300_000, rel=0.01)
+    assert figures["repeated_segments"].value == pytest.approx(1 / 500, rel=0.01)
+    assert figures["handshake_p99"].at.startswith("at ")
+
+
+def test_the_curve_has_every_rate_that_was_tried() -> None:
+    device = Device(rate=10_000)
+    (curve,) = rate().play(device).curves
+    assert [point[0] for point in curve.points] == sorted({one.rate_cps for one in device.made})
+    failed = {point[0]: point[1] for point in curve.points}
+    assert all((share or 0) > 0 for load, share in failed.items() if (load or 0) > 10_000)
+    assert all(share == 0 for load, share in failed.items() if (load or 0) <= 10_000)
+
+
+def test_the_time_that_is_over_leaves_what_is_known() -> None:
+    found = rate().play(Device(rate=10_000, budget=Budget(7 * NANOSECONDS)))
+    assert not found.complete
+    assert first(found).limit is Limit.BUDGET
+    assert first(found).value is not None
+
+
+def test_a_trial_that_stays_invalid_is_no_answer() -> None:
+    def backwards(index: int) -> dict[str, Any]:
+        return {"launching_ns": 1} if index > 1 else {}
+
+    with pytest.raises(InvalidTrialError, match="rushed"):
+        rate().play(Device(change=backwards))
+
+
+@pytest.mark.parametrize("room", [1_001, 30_000, 262_144])
+def test_the_most_at_a_time_is_found(room: int) -> None:
+    found = first(held().play(Device(room=room)))
+    assert found.name == "concurrent_connections"
+    assert found.lower is not None and found.upper is not None
+    assert found.lower <= room < found.upper
+    assert found.upper - found.lower <= max(1, 0.02 * found.upper)
+
+
+def test_each_is_held_until_the_last_has_been_opened() -> None:
+    """Even where the machine makes that take twice as long."""
+    asked = held(rate=1_000, hold="2s").trial_at(5_000)
+    assert (asked.connections, asked.rate_cps) == (5_000, 1_000)
+    assert asked.hold_ns == 12 * NANOSECONDS
+
+
+def test_what_was_open_at_a_time_is_counted_and_not_presumed() -> None:
+    class Late(Device):
+        def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
+            one = super().connect(asked)
+            assert one.counts is not None and one.counts.client is not None
+            fewer = one.counts.client.model_copy(update={"most_established": asked.connections - 7})
+            return one.model_copy(
+                update={"counts": one.counts.model_copy(update={"client": fewer})}
+            )
+
+    found = first(held(max_connections=4_000).play(Late()))
+    assert (found.value, found.lower) == (3_993, 4_000)
+
+
+def test_a_check_asks_for_a_few_of_the_same_kind() -> None:
+    few = held(request=200).checking()
+    assert (few.connections, few.hold_ns, few.purpose) == (20, 0, Purpose.PATH_CHECK)
+    assert few.request_bytes == 200
+
+
+# What is said of a trial, before a search sees it.
+
+
+def trial(**changes: Any) -> ConnectionTrial:
+    device = Device()
+    one = device.connect(ConnectionsAsked(rate_cps=1_000, connections=1_000))
+    assert one.counts is not None
+    return one.model_copy(update={"flags": (), "counts": one.counts.model_copy(update=changes)})
+
+
+@pytest.mark.parametrize(
+    ("changes", "flag"),
+    [
+        ({"launching_ns": 100_000_000}, Flag.RUSHED),
+        ({"launching_ns": 2_000_000_000}, Flag.STRETCHED),
+        ({"launching_ns": None}, Flag.UNTIMED),
+        ({"launching_ns": 1_300_000_000, "paused_ns": 300_000_000}, Flag.GENERATOR_PAUSED),
+        ({"client": client(900, 900, 0, 1, "refused")}, Flag.WRONG_LOAD),
+        ({"client": client(1_000, 0, 0, 0, "refused")}, Flag.NOTHING_SENT),
+        ({"client": client(1_000, 990, 0, 1, "refused")}, Flag.SHORT_OFFER),
+        ({"server": server(999)}, Flag.ENDS_DISAGREE),
+        (
+            {"client": client(1_000, 1_000, 3, 1, "no_answer"), "missed_frames": 1},
+            Flag.GENERATOR_BEHIND,
+        ),
+    ],
+)
+def test_what_speaks_against_a_trial_is_said(changes: dict[str, Any], flag: Flag) -> None:
+    assert flag in judged(trial(**changes), POLICY).flags
+
+
+def test_a_sound_trial_has_nothing_against_it() -> None:
+    assert judged(trial(), POLICY).flags == ()
+
+
+def test_of_a_generator_that_failed_nothing_is_counted() -> None:
+    one = judged(trial().model_copy(update={"counts": None, "error": "gone"}), POLICY)
+    assert one.flags == (Flag.GENERATOR_ERROR,)
+    assert (one.failed, one.unsent, one.failed_ratio, one.causes) == (None, None, None, {})
+
+
+def test_a_part_that_failed_is_what_is_told() -> None:
+    assert judged(trial(), POLICY, Flag.SWITCH_ERROR).flags == (Flag.SWITCH_ERROR,)
+
+
+def test_accounts_that_do_not_add_up_are_none() -> None:
+    sound = client(10, 10, 0, 1, "refused")
+    with pytest.raises(Unbalanced, match="adds up to"):
+        sound.model_copy(update={"completed": 9}).balanced()
+
+
+def test_slots_of_time_are_those_of_connections() -> None:
+    lanes = {"launched": (500, 500), "answered": (500, 490), "completed": (500, 490)}
+    slots = ConnectionSlots(width_ns=3, **lanes, established=(1, 0), away_ns=(0, 7))
+    seen = trial(slots=slots).as_load(1_000)
+    assert seen.slots is not None
+    assert (seen.slots.sent_frames, seen.slots.received_frames) == ((1_000,), (990,))
+    assert [slot.away_ns for slot in seen.slots.noted] == [0, 7]
+
+
+def test_a_budget_that_is_over_before_the_first_trial_leaves_no_number() -> None:
+    found = rate().play(Device(budget=Budget(1)))
+    assert not found.complete
+    assert first(found).value is None

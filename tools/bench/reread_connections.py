@@ -1,0 +1,100 @@
+"""What a search of connections comes to by its trials alone: it shares no code with the search."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from hdrh.histogram import HdrHistogram
+from reread_figures import figures_differ
+from reread_trials import Own
+
+from vsperf.quantities.units import Ratio as Share
+from vsperf.records.connections import ClientAccounts, ConnectionTrial, Times
+from vsperf.records.flags import Flag, Severity
+from vsperf.records.result import SearchResult
+
+LOADS = {"cps": "rate_cps", "cc": "asked"}
+"""By kind of method: what a load is of a trial."""
+ANSWERS = {"cps": "connection_rate", "cc": "concurrent_connections"}
+HIGHEST_NS, DIGITS = 3_600_000_000_000, 3
+
+
+def answers_of_connections(
+    search: Mapping[str, Any], trials: Iterable[ConnectionTrial], result: SearchResult
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each figure that is printed, and where it is not what the trials say."""
+    yield from figures_differ(result.figures, own_figures(search, since_check(trials)))
+
+
+def since_check(trials: Iterable[ConnectionTrial]) -> list[ConnectionTrial]:
+    """Return the valid trials of the search on the deployment that came last."""
+    found: list[ConnectionTrial] = []
+    for one in trials:
+        if one.purpose == "path-check":
+            found = []
+        elif not any(flag.severity is Severity.INVALID for flag in one.flags):
+            found.append(one)
+    return found
+
+
+def own_figures(search: Mapping[str, Any], trials: Sequence[ConnectionTrial]) -> dict[str, Own]:
+    """Return what each figure is."""
+    kind = str(search["kind"])
+    by_load: defaultdict[int, list[ConnectionTrial]] = defaultdict(list)
+    for one in trials:
+        by_load[getattr(one, LOADS[kind])].append(one)
+    allowed = Share.parse(str(search.get("failed") or "0")).value
+    failing = [load for load, some in by_load.items() if any(fails(one, allowed) for one in some)]
+    lowest = min(failing, default=None)
+    lower = max((load for load in by_load if lowest is None or load < lowest), default=None)
+    there = by_load[lower] if lower is not None else []
+    value = lower
+    if kind == "cc" and lower is not None:
+        value = min([lower, *(client_of(one).most_established for one in there)])
+    return {
+        ANSWERS[kind]: Own(value, upper=lowest),
+        "handshake_p99": Own(tail(one.handshake for one in map(times_of, there))),
+        "first_response_p99": Own(tail(one.first_response for one in map(times_of, there))),
+        "repeated_segments": Own(repeated(there)),
+    }
+
+
+def fails(one: ConnectionTrial, allowed: Fraction) -> bool:
+    """Whether more of those that were due than may did not come to their end in order."""
+    client = client_of(one)
+    missing = client.intended - client.completed
+    return missing > allowed * client.intended or Flag.SHORT_OFFER in one.flags
+
+
+def tail(histograms: Iterable[str | None]) -> float | None:
+    """Return what 99 of 100 did not exceed; None where nothing was counted."""
+    total = HdrHistogram(1, HIGHEST_NS, DIGITS)
+    for text in histograms:
+        if text is not None:
+            total.add(HdrHistogram.decode(text))
+    return float(total.get_value_at_percentile(99)) if total.get_total_count() else None
+
+
+def repeated(there: Iterable[ConnectionTrial]) -> float | None:
+    """Return the share of all segments that were sent again."""
+    counts = [one.counts for one in there if one.counts is not None]
+    both = [end for one in counts for end in (one.client_segments, one.server_segments)]
+    ends = [end for end in both if end is not None]
+    sent = sum(end.segments_sent for end in ends)
+    return sum(end.repeated for end in ends) / sent if sent else None
+
+
+def client_of(one: ConnectionTrial) -> ClientAccounts:
+    """Return what became of the connections of a valid trial."""
+    assert one.client is not None
+    return one.client
+
+
+def times_of(one: ConnectionTrial) -> Times:
+    """Return how long they took."""
+    assert one.counts is not None
+    assert one.counts.times is not None
+    return one.counts.times

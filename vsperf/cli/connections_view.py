@@ -1,0 +1,78 @@
+"""Connections of a case: each trial, and what became of those at its answer, at both ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+
+from vsperf.cli.progress import connections_line
+from vsperf.cli.tables import print_table
+from vsperf.output.table import Column, Table
+from vsperf.quantities.human import human_count
+from vsperf.records.connections import UNANSWERED, UNFULFILLED, ConnectionTrial
+from vsperf.records.files.view import CaseView
+
+CLIENT = ("intended", "unsent", "launched", *UNANSWERED, "answered", *UNFULFILLED, "completed")
+SEGMENTS = ("segments_sent", "segments_received", "repeated", "stray", "damaged", "disordered")
+
+
+def print_connections(out: Console, case: CaseView) -> None:
+    """Print all trials of connections of a case, and the last one that failed in detail."""
+    made = tuple(case.connections)
+    if not made:
+        return
+    out.print("connections", style="bold")
+    for one in made:
+        out.print(connections_line(one), soft_wrap=True)
+    told = [one for one in made if one.client is not None]
+    if not told:
+        return
+    lossy = [one for one in told if one.failed]
+    last = (lossy or told)[-1]
+    for table in (accounts_table(last), segments_table(last)):
+        out.print(table.title, style="bold")
+        print_table(out, table)
+
+
+def accounts_table(one: ConnectionTrial) -> Table:
+    """Return what became of each connection that was due: the parts add up."""
+    assert one.client is not None
+    counts = {name: getattr(one.client, name) for name in CLIENT}
+    rows = [(name, count) for name, count in counts.items() if count]
+    heads = (
+        Column[tuple[str, int]]("connections", of=lambda row: row[0].replace("_", " ")),
+        Column[tuple[str, int]]("count", of=lambda row: human_count(row[1]), align="right"),
+    )
+    return Table.made(f"what became of them in trial #{one.index}", heads, rows)
+
+
+def segments_table(one: ConnectionTrial) -> Table:
+    """Return what both ends counted of segments."""
+    assert one.counts is not None
+    client, server = one.counts.client_segments, one.counts.server_segments
+    rows: list[tuple[str, int, int]] = [
+        (name, getattr(client, name, 0), getattr(server, name, 0)) for name in SEGMENTS
+    ]
+    heads = (
+        Column[tuple[str, int, int]]("segments", of=lambda row: _words(row[0])),
+        Column[tuple[str, int, int]]("client", of=lambda row: human_count(row[1]), align="right"),
+        Column[tuple[str, int, int]]("server", of=lambda row: human_count(row[2]), align="right"),
+    )
+    return Table.made(
+        f"segments in trial #{one.index}", heads, [row for row in rows if any(row[1:])]
+    )
+
+
+def connections_data(case: CaseView) -> dict[str, Any]:
+    """Return the trials as plain data, without their slots of time; nothing without any."""
+    found = [
+        one.model_dump(mode="json", exclude={"counts": {"slots"}})
+        | {"failed": one.failed, "causes": dict(one.causes)}
+        for one in case.connections
+    ]
+    return {"all_connections": found} if found else {}
+
+
+def _words(name: str) -> str:
+    return name.removeprefix("segments_").replace("_", " ")

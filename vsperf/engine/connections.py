@@ -1,0 +1,215 @@
+"""A case of connections, from its plan to its record: the generator is client and server.
+
+What decides which connections are opened is the method's; here all is deployed and looked at, and
+what became of connections is judged and written down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from vsperf.config.connections import clients_of, servers_of
+from vsperf.deploy.deployment import Deployment, deploy, prepare
+from vsperf.drivers.generators.base import (
+    ConnectionEnd,
+    ConnectionsRequest,
+    ConnectsSession,
+)
+from vsperf.drivers.vswitches.base import Routes
+from vsperf.engine.assignment import CaseRun
+from vsperf.engine.closing import close_case
+from vsperf.engine.instruments import Instruments, disturbed, instruments, looked_back
+from vsperf.engine.judge_connections import judged
+from vsperf.engine.measurer import PAID
+from vsperf.engine.watch import Seen
+from vsperf.errors import ComponentError, DiedError, InvalidTrialError, PathError
+from vsperf.methods.base import method_of
+from vsperf.methods.connections import ConnectionsAsked, OpensConnections
+from vsperf.progress import ConnectionsStarted, DeploymentKept
+from vsperf.records.connections import ConnectionCounts, ConnectionTrial
+from vsperf.records.flags import Severity
+from vsperf.records.run import CaseRecord
+from vsperf.search.base import Budget
+
+PATIENT = 3
+"""Times that it is tried whether any connection comes through: the machine may be away."""
+
+
+def measure_connections(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
+    """Deploy, see that connections come through, have the method ask, return what it found."""
+    spec, plan, first = run.case.seeded_spec, run.plan, len(run.connections)
+    method = method_of(spec)
+    assert isinstance(method, OpensConnections)  # its cases have connections
+    with run.deploying() as (place, stack):
+        groups = prepare(spec, plan, place, stack)
+        run.enter("calibrate")
+        jitter = run.calibrator.jitter(spec, plan, run.drivers, place)
+        run.enter("deploy")
+        deployment = deploy(spec, plan, run.drivers, place, stack)
+        around = stack.enter_context(instruments(run, deployment, place, (None, jitter), groups))
+        bench = MeasuredConnections(run, around, deployment, ends_of(run, deployment))
+        run.enter("check the path")
+        check(bench, method.checking())
+        stack.enter_context(disturbed(run, around, place))
+        run.enter("search")
+        result = method.play(bench)
+        found = looked_back(around.found, deployment.generator)
+        if run.keep():
+            place.keep()
+            run.emit(DeploymentKept(run.case, str(place.folder), deployment.access))
+    made = run.connections[first:]
+    seen = tuple(one.as_load(one.rate_cps) for one in made if one.client is not None)
+    record = close_case(run.case, plan, result, seen, found, warnings)
+    return record.model_copy(
+        update={"trials": len(made), "measured_ns": sum(one.elapsed_ns for one in made)}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Who opens connections, who answers them, and whom the former call."""
+
+    client: ConnectionEnd
+    server: ConnectionEnd
+    called_ip: str
+    called: int
+
+
+def ends_of(run: CaseRun, deployment: Deployment) -> Ends:
+    """Return both ends, which send to each other, or to a device that is a hop between them."""
+    spec = run.case.seeded_spec
+    clients, servers = clients_of(spec), servers_of(spec)
+    hops: Mapping[str, str] = {clients.link: servers.mac, servers.link: clients.mac}
+    if isinstance(deployment.switch, Routes):
+        hops = deployment.switch.next_hops()
+    shared_out: bool = getattr(spec.vswitch, "shares_out", False)
+    return Ends(
+        ConnectionEnd(clients, hops[clients.link]),
+        ConnectionEnd(servers, hops[servers.link]),
+        clients.service_ip if shared_out else str(servers.first_ip),
+        1 if shared_out else servers.addresses,
+    )
+
+
+def check(bench: MeasuredConnections, asked: ConnectionsAsked) -> None:
+    """Raise `PathError` unless connections come to their end in order, one at least."""
+    for _ in range(PATIENT):
+        one = bench.attempt(asked, None)
+        if one.client is not None and one.client.completed:
+            return
+    if one.error is not None:
+        raise ComponentError("the generator failed in the path check", why=one.error)
+    became = one.causes_text or "none was begun"
+    raise PathError(
+        f"no connection comes through: of {asked.connections}, {became}",
+        why="a search on a dead path would end at its lowest load and call that a result",
+        fix="`vsperf plan` shows the path; check the rules along it, and those for new connections",
+    )
+
+
+@dataclass
+class MeasuredConnections:
+    """Connections through what is deployed."""
+
+    run: CaseRun
+    around: Instruments
+    deployment: Deployment
+    ends: Ends
+
+    @property
+    def budget(self) -> Budget:
+        """The time of the case."""
+        return self.run.budget
+
+    @property
+    def overhead_ns(self) -> int:
+        """What the policy of trials asks for around each."""
+        return self.run.case.seeded_spec.trial.overhead_ns
+
+    def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
+        """Open connections, again as often as trials are repeated that are invalid."""
+        retries = self.run.case.seeded_spec.trial.retries
+        one = self.attempt(asked, None)
+        for _ in range(retries):
+            if one.valid:
+                break
+            self.budget.require(one.duration_ns + self.overhead_ns)
+            one = self.attempt(asked, one.index)
+        if not one.valid:
+            raise _unbelievable(one, retries)
+        return one
+
+    def attempt(self, asked: ConnectionsAsked, retry_of: int | None) -> ConnectionTrial:
+        """Make one trial, judge it, record it, and return it whatever the judgement."""
+        run, watch = self.run, self.around.measurer.watch
+        started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        run.emit(ConnectionsStarted(run.case, asked.purpose, asked.rate_cps, asked.connections))
+        generator, ends = self.deployment.generator, self.ends
+        assert isinstance(generator, ConnectsSession)  # it says that it is able to
+        request = ConnectionsRequest(asked, ends.client, ends.server, ends.called_ip, ends.called)
+        index = len(run.connections) + 1
+        self.around.collecting.begin(index, asked.purpose)
+        watch.begin()
+        counts: ConnectionCounts | None = None
+        error = None
+        try:
+            counts = generator.connect(request)
+        except ComponentError as failure:
+            error = failure.with_why
+        seen = watch.end()
+        self.around.collecting.end()
+        one = self._judged(asked, retry_of, started_at, counts, error, seen)
+        run.record_connections(one)
+        if counts is not None and not (one.valid and asked.purpose in PAID):
+            run.budget.spend(counts.elapsed_ns)
+        if seen.failure is not None:
+            raise DiedError(f"a part failed during trial {index}", why=seen.failure)
+        if (reason := generator.failure()) is not None:
+            raise DiedError(f"the generator failed during trial {index}", why=reason)
+        return one
+
+    def _judged(
+        self,
+        asked: ConnectionsAsked,
+        retry_of: int | None,
+        started_at: str,
+        counts: ConnectionCounts | None,
+        error: str | None,
+        seen: Seen,
+    ) -> ConnectionTrial:
+        one = ConnectionTrial(
+            index=len(self.run.connections) + 1,
+            retry_of=retry_of,
+            purpose=asked.purpose,
+            started_at=started_at,
+            rate_cps=asked.rate_cps,
+            asked=asked.connections,
+            hold_ns=asked.hold_ns,
+            requests=asked.requests,
+            request_bytes=asked.request_bytes,
+            response_bytes=asked.response_bytes,
+            clients=self.ends.client.end.addresses,
+            servers=self.ends.server.end.addresses,
+            counts=counts,
+            switch=seen.switch,
+            threads=seen.threads,
+            flags=(),
+            error=error or seen.failure,
+        )
+        flag = seen.flag if seen.failure is not None else None
+        return judged(one, self.run.case.seeded_spec.trial, flag)
+
+
+def _unbelievable(one: ConnectionTrial, retries: int) -> Exception:
+    """Return the error for a trial that stayed invalid."""
+    if one.error is not None:
+        return ComponentError(f"the generator failed in trial {one.index}", why=one.error)
+    flag = next(flag for flag in one.flags if flag.severity is Severity.INVALID)
+    return InvalidTrialError(
+        f"trial {one.index} at {one.rate_cps:,} connections a second stayed invalid after "
+        f"{retries} {'repeat' if retries == 1 else 'repeats'}: {flag.value}",
+        why=flag.meaning,
+        fix=f"`vsperf explain {flag.value}` says more; the run's record holds every attempt",
+    )

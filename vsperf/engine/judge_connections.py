@@ -1,0 +1,60 @@
+"""A trial of connections, judged: whether an answer may build on it, and why not. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vsperf.config.traffic import TrialPolicy
+from vsperf.engine.judge import MOST_PAUSES, in_order
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.connections import ConnectionCounts, ConnectionTrial
+from vsperf.records.flags import Flag
+
+
+def judged(
+    one: ConnectionTrial, policy: TrialPolicy, failed: Flag | None = None
+) -> ConnectionTrial:
+    """Return it with its flags; `failed` is the part that no longer worked, if one did not."""
+    if failed is not None:
+        flags: tuple[Flag, ...] = (failed,)
+    elif one.counts is None or one.counts.client is None:
+        flags = (Flag.GENERATOR_ERROR,)
+    else:
+        flags = in_order(_doubts(one, one.counts, policy))
+    return one.model_copy(update={"flags": flags})
+
+
+def _doubts(one: ConnectionTrial, counts: ConnectionCounts, policy: TrialPolicy) -> Iterator[Flag]:
+    client, server = counts.client, counts.server
+    assert client is not None
+    if client.intended != one.asked:
+        yield Flag.WRONG_LOAD
+    if not client.launched:
+        yield Flag.NOTHING_SENT
+        return
+    if server is not None and client.responses > server.responses:
+        yield Flag.ENDS_DISAGREE
+    if client.unsent > policy.offered_tolerance.value * client.intended:
+        yield Flag.SHORT_OFFER
+    yield from _of_time(one, counts, client.launched, policy)
+    if one.failed and counts.missed_frames:
+        yield Flag.GENERATOR_BEHIND
+    if one.switch is not None and one.switch.least_growth < 0:
+        yield Flag.COUNTERS_RESET
+
+
+def _of_time(
+    one: ConnectionTrial, counts: ConnectionCounts, launched: int, policy: TrialPolicy
+) -> Iterator[Flag]:
+    """Hold the time from the first SYN to the last against the rate that it stands for."""
+    if counts.launching_ns is None:
+        yield Flag.UNTIMED
+        return
+    allowed_ns = policy.allowed_late_ns(one.duration_ns)
+    paced_ns = counts.launching_ns - counts.paused_ns
+    if paced_ns + allowed_ns < (launched - 1) * NANOSECONDS // one.rate_cps:
+        yield Flag.RUSHED
+    if paced_ns > one.duration_ns + allowed_ns:
+        yield Flag.STRETCHED
+    if counts.paused_ns > MOST_PAUSES * max(1, counts.launching_ns):
+        yield Flag.GENERATOR_PAUSED
