@@ -17,6 +17,8 @@ pytestmark = pytest.mark.machine
 SETTINGS: dict[str, dict[str, Any]] = {
     "iperf3": {"congestion": "reno"},
     "netperf": {"path": netperf_path()},
+    "wrk": {},
+    "h2load": {},
 }
 
 
