@@ -42,7 +42,8 @@ LOOPBACK = "127.0.0.1"
 
 def asked(traffic: Traffic, seconds: int = 1, instances: int = 1) -> ExchangeAsked:
     write = 1400 if traffic == "udp-stream" else None
-    return ExchangeAsked(traffic, instances, seconds * SECOND, write_bytes=write)
+    rate = 100 if traffic == "http-open" else None
+    return ExchangeAsked(traffic, instances, seconds * SECOND, write_bytes=write, rate=rate)
 
 
 class ProgramContract:

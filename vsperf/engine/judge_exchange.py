@@ -21,7 +21,7 @@ LEAST_WINDOW = (9, 10)
 """Of the duration."""
 FRAMES_EACH = {
     **{"tcp-rr": Fraction(1), "udp-rr": Fraction(1), "tcp-crr": Fraction(2)},
-    **{"http": Fraction(1), "http-close": Fraction(2), "http-open": Fraction(1, 2)},
+    **{"http-rr": Fraction(1), "http-crr": Fraction(2), "http-open": Fraction(1, 2)},
 }
 """What comes to either end at least: the request or response, and what opens a connection. By a
 clock a client that was kept from running sends several requests at once, maybe in one frame."""

@@ -84,7 +84,7 @@ class Http(Workload):
         """What programs exchange."""
         if self.rate is not None:
             return "http-open"
-        return "http" if self.keepalive == "on" else "http-close"
+        return "http-rr" if self.keepalive == "on" else "http-crr"
 
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""

@@ -20,7 +20,7 @@ CLIENTS, SERVERS = "clients", "servers"
 HEADERS_BYTES = 28
 """Of UDP and IPv4, in each packet of a datagram."""
 Traffic = Literal[
-    "tcp-stream", "udp-stream", "tcp-rr", "udp-rr", "tcp-crr", "http", "http-close", "http-open"
+    "tcp-stream", "udp-stream", "tcp-rr", "udp-rr", "tcp-crr", "http-rr", "http-crr", "http-open"
 ]
 """What programs exchange: a stream of data, or requests and responses in turns, each of them on a
 connection of its own or all on one. Requests of HTTP are sent as answers come, on connections that

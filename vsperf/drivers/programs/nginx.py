@@ -19,8 +19,8 @@ from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.trust.printable import printable
 
 PROGRAM = "nginx"
-SETTINGS, OBJECT = "nginx.conf", "object"
-"""Names of its files."""
+OBJECT = "object"
+"""What clients ask for, and the file that it is in where it is long."""
 MOST_INLINE = 1024
 """Bytes of a body that stands in its settings; a longer one is read from a file, and sent by it."""
 LEAST_BACKLOG = 511
@@ -77,7 +77,7 @@ def files(asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
         workers=asked.workers,
         files=2 * (asked.connections + OWN_CONNECTIONS),
         connections=asked.connections + OWN_CONNECTIONS,
-        kept=0 if asked.traffic == "http-close" else "1d",
+        kept=0 if asked.traffic == "http-crr" else "1d",
         address=meet.address,
         port=meet.port,
         shared=" reuseport" if asked.workers > 1 else "",
@@ -85,12 +85,18 @@ def files(asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
         object=OBJECT,
         answer=f'return 200 "{body}"' if inline else "root .",
     )
-    return {SETTINGS: settings} if inline else {SETTINGS: settings, OBJECT: body}
+    name = _settings(meet)
+    return {name: settings} if inline else {name: settings, OBJECT: body}
 
 
-def words(program: str) -> tuple[str, ...]:
+def words(program: str, meet: Rendezvous) -> tuple[str, ...]:
     """Return how it is run, in the folder with its files."""
-    return (program, "-e", "stderr", "-p", ".", "-c", SETTINGS)
+    return (program, "-e", "stderr", "-p", ".", "-c", _settings(meet))
+
+
+def _settings(meet: Rendezvous) -> str:
+    """Return the name of its settings, by which people tell one from another."""
+    return f"nginx-{meet.port}.conf"
 
 
 def url(meet: Rendezvous) -> str:

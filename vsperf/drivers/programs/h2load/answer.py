@@ -89,7 +89,9 @@ def _answered(asked: ExchangeAsked, client: Said) -> Told:
     if errored > MOST_COUNTED:  # what a connection had left to do, which is without end
         raise ValueError("connections of its client broke, and were not opened again")
     if not good:
-        raise ValueError(f"its client had no answer: {errored:,} requests failed")
+        raise ValueError(
+            f"its client had no answer of status 2xx: {len(requests):,} others, {errored:,} errors"
+        )
     if abs(int(statuses[1]) - good) > asked.connections:
         raise ValueError(f"its log has {good:,} answers, and its sums {int(statuses[1]):,}")
     ran_ns = round(float(finished[1]) * UNITS[finished[2]])

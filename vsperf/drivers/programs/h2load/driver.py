@@ -63,7 +63,7 @@ class H2load:
     summary: ClassVar[str] = "h2load against nginx: requests of HTTP as answers come, or by a clock"
     Spec: ClassVar[type[DriverSpec]] = H2loadSpec
     # Where each request has a connection of its own it does not end when its time is over.
-    EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"http", "http-open"})
+    EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"http-rr", "http-open"})
     SERVER_ENDS: ClassVar[bool] = False
     SERVER: ClassVar[str] = nginx.PROGRAM
     checks: ClassVar[tuple[Check, ...]] = (Check(PROGRAM, Group.PROGRAMS, _ask),)
@@ -77,7 +77,7 @@ class H2load:
     def server(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
     ) -> tuple[str, ...]:
-        return nginx.words(program)
+        return nginx.words(program, meet)
 
     def client(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous

@@ -50,8 +50,8 @@ def _told(asked: ExchangeAsked, lines: Mapping[str, int], text: str) -> Told:
     answered = requests - statuses
     if answered <= 0:
         return Told(
-            problem=f"its client had no answer: {sockets:,} errors of sockets, {statuses:,} of "
-            f"statuses, {timeouts:,} time-outs"
+            problem=f"its client had no answer of status 2xx: {statuses:,} others, {sockets:,} "
+            "errors of sockets"
         )
     if duration_us <= 0 or timeouts > requests:
         raise ValueError(f"{requests} requests in {duration_us} µs, {timeouts} of them timed out")

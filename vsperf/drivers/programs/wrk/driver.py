@@ -61,7 +61,7 @@ class Wrk:
     kind: ClassVar[str] = "wrk"
     summary: ClassVar[str] = "wrk against nginx: requests of HTTP as fast as answers come"
     Spec: ClassVar[type[DriverSpec]] = WrkSpec
-    EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"http", "http-close"})
+    EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"http-rr", "http-crr"})
     SERVER_ENDS: ClassVar[bool] = False
     SERVER: ClassVar[str] = nginx.PROGRAM
     checks: ClassVar[tuple[Check, ...]] = (Check(PROGRAM, Group.PROGRAMS, _ask),)
@@ -75,7 +75,7 @@ class Wrk:
     def server(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
     ) -> tuple[str, ...]:
-        return nginx.words(program)
+        return nginx.words(program, meet)
 
     def client(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
