@@ -7,7 +7,6 @@ for a second in the midst.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest

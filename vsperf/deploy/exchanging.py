@@ -116,6 +116,8 @@ def exchange_steps(
     for pair in pairs_of(case, asked, placement):
         name, server = program.kind, program.SERVER
         meet = Rendezvous(place_ip(case, pair.target), pair.port)
+        if names := ", ".join(program.files(case, asked, meet)):
+            steps.append(Step(component="program", action=f"write {names} for {pair.name}"))
         for end, where, cpus, argv in (
             ("server", pair.target, pair.server_cpus, program.server(case, server, asked, meet)),
             ("client", pair.source, (pair.client_cpu,), program.client(case, name, asked, meet)),
