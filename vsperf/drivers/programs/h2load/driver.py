@@ -17,7 +17,7 @@ from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import Traffic
 
 PROGRAM = "h2load"
-INSTALL = "apt-get install nghttp2-client nginx-light"
+INSTALL = "apt-get install nghttp2-client nginx"
 THOUSANDTH_NS = 1_000_000
 KNOWN = (
     "it exits with 0 when its server died, and takes times from when it came to send: its log is "

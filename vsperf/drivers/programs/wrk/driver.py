@@ -19,7 +19,7 @@ from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import Traffic
 
 PROGRAM = "wrk"
-INSTALL = "apt-get install wrk nginx-light"
+INSTALL = "apt-get install wrk nginx"
 KNOWN = (
     "it exits with 0 when its server died, and adds samples to its times that nobody measured: its "
     "counts are looked at, and these are taken out"
