@@ -114,6 +114,7 @@ class TestAnswers:
             "waiting_requests": 2,
         }
         assert found.keys() == method.metrics().keys()
+        assert "at least: some still waited" in result.figures[2].reason
 
     def test_times_that_one_instance_does_not_tell_are_nobodys(self) -> None:
         result = http().answered(Repeats((made(asked(1), asked(2, round_trips=None)),), True))
