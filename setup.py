@@ -69,6 +69,8 @@ setup(
         "vsperf.programs": [
             "iperf3 = vsperf.drivers.programs.iperf3.driver:Iperf3",
             "netperf = vsperf.drivers.programs.netperf.driver:Netperf",
+            "wrk = vsperf.drivers.programs.wrk.driver:Wrk",
+            "h2load = vsperf.drivers.programs.h2load.driver:H2load",
         ],
         "vsperf.methods": [
             "mlr = vsperf.methods.mlr:MlrSearch",
@@ -92,6 +94,7 @@ setup(
             "stream = vsperf.methods.stream:Stream",
             "rr = vsperf.methods.transactions:Transactions",
             "crr = vsperf.methods.transactions:Connections",
+            "http = vsperf.methods.http:Http",
             "cps = vsperf.methods.connection_search:ConnectionRate",
             "cc = vsperf.methods.connection_search:ConcurrentConnections",
         ],

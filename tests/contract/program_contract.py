@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -27,6 +28,7 @@ from vsperf.deploy.places import Place, Places
 from vsperf.drivers.programs.base import Program, Rendezvous, Said
 from vsperf.host.netns import within
 from vsperf.host.networks import private_network
+from vsperf.host.procfs import start_ticks
 from vsperf.host.veth import routes
 from vsperf.host.workspace import Workspace
 from vsperf.methods.exchanges import ExchangeAsked
@@ -42,7 +44,8 @@ LOOPBACK = "127.0.0.1"
 
 def asked(traffic: Traffic, seconds: int = 1, instances: int = 1) -> ExchangeAsked:
     write = 1400 if traffic == "udp-stream" else None
-    return ExchangeAsked(traffic, instances, seconds * SECOND, write_bytes=write)
+    rate = 100 if traffic == "http-open" else None
+    return ExchangeAsked(traffic, instances, seconds * SECOND, write_bytes=write, rate=rate)
 
 
 class ProgramContract:
@@ -114,14 +117,14 @@ class ProgramContract:
                 assert one.received_bytes is not None and one.sent_bytes is not None
                 assert told == one.received_bytes <= one.sent_bytes
                 assert (one.sent_packets is not None) is (traffic == "udp-stream")
-            assert marked(place) == []
+            assert [*marked(place), *_at_work(place)] == []
 
     @pytest.mark.parametrize("end", ["client", "server"])
     def test_who_is_killed_is_told_by_which_end_and_how_and_there_is_no_number(
         self, driver: Program, case: CaseSpec, places: Places, place: Workspace, end: str
     ) -> None:
         known = sorted(driver.EXCHANGES)
-        wanted = asked("tcp-stream" if "tcp-stream" in known else known[0], seconds=60)
+        wanted = asked("tcp-stream" if "tcp-stream" in known else known[-1], seconds=60)
         (network, *_) = {Path(one.file) for one in places.by_link.values()}
         killing = Thread(target=_kill, args=(place, end, network))
         killing.start()
@@ -131,7 +134,7 @@ class ProgramContract:
         assert f"its {end} was killed by SIGKILL" in one.problem
         assert one.received_bytes is None
         assert made.elapsed_ns < wanted.duration_ns
-        assert marked(place) == []
+        assert [*marked(place), *_at_work(place)] == []
 
 
 def run(
@@ -149,13 +152,29 @@ def _kill(place: Workspace, end: str, network: Path) -> None:
 
 
 def _program(place: Workspace, end: str) -> int:
-    for pid in marked(place):
-        try:
-            if f"-{end}-".encode() in Path(f"/proc/{pid}/environ").read_bytes():
-                return pid
-        except OSError:
-            continue
-    return 0
+    """Return the number of one end: what was started first serves."""
+    started = [pid for pid in _at_work(place) if _parent(pid) == os.getpid()]
+    return dict(zip(("server", "client"), started, strict=False)).get(end, 0)
+
+
+def _at_work(place: Workspace) -> list[int]:
+    """Return the processes that run in a deployment's folder, by age.
+
+    Programs that name their processes anew write over the environment, and so over the mark.
+    """
+    found = []
+    for process in Path("/proc").iterdir():
+        with suppress(OSError):
+            if process.name.isdigit() and (process / "cwd").resolve().is_relative_to(place.folder):
+                found.append(int(process.name))
+    return sorted(found, key=lambda pid: start_ticks(pid) or 0)
+
+
+def _parent(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
 
 
 def _connected(pid: int, network: Path) -> bool:

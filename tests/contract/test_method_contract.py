@@ -30,6 +30,7 @@ OTHERS = {
     "cps": "asks for connections in place of frames",
     "cc": "asks for connections in place of frames",
     "crr": "asks programs in place of a generator",
+    "http": "asks programs in place of a generator",
     "rr": "asks programs in place of a generator",
     "stream": "asks programs in place of a generator",
     "broadcast": "asks for frames to everybody",

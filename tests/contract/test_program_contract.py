@@ -17,7 +17,11 @@ pytestmark = pytest.mark.machine
 SETTINGS: dict[str, dict[str, Any]] = {
     "iperf3": {"congestion": "reno"},
     "netperf": {"path": netperf_path()},
+    "wrk": {},
+    "h2load": {},
 }
+BESIDE = dict.fromkeys(("wrk", "h2load"), ("nginx",))
+"""Programs that serve others."""
 
 
 class TestProgram(ProgramContract):
@@ -30,7 +34,8 @@ class TestProgram(ProgramContract):
         """Require the program where it is run; its words and answers are known without it."""
         if "places" in request.fixturenames:
             require("root")
-            require(kind)
+            for program in (kind, *BESIDE.get(kind, ())):
+                require(program)
 
     @pytest.fixture
     def driver(self, kind: str) -> Program:

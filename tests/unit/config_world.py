@@ -19,8 +19,10 @@ from vsperf.drivers.collectors.proc import ProcSpec
 from vsperf.drivers.loads.memory import MemorySpec
 from vsperf.drivers.loads.memory_vm import GuestMemorySpec
 from vsperf.drivers.loads.stress import StressSpec
+from vsperf.drivers.programs.h2load.driver import H2loadSpec
 from vsperf.drivers.programs.iperf3.driver import Iperf3Spec
 from vsperf.drivers.programs.netperf.driver import NetperfSpec
+from vsperf.drivers.programs.wrk.driver import WrkSpec
 from vsperf.drivers.vswitches.base import Filters, Rules
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
 from vsperf.errors import Problem, SpecError
@@ -133,7 +135,12 @@ DRIVERS: Drivers = {
     },
     "generator": {"sim": Generator, "tgen": TgenGenerator, "testpmd": TestpmdGenerator},
     "vnf": {"loop": Guest, "sim": NoGuest},
-    "program": {"iperf3": Iperf3Spec, "netperf": NetperfSpec},
+    "program": {
+        "iperf3": Iperf3Spec,
+        "netperf": NetperfSpec,
+        "wrk": WrkSpec,
+        "h2load": H2loadSpec,
+    },
     "search": METHODS,
     "collect": {"proc": ProcSpec, "ovs": OvsCollectorSpec, "pacing": PacingSpec},
     "noise": {"memory": MemorySpec, "memory-vm": GuestMemorySpec, "stress": StressSpec},

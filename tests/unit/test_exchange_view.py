@@ -7,6 +7,7 @@ from exchanges import REVERSE, device, exchange, instance
 
 from vsperf.cli.exchange_view import devices_table, instances_table
 from vsperf.output.table import Table
+from vsperf.records.exchange import Failures, RoundTrips
 
 
 def of(table: Table, place: int) -> dict[str, str]:
@@ -28,3 +29,12 @@ def test_a_device_says_how_long_its_frames_were_if_any_came(received: int, each:
     table = devices_table(exchange(devices=(found,)))
     assert of(table, 0)["place"] == "phy1"
     assert of(table, 0)["bytes each"] == each
+
+
+def test_requests_by_a_clock_have_a_time_from_when_they_were_due_and_failures() -> None:
+    times = RoundTrips(mean_ns=1, least_ns=1, p50_ns=1, p90_ns=1, p99_ns=900_000_000, most_ns=1)
+    failed = Failures(statuses=2, sockets=1, timeouts=0, unanswered=4)
+    one = exchange(instance(from_due=times, failures=failed), traffic="http-open")
+    row = of(instances_table(one), 0)
+    assert (row["p99 from due"], row["failed"]) == ("900.0 ms", "3")
+    assert "failed" not in instances_table(exchange()).names

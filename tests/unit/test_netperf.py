@@ -159,8 +159,8 @@ def test_a_version_that_tells_no_latency_still_has_a_rate() -> None:
     assert found.round_trips is None
 
 
-def test_the_server_is_the_one_beside_the_client_and_serves_in_the_foreground() -> None:
-    words = Netperf().server(case(), "/its/netperf", RR, MEET)
+def test_the_server_serves_in_the_foreground() -> None:
+    words = Netperf().server(case(), "/its/netserver", RR, MEET)
     assert words[:4] == ("/its/netserver", "-D", "-f", "-N")
     assert words[5:9] == ("-L", "198.19.0.1,4", "-p", "11003")
 

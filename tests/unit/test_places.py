@@ -143,6 +143,40 @@ def test_frames_say_nothing_to_connections(capfd: pytest.CaptureFixture[str]) ->
     assert "they are opened and answered as TCP is" in said
 
 
+def test_a_plan_of_requests_of_http_names_the_files_of_each_server(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    words = ("--testbed", "local", *BRIDGE, "--set", "search.workers=2", "--json")
+    assert run_cli(["plan", "places_http", *words]) == 0
+    (case,) = json.loads(capfd.readouterr().out)
+    steps = [step for step in case["plan"]["steps"] if step["component"] == "program"]
+    assert [step["action"].partition(" at ")[0] for step in steps] == [
+        "write nginx-11001.conf, told.lua for instance 1",
+        "start the server of instance 1",
+        "start the client of instance 1",
+    ]
+    assert [step["argv"][:1] for step in steps[1:]] == [["nginx"], ["wrk"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (("--program", "iperf3"), "the program iperf3 knows no http-rr"),
+        (("--set", "search.rate=1000"), "the program wrk knows no http-open"),
+        (
+            ("--program", "h2load", "--set", "search.keepalive=off"),
+            "the program h2load knows no http-crr",
+        ),
+    ],
+)
+def test_what_a_program_does_not_exchange_is_refused(
+    words: tuple[str, ...], wanted: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    more = ("--set", "search.connections=20")
+    assert run_cli(["plan", "places_http", "--testbed", "local", *BRIDGE, *more, *words]) == 2
+    assert wanted in " ".join("".join(capfd.readouterr()).split())
+
+
 def test_the_program_is_part_of_what_is_measured_and_the_generator_is_not(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

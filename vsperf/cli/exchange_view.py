@@ -15,6 +15,7 @@ from vsperf.records.exchange import DeviceCounts, Exchange, Instance
 from vsperf.records.files.view import CaseView
 from vsperf.records.result import amount
 
+OF_HTTP = ("p99 from due", "failed")
 BEGAN = "began: at the latest, after the instant at which all were to start"
 
 
@@ -52,12 +53,14 @@ def instances_table(one: Exchange) -> Table:
         number("mean", human_ns, lambda instance: _round_trips(instance, "mean_ns")),
         number("p99", human_ns, lambda instance: _round_trips(instance, "p99_ns")),
         number("most", human_ns, lambda instance: _round_trips(instance, "most_ns")),
+        number("p99 from due", human_ns, _p99_from_due),
+        number("failed", human_count, _failed),
         number("began", human_ns, lambda instance: instance.began_ns),
         number("sent again", human_count, lambda instance: instance.repeated_segments),
     )
     others = ("transactions", "mean", "p99", "most") if one.streams else ("sent", "received")
     table = Table.made(f"instances in exchange #{one.index}", heads, one.instances)
-    return table.without(NOTHING, others)
+    return table.without(NOTHING, (*others, *OF_HTTP))
 
 
 def devices_table(one: Exchange) -> Table:
@@ -93,6 +96,14 @@ def exchanges_data(case: CaseView) -> dict[str, Any]:
 def _round_trips(instance: Instance, name: str) -> int | None:
     found: int | None = getattr(instance.round_trips, name, None)
     return found
+
+
+def _p99_from_due(instance: Instance) -> int | None:
+    return None if instance.from_due is None else instance.from_due.p99_ns
+
+
+def _failed(instance: Instance) -> int | None:
+    return None if instance.failures is None else instance.failures.total
 
 
 def _bytes_each(device: DeviceCounts) -> int | None:

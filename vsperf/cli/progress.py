@@ -268,7 +268,8 @@ def exchange_line(one: Exchange) -> str:
         return f"{head}  {'; '.join(one.reasons)}{again}  [{flags}]"
     rates = {way: one.rate(way) for way in one.directions}
     found = (f"{amount(rate, one.unit)}, {way}" for way, rate in rates.items() if rate is not None)
-    return f"{head}  {'; '.join(found)}{again}"
+    doubts = f"  [{'; '.join(one.reasons)}]" if one.reasons else ""
+    return f"{head}  {'; '.join(found)}{again}{doubts}"
 
 
 def connections_line(one: ConnectionTrial) -> str:

@@ -8,6 +8,7 @@ that starts processes slowly makes none of them late.
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -41,8 +42,8 @@ ENDS_S = 10.0
 """How much longer than asked a client may take, with its connection and what it tells."""
 AFTER_S = 3.0
 """Patience with a server whose client has ended."""
-LONGEST_ANSWER = 1 << 24
-"""Bytes of what a program tells; hours of a server's intervals are fewer."""
+LONGEST_ANSWER = 1 << 26
+"""Bytes of what a program tells: a line for each of two million requests, or days of intervals."""
 LISTENING = "0A"
 """State of a socket in the kernel's list of TCP."""
 
@@ -57,7 +58,7 @@ class Pair:
     target: str
     port: int
     client_cpu: int
-    server_cpu: int
+    server_cpus: tuple[int, ...]
 
     @property
     def direction(self) -> str:
@@ -95,25 +96,33 @@ def pairs_of(case: CaseSpec, asked: ExchangeAsked, placement: Placement) -> tupl
                     target,
                     FIRST_PORT + number,
                     clients[number % len(clients)],
-                    servers[number % len(servers)],
+                    _shares(servers, number, asked.workers),
                 )
             )
     return tuple(found)
+
+
+def _shares(cpus: Sequence[int], number: int, workers: int) -> tuple[int, ...]:
+    """Return the CPUs of a server: one for each of its workers, in turns."""
+    first = number * workers
+    return tuple(sorted({cpus[one % len(cpus)] for one in range(first, first + workers)}))
 
 
 def exchange_steps(
     case: CaseSpec, program: Program, asked: ExchangeAsked, placement: Placement
 ) -> tuple[Step, ...]:
     """Return what one exchange does, for a plan."""
-    name = program.kind
     steps = []
     for pair in pairs_of(case, asked, placement):
+        name, server = program.kind, program.SERVER
         meet = Rendezvous(place_ip(case, pair.target), pair.port)
-        for end, where, cpu, argv in (
-            ("server", pair.target, pair.server_cpu, program.server(case, name, asked, meet)),
-            ("client", pair.source, pair.client_cpu, program.client(case, name, asked, meet)),
+        if names := ", ".join(program.files(case, asked, meet)):
+            steps.append(Step(component="program", action=f"write {names} for {pair.name}"))
+        for end, where, cpus, argv in (
+            ("server", pair.target, pair.server_cpus, program.server(case, server, asked, meet)),
+            ("client", pair.source, (pair.client_cpu,), program.client(case, name, asked, meet)),
         ):
-            action = f"start the {end} of {pair.name} at {where} on CPU {cpu}"
+            action = f"start the {end} of {pair.name} at {where} on CPU {_listed(cpus)}"
             steps.append(Step(component="program", action=action, argv=argv))
     return tuple(sorted(steps, key=lambda step: "client" in step.action))
 
@@ -156,14 +165,18 @@ def exchanged(  # noqa: PLR0913 - the parts of an exchange, each of its own
     """
     began_ns = time.monotonic_ns()
     with ExitStack() as stack:
-        servers = []
+        servers, folders = [], []
         for number, pair in enumerate(pairs, start=1):
             place = places.by_link[pair.target]
             meet = Rendezvous(place.address, pair.port)
-            argv = program.server(places.case, found.path, asked, meet)
-            entered = _entered(place.file, pair.server_cpu, 0, argv)
+            folder = stack.enter_context(_folder(f"{label}-{number}-files", workspace))
+            for name, text in program.files(places.case, asked, meet).items():
+                (folder / name).write_text(text)
+            folders.append(folder)
+            argv = program.server(places.case, found.server or found.path, asked, meet)
+            entered = _entered(place.file, pair.server_cpus, 0, argv)
             name = f"{label}-server-{number}"
-            servers.append(stack.enter_context(_running(entered, name, workspace)))
+            servers.append(stack.enter_context(_running(entered, name, workspace, folder)))
         _await_listening(servers, pairs, places, workspace)
         instant_ns = time.monotonic_ns() + LEAD_NS + LEAD_EACH_NS * len(pairs)
         clients = []
@@ -172,9 +185,9 @@ def exchanged(  # noqa: PLR0913 - the parts of an exchange, each of its own
             meet = Rendezvous(address, pair.port)
             argv = program.client(places.case, found.path, asked, meet)
             place = places.by_link[pair.source]
-            entered = _entered(place.file, pair.client_cpu, instant_ns, argv)
-            name = f"{label}-client-{number}"
-            clients.append(stack.enter_context(_running(entered, name, workspace)))
+            entered = _entered(place.file, (pair.client_cpu,), instant_ns, argv)
+            name, folder = f"{label}-client-{number}", folders[number - 1]
+            clients.append(stack.enter_context(_running(entered, name, workspace, folder)))
         deadline_ns = instant_ns + asked.sending_ns + int(ENDS_S * 1e9)
         whole_ns = instant_ns + asked.sending_ns * 9 // 10
         _await(clients, servers, deadline_ns, whole_ns, workspace)
@@ -220,6 +233,8 @@ def _instance(pair: Pair, ended_ns: int | None, instant_ns: int, told: Told) -> 
         lost_packets=told.lost_packets,
         transactions=told.transactions,
         round_trips=told.round_trips,
+        from_due=told.from_due,
+        failures=told.failures,
         repeated_segments=told.repeated_segments,
         intervals=tuple(
             Interval(
@@ -235,17 +250,37 @@ def _instance(pair: Pair, ended_ns: int | None, instant_ns: int, told: Told) -> 
     )
 
 
-def _entered(network: str, cpu: int, instant_ns: int, argv: Sequence[str]) -> tuple[str, ...]:
-    """Return how a program is run in a network, on a CPU, from an instant on."""
+def _entered(
+    network: str, cpus: Sequence[int], instant_ns: int, argv: Sequence[str]
+) -> tuple[str, ...]:
+    """Return how a program is run in a network, on some CPUs, from an instant on."""
     script = Path(enter_network.__file__)
-    return own_python.script(script, network, str(cpu), str(instant_ns), *argv)
+    return own_python.script(script, network, _listed(cpus), str(instant_ns), *argv)
+
+
+def _listed(cpus: Sequence[int]) -> str:
+    return ",".join(map(str, cpus))
 
 
 @contextmanager
-def _running(argv: Sequence[str], name: str, workspace: Workspace) -> Iterator[_Running]:
+def _folder(name: str, workspace: Workspace) -> Iterator[Path]:
+    """Make a folder for what both ends of an instance read and write, and remove it afterwards."""
+    path = workspace.folder / name
+    path.mkdir(mode=0o700)
+    try:
+        yield path
+    finally:
+        if not workspace.kept:
+            shutil.rmtree(path, ignore_errors=True)  # what is left goes with the workspace
+
+
+@contextmanager
+def _running(
+    argv: Sequence[str], name: str, workspace: Workspace, folder: Path
+) -> Iterator[_Running]:
     """Run a program that ends by itself, and remove what it wrote afterwards."""
     try:
-        with managed(argv, name=name, workspace=workspace) as program:
+        with managed(argv, name=name, workspace=workspace, folder=folder) as program:
             workspace.parts.pop(name, None)  # that it ends is what it is for
             yield _Running(program)
     finally:

@@ -17,6 +17,7 @@ from vsperf.drivers.programs.base import Found, Program
 from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.closing import close_case
+from vsperf.engine.conditions import sorted_flags
 from vsperf.engine.judge_exchange import judged
 from vsperf.errors import ComponentError, DiedError, InvalidTrialError
 from vsperf.host.workspace import Workspace
@@ -57,8 +58,13 @@ def measure_exchanges(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecor
             run.emit(DeploymentKept(run.case, str(place.folder), access))
     record = close_case(run.case, plan, result, (), conditions, warnings)
     made = run.exchanges[first:]
+    doubts = {flag for one in made if one.valid for flag in one.flags}
     return record.model_copy(
-        update={"trials": len(made), "measured_ns": sum(one.elapsed_ns for one in made)}
+        update={
+            "trials": len(made),
+            "measured_ns": sum(one.elapsed_ns for one in made),
+            "flags": sorted_flags({*record.flags, *doubts}),
+        }
     )
 
 

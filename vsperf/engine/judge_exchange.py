@@ -6,7 +6,9 @@ is an answer to the question that was asked.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from fractions import Fraction
 
 from vsperf.quantities.human import human_bytes, human_count, human_ns
 from vsperf.records.exchange import DeviceCounts, Exchange, Instance
@@ -17,8 +19,14 @@ LATE_SHARE = 10
 """
 LEAST_WINDOW = (9, 10)
 """Of the duration."""
-FRAMES_EACH = {"tcp-rr": 1, "udp-rr": 1, "tcp-crr": 2}
-"""What comes to either end at least: the request or response, and what opens a connection."""
+FRAMES_EACH = {
+    **{"tcp-rr": Fraction(1), "udp-rr": Fraction(1), "tcp-crr": Fraction(2)},
+    **{"http-rr": Fraction(1), "http-crr": Fraction(2), "http-open": Fraction(1, 2)},
+}
+"""What comes to either end at least: the request or response, and what opens a connection. By a
+clock a client that was kept from running sends several requests at once, maybe in one frame."""
+MOST_WAITING = 100
+"""One part in so many of the requests may be under way in the end."""
 MOST_APART = 100
 """One part in so many is what two ends of TCP may differ by, or what was under way at the end."""
 
@@ -49,6 +57,7 @@ def _doubts(one: Exchange) -> Iterator[tuple[Flag, str]]:
     yield from _short(one)
     if one.traffic == "tcp-stream":
         yield from _ends(one)
+    yield from _failed_requests(one)
     yield from _bytes_at_devices(one) if one.streams else _frames_at_devices(one)
 
 
@@ -83,6 +92,29 @@ def _short(one: Exchange) -> Iterator[tuple[Flag, str]]:
         yield Flag.SHORT_WINDOW, "of one instance nothing arrived while all of them ran"
 
 
+def _failed_requests(one: Exchange) -> Iterator[tuple[Flag, str]]:
+    """Yield each instance of which requests failed, or were still waiting when all was over."""
+    for instance in one.instances:
+        found = instance.failures
+        if found is None:
+            continue
+        counts = {
+            "with another status than 2xx": found.statuses,
+            "of sockets": found.sockets,
+            "answered too late for the program": found.timeouts,
+        }
+        told = [f"{human_count(count)} {what}" for what, count in counts.items() if count]
+        if told:
+            yield Flag.REQUESTS_FAILED, f"{_named(instance)}: {', '.join(told)}"
+        waiting = found.unanswered or 0
+        if waiting * MOST_WAITING > (instance.transactions or 0):
+            yield (
+                Flag.REQUESTS_WAITING,
+                f"{_named(instance)}: {human_count(waiting)} requests were due and not answered "
+                "when the time was over",
+            )
+
+
 def _ends(one: Exchange) -> Iterator[tuple[Flag, str]]:
     for instance in one.instances:
         sent, received = instance.sent_bytes or 0, instance.received_bytes or 0
@@ -114,7 +146,7 @@ def _frames_at_devices(one: Exchange) -> Iterator[tuple[Flag, str]]:
             for instance in one.instances
             if device.place in instance.direction.split(" to ")
         )
-        least = made * FRAMES_EACH[one.traffic]
+        least = math.ceil(made * FRAMES_EACH[one.traffic])
         if device.received_frames < least:
             yield (
                 Flag.DEVICES_DISAGREE,

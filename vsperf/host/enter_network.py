@@ -4,13 +4,15 @@
 
 NETWORK is the file of the namespace, CPUS such as 1 or 0,2, and INSTANT nanoseconds of the
 monotonic clock: whoever is late begins at once. What becomes the program keeps its process number.
-It imports nothing of vsperf, so it starts at once.
+It may have as many files open as the system lets it: each connection is one. It imports nothing of
+vsperf, so it starts at once.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import sys
 import time
 
@@ -30,6 +32,8 @@ def main(arguments: list[str]) -> int:
         if library.setns(descriptor, CLONE_NEWNET):
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         os.sched_setaffinity(0, {int(one) for one in cpus.split(",")})
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     except OSError as error:
         return _refused(f"cannot enter {network} on CPU {cpus}: {error.strerror}", NOT_ENTERED)
     while (left := int(instant) - time.monotonic_ns()) > 0:

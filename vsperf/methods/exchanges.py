@@ -28,6 +28,12 @@ class ExchangeAsked:
     request_bytes: int = 1
     response_bytes: int = 1
     """Of transactions."""
+    connections: int = 1
+    """Of each instance."""
+    rate: int | None = None
+    """Requests a second of each instance, by a clock; None for as fast as answers come."""
+    workers: int = 1
+    """Of each server, each with a CPU as far as there are some."""
 
     @property
     def sending_ns(self) -> int:

@@ -34,6 +34,7 @@ STEP_NS = 1_000_000_000
 SMALLEST_FRAME_BYTES = 594
 """With a packet of 576 bytes, which every host takes (RFC 791)."""
 MOST_INSTANCES = 64
+ONE_SUM = "; the program tells one sum of all its time, so that of the warm-up is in it"
 
 
 class Workload(Method):
@@ -150,7 +151,8 @@ class Workload(Method):
             spread=spread_of(rates),
             at=conditions(middle),
             reason=f"{self.counted}, {slower(middle)}, while all of {count} "
-            f"{'instance' if count == 1 else 'instances'} ran",
+            f"{'instance' if count == 1 else 'instances'} ran"
+            f"{ONE_SUM if middle.sums_only else ''}",
         )
 
     @property
@@ -201,12 +203,13 @@ def conditions(one: Exchange) -> str:
 
 def _curves(one: Exchange) -> Iterator[Curve]:
     """Yield the rate over time of each direction, and that of each instance."""
-    yield Curve(
-        name="over_time",
-        x=Axis(name="time", unit=Unit.NANOSECONDS),
-        columns=tuple(Axis(name=_name(way), unit=one.unit) for way in one.directions),
-        points=tuple((end, *rates) for end, rates in one.rates_over_time(STEP_NS)),
-    )
+    if not one.sums_only:
+        yield Curve(
+            name="over_time",
+            x=Axis(name="time", unit=Unit.NANOSECONDS),
+            columns=tuple(Axis(name=_name(way), unit=one.unit) for way in one.directions),
+            points=tuple((end, *rates) for end, rates in one.rates_over_time(STEP_NS)),
+        )
     yield Curve(
         name="by_instance",
         x=Axis(name="instance", unit=Unit.COUNT),

@@ -19,9 +19,12 @@ CLIENTS, SERVERS = "clients", "servers"
 """Roles of the CPUs of programs."""
 HEADERS_BYTES = 28
 """Of UDP and IPv4, in each packet of a datagram."""
-Traffic = Literal["tcp-stream", "udp-stream", "tcp-rr", "udp-rr", "tcp-crr"]
+Traffic = Literal[
+    "tcp-stream", "udp-stream", "tcp-rr", "udp-rr", "tcp-crr", "http-rr", "http-crr", "http-open"
+]
 """What programs exchange: a stream of data, or requests and responses in turns, each of them on a
-connection of its own or all on one."""
+connection of its own or all on one. Requests of HTTP are sent as answers come, on connections that
+are kept or closed after each, or by a clock (`http-open`)."""
 
 
 class Interval(Record):
@@ -45,6 +48,24 @@ class RoundTrips(Record):
     p90_ns: int
     p99_ns: int
     most_ns: int
+
+
+class Failures(Record):
+    """Requests of HTTP that were not answered as they should have been."""
+
+    statuses: int
+    """Answered with a status that is none of 200 to 299."""
+    sockets: int
+    """Connections that could not be opened, read or written."""
+    timeouts: int
+    """Answered later than the program waits for."""
+    unanswered: int | None
+    """Due by the clock, and neither answered nor failed by the end; None without a clock."""
+
+    @property
+    def total(self) -> int:
+        """How many they are; what was due last can still be under way."""
+        return self.statuses + self.sockets + self.timeouts
 
 
 class Instance(Record):
@@ -76,8 +97,14 @@ class Instance(Record):
     repeated_segments: int | None
     """Of TCP, that were sent again."""
     intervals: tuple[Interval, ...]
+    """One alone where a program tells no more than the sum of all its time."""
     problem: str
     """Which program failed, and how; empty where none did."""
+    from_due: RoundTrips | None = None
+    """How long requests took from when they were due by the clock, whenever they were sent; one
+    that was not answered by the end counts as long as it had waited by then."""
+    failures: Failures | None = None
+    """None where there is no HTTP."""
 
     @property
     def ended_ns(self) -> int | None:
@@ -153,7 +180,7 @@ class Exchange(Record):
     """From the start of the first server to the end of the last program."""
     flags: tuple[Flag, ...]
     reasons: tuple[str, ...]
-    """One sentence on each flag that makes it invalid: who, and by how much."""
+    """One sentence on each flag: who, and by how much."""
 
     @property
     def valid(self) -> bool:
@@ -239,13 +266,28 @@ class Exchange(Record):
         return tuple(one.round_trips for one in self.instances if one.round_trips is not None)
 
     @property
+    def failed_requests(self) -> int | None:
+        """Requests of HTTP that failed; None where nobody counts them."""
+        return _total(_count_of(one.failures, "total") for one in self.instances)
+
+    @property
+    def unanswered_requests(self) -> int | None:
+        """Requests that were due by the clock, and not answered by the end."""
+        return _total(_count_of(one.failures, "unanswered") for one in self.instances)
+
+    @property
+    def sums_only(self) -> bool:
+        """Whether an instance tells the sum of all its time alone, so that nobody knows when."""
+        return any(len(one.intervals) == 1 for one in self.instances)
+
+    @property
     def repeated_segments(self) -> int | None:
         """Segments of TCP that were sent again; None where nobody counts them."""
         return _total(one.repeated_segments for one in self.instances)
 
     def rates_over_time(self, step_ns: int) -> tuple[tuple[int, tuple[int, ...]], ...]:
         """Return, for each whole step of the window, its end and the rate of each direction."""
-        if self.window is None or step_ns <= 0:
+        if self.window is None or step_ns <= 0 or self.sums_only:
             return ()
         began = self.window.began_ns
         steps = self.window.length_ns // step_ns
@@ -289,6 +331,11 @@ def window_of(instances: Iterable[Instance], warm_up_ns: int) -> Window | None:
     if not began or max(began) >= min(ended):
         return None
     return Window(began_ns=max(began), ended_ns=min(ended))
+
+
+def _count_of(failures: Failures | None, name: str) -> int | None:
+    found: int | None = getattr(failures, name, None)
+    return found
 
 
 def _total(counts: Iterable[int | None]) -> int | None:

@@ -160,6 +160,20 @@ class Flag(enum.StrEnum):
         "Programs say that more arrived than the network devices at the ends of the links counted, "
         "so it did not all come by the switch, or one of both counts wrongly.",
     )
+    REQUESTS_FAILED = (
+        "requests-failed",
+        Severity.SUSPECT,
+        "Some requests of HTTP failed: they were answered with a status other than 2xx, later "
+        "than the program waits for, or not at all as their connection broke. The rate counts "
+        "those that were answered well, and how long these took says nothing of the others.",
+    )
+    REQUESTS_WAITING = (
+        "requests-waiting",
+        Severity.SUSPECT,
+        "More than one in a hundred requests was due by the clock and not answered when the time "
+        "was over: more was asked for than was answered, or somebody stood still in the end. Each "
+        "counts with as long as it had waited by then, so that times are at least so long.",
+    )
     # Of a trial: the counters stand, with a reservation.
     UNTIMED = (
         "untimed",

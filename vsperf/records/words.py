@@ -274,6 +274,10 @@ PROGRAMS: Mapping[str, str] = MappingProxyType(
         "transactions": "Requests that were answered; a client waits for each answer before it "
         "asks again.",
         "mean": "The mean of all transactions of an instance, from a request to its response.",
+        "p99 from due": "Time that 99 of 100 requests did not exceed, from when they were due by "
+        "the clock, whenever they were sent.",
+        "failed": "Requests of HTTP with another status than 2xx, on broken connections, or "
+        "answered too late for the program.",
         "connections": "What became of each connection of TCP that was due: one outcome for each.",
         "count": "How many they are.",
         "segments": "Packets of TCP, at both ends of connections.",

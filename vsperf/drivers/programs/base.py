@@ -6,6 +6,7 @@ exit code alone: `told` looks at all of it, and is pure, so recorded answers pro
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, TypeVar
 
@@ -14,7 +15,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.errors import UsageError
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
-from vsperf.records.exchange import Interval, RoundTrips, Traffic
+from vsperf.records.exchange import Failures, Interval, RoundTrips, Traffic
 from vsperf.trust.printable import printable
 
 LONGEST_WORDS = 200
@@ -29,6 +30,8 @@ class Found:
     path: str
     version: str
     """As it tells it, such as `3.12`."""
+    server: str = ""
+    """The program that serves, where that is another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,8 @@ class Told:
     lost_packets: int | None = None
     transactions: int | None = None
     round_trips: RoundTrips | None = None
+    from_due: RoundTrips | None = None
+    failures: Failures | None = None
     repeated_segments: int | None = None
     intervals: tuple[Interval, ...] = ()
     """What arrived, from the begin of sending on."""
@@ -93,9 +98,15 @@ class Program(Protocol):
     """What it can be asked for."""
     SERVER_ENDS: ClassVar[bool]
     """Whether a server ends by itself after its client; else it is made to."""
+    SERVER: ClassVar[str]
+    """What is called as a server, for a plan."""
 
     def find(self, case: CaseSpec) -> Found:
         """Return where the program is; raise `NotReadyError` where it is not, or does not fit."""
+        ...
+
+    def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
+        """Return what is to stand in the folder that both ends of an instance run in, by name."""
         ...
 
     def server(

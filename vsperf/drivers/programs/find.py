@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
+from collections.abc import Sequence
 
 from vsperf.errors import NotReadyError
+from vsperf.host.versions import ANSWER_S
 from vsperf.trust.programs import whole
+from vsperf.waits import run
 
 
-def located(name: str, path: str | None, install: str, search: str | None = None) -> str:
+def located(
+    name: str,
+    path: str | None,
+    install: str,
+    search: str | None = None,
+    setting: str = "program.path",
+) -> str:
     """Return the whole path of a program: the one that is named, or the one in $PATH.
 
     Raises `NotReadyError` with how to install it where there is none.
@@ -18,10 +28,19 @@ def located(name: str, path: str | None, install: str, search: str | None = None
     if place is None:
         raise NotReadyError(
             f"the program {path or name} cannot be run",
-            why="it is not installed" if path is None else "program.path names no program",
-            fix=f"{install}, or name one: --set program.path=PATH",
+            why="it is not installed" if path is None else f"{setting} names no program",
+            fix=f"{install}, or name one: --set {setting}=PATH",
         )
     return whole(place)
+
+
+def words_of(command: Sequence[str]) -> str:
+    """Return what a program says when it is asked, whatever its exit code and wherever to."""
+    try:
+        done = run(command, ANSWER_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NotReadyError(f"{command[0]} does not tell its version", why=str(error)) from error
+    return f"{done.stdout}{done.stderr}".strip()
 
 
 def version_in(text: str, pattern: str, name: str, program: str) -> str:

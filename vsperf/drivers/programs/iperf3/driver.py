@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from vsperf.config.base import DriverSpec
@@ -72,10 +73,14 @@ class Iperf3:
     Spec: ClassVar[type[DriverSpec]] = Iperf3Spec
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"tcp-stream", "udp-stream"})
     SERVER_ENDS: ClassVar[bool] = True
+    SERVER: ClassVar[str] = PROGRAM
     checks: ClassVar[tuple[Check, ...]] = (Check(PROGRAM, Group.PROGRAMS, _ask),)
 
     def find(self, case: CaseSpec) -> Found:
         return _found(settings_of(case, Iperf3Spec).path)
+
+    def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
+        return {}
 
     def server(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous

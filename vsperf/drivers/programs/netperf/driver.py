@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -41,18 +42,14 @@ class NetperfSpec(DriverSpec):
 
 def _found(path: str | None, search: str | None = None) -> Found:
     program = located(PROGRAM, path, INSTALL, search)
-    if shutil.which(server_of(program)) is None:
+    server = str(Path(program).with_name(SERVER))
+    if shutil.which(server) is None:
         raise NotReadyError(
             f"the program {SERVER} cannot be run",
             why=f"there is none beside {program}",
             fix="name a netperf that has one beside it: --set program.path=PATH",
         )
-    return Found(program, version_of(version_text((program, "-V"), program), program))
-
-
-def server_of(program: str) -> str:
-    """Return the server that belongs to a client."""
-    return str(Path(program).with_name(SERVER))
+    return Found(program, version_of(version_text((program, "-V"), program), program), server)
 
 
 def version_of(text: str, program: str) -> str:
@@ -81,17 +78,21 @@ class Netperf:
     Spec: ClassVar[type[DriverSpec]] = NetperfSpec
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset(TESTS)
     SERVER_ENDS: ClassVar[bool] = False
+    SERVER: ClassVar[str] = SERVER
     checks: ClassVar[tuple[Check, ...]] = (Check(PROGRAM, Group.PROGRAMS, _ask),)
 
     def find(self, case: CaseSpec) -> Found:
         return _found(settings_of(case, NetperfSpec).path)
+
+    def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
+        return {}
 
     def server(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
     ) -> tuple[str, ...]:
         """In the foreground (-D), without children (-f) and files of its own in /tmp (-N)."""
         words = ("-D", "-f", "-N", "-4", "-L", f"{meet.address},4", "-p", str(meet.port))
-        return (server_of(program), *words)
+        return (program, *words)
 
     def client(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous

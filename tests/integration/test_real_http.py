@@ -1,0 +1,110 @@
+"""Requests of HTTP between places, for real: wrk and h2load against nginx, and when that dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from real_runs import Place, fixture_calibrations, fixture_place
+
+from vsperf.errors import ExitCode
+from vsperf.records.exchange import Exchange
+from vsperf.records.flags import Flag
+from vsperf.records.run import Outcome
+
+pytestmark = pytest.mark.machine
+__all__ = ["fixture_calibrations", "fixture_place"]
+
+BRIEF = ("--set=search.duration=2s", "--set=search.warm_up=1s", "--set=search.repeats=1")
+BRIDGE = "--set=vswitch.kind=linux-bridge"
+
+
+@pytest.fixture(autouse=True)
+def _needs(require: Callable[[str], None]) -> None:
+    for part in ("wrk", "h2load", "nginx", "bridges"):
+        require(part)
+
+
+def believed(place: Place) -> list[Exchange]:
+    return [next(one for one in case.exchanges if one.valid) for case in place.records().cases()]
+
+
+def servers(place: Place) -> list[int]:
+    """Return the processes of nginx of this place: the one that was started, then its workers.
+
+    They write over the mark in their environment, so they are found by the folder that they run in.
+    """
+    found = []
+    for process in Path("/proc").iterdir():
+        with suppress(OSError):
+            if (process / "comm").read_text().strip() != "nginx":
+                continue
+            if (process / "cwd").resolve().is_relative_to(place.runtime):
+                found.append(int(process.name))
+    return sorted(found)
+
+
+@pytest.mark.everyday("both loops, whose programs, server and files nothing else brings together")
+def test_requests_go_through_in_both_loops_and_devices_bear_them_out(place: Place) -> None:
+    words = (BRIDGE, "--set=search.connections=10", "--set=search.object=4KiB", *BRIEF)
+    for name, more in (("places_http", ()), ("places_http_open", ("--set=search.rate=200",))):
+        ended = place.until_decided("run", name, *words, *more)
+        assert ended.code == 0, ended.said
+        (one,) = believed(place)
+        (instance,) = one.instances
+        assert instance.transactions
+        assert instance.round_trips is not None
+        assert instance.failures is not None
+        assert (instance.from_due is not None) is (name == "places_http_open")
+        (client,) = (device for device in one.devices if device.place == "phy0")
+        assert client.received_bytes > instance.transactions * 4096
+    assert "p99 from due" in place("show", "latest", "places_http_open-1518B").out
+    assert [*place.traces(), *servers(place)] == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("switch", ["linux-bridge", "ovs"])
+def test_each_request_can_have_a_connection_of_its_own(
+    place: Place, require: Callable[[str], None], switch: str
+) -> None:
+    if switch == "ovs":
+        require("ovs")
+    words = (f"--set=vswitch.kind={switch}", "--set=search.instances=2", *BRIEF)
+    ended = place.until_decided("run", "places_http_close", *words)
+    assert ended.code == 0, ended.said
+    (one,) = believed(place)
+    made = sum(instance.transactions or 0 for instance in one.instances)
+    assert all(device.received_frames >= 2 * made for device in one.devices)
+
+
+@pytest.mark.thorough
+def test_a_process_of_the_server_that_is_killed_leaves_no_number(place: Place) -> None:
+    words = ("--set=search.duration=5s", "--set=search.repeats=1", "--set=trial.retries=0")
+    run = place.start("run", "places_http", BRIDGE, *words)
+    run.wait_until(lambda: "exchange-1-client-1" in place.programs().values())
+    run.wait_until(lambda: len(servers(place)) == 2)
+    os.kill(servers(place)[-1], signal.SIGKILL)
+    ended = run.end()
+    assert ended.code == ExitCode.INVALID_RESULT, ended.said
+    (case,) = place.records().cases()
+    assert case.record is not None and case.record.outcome is Outcome.INVALID
+    assert case.record.result is None
+    assert case.record.flags == (Flag.PROGRAM_FAILED,)
+    assert "exited on signal 9" in case.record.reason
+    assert [*place.traces(), *servers(place)] == []
+
+
+@pytest.mark.thorough
+def test_what_a_killed_run_left_of_a_server_is_cleaned_up(place: Place) -> None:
+    run = place.start("run", "places_http", BRIDGE, "--set=search.duration=60s")
+    run.wait_until(lambda: "exchange-1-client-1" in place.programs().values())
+    run.wait_until(lambda: len(servers(place)) == 2)
+    run.process.kill()
+    run.process.wait()
+    assert len(servers(place)) == 2
+    assert place("clean").code == 0
+    assert [*place.traces(), *servers(place)] == []

@@ -1,0 +1,282 @@
+"""What wrk and h2load tell of HTTP, by recorded answers of the real ones, and what is believed.
+
+Recorded with wrk 4.1.0, h2load 1.52.0 and nginx 1.22.1. In those called `frozen` nginx stood still
+for a second in the midst.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from simulated_cases import simulated_case
+
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.programs.base import Program, Rendezvous, Said, Told
+from vsperf.drivers.programs.h2load.answer import due_ns
+from vsperf.drivers.programs.h2load.driver import H2load, H2loadSpec
+from vsperf.drivers.programs.h2load.driver import version_of as h2load_version
+from vsperf.drivers.programs.wrk.driver import Wrk, WrkSpec
+from vsperf.drivers.programs.wrk.driver import version_of as wrk_version
+from vsperf.errors import NotReadyError
+from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.records.exchange import Failures
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "programs"
+SECOND, MS = 1_000_000_000, 1_000_000
+MEET = Rendezvous("198.19.0.1", 11003)
+ENDED = "ended with exit code 0"
+STANDS = Said(None, "had not ended", "")
+"""A server that goes on after its client has ended, as all of them do."""
+CLOSED = ExchangeAsked("http-rr", 1, 2 * SECOND, response_bytes=4 * 2**20, connections=2)
+FROZEN = ExchangeAsked("http-rr", 1, 3 * SECOND, response_bytes=4 * 2**20, connections=2)
+SMALL = ExchangeAsked("http-rr", 1, 1 * SECOND, response_bytes=128, connections=8)
+OPEN = ExchangeAsked("http-open", 1, 3 * SECOND, connections=4, rate=100)
+OPEN_FROZEN = ExchangeAsked("http-open", 1, 4 * SECOND, connections=4, rate=100)
+
+
+def said(program: str, name: str, exit_code: int | None = 0, ending: str = ENDED) -> Said:
+    return Said(exit_code, ending, (GOLDEN / program / f"{name}.txt").read_text())
+
+
+def wrk(asked: ExchangeAsked, client: Said, server: Said = STANDS) -> Told:
+    return Wrk().told(asked, client, server)
+
+
+def h2load(asked: ExchangeAsked, client: Said, server: Said = STANDS) -> Told:
+    return H2load().told(asked, client, server)
+
+
+def changed(client: Said, pattern: str, by: str) -> Said:
+    text, count = re.subn(pattern, by, client.text, count=1, flags=re.M)
+    assert count == 1
+    return Said(client.exit_code, client.ending, text)
+
+
+def case(spec: WrkSpec | H2loadSpec) -> CaseSpec:
+    return simulated_case().model_copy(update={"program": spec})
+
+
+WRK_CASE = case(WrkSpec.model_validate({"kind": "wrk"}))
+H2LOAD_CASE = case(H2loadSpec.model_validate({"kind": "h2load"}))
+
+
+class TestWrk:
+    def test_it_tells_one_sum_of_all_its_time_as_an_integer(self) -> None:
+        client = said("wrk", "http-client")
+        found = wrk(CLOSED, client)
+        assert found.problem == ""
+        assert f"{found.transactions} requests in" in client.text
+        (whole,) = found.intervals
+        assert (whole.began_ns, whole.ended_ns) == (0, found.elapsed_ns)
+        assert whole.amount == found.transactions
+        assert found.failures == Failures(statuses=0, sockets=0, timeouts=0, unanswered=None)
+
+    def test_what_it_adds_to_its_times_is_taken_out_until_they_come_to_its_answers(self) -> None:
+        client = said("wrk", "frozen-client")
+        samples = sum(int(count) for count in re.findall(r"took_us \d+ (\d+)$", client.text, re.M))
+        found = wrk(FROZEN, client)
+        assert found.transactions is not None and found.round_trips is not None
+        assert samples > found.transactions
+        # Two requests of two connections waited for a second, which is less than one in a hundred.
+        assert found.round_trips.most_ns > 990 * MS
+        assert found.round_trips.p99_ns < 100 * MS
+
+    @pytest.mark.parametrize(
+        ("pattern", "by"),
+        [
+            (r"^vsperf took_us (\d+) 1$", r"vsperf took_us \1 2"),
+            (r"^vsperf requests (\d+)$", r"vsperf requests 1\1"),
+            (r"^vsperf errors_timeout 0$", "vsperf errors_timeout 3"),
+        ],
+    )
+    def test_times_that_do_not_come_to_its_answers_are_not_told(
+        self, pattern: str, by: str
+    ) -> None:
+        found = wrk(CLOSED, changed(said("wrk", "http-client"), pattern, by))
+        assert found.problem == ""
+        assert found.transactions
+        assert found.round_trips is None
+
+    def test_a_server_or_its_worker_that_died_is_told_though_it_exits_with_0(self) -> None:
+        client = said("wrk", "killed-server-client")
+        assert client.exit_code == 0
+        found = wrk(CLOSED, client, Said(-9, "was killed by SIGKILL", ""))
+        assert found.problem == "its server was killed by SIGKILL"
+        server = said("wrk", "killed-worker-server", None, "had not ended")
+        found = wrk(CLOSED, said("wrk", "http-client"), server)
+        assert found.problem.startswith("its server says: ")
+        assert found.problem.endswith("exited on signal 9")
+        assert found.transactions is None
+
+    def test_answers_with_another_status_are_none(self) -> None:
+        found = wrk(SMALL, said("wrk", "error-client"))
+        assert "no answer of status 2xx" in found.problem
+        some = changed(
+            said("wrk", "http-client"), r"^vsperf errors_status 0$", "vsperf errors_status 7"
+        )
+        told = wrk(CLOSED, changed(some, r"^vsperf errors_read 0$", "vsperf errors_read 2"))
+        whole = wrk(CLOSED, said("wrk", "http-client"))
+        assert told.transactions == (whole.transactions or 0) - 7
+        assert told.failures == Failures(statuses=7, sockets=2, timeouts=0, unanswered=None)
+
+    def test_who_cannot_connect_is_quoted(self) -> None:
+        found = wrk(SMALL, said("wrk", "refused-client", 1, "ended with exit code 1"))
+        assert "Connection refused" in found.problem
+
+    @pytest.mark.parametrize(
+        ("pattern", "by"),
+        [
+            (r"^vsperf whole 1$", ""),
+            (r"^vsperf requests \d+$", ""),
+            (r"^vsperf requests \d+$", "vsperf requests " + "9" * 19),
+            (r"^vsperf duration_us \d+$", "vsperf duration_us 0"),
+            (r"^vsperf errors_timeout 0$", "vsperf errors_timeout 999999"),
+        ],
+    )
+    def test_what_cannot_be_is_no_answer(self, pattern: str, by: str) -> None:
+        found = wrk(CLOSED, changed(said("wrk", "http-client"), pattern, by))
+        assert found.problem
+        assert found.transactions is None
+
+    def test_it_asks_in_whole_seconds_on_as_many_connections_as_asked(self) -> None:
+        asked = ExchangeAsked("http-rr", 1, 1_500 * MS, connections=64)
+        words = Wrk().client(WRK_CASE, "/its/wrk", asked, MEET)
+        assert words[1:7] == ("-t", "1", "-c", "64", "-d", "2s")
+        assert words[-1] == "http://198.19.0.1:11003/object"
+
+
+class TestH2load:
+    def test_its_log_and_its_sums_agree_and_intervals_come_to_all_answers(self) -> None:
+        client = said("h2load", "open-client")
+        found = h2load(OPEN, client)
+        assert found.problem == ""
+        assert f"status codes: {found.transactions} 2xx" in client.text
+        assert sum(one.amount for one in found.intervals) == found.transactions
+        assert found.intervals[-1].ended_ns == found.elapsed_ns == 3 * SECOND
+        assert found.failures == Failures(statuses=0, sockets=0, timeouts=0, unanswered=0)
+
+    def test_who_stood_still_made_all_requests_late_that_were_due_meanwhile(self) -> None:
+        """A second of four: a quarter of the requests waited, evenly from none of it to all."""
+        found = h2load(OPEN_FROZEN, said("h2load", "frozen-client"))
+        assert found.round_trips is not None and found.from_due is not None
+        assert found.round_trips.p99_ns < 10 * MS
+        assert found.round_trips.most_ns > 900 * MS
+        assert found.from_due.p90_ns == pytest.approx(600 * MS, abs=60 * MS)
+        assert found.from_due.p99_ns == pytest.approx(960 * MS, abs=60 * MS)
+        assert found.from_due.mean_ns == pytest.approx(125 * MS, abs=20 * MS)
+
+    def test_times_are_of_requests_after_the_warm_up(self) -> None:
+        asked = ExchangeAsked("http-open", 1, SECOND, 3 * SECOND, connections=4, rate=100)
+        found = h2load(asked, said("h2load", "frozen-client"))
+        assert (
+            found.transactions == h2load(OPEN_FROZEN, said("h2load", "frozen-client")).transactions
+        )
+        assert found.from_due is not None
+        assert found.from_due.most_ns < 100 * MS
+
+    def test_a_request_that_was_never_answered_counts_as_long_as_it_had_waited(self) -> None:
+        client = said("h2load", "open-client")
+        lines = re.findall(r"^\d+\t200\t\d+\n", client.text, re.M)
+        kept = len(lines) // 2
+        text = client.text
+        for line in lines[kept:]:
+            text = text.replace(line, "", 1)
+        text = text.replace(f"status codes: {len(lines)} 2xx", f"status codes: {kept} 2xx")
+        found = h2load(OPEN, Said(0, ENDED, text))
+        assert found.transactions == kept
+        assert found.failures is not None and found.from_due is not None
+        assert found.failures.unanswered == len(lines) - kept
+        assert found.from_due.most_ns == pytest.approx(1_500 * MS, abs=60 * MS)
+
+    def test_without_a_clock_there_is_no_time_from_when_requests_were_due(self) -> None:
+        asked = ExchangeAsked("http-rr", 1, SECOND, connections=2)
+        found = h2load(asked, said("h2load", "http-client"))
+        assert found.problem == ""
+        assert found.round_trips is not None
+        assert found.from_due is None
+        assert found.failures is not None
+        assert found.failures.unanswered is None
+
+    def test_each_connection_has_a_clock_of_its_own_that_begins_with_its_first_request(
+        self,
+    ) -> None:
+        asked = ExchangeAsked("http-open", 1, SECOND, connections=2, rate=8)
+        assert due_ns([5, 7], asked, SECOND) == [
+            *(5, 7),
+            *(5 + 250 * MS, 7 + 250 * MS),
+            *(5 + 500 * MS, 7 + 500 * MS),
+            *(5 + 750 * MS, 7 + 750 * MS),
+        ]
+
+    def test_a_server_that_died_is_told_though_it_exits_with_0(self) -> None:
+        client = said("h2load", "killed-server-client")
+        found = h2load(OPEN, client, Said(-9, "was killed by SIGKILL", ""))
+        assert found.problem == "its server was killed by SIGKILL"
+        for name in ("refused-client", "error-client"):
+            assert "no answer of status 2xx" in h2load(OPEN, said("h2load", name)).problem
+
+    @pytest.mark.parametrize(
+        ("pattern", "by", "problem"),
+        [
+            (r"^finished in .*$", "", "told no end"),
+            (r"^requests: .*$", "", "told no end"),
+            (r"^status codes: \d+ ", "status codes: 900 ", "its log has 300 answers, and its sums"),
+            (r"0 errored", f"{2**64 - 1} errored", "broke, and were not opened again"),
+            (r"^\d+\t200\t", "1\t200\t", "another time"),
+        ],
+    )
+    def test_what_cannot_be_is_no_answer(self, pattern: str, by: str, problem: str) -> None:
+        found = h2load(OPEN, changed(said("h2load", "open-client"), pattern, by))
+        assert problem in found.problem
+        assert found.transactions is None
+
+    def test_requests_that_failed_are_counted_and_not_among_the_answers(self) -> None:
+        client = changed(said("h2load", "open-client"), r"\t200\t", "\t503\t")
+        client = changed(client, r"\t200\t", "\t-1\t")
+        found = h2load(OPEN, changed(client, r"0 errored", "1 errored"))
+        assert found.transactions == 298
+        assert found.failures == Failures(statuses=1, sockets=1, timeouts=0, unanswered=0)
+
+    def test_a_rate_is_shared_by_the_connections(self) -> None:
+        asked = ExchangeAsked("http-open", 1, 1_500 * MS, connections=8, rate=100)
+        words = H2load().client(H2LOAD_CASE, "/its/h2load", asked, MEET)
+        assert words[words.index("--rps") + 1] == "12.5"
+        assert words[words.index("-D") + 1] == "1500ms"
+        closed = ExchangeAsked("http-rr", 1, SECOND, connections=8)
+        assert "--rps" not in H2load().client(H2LOAD_CASE, "/its/h2load", closed, MEET)
+
+
+class TestNginx:
+    @pytest.mark.parametrize(("driver", "spec"), [(Wrk(), WRK_CASE), (H2load(), H2LOAD_CASE)])
+    def test_it_has_all_in_its_folder_and_listens_at_its_place_alone(
+        self, driver: Program, spec: CaseSpec
+    ) -> None:
+        asked = ExchangeAsked(
+            "http-rr", 1, SECOND, response_bytes=100_000, workers=3, connections=900
+        )
+        words = driver.server(spec, "/its/nginx", asked, MEET)
+        files = driver.files(spec, asked, MEET)
+        settings = files[words[-1]]
+        assert "listen 198.19.0.1:11003 reuseport backlog=900;" in settings
+        assert "worker_processes 3;" in settings
+        assert len(files["object"]) == 100_000
+        assert [one for one in settings.split() if one.startswith("/")] == ["/object"]
+
+    def test_a_short_object_stands_in_its_settings_and_connections_end_where_asked(self) -> None:
+        asked = ExchangeAsked("http-crr", 1, SECOND, response_bytes=5)
+        files = Wrk().files(WRK_CASE, asked, MEET)
+        assert "object" not in files
+        assert 'return 200 "xxxxx";' in files["nginx-11003.conf"]
+        assert "keepalive_timeout 0;" in files["nginx-11003.conf"]
+
+
+def test_versions_are_read_and_other_programs_are_none() -> None:
+    assert wrk_version("wrk debian/4.1.0-3+b2 [epoll] Copyright", "/its/wrk") == "4.1.0"
+    assert wrk_version("wrk 4.2.0 [epoll] Copyright", "/its/wrk") == "4.2.0"
+    assert h2load_version("h2load nghttp2/1.52.0", "/its/h2load") == "1.52.0"
+    with pytest.raises(NotReadyError, match="is no wrk"):
+        wrk_version("wrk2 4.0", "/its/wrk2")
+    with pytest.raises(NotReadyError, match="is no h2load"):
+        h2load_version("iperf 3.12", "/its/iperf3")

@@ -1,0 +1,121 @@
+"""nginx as the server of clients of HTTP: where it is, what it is told, and how it failed.
+
+All that it reads and writes is in the folder that it is run in, and it listens at the address of
+its place alone. It stays in the foreground and writes what goes wrong where vsperf reads it; of
+requests it writes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from vsperf.drivers.programs.base import LONGEST_WORDS, Found, Rendezvous, Said
+from vsperf.drivers.programs.find import located, version_in, words_of
+from vsperf.errors import NotReadyError
+from vsperf.host.doctor.finding import Answer, absent, ok
+from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.trust.printable import printable
+
+PROGRAM = "nginx"
+OBJECT = "object"
+"""What clients ask for, and the file that it is in where it is long."""
+MOST_INLINE = 1024
+"""Bytes of a body that stands in its settings; a longer one is read from a file, and sent by it."""
+LEAST_BACKLOG = 511
+OWN_CONNECTIONS = 64
+"""That a worker may have beside those of clients, such as where it listens."""
+CONFIGURATION = """\
+daemon off;
+user root;
+pid nginx.pid;
+error_log stderr error;
+worker_processes {workers};
+worker_rlimit_nofile {files};
+events {{ worker_connections {connections}; }}
+http {{
+    access_log off;
+    default_type text/plain;
+    sendfile on;
+    open_file_cache max=8 inactive=1d;
+    keepalive_timeout {kept};
+    keepalive_requests 1000000000;
+    reset_timedout_connection on;
+    client_body_temp_path temp-body;
+    proxy_temp_path temp-proxy;
+    fastcgi_temp_path temp-fastcgi;
+    uwsgi_temp_path temp-uwsgi;
+    scgi_temp_path temp-scgi;
+    server {{
+        listen {address}:{port}{shared} backlog={backlog};
+        location = /{object} {{ {answer}; }}
+    }}
+}}
+"""
+DIED = re.compile(r"^.*\[(?:alert|emerg)\].*$", re.MULTILINE)
+"""What it says where a worker of it died, or where it could not begin."""
+
+
+def with_nginx(client: Found, path: str | None, search: str | None, install: str) -> Found:
+    """Return a client of HTTP together with the nginx that answers it."""
+    server = located(PROGRAM, path, install, search, setting="program.server")
+    said = words_of((server, "-v"))
+    version = version_in(said, r"nginx version: nginx/(\d+(?:\.\d+)*)", PROGRAM, server)
+    return replace(client, version=f"{client.version} with nginx {version}", server=server)
+
+
+def files(asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
+    """Return its settings, and the object that it is asked for where that is long.
+
+    Its workers are root, as the folder of a deployment is nobody else's: it listens in a network
+    that nobody else is in.
+    """
+    inline = asked.response_bytes <= MOST_INLINE
+    body = "x" * asked.response_bytes
+    settings = CONFIGURATION.format(
+        workers=asked.workers,
+        files=2 * (asked.connections + OWN_CONNECTIONS),
+        connections=asked.connections + OWN_CONNECTIONS,
+        kept=0 if asked.traffic == "http-crr" else "1d",
+        address=meet.address,
+        port=meet.port,
+        shared=" reuseport" if asked.workers > 1 else "",
+        backlog=max(LEAST_BACKLOG, asked.connections),
+        object=OBJECT,
+        answer=f'return 200 "{body}"' if inline else "root .",
+    )
+    name = _settings(meet)
+    return {name: settings} if inline else {name: settings, OBJECT: body}
+
+
+def words(program: str, meet: Rendezvous) -> tuple[str, ...]:
+    """Return how it is run, in the folder with its files."""
+    return (program, "-e", "stderr", "-p", ".", "-c", _settings(meet))
+
+
+def _settings(meet: Rendezvous) -> str:
+    """Return the name of its settings, by which people tell one from another."""
+    return f"nginx-{meet.port}.conf"
+
+
+def url(meet: Rendezvous) -> str:
+    """Return what clients ask for."""
+    return f"http://{meet.address}:{meet.port}/{OBJECT}"
+
+
+def problem_of(server: Said) -> str:
+    """Return what is wrong with it: it goes on until it is ended; empty where nothing is."""
+    worst = DIED.search(server.text)
+    words = f": {printable(worst[0])[:LONGEST_WORDS]}" if worst else ""
+    if server.exit_code is not None:
+        return f"its server {server.ending}{words}"
+    return f"its server says{words}" if worst else ""
+
+
+def told_of(found: Found | NotReadyError, install: str, known: str) -> Answer:
+    """Return what doctor says of a client with its server."""
+    if isinstance(found, NotReadyError):
+        why = f"{found.problems[0].what}: {found.problems[0].why}"
+        return absent(f"{why}; for requests of HTTP between places", install)
+    return ok(f"{found.path}, version {found.version} ({found.server}): {known}")

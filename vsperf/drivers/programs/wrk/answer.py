@@ -1,0 +1,85 @@
+"""What wrk tells by our script, and what is to be believed of it. Pure.
+
+wrk exits with 0 when its server died, so what it counted is looked at. Before it tells how long
+answers took it adds samples that nobody measured: for each that took more than twice the usual
+time, one for every request that would have been sent meanwhile. What it added follows from the
+sums that it tells, so it is taken out again, and what is left has to come to the answers that it
+counted; else nothing is said of times.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from vsperf.drivers.programs.base import Said, Told
+from vsperf.drivers.programs.nginx import problem_of
+from vsperf.drivers.programs.samples import round_trips
+from vsperf.drivers.programs.wrk.script import MARK
+from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.records.exchange import Failures, Interval
+from vsperf.trust.plain_json import MOST_COUNTED
+
+LINE = re.compile(rf"^{MARK} (\w{{1,40}}) (\d{{1,19}})$", re.MULTILINE)
+TOOK = re.compile(rf"^{MARK} took_us (\d{{1,10}}) (\d{{1,19}})$", re.MULTILINE)
+MICROSECOND = 1_000
+
+
+def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
+    """Return what a client says, or what is wrong with either end."""
+    problems = [] if client.exit_code == 0 else [f"its client {client.quoted}"]
+    if wrong := problem_of(server):
+        problems.append(wrong)
+    if problems:
+        return Told(problem="; ".join(problems))
+    lines = {name: int(value) for name, value in LINE.findall(client.text)}
+    if lines.get("whole") != 1:
+        return Told(problem=f"its client told no end: it {client.quoted}")
+    try:
+        return _told(asked, lines, client.text)
+    except (KeyError, ValueError) as error:
+        return Told(problem=f"its answers cannot be read: {type(error).__name__} {error}")
+
+
+def _told(asked: ExchangeAsked, lines: Mapping[str, int], text: str) -> Told:
+    if max(lines.values()) > MOST_COUNTED:
+        raise ValueError("a count is larger than is believed")
+    statuses, timeouts = lines["errors_status"], lines["errors_timeout"]
+    sockets = sum(lines[f"errors_{name}"] for name in ("connect", "read", "write"))
+    requests, duration_us = lines["requests"], lines["duration_us"]
+    answered = requests - statuses
+    if answered <= 0:
+        return Told(
+            problem=f"its client had no answer of status 2xx: {statuses:,} others, {sockets:,} "
+            "errors of sockets"
+        )
+    if duration_us <= 0 or timeouts > requests:
+        raise ValueError(f"{requests} requests in {duration_us} µs, {timeouts} of them timed out")
+    took = {int(us): int(count) for us, count in TOOK.findall(text)}
+    measured = _measured(took, duration_us, requests // asked.connections)
+    whole = sum(measured.values()) == requests - timeouts and min(measured.values(), default=0) >= 0
+    elapsed_ns = duration_us * MICROSECOND
+    return Told(
+        elapsed_ns=elapsed_ns,
+        ended_at_ns=lines["ended_us"] * MICROSECOND,
+        transactions=answered,
+        round_trips=round_trips(measured.items(), MICROSECOND) if whole else None,
+        failures=Failures(statuses=statuses, sockets=sockets, timeouts=timeouts, unanswered=None),
+        intervals=(Interval(began_ns=0, ended_ns=elapsed_ns, amount=answered),),
+    )
+
+
+def _measured(took: Mapping[int, int], duration_us: int, of_each: int) -> Mapping[int, int]:
+    """Return how often each time was measured.
+
+    wrk expects a connection to ask every `duration_us / of_each`, and adds to a time what took
+    longer by that, once or several times. So what it has of a time, less what it has of the next
+    such time, is what was measured.
+    """
+    if of_each <= 0:
+        return took
+    usual = duration_us // of_each
+    found = {
+        us: count - (took.get(us + usual, 0) if us > usual else 0) for us, count in took.items()
+    }
+    return {us: count for us, count in found.items() if count}
