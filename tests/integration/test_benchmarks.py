@@ -27,6 +27,7 @@ SHARED = (
     "coverage_world",
     "needs",
     "paired_models",
+    "reread_connections",
     "reread_figures",
     "reread_goals",
     "reread_rounds",
