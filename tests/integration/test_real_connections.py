@@ -47,7 +47,9 @@ def test_connections_pass_and_all_of_them_are_accounted_for(place: Place) -> Non
     assert ended.code in {ExitCode.OK, ExitCode.INVALID_RESULT}, ended.said
     made = trials(place)
     assert all(add_up(one) for one in made)
-    assert sum(one.client.completed for one in made if one.client is not None) > 500
+    # A machine that is away leaves most of them unbegun; what was begun comes to its end.
+    searched = [one for one in made if one.purpose == "search" and one.client is not None]
+    assert sum(one.client.completed for one in searched if one.client is not None) > 0
     (case,) = place.records().cases()
     assert case.record is not None and case.record.result is not None
     assert case.record.result.figures[0].name == "connection_rate"
@@ -80,6 +82,10 @@ def test_where_no_connection_passes_nothing_is_searched(place: Place) -> None:
     assert ended.code == ExitCode.COMPONENT_FAILED, ended.said
     (case,) = place.records().cases()
     assert case.record is not None and case.record.outcome is Outcome.ERROR
-    assert "no connection comes through: of 20, 20 no answer" in case.record.reason
+    assert "no connection comes through: of 20, " in case.record.reason
     assert {one.purpose for one in trials(place)} == {"path-check"}
+    for one in trials(place):
+        assert one.client is not None
+        assert one.client.completed == 0
+        assert one.causes.get("no_answer", 0) == one.client.launched
     assert place.traces() == []

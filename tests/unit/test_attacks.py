@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.machinery
+import importlib.util
 import json
 import os
 import random
@@ -11,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from attacks.announced import lost, wrongly_named
@@ -18,8 +21,8 @@ from attacks.apart import apart
 from attacks.damage import damaged_bytes, damaged_lines
 from attacks.stop import Stop, Stopped
 from attacks.tally import Tally
+from conftest import REPOSITORY
 from record_samples import header, run_lines
-from test_repository import load_tool
 
 from vsperf.records.files.folders import RECORDS
 from vsperf.records.files.view import open_run
@@ -106,6 +109,17 @@ def test_damage_follows_from_the_seed_and_is_damage() -> None:
         found = [damage(content, random.Random(seed)) for seed in range(20)]
         assert found == [damage(content, random.Random(seed)) for seed in range(20)]
         assert len(set(found)) > 15
+
+
+def load_tool(name: str) -> ModuleType:
+    """Return a program of `tools`, which have no ending, as a module."""
+    loader = importlib.machinery.SourceFileLoader(name, str(REPOSITORY / "tools" / name))
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[loader.name] = module  # where its dataclasses look for their annotations
+    loader.exec_module(module)
+    return module
 
 
 def attack(campaign: Pretence, *arguments: str) -> Tally:
