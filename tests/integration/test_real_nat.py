@@ -65,8 +65,8 @@ def test_connections_pass_a_load_balancer_and_the_router_counts_their_packets(
         if one.client is None or one.switch is None:
             continue
         assert {port.link for port in one.switch.ports} == {"phy0", "phy1"}
-        # SYN, request, FIN and the last ACK come from a client, whatever else is on the way.
-        assert one.switch.ports[0].received_frames >= 4 * one.client.completed
+        # SYN, request and FIN come from a client; the last ACK is its own where FINs do not cross.
+        assert one.switch.ports[0].received_frames >= 3 * one.client.completed
     (case,) = place.records().cases()
     assert case.record is not None and case.record.conditions is not None
     assert '"max"' in case.record.conditions.model_dump_json()

@@ -210,6 +210,14 @@ def test_what_speaks_against_a_trial_is_said(changes: dict[str, Any], flag: Flag
     assert flag in judged(trial(**changes), POLICY).flags
 
 
+def test_pauses_after_the_last_syn_make_no_trial_a_fast_one() -> None:
+    away = {"launching_ns": 500_000_000, "paused_ns": 450_000_000}
+    some = client(1_000, 500, 0, 1, "refused")
+    flags = judged(trial(**away, client=some, server=server(500)), POLICY).flags
+    assert Flag.RUSHED not in flags
+    assert {Flag.SHORT_OFFER, Flag.GENERATOR_PAUSED} <= {*flags}
+
+
 def test_a_sound_trial_has_nothing_against_it() -> None:
     assert judged(trial(), POLICY).flags == ()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from vsperf.config.traffic import TrialPolicy
 from vsperf.engine.judge import MOST_PAUSES, in_order
 from vsperf.quantities.units import NANOSECONDS
-from vsperf.records.connections import ConnectionCounts, ConnectionTrial
+from vsperf.records.connections import ClientAccounts, ConnectionCounts, ConnectionTrial
 from vsperf.records.flags import Flag
 
 
@@ -36,7 +36,7 @@ def _doubts(one: ConnectionTrial, counts: ConnectionCounts, policy: TrialPolicy)
         yield Flag.ENDS_DISAGREE
     if client.unsent > policy.offered_tolerance.value * client.intended:
         yield Flag.SHORT_OFFER
-    yield from _of_time(one, counts, client.launched, policy)
+    yield from _of_time(one, counts, client, policy)
     if one.failed and counts.missed_frames:
         yield Flag.GENERATOR_BEHIND
     if one.switch is not None and one.switch.least_growth < 0:
@@ -44,15 +44,20 @@ def _doubts(one: ConnectionTrial, counts: ConnectionCounts, policy: TrialPolicy)
 
 
 def _of_time(
-    one: ConnectionTrial, counts: ConnectionCounts, launched: int, policy: TrialPolicy
+    one: ConnectionTrial, counts: ConnectionCounts, client: ClientAccounts, policy: TrialPolicy
 ) -> Iterator[Flag]:
-    """Hold the time from the first SYN to the last against the rate that it stands for."""
+    """Hold the time from the first SYN to the last against the rate that it stands for.
+
+    Where some were not begun, the generator may have been kept away after the last SYN, and nobody
+    can tell that from pauses before it.
+    """
     if counts.launching_ns is None:
         yield Flag.UNTIMED
         return
     allowed_ns = policy.allowed_late_ns(one.duration_ns)
     paced_ns = counts.launching_ns - counts.paused_ns
-    if paced_ns + allowed_ns < (launched - 1) * NANOSECONDS // one.rate_cps:
+    due_ns = (client.launched - 1) * NANOSECONDS // one.rate_cps
+    if not client.unsent and paced_ns + allowed_ns < due_ns:
         yield Flag.RUSHED
     if paced_ns > one.duration_ns + allowed_ns:
         yield Flag.STRETCHED
