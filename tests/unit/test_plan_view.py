@@ -1,4 +1,4 @@
-"""What `vsperf plan` says of several testcases: what differs between them."""
+"""What `vsperf plan` says of several testcases: what differs, and which of them cannot be."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import pytest
 from vsperf.cli.main import run_cli
 
 LOCAL = ("--testbed", "local", "--vswitch", "testpmd")
+REFUSED = ("--testbed", "sim", "phy2phy_cps")
+"""A model opens no connections."""
 
 
 def test_a_case_like_another_one_is_planned_by_the_steps_that_differ(
@@ -19,3 +21,15 @@ def test_a_case_like_another_one_is_planned_by_the_steps_that_differ(
     step, case, *_ = second.splitlines()
     assert "512B frames" in step
     assert case.startswith("phy2phy_tput-512B: ")
+
+
+def test_of_several_testcases_the_one_that_cannot_be_is_named(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert run_cli(["plan", "phy2phy_smoke", *REFUSED]) == 2
+    assert "   at: phy2phy_cps-1518B\n" in capfd.readouterr().err
+
+
+def test_the_only_testcase_is_not_named_again(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_cli(["plan", *REFUSED]) == 2
+    assert "   at: " not in capfd.readouterr().err
