@@ -11,8 +11,13 @@ import pytest
 from vsperf.config.traffic import TrialPolicy
 from vsperf.engine.judge_connections import judged
 from vsperf.errors import InvalidTrialError
-from vsperf.methods.connection_search import ConcurrentConnections, ConnectionRate
+from vsperf.methods.connection_search import (
+    ConcurrentConnections,
+    ConnectionMethod,
+    ConnectionRate,
+)
 from vsperf.methods.connections import ConnectionsAsked, ConnectionsBench
+from vsperf.methods.estimate import estimate
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.connections import (
     ClientAccounts,
@@ -28,7 +33,7 @@ from vsperf.records.flags import Flag
 from vsperf.records.histogram import encode
 from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.trial import Purpose
-from vsperf.search.base import Budget
+from vsperf.search.base import Budget, Loads
 
 POLICY = TrialPolicy.model_validate(
     {
@@ -281,6 +286,17 @@ def test_what_was_open_at_a_time_is_counted_and_not_presumed() -> None:
 
     found = first(held(max_connections=4_000).play(Late()))
     assert (found.value, found.lower) == (3_993, 4_000)
+
+
+def test_a_plan_knows_for_how_long_connections_are_opened_and_held() -> None:
+    def planned_s(method: ConnectionMethod) -> float:
+        lowest, highest = method.range
+        return estimate(method, POLICY, Loads(lowest, highest, highest + 1)).seconds
+
+    quick, slow = (planned_s(held(rate=rate, hold="0s")) for rate in (10_000, 1_000))
+    assert slow == pytest.approx(10 * quick, rel=0.05)
+    assert quick > 2 * 500_000 / 10_000, "a trial opens half a million or more, and closes them"
+    assert planned_s(rate(duration="10s")) == pytest.approx(10 * planned_s(rate()), rel=0.05)
 
 
 def test_a_check_asks_for_a_few_of_the_same_kind() -> None:
