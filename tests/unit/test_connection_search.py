@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from vsperf.cli.connections_view import accounts_table
 from vsperf.config.traffic import TrialPolicy
 from vsperf.engine.judge_connections import judged
 from vsperf.errors import InvalidTrialError
@@ -369,3 +370,9 @@ def test_a_budget_that_is_over_before_the_first_trial_leaves_no_number() -> None
     found = rate().play(Device(budget=Budget(1)))
     assert not found.complete
     assert first(found).value is None
+
+
+def test_connections_that_were_begun_are_told_in_the_words_of_the_progress() -> None:
+    made = Device(generator=900).connect(ConnectionsAsked(rate_cps=1_000, connections=1_000))
+    told = {str(row[0]): str(row[1]) for row in accounts_table(made).texts}
+    assert (told["due"], told["not begun"], told["begun"]) == ("1,000", "100", "900")
