@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 from connection_models import POLICY, Device, client, held, rate, server
 
+from vsperf.cli.connections_view import accounts_table
 from vsperf.engine.judge_connections import judged
 from vsperf.errors import InvalidTrialError
+from vsperf.methods.connection_search import ConnectionMethod
 from vsperf.methods.connections import ConnectionsAsked, ConnectionsBench
+from vsperf.methods.estimate import estimate
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.connections import (
     ConnectionSlots,
@@ -20,7 +23,7 @@ from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.switch import SwitchCounters
 from vsperf.records.trial import Purpose
-from vsperf.search.base import Budget
+from vsperf.search.base import Budget, Loads
 
 
 def first(result: SearchResult) -> Figure:
@@ -173,6 +176,17 @@ def test_what_was_open_at_a_time_is_counted_and_not_presumed() -> None:
     assert (found.value, found.lower) == (3_993, 4_000)
 
 
+def test_a_plan_knows_for_how_long_connections_are_opened_and_held() -> None:
+    def planned_s(method: ConnectionMethod) -> float:
+        lowest, highest = method.range
+        return estimate(method, POLICY, Loads(lowest, highest, highest + 1)).seconds
+
+    quick, slow = (planned_s(held(rate=rate, hold="0s")) for rate in (10_000, 1_000))
+    assert slow == pytest.approx(10 * quick, rel=0.05)
+    assert quick > 2 * 500_000 / 10_000, "a trial opens half a million or more, and closes them"
+    assert planned_s(rate(duration="10s")) == pytest.approx(10 * planned_s(rate()), rel=0.05)
+
+
 def test_a_check_asks_for_a_few_of_the_same_kind() -> None:
     few = held(request=200).checking()
     assert (few.connections, few.hold_ns, few.purpose) == (20, 0, Purpose.PATH_CHECK)
@@ -251,3 +265,9 @@ def test_a_budget_that_is_over_before_the_first_trial_leaves_no_number() -> None
     found = rate().play(Device(budget=Budget(1)))
     assert not found.complete
     assert first(found).value is None
+
+
+def test_connections_that_were_begun_are_told_in_the_words_of_the_progress() -> None:
+    made = Device(generator=900).connect(ConnectionsAsked(rate_cps=1_000, connections=1_000))
+    told = {str(row[0]): str(row[1]) for row in accounts_table(made).texts}
+    assert (told["due"], told["not begun"], told["begun"]) == ("1,000", "100", "900")

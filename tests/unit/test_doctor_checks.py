@@ -271,6 +271,31 @@ def test_another_program_on_dpdk_is_a_warning_with_its_number(
     assert found.evidence.startswith("forwarder (88): ")
 
 
+@pytest.mark.parametrize(
+    ("user", "hidden", "evidence"),
+    [
+        (1000, 1, "1 process shows its memory to root only"),
+        (1000, 2, "2 processes show their memory to root only"),
+        (0, 1, "1 process shows its memory to nobody, not even to root"),
+    ],
+)
+def test_memory_that_is_not_shown_is_not_promised_to_root_who_saw_none(
+    tree: MachineTree,
+    here: Host,
+    monkeypatch: pytest.MonkeyPatch,
+    user: int,
+    hidden: int,
+    evidence: str,
+) -> None:
+    for pid in range(88, 88 + hidden):
+        tree.proc(f"{pid}/cmdline", "/usr/bin/secret\0")
+    monkeypatch.setattr("vsperf.host.doctor.others._polls", lambda *_: None)
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    found = answer(here, "polling programs")
+    assert found.status is Status.UNKNOWN
+    assert found.evidence.endswith(evidence)
+
+
 def test_nothing_is_left_by_runs_that_were_killed_on_a_new_machine(here: Host) -> None:
     assert answer(here, "leftovers").status is Status.OK
 

@@ -11,8 +11,10 @@ from machine_tree import MachineTree
 from rich.text import Text
 
 from vsperf.cli.commands.doctor import LABEL, ending
+from vsperf.cli.main import run_cli
 from vsperf.cli.terminal import between_words
 from vsperf.drivers.vnfs.qemu import doctor as guests
+from vsperf.errors import ExitCode
 from vsperf.host.doctor.devices import ask_kvm
 from vsperf.host.doctor.examine import checks, examine
 from vsperf.host.doctor.finding import (
@@ -73,6 +75,26 @@ def test_the_end_says_what_can_be_used_and_what_mends_the_rest_each_remedy_once(
         "not:   wide, vswitch locked: run vsperf with sudo",
         "not:   vswitch other, vswitch more: apt-get install other",
     ]
+
+
+def test_where_the_links_name_a_nic_that_is_not_there_no_way_is_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "conf" / "testbeds").mkdir(parents=True)
+    (tmp_path / "conf" / "testbeds" / "lab.yaml").write_text(
+        "testbed:\n  name: lab\n  links:\n"
+        "    phy0: {speed: 25G, generator: 'fffe:ff:1f.6', switch: 'fffe:ff:1f.7'}\n"
+        "    phy1: {speed: 25G, generator: 'fffe:ff:1e.6', switch: 'fffe:ff:1e.7'}\n"
+        "vswitch: {kind: ovs-dpdk}\ngenerator: {kind: tgen}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert run_cli(["doctor", "--testbed", "lab"]) == ExitCode.NOT_READY
+    said = capfd.readouterr().out
+    assert "✗ nics of the links" in said
+    assert "there is no NIC at fffe:ff:1e.7" in said
+    ready, *others = said[said.index("\nready:") :].strip().splitlines()
+    assert "p2p" not in ready
+    assert any(line.startswith("not:   p2p, ") for line in others)
 
 
 def test_a_driver_that_declares_nothing_is_not_spoken_of(found: list[Finding]) -> None:

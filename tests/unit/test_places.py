@@ -135,14 +135,6 @@ def test_offloads_and_instances_may_be_lists_that_make_cases(
     assert "`search.offloads` holds" in said
 
 
-def test_frames_say_nothing_to_connections(capfd: pytest.CaptureFixture[str]) -> None:
-    words = ("--testbed", "local", "--set", "traffic.flows=10")
-    assert run_cli(["plan", "phy2phy_cps", *words]) == 2
-    said = " ".join(capfd.readouterr().err.split())
-    assert "`traffic.flows` says nothing to connections" in said
-    assert "they are opened and answered as TCP is" in said
-
-
 def test_a_plan_of_requests_of_http_names_the_files_of_each_server(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

@@ -25,7 +25,7 @@ from vsperf.records.result import (
     SearchResult,
     Standard,
 )
-from vsperf.records.run import Line, RunHeader, TrialLine
+from vsperf.records.run import Line, Outcome, RunHeader, TrialLine
 from vsperf.records.trial import Purpose
 
 
@@ -76,6 +76,22 @@ def test_whether_numbers_can_be_trusted_is_said_in_a_line(
 def test_numbers_of_a_model_are_not_to_be_trusted(tmp_path: Path) -> None:
     folder = store(tmp_path, RUN, ended(whole(simulated=True)))
     assert brief_of(folder)["Can it be trusted?"].startswith("No, not as numbers of a switch")
+
+
+@pytest.mark.parametrize(
+    ("cases", "outcome", "said"),
+    [
+        (1, Outcome.INVALID, "No case has a result."),
+        (2, Outcome.ERROR, "No case has a result; 2 ERROR."),
+        (1, Outcome.PASS, "The case has a result; no target was set"),
+        (2, Outcome.PASS, "2 of 2 cases have a result; no target was set"),
+    ],
+)
+def test_a_case_without_a_number_has_no_result(
+    tmp_path: Path, cases: int, outcome: Outcome, said: str
+) -> None:
+    folder = store(tmp_path, RUN, ended(whole(cases), outcome=outcome, checks=()))
+    assert overview_of([folder]).verdict.text.startswith(said)
 
 
 def test_a_standard_is_met_as_far_as_by_the_case_that_meets_it_least(tmp_path: Path) -> None:

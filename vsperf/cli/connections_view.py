@@ -14,6 +14,8 @@ from vsperf.records.connections import UNANSWERED, UNFULFILLED, ConnectionTrial
 from vsperf.records.files.view import CaseView
 
 CLIENT = ("intended", "unsent", "launched", *UNANSWERED, "answered", *UNFULFILLED, "completed")
+WORDS = {"intended": "due", "unsent": "not begun", "launched": "begun"}
+"""What people call them; the other words are what records have, and say it themselves."""
 SEGMENTS = ("segments_sent", "segments_received", "repeated", "stray", "damaged", "disordered")
 
 
@@ -36,12 +38,12 @@ def print_connections(out: Console, case: CaseView) -> None:
 
 
 def accounts_table(one: ConnectionTrial) -> Table:
-    """Return what became of each connection that was due: the parts add up."""
+    """Return what became of connections: each step is parted into the next ones."""
     assert one.client is not None
     counts = {name: getattr(one.client, name) for name in CLIENT}
     rows = [(name, count) for name, count in counts.items() if count]
     heads = (
-        Column[tuple[str, int]]("connections", of=lambda row: row[0].replace("_", " ")),
+        Column[tuple[str, int]]("connections", of=lambda row: _words(row[0])),
         Column[tuple[str, int]]("count", of=lambda row: human_count(row[1]), align="right"),
     )
     return Table.made(f"what became of them in trial #{one.index}", heads, rows)
@@ -75,4 +77,4 @@ def connections_data(case: CaseView) -> dict[str, Any]:
 
 
 def _words(name: str) -> str:
-    return name.removeprefix("segments_").replace("_", " ")
+    return WORDS.get(name, name.removeprefix("segments_").replace("_", " "))

@@ -6,17 +6,25 @@ of its own in each of their networks, and what it takes for a service is an addr
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.flows import link_ip, link_mac
+from vsperf.config.traffic import TrafficProfile
+from vsperf.config.tree import Section, find
+from vsperf.errors import Problem
 
 MOST_ADDRESSES = 256
 """Of an end."""
 NETWORK_BITS = 16
 """Of the network of each end."""
 SERVICE_PORT = 80
+LONGEST_FRAME = 1518
+"""With a segment of 1460 bytes: none is longer, and none that is full is shorter."""
+MEANT = ("frame_size", "direction")
+"""What of the traffic may be said: how long frames get at most, and that clients are at one end."""
 _DEVICE = 0xFFFE
 """Last but one of a network: where routers often are."""
 _SERVICE = 0xFF01
@@ -66,3 +74,44 @@ def _end(case: CaseSpec, number: int, setting: str) -> End:
     addresses: int = getattr(case.search, setting, 1)
     first = IPv4Address(link_ip(number))
     return End(case.topology.links[number], link_mac(number), first, addresses)
+
+
+def connection_problems(spec: CaseSpec, document: Section) -> list[Problem]:
+    """Return settings of frames that no connection would follow, of a method that opens some."""
+    return list(_unheard(spec, document)) if spec.has_connections else []
+
+
+def _unheard(spec: CaseSpec, document: Section) -> Iterator[Problem]:
+    method, traffic = spec.search.kind, spec.traffic
+    for name, field in TrafficProfile.model_fields.items():
+        if name not in MEANT and getattr(traffic, name) != field.default:
+            yield _problem(
+                document,
+                name,
+                f"`traffic.{name}` says nothing to connections",
+                f"the method {method} sends no frames of its own: TCP over IPv4 makes them",
+                f"leave traffic.{name} out",
+            )
+    if traffic.imix is None and traffic.frame_size.bytes != LONGEST_FRAME:
+        yield _problem(
+            document,
+            "frame_size",
+            f"`traffic.frame_size` is {traffic.frame_size}, and connections have frames of up to "
+            f"{LONGEST_FRAME}B",
+            f"the method {method} sends segments of up to 1460 bytes, whatever is said here",
+            f"write {LONGEST_FRAME}, and say by search.request and search.response how much is "
+            "sent",
+        )
+    if traffic.direction == "reverse":
+        yield _problem(
+            document,
+            "direction",
+            "`traffic.direction` is reverse, and clients are at the end of the first link",
+            None,
+            "write forward, or name the links the other way round",
+        )
+
+
+def _problem(document: Section, name: str, what: str, why: str | None, fix: str) -> Problem:
+    node = find(document, f"traffic.{name}")
+    return Problem(what, None if node is None else node.mark.location, why, fix)

@@ -40,13 +40,10 @@ def place_mtu(case: CaseSpec) -> int:
 
 
 def place_problems(spec: CaseSpec, document: Section) -> list[Problem]:
-    """Return what does not go with places, or with connections, of a method that has them."""
-    if spec.has_connections:
-        return [*_traffic(spec, document, "connections", "they are opened and answered as TCP is")]
+    """Return what does not go with places, of a method that has some."""
     if not spec.has_places:
         return []
-    why = "the kernel makes them of what programs write"
-    return [*_program(spec, document), *_traffic(spec, document, "programs", why)]
+    return [*_program(spec, document), *_traffic(spec, document)]
 
 
 def place_refusals(spec: CaseSpec) -> list[Problem]:
@@ -68,15 +65,16 @@ def _program(spec: CaseSpec, document: Section) -> Iterator[Problem]:
         )
 
 
-def _traffic(spec: CaseSpec, document: Section, whom: str, why: str) -> Iterator[Problem]:
+def _traffic(spec: CaseSpec, document: Section) -> Iterator[Problem]:
     """Yield settings of frames that nobody would follow."""
     for name, field in TrafficProfile.model_fields.items():
         if name in MEANT or getattr(spec.traffic, name) == field.default:
             continue
         yield Problem(
-            f"`traffic.{name}` says nothing to {whom}",
+            f"`traffic.{name}` says nothing to programs",
             _place(document, f"traffic.{name}"),
-            f"the method {spec.search.kind} sends no frames of its own: {why}",
+            f"the method {spec.search.kind} sends no frames of its own: the kernel makes them of "
+            "what programs write",
             f"leave traffic.{name} out",
         )
 

@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from vsperf.config.alternatives import item_problems
 from vsperf.config.case import CaseSpec
+from vsperf.config.connections import connection_problems
 from vsperf.config.document import (
     ALTERNATIVES,
     DRIVER_SECTIONS,
@@ -122,6 +123,7 @@ def case_problems(spec: CaseSpec, document: Section) -> list[Problem]:
         *_latency_goal(spec, document),
         *_beyond_the_link(spec, document),
         *place_problems(spec, document),
+        *connection_problems(spec, document),
     ]
 
 

@@ -15,7 +15,7 @@ from vsperf.engine.calibration import Calibrator, cap_key
 from vsperf.engine.case import run_case
 from vsperf.engine.collecting import apart_ns
 from vsperf.engine.expectation import expected, presumption
-from vsperf.errors import ExitCode, VsperfError
+from vsperf.errors import ExitCode, Location, Problem, VsperfError
 from vsperf.host.cpus import CpuTopology, read_topology
 from vsperf.methods.estimate import Estimate, Rehearsals
 from vsperf.plugins import Plugins
@@ -66,10 +66,17 @@ def plan_cases(cases: Iterable[Case], plugins: Plugins) -> tuple[Planned, ...]:
     """Plan every case before anything is started, so that a mistake in the last one shows now."""
     planned: list[Planned] = []
     topology, calibrator, rehearsals = read_topology(), Calibrator(), Rehearsals()
-    for case in cases:
+    selected = list(cases)
+    alone = len({case.spec.name for case in selected}) == 1
+    for case in selected:
         raise_if_stopped()
         spec, drivers = case.spec, Drivers.of(case.spec, plugins)
-        plan = make_plan(spec, drivers, topology)
+        try:
+            plan = make_plan(spec, drivers, topology)
+        except VsperfError as error:
+            if not alone:
+                error.problems = tuple(_of_case(one, case) for one in error.problems)
+            raise
         known = None if spec.testbed.simulated else calibrator.known(spec, plan)
         found = expected(
             spec,
@@ -81,6 +88,11 @@ def plan_cases(cases: Iterable[Case], plugins: Plugins) -> tuple[Planned, ...]:
         )
         planned.append(Planned(case, plan, drivers, found))
     return tuple(planned)
+
+
+def _of_case(problem: Problem, case: Case) -> Problem:
+    """Return what is wrong with a case, with its name where nothing says of which it is."""
+    return problem if problem.where else replace(problem, where=Location(case.label))
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,6 +122,10 @@ class ConnectionMethod(Method):
         """The loads between which it searches."""
 
     @abstractmethod
+    def lasting_ns(self, load: int) -> int:
+        """For how long a trial at a load goes on, if no connection fails."""
+
+    @abstractmethod
     def trial_at(self, load: int) -> ConnectionsAsked:
         """Return the trial at a load."""
 
@@ -164,7 +168,14 @@ class ConnectionMethod(Method):
         """Search, on a bench that opens connections or, to see how long that takes, on any."""
         if isinstance(bench, ConnectionsBench):
             return self.play(bench)
-        return self.confirmed(bench.loads).run(probe_on(bench))
+        probe = replace(probe_on(bench), measure=partial(self._rehearsed, bench))
+        return self.confirmed(bench.loads).run(probe)
+
+    def _rehearsed(self, bench: Bench, load: int, duration_ns: int) -> Trial:
+        """Make a trial that lasts as long as one at this share of the highest load."""
+        del duration_ns  # it follows from the load
+        share = load * self.range[1] // bench.loads.maximum
+        return bench.trial(load, self.lasting_ns(share))
 
     def play(self, bench: ConnectionsBench) -> SearchResult:
         """Search, and say what was found in the words of connections."""
@@ -285,6 +296,11 @@ class ConnectionRate(ConnectionMethod):
         """Of rates."""
         return self.min_rate, self.max_rate
 
+    def lasting_ns(self, load: int) -> int:
+        """As long at any rate."""
+        del load
+        return self.duration.ns
+
     def trial_at(self, load: int) -> ConnectionsAsked:
         """Return connections at a rate, none of which is held."""
         return ConnectionsAsked(
@@ -327,6 +343,10 @@ class ConcurrentConnections(ConnectionMethod):
     def range(self) -> tuple[int, int]:
         """Of connections at a time."""
         return self.min_connections, self.max_connections
+
+    def lasting_ns(self, load: int) -> int:
+        """Until the last has been opened, and held as long as the first was."""
+        return 2 * (load * NANOSECONDS // self.rate) + self.hold.ns
 
     def trial_at(self, load: int) -> ConnectionsAsked:
         """Return so many connections, each of which is held until the last has been opened."""

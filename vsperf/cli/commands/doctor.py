@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -19,7 +20,8 @@ from vsperf.cli.tables import console
 from vsperf.cli.terminal import fitting
 from vsperf.config.base import DriverSpec
 from vsperf.config.loader import Request
-from vsperf.errors import ExitCode, VsperfError
+from vsperf.errors import ExitCode, NotReadyError, VsperfError
+from vsperf.host.binding import pci_addresses, require_bindable
 from vsperf.host.doctor.examine import checks, examine
 from vsperf.host.doctor.finding import (
     Answer,
@@ -28,16 +30,20 @@ from vsperf.host.doctor.finding import (
     Group,
     Host,
     Status,
+    failure,
     ok,
     warning,
 )
 from vsperf.host.doctor.usable import WAY, Judged, Part, judge_drivers, judge_way
+from vsperf.host.network import Network
 from vsperf.plugins import Plugins
 
 LABEL = 7
 """Places that `ready:` and `not:` take."""
 ANY_TESTCASE = "pvp_tput"
 """By it the options are read: it has a switch and a VNF."""
+LINKS = "nics of the links"
+"""The check of those that the testbed names."""
 MARKS = {
     Status.OK: ("✓", "green"),
     Status.ABSENT: ("–", None),
@@ -77,15 +83,15 @@ def command(request: Request, results: Path, as_json: bool) -> int:
         environment=os.environ,
         chosen=_chosen(request, plugins),
     )
-    own = Check("specifications", Group.INSTALLATION, _specifications)
-    findings = list(examine(here, (own, *checks(here.plugins))))
+    own = (Check("specifications", Group.INSTALLATION, _specifications), *_links(request, plugins))
+    findings = list(examine(here, (*own, *checks(here.plugins))))
     if as_json:
         click.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
         out = console()
         _show(out, findings)
         drivers = judge_drivers(plugins, findings)
-        ways = list(_ways(request, plugins, drivers))
+        ways = list(_ways(request, plugins, drivers, _without_links(findings)))
         for line in ending([*ways, *drivers.values()]):
             _line(out, Text(line), LABEL)
     failed = any(finding.status is Status.FAILURE for finding in findings)
@@ -101,7 +107,40 @@ def _chosen(request: Request, plugins: Plugins) -> tuple[DriverSpec, ...]:
     return tuple(one for place, one in enumerate(parts) if one not in parts[:place])
 
 
-def _ways(request: Request, plugins: Plugins, drivers: Mapping[Part, Judged]) -> Iterator[Judged]:
+def _links(request: Request, plugins: Plugins) -> Iterator[Check]:
+    """Yield the check of the NICs that the testbed's links name; of ports in memory there is none.
+
+    A run asks the same before it touches one of them.
+    """
+    try:
+        cases = load(replace(request, names=(ANY_TESTCASE,)), plugins).cases
+    except VsperfError:
+        return  # what is wrong with it, `specifications` says
+    addresses = pci_addresses(device for case in cases for device in case.spec.testbed.devices)
+    if addresses:
+        yield Check(LINKS, Group.DEVICES, partial(_bindable, addresses))
+
+
+def _bindable(addresses: tuple[str, ...], here: Host) -> Answer:
+    network = Network.read(here.roots, here.environment)
+    try:
+        nics = require_bindable(addresses, here.roots, network=network)
+    except NotReadyError as error:
+        fixes = dict.fromkeys(one.fix for one in error.problems if one.fix)
+        why = [f"{one.what}, {one.why}" if one.why else one.what for one in error.problems]
+        return failure("; ".join(why), "; ".join(fixes) or None)
+    return ok("; ".join(nic.text for nic in nics))
+
+
+def _without_links(findings: Iterable[Finding]) -> tuple[str, ...]:
+    """Return what mends the links of the testbed, if a run could not have their NICs."""
+    failed = (one for one in findings if one.name == LINKS and one.status is Status.FAILURE)
+    return tuple(one.fix or one.evidence for one in failed)
+
+
+def _ways(
+    request: Request, plugins: Plugins, drivers: Mapping[Part, Judged], mend: tuple[str, ...]
+) -> Iterator[Judged]:
     """Yield of each topology whether what carries it out with these options can be used."""
     for name in library(foreign=request.foreign).topologies():
         sets = (*request.sets, f"topology={name}")
@@ -112,7 +151,7 @@ def _ways(request: Request, plugins: Plugins, drivers: Mapping[Part, Judged]) ->
         vnf = spec.vnf if spec.topology.vnfs else None
         parts = {"vswitch": spec.vswitch, "generator": spec.generator, "vnf": vnf}
         used = [(section, one.kind) for section, one in parts.items() if one is not None]
-        yield judge_way(name, used, drivers)
+        yield judge_way(name, used, drivers, mend)
 
 
 def ending(judged: Iterable[Judged]) -> list[str]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.text import Text
 
 from vsperf.cli.drawing import draw
 from vsperf.cli.selection import hidden_by, hidden_text, load, selects_cases
 from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import console, simulated_banner
+from vsperf.cli.terminal import fitting
 from vsperf.config.loader import Request
 from vsperf.engine.baselines import with_baselines
 from vsperf.engine.expectation import may_hold
@@ -24,9 +26,12 @@ from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.estimate import Estimate, together
 from vsperf.plugins import Plugins
 from vsperf.quantities.human import human_count, human_expected, human_fps
-from vsperf.records.run import shown
+from vsperf.records.run import Step, shown
 from vsperf.search.regimes import HELD
 from vsperf.search.words import percent
+
+FEW = 4
+"""A plan that differs in so many parts at most from one that was told is told by these."""
 
 
 @click.command(
@@ -50,7 +55,7 @@ def command(request: Request, results: Path, as_json: bool) -> int:
 
 
 def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
-    """Print the plans; steps that are the same for several cases are printed once."""
+    """Print the plans; what is the same for several cases is printed once."""
     if as_json:
         click.echo(json.dumps([_as_json(item) for item in planned], indent=2))
         return
@@ -60,8 +65,9 @@ def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
     groups: dict[str, list[Planned]] = {}
     for item in planned:
         groups.setdefault(item.plan.plan.model_dump_json(), []).append(item)
+    told: dict[str, list[_Part]] = {}
     for group in groups.values():
-        _print_steps(out, group[0])
+        _print_steps(out, group[0], told)
         for item in group:
             out.print(
                 f"{item.case.label}: {item.case.spec.search.kind}{_range(item)}, about "
@@ -102,27 +108,66 @@ def _time(expected: Estimate) -> str:
     return human_expected(expected.seconds, expected.spread_s, expected.here_s)
 
 
-def _print_steps(out: Console, item: Planned) -> None:
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a plan; what goes on below it on a narrow terminal is indented further."""
+
+    text: str
+    style: str = ""
+
+    def print(self, out: Console) -> None:
+        indent = len(self.text) - len(self.text.lstrip(" 0123456789.!"))
+        out.print(fitting(Text(self.text, self.style), out, " " * (indent + 2)), soft_wrap=True)
+
+
+_Part = tuple[_Line, ...]
+"""What belongs together: what stands above the steps, a step, or all notes."""
+
+
+def _print_steps(out: Console, item: Planned, told: dict[str, list[_Part]]) -> None:
+    """Print the plan of a case, by what is different where one like it was told before."""
+    parts = _parts(item)
+    for label, others in told.items():
+        if len(others) != len(parts):
+            continue
+        changed = [one for one, other in zip(parts, others, strict=True) if one != other]
+        if len(changed) <= FEW and len(changed) < len(parts) and all(changed):
+            out.print(f"as {label}, but", soft_wrap=True)
+            shown_parts = changed
+            break
+    else:
+        told[item.case.label] = shown_parts = parts
+    for part in shown_parts:
+        for line in part:
+            line.print(out)
+
+
+def _parts(item: Planned) -> list[_Part]:
     plan = item.plan.plan
-    out.print(draw(item.case.spec.topology, item.case.spec.vswitch.kind))
-    for role, cpus in plan.placement.cpus.items():
-        out.print(f"  CPU {', '.join(str(cpu) for cpu in cpus):<6} {role}")
-    for node, size in plan.hugepage_bytes.items():
-        out.print(f"  {size >> 20} MB of hugepages on memory node {node}")
-    for wire in plan.wires:
-        out.print(
+    head = [_Line(draw(item.case.spec.topology, item.case.spec.vswitch.kind))]
+    head += [
+        _Line(f"  CPU {', '.join(str(cpu) for cpu in cpus):<6} {role}")
+        for role, cpus in plan.placement.cpus.items()
+    ]
+    head += [
+        _Line(f"  {size >> 20} MB of hugepages on memory node {node}")
+        for node, size in plan.hugepage_bytes.items()
+    ]
+    head += [
+        _Line(
             f"  NIC {wire.vnf}_{wire.nic} {wire.mac} on {shown(wire.address)}; "
-            f"what leaves by it goes to {wire.peer_mac}",
-            soft_wrap=True,
+            f"what leaves by it goes to {wire.peer_mac}"
         )
-    for number, step in enumerate(plan.steps, start=1):
-        out.print(f"{number:3d}. {step.component}: {step.action}", soft_wrap=True)
-        if step.argv is not None:
-            out.print(f"     {shlex.join(step.argv)}", style="cyan", soft_wrap=True)
-        for line in step.lines:
-            out.print(f"       {line}", style="cyan", soft_wrap=True)
-    for note in plan.notes:
-        out.print(f"   ! {note}", style="yellow")
+        for wire in plan.wires
+    ]
+    steps = [_step(number, step) for number, step in enumerate(plan.steps, start=1)]
+    return [tuple(head), *steps, tuple(_Line(f"   ! {note}", "yellow") for note in plan.notes)]
+
+
+def _step(number: int, step: Step) -> _Part:
+    command = () if step.argv is None else (_Line(f"     {shlex.join(step.argv)}", "cyan"),)
+    lines = (_Line(f"       {line}", "cyan") for line in step.lines)
+    return (_Line(f"{number:3d}. {step.component}: {step.action}"), *command, *lines)
 
 
 def _as_json(item: Planned) -> dict[str, object]:

@@ -102,7 +102,9 @@ def _pollers(here: Host) -> Answer:
             "end them before a run, or keep their CPUs out of hosts.local.cpus",
         )
     if hidden:
-        return unknown(f"{hidden} processes show their memory to root only")
+        whose = "1 process shows its" if hidden == 1 else f"{hidden} processes show their"
+        whom = "root only" if os.geteuid() else "nobody, not even to root"
+        return unknown(f"{whose} memory to {whom}")
     return ok("no other program on DPDK or hugepages")
 
 

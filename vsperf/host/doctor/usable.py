@@ -43,12 +43,17 @@ def judge_drivers(plugins: Plugins, findings: Iterable[Finding]) -> dict[Part, J
     return {part: one for part, one in judged.items() if one is not None}
 
 
-def judge_way(name: str, parts: Iterable[Part], drivers: Mapping[Part, Judged]) -> Judged:
-    """Return whether all that it takes for a way of frames can be used."""
+def judge_way(
+    name: str, parts: Iterable[Part], drivers: Mapping[Part, Judged], mend: Iterable[str] = ()
+) -> Judged:
+    """Return whether all that it takes for a way of frames can be used.
+
+    `mend` is what its links want, beside what its drivers do.
+    """
     needed = [drivers[part] for part in parts if part in drivers]
-    mend = dict.fromkeys(text for one in needed for text in one.mend)
+    wanted = dict.fromkeys([*mend, *(text for one in needed for text in one.mend)])
     provisos = dict.fromkeys(one.proviso for one in needed if one.proviso)
-    return Judged(WAY, name, tuple(mend), ", ".join(provisos) or None)
+    return Judged(WAY, name, tuple(wanted), ", ".join(provisos) or None)
 
 
 def _judged(plugin: Plugin, found: Mapping[str, Finding]) -> Judged | None:

@@ -57,6 +57,7 @@ from vsperf.records.words import meaning
 
 GRAVEST = (Outcome.ERROR, Outcome.INVALID, Outcome.FAIL, Outcome.ABORTED, Outcome.SKIP)
 WITHOUT_NUMBER = (Outcome.ERROR, Outcome.INVALID)
+WITHOUT_RESULT = (*WITHOUT_NUMBER, Outcome.ABORTED, Outcome.SKIP)
 
 
 def verdict_of(
@@ -64,7 +65,7 @@ def verdict_of(
 ) -> Verdict:
     """Say in a word and a sentence how it came out; first of all whether the machine let it."""
     outcomes = Counter(row.record.outcome for row in rows if row.record is not None)
-    text = f"{'; '.join(_parts(outcomes, len(rows), criteria))}."
+    text = _sentence(_parts(outcomes, len(rows), criteria))
     busy = too_busy(row.record for row in rows if row.record is not None)
     if busy is not None and not outcomes[Outcome.ERROR]:
         why = busy.removeprefix(f"{TOO_BUSY}: ")
@@ -101,16 +102,30 @@ def _by_outcome(
 
 
 def _parts(outcomes: Counter[Outcome], cases: int, criteria: Sequence[Criterion]) -> list[str]:
-    told_of = sum(outcomes.values())
-    parts = [f"{told_of} of {cases} cases have a result"]
+    found = sum(outcomes[one] for one in Outcome if one not in WITHOUT_RESULT)
+    parts = [_with_result(found, cases)]
     if criteria or set(outcomes) - {Outcome.PASS}:  # without a target there is nothing to pass
         parts += [f"{outcomes[one]} {one.value}" for one in Outcome if outcomes[one] and cases > 1]
+    if not criteria and not found:
+        return parts
     if not criteria:
         return [*parts, "no target was set (`expect:`), so nobody says whether that is enough"]
     words = Counter(one.word for one in criteria)
     said = [f"{words[word]} {word.lower()}" for word in WORDS.values() if words[word]]
     noun = "criterion" if len(criteria) == 1 else "criteria"
     return [*parts, f"{len(criteria)} {noun}: {', '.join(said)}"]
+
+
+def _sentence(parts: Sequence[str]) -> str:
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _with_result(found: int, cases: int) -> str:
+    """Say how many of the cases have a result."""
+    if not found:
+        return "no case has a result"
+    return "the case has a result" if cases == 1 else f"{found} of {cases} cases have a result"
 
 
 def trust_of(rows: Sequence[CaseRow], concerns: Sequence[Concern], *, simulated: bool) -> str:

@@ -383,7 +383,8 @@ def _shown(traffic: TrafficProfile) -> str:
     rhythm = f", in bursts of {bursts.frames} and gaps of {bursts.gap}" if bursts else ""
     every = traffic.broadcast_every
     some = f", one frame in {every} for everybody" if every else ""
-    return f"{traffic.size_label} frames, {traffic.flows} flows per direction{some}{rhythm}"
+    flows = "1 flow" if int(traffic.flows) == 1 else f"{traffic.flows} flows"
+    return f"{traffic.size_label} frames, {flows} per direction{some}{rhythm}"
 
 
 def senders(case: CaseSpec, options: Options) -> int:

@@ -1,0 +1,33 @@
+"""Cases of connections: what of the traffic means something to them, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from vsperf.cli.main import run_cli
+
+REFUSED = {
+    "traffic.frame_size=64B": "`traffic.frame_size` is 64B, and connections have frames of up to",
+    "traffic.frame_size=9018B": "`traffic.frame_size` is 9018B, and connections have frames of",
+    "traffic.flows=1k": "`traffic.flows` says nothing to connections",
+    "traffic.layer3=ipv6": "`traffic.layer3` says nothing to connections",
+    "traffic.vlans=[100]": "`traffic.vlans` says nothing to connections",
+    "traffic.direction=reverse": "`traffic.direction` is reverse, and clients are at the end of",
+}
+
+
+@pytest.mark.parametrize("setting", REFUSED)
+def test_what_no_connection_would_follow_is_refused(
+    setting: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code = run_cli(["plan", "phy2phy_cps", "--testbed", "local", "--set", setting])
+    said = capfd.readouterr().err
+    assert code == 2, said
+    assert REFUSED[setting] in said
+    assert f"at: --set {setting}" in said
+
+
+@pytest.mark.parametrize("direction", ["forward", "both"])
+def test_clients_are_at_one_end_whichever_way_frames_go(direction: str) -> None:
+    setting = f"traffic.direction={direction}"
+    assert run_cli(["plan", "phy2phy_cps", "--testbed", "local", "--set", setting]) == 0
