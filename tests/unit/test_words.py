@@ -103,6 +103,29 @@ def test_several_words_need_no_quotes(capsys: pytest.CaptureFixture[str]) -> Non
     assert "not to be told apart" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("cps", "Highest rate of new TCP connections"),
+        ("flow-setup", "New flows in a second"),
+        ("connection_rate", "begin in a second"),
+        ("near", "How far the hypervisor has put the CPUs"),
+        ("host: too busy to tell", "host-too-busy"),
+    ],
+)
+def test_a_word_of_a_table_or_a_testcase_is_explained(
+    word: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_cli(["explain", word]) == ExitCode.OK
+    assert said.lower() in " ".join(capsys.readouterr().out.split()).lower()
+
+
+def test_each_method_that_is_installed_is_explained() -> None:
+    (methods,) = find("methods").values()
+    assert set(methods) >= {"mlr", "rfc2544", "cps", "stream"}
+    assert find(None)["methods"] == methods
+
+
 def names_in_python(code: str) -> Iterator[str]:
     """Yield every name that code gives or uses, and texts that are a single word, such as a key."""
     for node in ast.walk(ast.parse(code)):

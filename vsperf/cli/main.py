@@ -41,7 +41,7 @@ COMMANDS = {
     "clean": "Remove what a killed run left behind",
     "schema": "Print the JSON Schema of testcases or records",
     "plugins": "List drivers, and those that cannot be loaded",
-    "explain": "Explain an exit code, flag, limit or outcome",
+    "explain": "Explain a word of a table, a flag or a method",
     "completion": "Print the completion script for your shell",
 }
 

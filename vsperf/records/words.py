@@ -280,6 +280,15 @@ PROGRAMS: Mapping[str, str] = MappingProxyType(
         "answered too late for the program.",
         "connections": "What became of each connection of TCP that was due: one outcome for each.",
         "count": "How many they are.",
+        "connection rate": "Connections of TCP that begin in a second, of which none fails.",
+        "concurrent connections": "Connections of TCP that are open at the same time, none of "
+        "which fails.",
+        "handshake p99": "From when the first segment of a connection was due to its answer, for "
+        "99 of 100 of them.",
+        "first response p99": "From when the first segment of a connection was due to the end of "
+        "the first response, for 99 of 100 of them.",
+        "repeated segments": "Segments of TCP that were sent again, since nobody acknowledged "
+        "them.",
         "segments": "Packets of TCP, at both ends of connections.",
         "client": "The end that begins connections.",
         "server": "The end that answers them.",
@@ -302,6 +311,10 @@ SUBJECTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 ALSO = MappingProxyType(
     {
         "clean": "clean time",
+        "near": "regime",
+        "far": "regime",
+        "host: too busy to tell": "host-too-busy",
+        "too busy to tell": "host-too-busy",
         "labels": "label",
         "lowest": "least",
         "minimum": "least",

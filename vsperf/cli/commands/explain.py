@@ -9,11 +9,14 @@ import click
 
 from vsperf.cli.tables import console
 from vsperf.errors import ExitCode, UsageError
+from vsperf.plugins import Plugin, Plugins
 from vsperf.records.flags import Flag
 from vsperf.records.meaning import LEVELS, LIMITS, OUTCOMES, SEVERITIES, STANDARDS
 from vsperf.records.result import Assumption
 from vsperf.records.words import ALSO, SUBJECTS
 
+METHODS = "methods"
+"""The subject of what `search.kind` can be, with the packages that are installed."""
 WIDEST = 88
 """Columns of a line that is read easily."""
 
@@ -35,9 +38,19 @@ def topics() -> dict[str, dict[str, str]]:
     }
 
 
+def _methods() -> dict[str, Plugin]:
+    return {one.kind: one for one in Plugins.load().all if one.section == "search"}
+
+
+def _told(method: Plugin) -> str:
+    summary = method.summary or "It cannot be loaded."
+    return f"{summary[:1].upper()}{summary[1:]}. In a testcase: search.kind={method.kind}."
+
+
 def complete_topic(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Complete subjects and terms."""
-    names = [name for subject, terms in topics().items() for name in (subject, *terms)] + list(ALSO)
+    names = [name for subject, terms in topics().items() for name in (subject, *terms)]
+    names += [*ALSO, METHODS, *_methods()]
     return [name for name in names if name.startswith(incomplete)]
 
 
@@ -49,7 +62,7 @@ def complete_topic(ctx: click.Context, param: click.Parameter, incomplete: str) 
 @click.argument("words", nargs=-1, metavar="[TOPIC]", shell_complete=complete_topic)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(words: tuple[str, ...], as_json: bool) -> None:
-    """Explain TOPIC: a subject, or one word: a column, an exit code, a flag, a standard."""
+    """Explain TOPIC: a subject, or one word: a column, an exit code, a flag, a method."""
     found = find(" ".join(words) or None)
     if as_json:
         click.echo(json.dumps(found, indent=2))
@@ -64,9 +77,10 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
 
 def find(topic: str | None) -> dict[str, dict[str, str]]:
     """Return what is explained of a word or a subject, by subject; of none, all there is."""
-    everything = topics()
-    if topic is None:
-        return everything
+    everything, methods = topics(), _methods()
+    if topic in {None, METHODS}:
+        told = {METHODS: {kind: _told(one) for kind, one in methods.items()}}
+        return told if topic else {**everything, **told}
     if topic in everything:
         return {topic: everything[topic]}
     topic = ALSO.get(topic.lower(), topic)
@@ -74,13 +88,17 @@ def find(topic: str | None) -> dict[str, dict[str, str]]:
         subject: {term: text for term, text in terms.items() if _plain(term) == _plain(topic)}
         for subject, terms in everything.items()
     }
+    found[METHODS] = {
+        kind: _told(one) for kind, one in methods.items() if _plain(kind) == _plain(topic)
+    }
     if any(found.values()):
         return {subject: terms for subject, terms in found.items() if terms}
-    names = [name for subject, terms in everything.items() for name in (subject, *terms)]
+    subjects = [*everything, METHODS]
+    names = [*subjects, *methods, *(term for terms in everything.values() for term in terms)]
     close = difflib.get_close_matches(topic, names, n=3, cutoff=0.5)
-    fix = f"did you mean {' or '.join(close)}?" if close else f"subjects: {', '.join(everything)}"
+    fix = f"did you mean {' or '.join(close)}?" if close else f"subjects: {', '.join(subjects)}"
     raise UsageError(f"there is nothing to explain under {topic!r}", fix=fix)
 
 
 def _plain(word: str) -> str:
-    return word.lower().replace("-", " ")
+    return word.lower().replace("-", " ").replace("_", " ")
