@@ -31,3 +31,10 @@ def test_what_no_connection_would_follow_is_refused(
 def test_clients_are_at_one_end_whichever_way_frames_go(direction: str) -> None:
     setting = f"traffic.direction={direction}"
     assert run_cli(["plan", "phy2phy_cps", "--testbed", "local", "--set", setting]) == 0
+
+
+def test_a_model_that_opens_no_connections_leads_to_a_real_testbed(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert run_cli(["plan", "phy2phy_cps", "--testbed", "sim"]) == 2
+    assert "  fix: a testbed that is real, such as --testbed local\n" in capfd.readouterr().err

@@ -7,6 +7,7 @@ import io
 import pytest
 
 from vsperf.cli.commands.list import print_entries
+from vsperf.cli.main import run_cli
 from vsperf.cli.selection import library
 from vsperf.cli.terminal import PlainConsole
 
@@ -40,3 +41,43 @@ def test_where_there_is_room_tags_and_files_are_told(monkeypatch: pytest.MonkeyP
     (row,) = (one for one in listed("testcases", 220, monkeypatch) if "phy2phy_tput " in one)
     assert "rfc2544" in row
     assert "testcases/phy2phy/phy2phy_tput.yaml" in row
+
+
+def test_tags_are_named_below_where_there_is_no_room_beside(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = listed("testcases", 80, monkeypatch)
+    assert any(line.startswith("tags: ") and "back2back" in line for line in lines)
+    assert not any(line.startswith("tags: ") for line in listed("testcases", 220, monkeypatch))
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["pvp_t*put", "--names"], ["pvp_tput"]),
+        (["phy2phy_tput", "v2v_tput", "--names"], ["phy2phy_tput", "v2v_tput"]),
+        (["testbeds", "s*", "--names"], ["sim"]),
+        (["pvp_*", "--tag", "pvp", "--tag", "soak", "--names"], ["pvp_soak"]),
+    ],
+)
+def test_names_patterns_and_all_tags_narrow_a_list_down(
+    words: list[str], names: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_cli(["list", *words]) == 0
+    assert capsys.readouterr().out.split() == names
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["pvp"], "'*pvp*'"),
+        (["testcase"], "did you mean `testcases`?"),
+        (["--tag", "throughputt"], "did you mean `throughput`?"),
+        (["testbeds", "--tag", "vm"], "known tags: none"),
+    ],
+)
+def test_what_fits_nothing_is_a_mistake(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_cli(["list", *words]) == 2
+    assert said in capsys.readouterr().err

@@ -313,6 +313,6 @@ def too_busy(records: Iterable[CaseRecord]) -> str | None:
         return None
     which = "each case" if len(busy) == len(measured) else f"{len(busy)} of {len(measured)} cases"
     return (
-        f"{TOO_BUSY}: in {which} a part of the testbed was kept from running in more than half of "
-        "the time"
+        f"{TOO_BUSY}: in {which} less than half of the time was clean, as the machine kept a part "
+        "of the testbed from running"
     )

@@ -137,6 +137,14 @@ def _of_turns(case: CaseSpec) -> Demand:
     )
 
 
+def _of_connections(case: CaseSpec) -> Demand:
+    """Return what it takes to open connections; a model of a generator has none to offer."""
+    fix = "--generator tgen, on the host itself (generator.place=host)"
+    if case.testbed.simulated:
+        fix = "a testbed that is real, such as --testbed local"
+    return Demand(Ability.CONNECTIONS, f"search.kind={case.search.kind}", fix)
+
+
 def _of_trials(case: CaseSpec) -> Iterator[Demand]:
     method = case.search
     for ability in sorted(method.asks_generator, key=list(Ability).index):
@@ -144,7 +152,7 @@ def _of_trials(case: CaseSpec) -> Iterator[Demand]:
             yield _of_turns(case)
             continue
         if ability is Ability.CONNECTIONS:
-            yield Demand(ability, f"search.kind={method.kind}", "--generator tgen, on the host")
+            yield _of_connections(case)
             continue
         yield Demand(
             ability,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from contextlib import suppress
 
 from vsperf.config.alternatives import item_problems
 from vsperf.config.case import CaseSpec
@@ -16,6 +17,7 @@ from vsperf.config.document import (
     TESTCASES,
     Drivers,
 )
+from vsperf.config.expect import Bound
 from vsperf.config.method import MethodSpec
 from vsperf.config.noise import NOISE, QUIET
 from vsperf.config.places import place_problems
@@ -25,6 +27,7 @@ from vsperf.config.tree import Listing, Node, Scalar, Section, find, plain
 from vsperf.config.validation import Context, validate
 from vsperf.config.wiring import forks
 from vsperf.errors import Problem
+from vsperf.quantities.quantity import UnitError
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Rate
 
@@ -85,7 +88,7 @@ def _driver_problem(section: str, node: Node | None, known: Collection[str]) -> 
 
 
 def metric_problems(document: Section, drivers: Drivers) -> dict[int, Problem]:
-    """Return, by number, which expectations name a metric that the method does not have.
+    """Return, by number, which expectations name no metric of the method, or not in its unit.
 
     They are looked for before the document is whole, so that they are told with all else that is
     wrong in it. A method that cannot be read says nothing of its metrics.
@@ -105,14 +108,39 @@ def metric_problems(document: Section, drivers: Drivers) -> dict[int, Problem]:
     for index, item in enumerate(expect.items):
         node = find(item, "metric")
         metric = plain(node) if node is not None else None
-        if node is None or not isinstance(metric, str) or metric in known:
+        if node is None or not isinstance(metric, str):
             continue
-        if timed and PERCENTILE.fullmatch(metric):
+        if metric in known or (timed and PERCENTILE.fullmatch(metric)):
+            if (found := _of_another_unit(item, metric, method)) is not None:
+                problems[index] = found
             continue
         what = f"expect names the metric {quoted(metric)}"
         fix = f"this case has {', '.join(known)}"
         problems[index] = Problem(what, node.mark.location, None, fix)
     return problems
+
+
+def _of_another_unit(item: Node, metric: str, method: MethodSpec) -> Problem | None:
+    """Return that the bound of an expectation is of another unit than its metric, if it is one."""
+    if metric in method.losses():
+        return None
+    names: tuple[str, ...] = ("min", "max")
+    if (unit := method.metrics().get(metric)) is None:
+        unit, names = Unit.NANOSECONDS, ("max",)  # a percentile of latency
+    elif metric in method.asked():
+        names = ("min",)
+    for name in names:
+        bound = find(item, name)
+        if bound is None:
+            continue
+        with suppress(UnitError):
+            read = Bound.parse(plain(bound))  # what is no bound at all, its model says
+            try:
+                read.read(unit)
+            except UnitError as error:
+                what, _, fix = str(error).partition("; ")
+                return Problem(f"`{name}` of {metric}: {what}", bound.mark.location, None, fix)
+    return None
 
 
 def case_problems(spec: CaseSpec, document: Section) -> list[Problem]:

@@ -312,9 +312,10 @@ class Flag(enum.StrEnum):
     TOO_BUSY = (
         "host-too-busy",
         Severity.SUSPECT,
-        "In more than half of the time of its trials the machine kept the generator from running, "
-        "or the switch as the kernel has it. Nobody can tell then what the switch does. End what "
-        "else runs, measure at another time (`vsperf run --wait 30m`), or on another machine.",
+        "Less than half of the time of its trials was clean, as the machine kept the generator "
+        "from running, or the switch as the kernel has it. A pause spoils more time than it takes "
+        "(`vsperf explain clean`). Nobody can tell then what the switch does. End what else runs, "
+        "measure at another time (`vsperf run --wait 30m`), or on another machine.",
     )
     CORES_MOVED = (
         "cores-moved",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 import click
@@ -14,34 +15,49 @@ from vsperf.cli.problems import print_problems
 from vsperf.cli.selection import hidden_text, library
 from vsperf.cli.stored import json_option
 from vsperf.cli.tables import WIDE, console, shown
+from vsperf.cli.terminal import between_words
 from vsperf.config.lookup import Entry, Library
-from vsperf.errors import ExitCode
+from vsperf.config.suggest import did_you_mean
+from vsperf.errors import ExitCode, UsageError
 from vsperf.output.table import Cell, Table, columns
 
 KINDS = ("testcases", "testbeds", "presets", "topologies")
 
 
+def complete_word(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Complete kinds and names of testcases."""
+    return [name for name in (*KINDS, *library().testcases()) if name.startswith(incomplete)]
+
+
 @click.command(
     epilog="Examples:\n\n\b\n  vsperf list\n  vsperf list --names\n  vsperf list testbeds\n"
-    "  vsperf list --tag rfc2544 --json\n"
+    "  vsperf list 'pvp_*'\n  vsperf list --tag rfc2544 --json\n"
 )
-@click.argument("kind", type=click.Choice(KINDS), default="testcases")
-@click.option("--tag", "tags", multiple=True, help="Only testcases with this tag.")
+@click.argument(
+    "words", nargs=-1, metavar=f"[{'|'.join(KINDS)}] [NAME...]", shell_complete=complete_word
+)
+@click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    help="Only testcases with this tag; given again, with each of them.",
+)
 @click.option("--names", is_flag=True, help="Print names alone, one a line.")
 @json_option
-def command(kind: str, tags: tuple[str, ...], names: bool, as_json: bool) -> int:
+def command(words: tuple[str, ...], tags: tuple[str, ...], names: bool, as_json: bool) -> int:
     """List testcases (or testbeds, presets, topologies) and the folders they come from.
+
+    NAME... narrows them down: names, or patterns such as 'pvp_*'.
 
     Folders are searched in this order, and the first that has a name wins: those of $VSPERF_PATH,
     the current directory, ~/.config/vsperf, and what was installed with vsperf. Each may hold
     conf/ and testcases/.
     """
+    kind, patterns = (KINDS[0], words)
+    if words and words[0] in KINDS:
+        kind, patterns = words[0], words[1:]
     places = library()
-    entries = [
-        entry
-        for entry in getattr(places, kind)().values()
-        if not tags or set(tags) & set(entry.tags)
-    ]
+    entries = chosen(getattr(places, kind)(), kind, patterns, tags)
     if as_json:
         rows = [
             {
@@ -70,6 +86,36 @@ def command(kind: str, tags: tuple[str, ...], names: bool, as_json: bool) -> int
     return ExitCode.OK
 
 
+def chosen(
+    found: Mapping[str, Entry], kind: str, patterns: Sequence[str], tags: Sequence[str]
+) -> list[Entry]:
+    """Return those of a kind that a name or pattern fits, and that carry all tags."""
+    for pattern in patterns:
+        if not fnmatch.filter(found, pattern):
+            otherwise = f"a part of a name is written like '*{pattern}*'"
+            raise UsageError(
+                f"no {kind} fit {pattern!r}",
+                fix=did_you_mean(pattern, [*KINDS, *found], otherwise),
+            )
+    known = _tags(found.values())
+    for tag in tags:
+        if tag not in known:
+            raise UsageError(
+                f"no {kind} have the tag {tag!r}",
+                fix=did_you_mean(tag, known, f"known tags: {', '.join(known) or 'none'}"),
+            )
+    return [
+        entry
+        for name, entry in found.items()
+        if set(tags) <= set(entry.tags)
+        and (not patterns or any(fnmatch.fnmatchcase(name, one) for one in patterns))
+    ]
+
+
+def _tags(entries: Iterable[Entry]) -> list[str]:
+    return sorted({tag for entry in entries for tag in entry.tags})
+
+
 def print_entries(out: Console, places: Library, entries: Sequence[Entry]) -> None:
     """Print everything where it fits, and names and titles by folder where it does not."""
     if out.width >= WIDE:
@@ -88,6 +134,9 @@ def print_entries(out: Console, places: Library, entries: Sequence[Entry]) -> No
         table.show_header, table.columns[0].min_width = False, width
         out.print(table)
         out.print()
+    if tags := _tags(entries):
+        text = Text(f"tags: {', '.join(tags)}")
+        out.print(between_words(text, out.width), soft_wrap=True)
 
 
 def _cells(entry: Entry) -> tuple[Cell, Cell]:

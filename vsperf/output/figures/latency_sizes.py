@@ -148,7 +148,8 @@ def _points(members: Sequence[Found], name: str) -> Iterator[Point]:
 PLOT = Plot(
     name="latency",
     title="latency (least, mean, percentiles) against frame size, at each load",
-    needs="latency trials of two frame sizes or more, such as `phy2phy_tput`",
+    needs="latency trials of two frame sizes or more, such as `phy2phy_tput`; of one case, "
+    "`vsperf plot percentiles` draws it",
     scope=Scope.CASES,
     gather=gather,
     draw=draw,
