@@ -407,9 +407,9 @@ class LiveProgress(Progress):
                 self.view.now = _now(event)
             case TrialHeld() if self.view:
                 self.view.now = held_line(event)
-            case TrialFinished() | RoundFinished() | ExchangeFinished() if self.view:
-                self.view.take(event)
-            case ConnectionsFinished() if self.view:
+            case TrialFinished() | RoundFinished() | ExchangeFinished() | ConnectionsFinished() if (
+                self.view
+            ):
                 self.view.take(event)
             case DeploymentKept():
                 self.console.print(kept_text(event), soft_wrap=True)

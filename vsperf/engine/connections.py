@@ -14,6 +14,7 @@ from vsperf.config.connections import clients_of, servers_of
 from vsperf.deploy.deployment import Deployment, deploy, prepare
 from vsperf.drivers.generators.base import (
     ConnectionEnd,
+    ConnectionEnds,
     ConnectionsRequest,
     ConnectsSession,
 )
@@ -67,17 +68,7 @@ def measure_connections(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRec
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """Who opens connections, who answers them, and whom the former call."""
-
-    client: ConnectionEnd
-    server: ConnectionEnd
-    called_ip: str
-    called: int
-
-
-def ends_of(run: CaseRun, deployment: Deployment) -> Ends:
+def ends_of(run: CaseRun, deployment: Deployment) -> ConnectionEnds:
     """Return both ends, which send to each other, or to a device that is a hop between them."""
     spec = run.case.seeded_spec
     clients, servers = clients_of(spec), servers_of(spec)
@@ -85,7 +76,7 @@ def ends_of(run: CaseRun, deployment: Deployment) -> Ends:
     if isinstance(deployment.switch, Routes):
         hops = deployment.switch.next_hops()
     shared_out: bool = getattr(spec.vswitch, "shares_out", False)
-    return Ends(
+    return ConnectionEnds(
         ConnectionEnd(clients, hops[clients.link]),
         ConnectionEnd(servers, hops[servers.link]),
         clients.service_ip if shared_out else str(servers.first_ip),
@@ -116,7 +107,7 @@ class MeasuredConnections:
     run: CaseRun
     around: Instruments
     deployment: Deployment
-    ends: Ends
+    ends: ConnectionEnds
 
     @property
     def budget(self) -> Budget:
@@ -146,16 +137,14 @@ class MeasuredConnections:
         run, watch = self.run, self.around.measurer.watch
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         run.emit(ConnectionsStarted(run.case, asked.purpose, asked.rate_cps, asked.connections))
-        generator, ends = self.deployment.generator, self.ends
+        generator = self.deployment.generator
         assert isinstance(generator, ConnectsSession)  # it says that it is able to
-        request = ConnectionsRequest(asked, ends.client, ends.server, ends.called_ip, ends.called)
-        index = len(run.connections) + 1
-        self.around.collecting.begin(index, asked.purpose)
+        self.around.collecting.begin(len(run.connections) + 1, asked.purpose)
         watch.begin()
         counts: ConnectionCounts | None = None
         error = None
         try:
-            counts = generator.connect(request)
+            counts = generator.connect(ConnectionsRequest(asked, self.ends))
         except ComponentError as failure:
             error = failure.with_why
         seen = watch.end()
@@ -165,9 +154,9 @@ class MeasuredConnections:
         if counts is not None and not (one.valid and asked.purpose in PAID):
             run.budget.spend(counts.elapsed_ns)
         if seen.failure is not None:
-            raise DiedError(f"a part failed during trial {index}", why=seen.failure)
+            raise DiedError(f"a part failed during trial {one.index}", why=seen.failure)
         if (reason := generator.failure()) is not None:
-            raise DiedError(f"the generator failed during trial {index}", why=reason)
+            raise DiedError(f"the generator failed during trial {one.index}", why=reason)
         return one
 
     def _judged(

@@ -213,16 +213,23 @@ class ConnectionEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class ConnectionsRequest:
-    """Connections as the engine asks for them."""
+class ConnectionEnds:
+    """Who opens connections, who answers them, and whom the former call."""
 
-    asked: ConnectionsAsked
     client: ConnectionEnd
     server: ConnectionEnd
     called_ip: str
     """Whom clients call: the first server, or what stands for all of them."""
     called: int
     """So many addresses from that one on, in turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionsRequest:
+    """Connections as the engine asks for them."""
+
+    asked: ConnectionsAsked
+    ends: ConnectionEnds
 
 
 @runtime_checkable

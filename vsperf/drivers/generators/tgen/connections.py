@@ -134,7 +134,8 @@ def asked_of(
 
     By `grace_ns` they may all begin later, before they have not begun in time.
     """
-    asked, client, server = request.asked, request.client, request.server
+    asked, ends = request.asked, request.ends
+    client, server = ends.client, ends.server
     duration_ns = max(1, asked.connections * NANOSECONDS // asked.rate_cps) + grace_ns
     both = Connections(
         client=ClientEnd(
@@ -144,8 +145,8 @@ def asked_of(
             ip=str(client.end.first_ip),
             addresses=client.end.addresses,
             tcp_ports=_ports_each(asked.connections, client.end.addresses),
-            target_ip=request.called_ip,
-            targets=request.called,
+            target_ip=ends.called_ip,
+            targets=ends.called,
             target_port=SERVICE_PORT,
         ),
         server=ServerEnd(
