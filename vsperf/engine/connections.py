@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from vsperf.config.connections import clients_of, servers_of
 from vsperf.deploy.deployment import Deployment, deploy, prepare
@@ -20,17 +21,17 @@ from vsperf.drivers.generators.base import (
 )
 from vsperf.drivers.vswitches.base import Routes
 from vsperf.engine.assignment import CaseRun
+from vsperf.engine.attempts import stayed_invalid, until_valid
 from vsperf.engine.closing import close_case
 from vsperf.engine.instruments import Instruments, disturbed, instruments, looked_back
 from vsperf.engine.judge_connections import judged
 from vsperf.engine.measurer import PAID
 from vsperf.engine.watch import Seen
-from vsperf.errors import ComponentError, DiedError, InvalidTrialError, PathError
+from vsperf.errors import ComponentError, DiedError, PathError
 from vsperf.methods.base import method_of
 from vsperf.methods.connections import ConnectionsAsked, OpensConnections
 from vsperf.progress import ConnectionsStarted, DeploymentKept
 from vsperf.records.connections import ConnectionCounts, ConnectionTrial
-from vsperf.records.flags import Severity
 from vsperf.records.run import CaseRecord
 from vsperf.search.base import Budget
 
@@ -122,15 +123,14 @@ class MeasuredConnections:
     def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
         """Open connections, again as often as trials are repeated that are invalid."""
         retries = self.run.case.seeded_spec.trial.retries
-        one = self.attempt(asked, None)
-        for _ in range(retries):
-            if one.valid:
-                break
-            self.budget.require(one.duration_ns + self.overhead_ns)
-            one = self.attempt(asked, one.index)
-        if not one.valid:
-            raise _unbelievable(one, retries)
-        return one
+        cost_ns = asked.duration_ns + self.overhead_ns
+        one = until_valid(partial(self.attempt, asked), retries, self.budget, cost_ns)
+        if one.valid:
+            return one
+        if one.error is not None:
+            raise ComponentError(f"the generator failed in trial {one.index}", why=one.error)
+        named = f"trial {one.index} at {one.rate_cps:,} connections a second"
+        raise stayed_invalid(named, one.flags, retries)
 
     def attempt(self, asked: ConnectionsAsked, retry_of: int | None) -> ConnectionTrial:
         """Make one trial, judge it, record it, and return it whatever the judgement."""
@@ -189,16 +189,3 @@ class MeasuredConnections:
         )
         flag = seen.flag if seen.failure is not None else None
         return judged(one, self.run.case.seeded_spec.trial, flag)
-
-
-def _unbelievable(one: ConnectionTrial, retries: int) -> Exception:
-    """Return the error for a trial that stayed invalid."""
-    if one.error is not None:
-        return ComponentError(f"the generator failed in trial {one.index}", why=one.error)
-    flag = next(flag for flag in one.flags if flag.severity is Severity.INVALID)
-    return InvalidTrialError(
-        f"trial {one.index} at {one.rate_cps:,} connections a second stayed invalid after "
-        f"{retries} {'repeat' if retries == 1 else 'repeats'}: {flag.value}",
-        why=flag.meaning,
-        fix=f"`vsperf explain {flag.value}` says more; the run's record holds every attempt",
-    )

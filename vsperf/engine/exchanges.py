@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from vsperf.config.places import place_mtu
 from vsperf.deploy.deployment import PORTS_S
@@ -16,16 +17,16 @@ from vsperf.deploy.places import Places, growth, made_places
 from vsperf.drivers.programs.base import Found, Program
 from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.engine.assignment import CaseRun
+from vsperf.engine.attempts import stayed_invalid, until_valid
 from vsperf.engine.closing import close_case
 from vsperf.engine.conditions import sorted_flags
 from vsperf.engine.judge_exchange import judged
-from vsperf.errors import ComponentError, DiedError, InvalidTrialError
+from vsperf.errors import ComponentError, DiedError
 from vsperf.host.workspace import Workspace
 from vsperf.methods.base import method_of
 from vsperf.methods.exchanges import ExchangeAsked, Exchanges
 from vsperf.progress import DeploymentKept, ExchangeStarted
 from vsperf.records.exchange import CLIENTS, SERVERS, Exchange, window_of
-from vsperf.records.flags import Severity
 from vsperf.records.host import Conditions
 from vsperf.records.run import CaseRecord
 from vsperf.search.base import Budget
@@ -88,14 +89,11 @@ class ExchangeBench:
     def exchange(self, asked: ExchangeAsked) -> Exchange:
         """Have programs exchange data, again as often as trials are repeated that are invalid."""
         retries = self.run.case.seeded_spec.trial.retries
-        one = self._attempt(asked, None)
-        for _ in range(retries):
-            if one.valid:
-                break
-            self.budget.require(asked.sending_ns)
-            one = self._attempt(asked, one.index)
+        attempt = partial(self._attempt, asked)
+        one = until_valid(attempt, retries, self.budget, asked.sending_ns)
         if not one.valid:
-            raise _unbelievable(one, retries)
+            named = f"exchange {one.index}"
+            raise stayed_invalid(named, one.flags, retries, "; ".join(one.reasons))
         return one
 
     def _attempt(self, asked: ExchangeAsked, retry_of: int | None) -> Exchange:
@@ -160,14 +158,3 @@ def _under_way(asked: ExchangeAsked, places: Places) -> int | None:
     if asked.buffer_bytes is not None:
         return 4 * asked.buffer_bytes
     return places.socket_bytes()
-
-
-def _unbelievable(one: Exchange, retries: int) -> InvalidTrialError:
-    """Return the error for an exchange that stayed invalid."""
-    flag = next(flag for flag in one.flags if flag.severity is Severity.INVALID)
-    return InvalidTrialError(
-        f"exchange {one.index} stayed invalid after {retries} "
-        f"{'repeat' if retries == 1 else 'repeats'}: {flag.value}",
-        why="; ".join(one.reasons) or flag.meaning,
-        fix=f"`vsperf explain {flag.value}` says more; the run's record holds every attempt",
-    )

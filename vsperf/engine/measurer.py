@@ -1,9 +1,4 @@
-"""One trial, judged: the only caller of the generator, and the only way a search gets a number.
-
-Retry policy: a trial with an invalid flag is repeated at once, up to `trial.retries` times. Every
-attempt is recorded and counts against the budget. If the last one is invalid too, the case ends;
-a search never sees an invalid trial.
-"""
+"""One trial, judged: the only caller of the generator, the only way a search gets a number."""
 
 from __future__ import annotations
 
@@ -18,16 +13,17 @@ from vsperf.config.abilities import EVERYTHING, Capabilities
 from vsperf.config.traffic import TrialPolicy
 from vsperf.drivers.generators.base import GeneratorSession, HasOwnTime, OnSample, TrialRequest
 from vsperf.drivers.generators.exactness import reservations
+from vsperf.engine.attempts import stayed_invalid, until_valid
 from vsperf.engine.disturb import NOTHING, prepare, run_trial
 from vsperf.engine.events import Parts
 from vsperf.engine.judge import Asked, in_order, judge, judge_with_context
 from vsperf.engine.seconds import Seconds
 from vsperf.engine.watch import Seen, Watch
-from vsperf.errors import ComponentError, DiedError, InvalidTrialError
+from vsperf.errors import ComponentError, DiedError
 from vsperf.methods.base import PLAIN, OnSecond, TrialOptions
 from vsperf.quantities.human import human_fps
 from vsperf.quantities.units import NANOSECONDS
-from vsperf.records.flags import Flag, Severity
+from vsperf.records.flags import Flag
 from vsperf.records.trial import Held, Purpose, Trial, TrialCounts, to_vnfs
 from vsperf.search.base import Budget
 from vsperf.waits import sleep
@@ -120,17 +116,16 @@ class Measurer:
             latency_after_ns=options.latency_after_ns,
             latency_ranges=options.latency_ranges,
         )
-        trial = self.attempt(request, options)
-        if options.given:
+        retries = 0 if options.given else self.policy.retries
+        cost_ns = duration_ns + self.policy.overhead_ns
+        attempt = partial(self.attempt, request, options)
+        trial = until_valid(attempt, retries, self.budget, cost_ns)
+        if trial.valid or options.given:
             return trial
-        for _ in range(self.policy.retries):
-            if trial.valid:
-                return trial
-            self.budget.require(duration_ns + self.policy.overhead_ns)
-            trial = self.attempt(request, options, trial.index)
-        if trial.valid:
-            return trial
-        raise _unbelievable(trial, self.policy.retries)
+        if trial.error is not None:
+            raise ComponentError(f"the generator failed in trial {trial.index}", why=trial.error)
+        named = f"trial {trial.index} at {human_fps(trial.load_fps)}"
+        raise stayed_invalid(named, trial.flags, retries)
 
     def _on_sample(self, options: TrialOptions) -> OnSample | None:
         """Return who hears of each second, if anybody wants to."""
@@ -224,16 +219,3 @@ class Measurer:
         if (reason := self.generator.failure()) is not None:
             raise DiedError(f"the generator failed during trial {trial.index}", why=reason)
         return trial
-
-
-def _unbelievable(trial: Trial, retries: int) -> Exception:
-    """Return the error for a trial that stayed invalid."""
-    if trial.error is not None:
-        return ComponentError(f"the generator failed in trial {trial.index}", why=trial.error)
-    flag = next(flag for flag in trial.flags if flag.severity is Severity.INVALID)
-    return InvalidTrialError(
-        f"trial {trial.index} at {human_fps(trial.load_fps)} stayed invalid after {retries} "
-        f"{'repeat' if retries == 1 else 'repeats'}: {flag.value}",
-        why=flag.meaning,
-        fix=f"`vsperf explain {flag.value}` says more; the run's record holds every attempt",
-    )

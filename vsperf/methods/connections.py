@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.connections import ConnectionTrial
 from vsperf.records.result import SearchResult
 from vsperf.records.trial import Purpose
@@ -32,6 +33,11 @@ class ConnectionsAsked:
     patience_ns: int = 5_000_000_000
     """For what the other end has to say once it has heard everything."""
     purpose: Purpose = Purpose.SEARCH
+
+    @property
+    def duration_ns(self) -> int:
+        """For how long they are to begin."""
+        return self.connections * NANOSECONDS // self.rate_cps
 
 
 @runtime_checkable

@@ -136,7 +136,7 @@ def asked_of(
     """
     asked, ends = request.asked, request.ends
     client, server = ends.client, ends.server
-    duration_ns = max(1, asked.connections * NANOSECONDS // asked.rate_cps) + grace_ns
+    duration_ns = max(1, asked.duration_ns) + grace_ns
     both = Connections(
         client=ClientEnd(
             port=ports[client.end.link],
