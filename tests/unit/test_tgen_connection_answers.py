@@ -49,6 +49,12 @@ def test_the_last_connection_has_time_for_all_that_it_may_have_to_do() -> None:
     assert counted.patience_s() > 30
 
 
+@pytest.mark.parametrize("hold_s", [0, 59, 61, 401, 3600])
+def test_no_server_loses_its_patience_with_a_connection_that_is_held(hold_s: int) -> None:
+    held = replace(BOTH, hold_ns=hold_s * 1_000_000_000)
+    assert held.message()["idle_ns"] > held.hold_ns + held.patience_ns
+
+
 def test_an_answer_tells_what_became_of_each_connection() -> None:
     made = made_of(answer("sound"))
     assert made.settled

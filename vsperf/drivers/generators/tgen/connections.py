@@ -31,6 +31,8 @@ VERB = "connections"
 SLACK_S = 10.0
 ALL_PORTS = 64_512
 """From 1024 on."""
+MOST_IDLE_NS = 24 * 3600 * NANOSECONDS
+"""For which tgen's server waits for a request at most."""
 MOST_AT_ONCE = 1 << 22
 """Connections that tgen has room for."""
 
@@ -100,7 +102,9 @@ class Connections:
         for name in ("client", "server"):
             if name in found:
                 found[name] = {k: v for k, v in found[name].items() if v is not None}
-        return found | {"drain_ns": self.drain_ns}
+        # A server with less patience would end connections that are held as they should be.
+        idle_ns = min(MOST_IDLE_NS, self.drain_ns + self.patience_ns)
+        return found | {"drain_ns": self.drain_ns, "idle_ns": idle_ns}
 
     @property
     def drain_ns(self) -> int:
