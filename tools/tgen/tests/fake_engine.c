@@ -35,6 +35,7 @@ struct engine {
 	struct turn turn[TURNS_MAX];
 	struct connections_request connections;
 	struct connections_result connections_result;
+	struct asking_counts asking;
 	struct client_slots client_slots;
 };
 
@@ -386,6 +387,9 @@ engine_connections(struct engine *engine, const struct connections_request *requ
 	demand(request->response_bytes >= 1 && request->response_bytes <= CONTENT_MOST);
 	demand(request->attempts >= 1 && request->requests >= 1 && request->most >= 1);
 	demand(request->repeat_ns > 0 && request->patience_ns > 0 && request->burst >= 1);
+	demand(request->asking.intended == 0 || (client->is_here && request->requests == 1 &&
+		request->asking.rate_mfps > 0 && request->asking.duration_ns > 0 &&
+		request->asking.intended < TGEN_48_BITS));
 	if (request->requests == FAKE_REFUSED_REQUESTS)
 		return error_set(error, EINVAL, "refused", "the engine does not like so many");
 	engine->connections = *request;
@@ -413,9 +417,17 @@ engine_connections_result(const struct engine *engine)
 	demand(engine->state == ENGINE_DONE);
 	whole->client_slots = (struct client_slots){
 		.grid = { .count = 2, .shift = 20 }, .launched = lane, .answered = lane,
-		.completed = lane, .established = lane,
+		.completed = lane, .established = lane, .asked = lane, .replied = lane,
 	};
+	whole->asking = (struct asking_counts){ .asked = 6, .waiting = 2, .gone = 1, .replied = 5 };
 	whole->connections_result = (struct connections_result){
+		.has_asking = engine->connections.asking.intended != 0,
+		.asking = {
+			.intended = engine->connections.asking.intended, .unasked = 1,
+			.asking = 1000, .replying = 2000, .elapsed = 4000, .paused_cycles = 7,
+			.busy_cycles = 1000, .counts = &whole->asking,
+			.client_end = { .sent = 12, .repeated = 2 }, .server_end = { .sent = 6 },
+		},
 		.has_client = engine->connections.client.is_here,
 		.has_server = engine->connections.server.is_here, .settled = true,
 		.intended = engine->connections.intended, .unsent = 1, .launching = 2000, .client = &client,

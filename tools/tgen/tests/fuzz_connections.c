@@ -100,6 +100,15 @@ run_one(uint64_t seed, uint64_t number)
 	plan.requests = 1 + unit_random(&state) % 3;
 	plan.pause_cycles = unit_random(&state) % 2 * 10 * WIRE_STEP;
 	plan.hold_cycles = unit_random(&state) % 2 * 10 * WIRE_STEP;
+	if (unit_random(&state) % 2 != 0) {
+		plan.requests = 1;
+		plan.intended = 20;
+		plan.asking = (struct asking_plan){
+			.rate_mfps = UINT64_C(20000) * 1000, .intended = 1 + unit_random(&state) % 300,
+			.duration_cycles = 150 * WIRE_STEP, .grace_cycles = WIRE_STEP,
+			.quiet_cycles = 5 * WIRE_STEP,
+		};
+	}
 	plan.end.repeat_cycles = 20 * WIRE_STEP;
 	plan.end.patience_cycles = 50 * WIRE_STEP;
 	wire = wire_create(&plan, (enum content_kind)(unit_random(&state) % 2), 200,

@@ -71,6 +71,9 @@ static const char *const requests[] = {
 		"\"patience_ns\":2000000,\"idle_ns\":3000000,\"quiet_ns\":4,\"drain_ns\":5,"
 		"\"slot_ns\":10000000}",
 	"{\"id\":6,\"verb\":\"connections\",\"server\":{},\"duration_ns\":1000000}",
+	"{\"id\":6,\"verb\":\"connections\",\"client\":{},\"server\":{},\"rate_cps\":1000,"
+		"\"connections\":9,\"slot_ns\":10000000,\"asking\":{\"rate_rps\":1000.5,"
+		"\"requests\":9,\"duration_ns\":1000000}}",
 	"{\"id\":7,\"verb\":\"learn\",\"rounds\":2}",
 	"{\"id\":7,\"verb\":\"respond\",\"on\":true,\"hosts\":[{\"port\":1,"
 		"\"ip\":\"198.19.0.254\",\"mac\":\"02:00:00:00:00:fe\"},"
@@ -91,6 +94,7 @@ static const char *const words[] = {
 	"i", "\xc3\xa4\xe2\x82\xac", "%s%n", "shuffled", "/", "/tmp/x",
 	"replay", "rhythm", "file", "even", "turns", "sides", "processes", "order",
 	"connections", "client", "server", "http", "bytes", "target_ip", "hold_ns",
+	"asking", "requests", "rate_rps",
 };
 
 static const json_int_t numbers[] = {

@@ -76,6 +76,30 @@ test_slots_are_told_as_lists(void **state)
 }
 
 static void
+test_requests_by_a_clock_have_accounts_of_their_own(void **state)
+{
+	json_t *result = made(*state, CONNECTIONS(BOTH ",\"rate_cps\":10" SECOND
+		",\"slot_ns\":1000000,\"asking\":{\"rate_rps\":2.5,\"duration_ns\":4000000000}"));
+	json_t *asking = json_object_get(json_object_get(result, "client"), "asking");
+
+	assert_int_equal(integer(asking, "intended"), 10);
+	assert_int_equal(integer(asking, "unasked"), 1);
+	assert_int_equal(integer(asking, "asked"), 6);
+	assert_int_equal(integer(asking, "waiting"), 2);
+	assert_int_equal(integer(asking, "gone"), 1);
+	assert_int_equal(integer(asking, "replied"), 5);
+	assert_int_equal(integer(asking, "busy_ppm"), 250000);
+	assert_int_equal(integer(json_object_get(asking, "client"), "segments_sent"), 12);
+	assert_int_equal(integer(json_object_get(asking, "client"), "repeated"), 2);
+	assert_int_equal(integer(json_object_get(asking, "server"), "segments_sent"), 6);
+	assert_int_equal(json_array_size(json_object_get(json_object_get(result, "slots"),
+		"asked")), 2);
+	result = made(*state, CONNECTIONS(BOTH ",\"rate_cps\":10" SECOND ",\"slot_ns\":1000000"));
+	assert_null(json_object_get(json_object_get(result, "client"), "asking"));
+	assert_null(json_object_get(json_object_get(result, "slots"), "asked"));
+}
+
+static void
 test_they_can_be_stopped_and_nothing_else_is_done_meanwhile(void **state)
 {
 	struct talk *talk = *state;
@@ -132,6 +156,19 @@ test_connections_that_cannot_be_are_refused(void **state)
 		{ BOTH ",\"rate_cps\":1,\"segment_bytes\":1" SECOND, "out-of-range",
 			"segment_bytes" },
 		{ BOTH ",\"rate_cps\":1,\"frames\":1" SECOND, "unknown-key", "frames" },
+		{ "\"server\":{},\"asking\":{\"rate_rps\":1" SECOND "}" SECOND, "bad-value", "asking" },
+		{ BOTH ",\"rate_cps\":1,\"hold_ns\":1,\"asking\":{\"rate_rps\":1" SECOND "}" SECOND,
+			"bad-value", "asking" },
+		{ BOTH ",\"rate_cps\":1,\"asking\":{\"duration_ns\":9}" SECOND, "missing-key",
+			"asking.rate_rps" },
+		{ BOTH ",\"rate_cps\":1,\"asking\":{\"rate_rps\":0" SECOND "}" SECOND, "out-of-range",
+			"asking.rate_rps" },
+		{ BOTH ",\"rate_cps\":1,\"asking\":{\"rate_rps\":1}" SECOND, "missing-key",
+			"asking.duration_ns" },
+		{ BOTH ",\"rate_cps\":1,\"asking\":{\"rate_rps\":1,\"duration_ns\":9}" SECOND,
+			"out-of-range", "asking.duration_ns" },
+		{ BOTH ",\"rate_cps\":1,\"asking\":{\"rps\":1" SECOND "}" SECOND, "unknown-key",
+			"asking.rps" },
 	};
 	char request[300];
 	size_t i;
@@ -161,6 +198,7 @@ main(void)
 		TEST(test_accounts_of_both_ends_are_told),
 		TEST(test_who_is_not_here_is_not_told_of),
 		TEST(test_slots_are_told_as_lists),
+		TEST(test_requests_by_a_clock_have_accounts_of_their_own),
 		TEST(test_they_can_be_stopped_and_nothing_else_is_done_meanwhile),
 		TEST(test_connections_that_cannot_be_are_refused),
 		TEST(test_addresses_beside_each_other_are_taken),

@@ -172,18 +172,23 @@ wire_check(const struct wire *wire, bool is_over)
 		wire_sum(server->outcome, SERVER_OUTCOMES) + wire->server.end.active);
 	assert_true(client->answered <= client->launched - unanswered);
 	assert_true(client->established <= active);
+	assert_true(wire->client.resting <= client->established);
+	assert_true(asking_issued(&wire->client.asking) <= wire->client.plan.asking.intended);
+	assert_true(wire->client.asking.counts.replied <= wire->client.asking.counts.asked);
 	if (!is_over)
 		return;
 	assert_int_equal(active, 0);
 	assert_int_equal(wire->server.end.active, 0);
 	assert_int_equal(client->established, 0);
+	assert_int_equal(wire->client.resting, 0);
 	assert_int_equal(wire->client.plan.intended, client->answered + outcome[CLIENT_REFUSED] +
 		outcome[CLIENT_NO_ANSWER] + outcome[CLIENT_MISANSWERED] +
 		outcome[CLIENT_GIVEN_UP] + client_unsent(&wire->client));
 	assert_int_equal(client->answered, outcome[CLIENT_COMPLETED] +
 		wire_sum(&outcome[CLIENT_RESET], CLIENT_OUTCOMES - CLIENT_RESET));
 	assert_int_equal(wire->histogram[0].count, client->answered);
-	assert_int_equal(wire->histogram[2].count, client->responses);
+	assert_int_equal(wire->histogram[2].count, wire->client.plan.asking.intended == 0 ?
+		client->responses : wire->client.asking.counts.replied);
 }
 
 /* Connections for a second, as a test may change them. */
@@ -252,7 +257,8 @@ wire_step(struct wire *wire)
 {
 	wire->now += WIRE_STEP;
 	wire_deliver(wire);
-	client_launch(&wire->client, wire->now);
+	if (!client_launch(&wire->client, wire->now))
+		client_clock(&wire->client, wire->now, true);
 	client_timers(&wire->client, wire->now, WIRE_TIMERS);
 	server_timers(&wire->server, wire->now, WIRE_TIMERS);
 }
@@ -265,6 +271,7 @@ wire_run(struct wire *wire, unsigned int seconds)
 
 	client_begin(&wire->client, wire->now);
 	while (wire->now < end && (client_unsent(&wire->client) != 0 ||
+			wire->client.asking.phase != ASKING_IS_OVER ||
 			!client_is_done(&wire->client) || !server_is_done(&wire->server))) {
 		wire_step(wire);
 		if (wire->now / WIRE_STEP % 100 == 0)

@@ -3,8 +3,7 @@
  */
 #include "client.h"
 
-#define CATCH_UP_SHIFT 1 /* what was held up is caught up with at no more than twice the rate */
-#define DISTANCE_BITS 16 /* of fraction */
+#define NO_END_TICKS (UINT32_C(1) << 30) /* a connection that is asked by a clock rests for so long */
 
 int
 client_create(struct client *client, const struct client_plan *plan, const struct content *out,
@@ -13,7 +12,7 @@ client_create(struct client *client, const struct client_plan *plan, const struc
 	uint32_t capacity = plan->end.addresses * plan->end.ports;
 	int ret;
 
-	*client = (struct client){ .plan = *plan };
+	*client = (struct client){ .plan = *plan, .asking.plan = plan->asking };
 	ret = end_create(&client->end, &plan->end, output, capacity, origin, error);
 	client->end.out = out;
 	client->end.in = in;
@@ -36,7 +35,9 @@ client_begin(struct client *client, uint64_t now)
 void
 client_pause(struct client *client, uint64_t cycles)
 {
-	client->pacer.start_tsc += cycles;
+	struct pacer *pacer = client_is_asking(client) ? &client->asking.pacer : &client->pacer;
+
+	pacer->start_tsc += cycles;
 }
 
 static uint32_t *
@@ -52,6 +53,7 @@ note_outcome(struct client *client, const struct connection *connection,
 	client->counts.outcome[outcome]++;
 	if (connection->state == CONNECTION_OPEN || connection->state == CONNECTION_RESTING)
 		client->counts.established--;
+	client->resting -= connection->state == CONNECTION_RESTING;
 	if (outcome != CLIENT_COMPLETED)
 		return;
 	client->counts.last_completed_tsc = client->end.now;
@@ -132,8 +134,7 @@ client_launch(struct client *client, uint64_t now)
 			break;
 		histogram_add(client->lateness, now - when);
 	}
-	client->earliest = now + i * (client->pacer.pace.distance >>
-		(DISTANCE_BITS + CATCH_UP_SHIFT));
+	client->earliest = now + i * pacer_catch_up(&client->pacer);
 	return launched != client->plan.intended;
 }
 
@@ -145,13 +146,14 @@ wait_for_response(struct client *client, struct connection *connection)
 		client->end.plan.patience_cycles : 0);
 }
 
-static void
-ask(struct client *client, struct connection *connection)
+void
+client_ask(struct client *client, struct connection *connection, uint64_t due_tsc)
 {
+	client->resting -= connection->state == CONNECTION_RESTING;
 	connection->state = CONNECTION_OPEN;
 	connection->begin = connection->next;
 	connection->left = content_begin(client->end.in);
-	connection->asked_tsc = client->end.now;
+	connection->asked_tsc = due_tsc;
 	client->counts.requests++;
 	end_send_message(&client->end, connection);
 	wait_for_response(client, connection);
@@ -161,8 +163,47 @@ static void
 close_in_order(struct client *client, struct connection *connection)
 {
 	client->counts.established--;
+	client->resting -= connection->state == CONNECTION_RESTING;
 	end_close(&client->end, connection);
 	end_wait(&client->end, connection, 0);
+}
+
+void
+client_close(struct client *client, struct connection *connection)
+{
+	if (connection->state == CONNECTION_RESTING)
+		close_in_order(client, connection);
+}
+
+static void
+rest(struct client *client, struct connection *connection, uint64_t cycles)
+{
+	client->resting += connection->state != CONNECTION_RESTING;
+	connection->state = CONNECTION_RESTING;
+	end_wait(&client->end, connection, cycles);
+}
+
+static void
+rest_until_asked(struct client *client, struct connection *connection)
+{
+	rest(client, connection, (uint64_t)NO_END_TICKS << client->end.tick_shift);
+}
+
+/* A response is whole that was asked for by a clock, or one that has to come before those. */
+static void
+go_on_by_clock(struct client *client, struct connection *connection)
+{
+	struct asking_counts *counts = &client->asking.counts;
+
+	if (connection->turn > 1) {
+		connection->turn = 2; /* there may be more of them than it can count */
+		counts->replied++;
+		counts->last_replied_tsc = client->end.now;
+		histogram_add(client->response, client->end.now - connection->asked_tsc);
+		if (client->slots != NULL)
+			client->slots->replied[slot_of(&client->slots->grid, connection->asked_tsc)]++;
+	}
+	rest_until_asked(client, connection);
 }
 
 /* A response is whole: ask again, keep it open, or close it. */
@@ -170,20 +211,22 @@ static void
 go_on(struct client *client, struct connection *connection)
 {
 	bool is_last = ++connection->turn == client->plan.requests;
-	uint64_t rest = is_last ? client->plan.hold_cycles : client->plan.pause_cycles;
+	uint64_t cycles = is_last ? client->plan.hold_cycles : client->plan.pause_cycles;
 
 	client->counts.responses++;
-	histogram_add(client->response, client->end.now - connection->asked_tsc);
 	if (connection->turn == 1)
 		histogram_add(client->first, client->end.now - connection->scheduled_tsc);
-	if (rest != 0) {
-		connection->state = CONNECTION_RESTING;
-		end_wait(&client->end, connection, rest);
-	} else if (is_last) {
-		close_in_order(client, connection);
-	} else {
-		ask(client, connection);
+	if (client->plan.asking.intended != 0) {
+		go_on_by_clock(client, connection);
+		return;
 	}
+	histogram_add(client->response, client->end.now - connection->asked_tsc);
+	if (cycles != 0)
+		rest(client, connection, cycles);
+	else if (is_last)
+		close_in_order(client, connection);
+	else
+		client_ask(client, connection, client->end.now);
 }
 
 /* The answer to a SYN, as section 3.10.7.3 wants it looked at. */
@@ -215,7 +258,7 @@ hear_answer(struct client *client, struct connection *connection, const struct s
 	histogram_add(client->handshake, client->end.now - connection->scheduled_tsc);
 	if (client->slots != NULL)
 		++*slot(client, client->slots->answered, connection);
-	ask(client, connection);
+	client_ask(client, connection, client->end.now);
 }
 
 /* Data that is next; false when that was the end of the connection. */
@@ -356,10 +399,12 @@ look_after(struct client *client, struct connection *connection)
 		if (!end_late(end, connection))
 			give_up(client, connection);
 	} else if (connection->state == CONNECTION_RESTING) {
-		if (connection->turn == client->plan.requests)
+		if (client->plan.asking.intended != 0)
+			rest_until_asked(client, connection);
+		else if (connection->turn == client->plan.requests)
 			close_in_order(client, connection);
 		else
-			ask(client, connection);
+			client_ask(client, connection, client->end.now);
 	} else if (connection->state == CONNECTION_OPEN && !end_message_left(end, connection)) {
 		end_send_message(end, connection); /* there was no room */
 		wait_for_response(client, connection);

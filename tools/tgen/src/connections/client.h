@@ -9,6 +9,7 @@
  * the connection open for a while, and closes it with a FIN. Each that was due has one outcome.
  */
 
+#include "asking.h"
 #include "end.h"
 #include "histogram.h"
 #include "pacer.h"
@@ -24,6 +25,7 @@ struct client_plan {
 	uint64_t rate_mfps; /* connections in a thousand seconds, above 0 */
 	uint64_t intended; /* connections */
 	uint16_t burst; /* at most so many at once */
+	struct asking_plan asking;
 };
 
 /* What became of a connection. */
@@ -43,10 +45,11 @@ enum client_outcome {
 	CLIENT_OUTCOMES,
 };
 
-/* By slots of time, each in that in which its SYN was due. */
+/* By slots of time, each in that in which its SYN, or its request by a clock, was due. */
 struct client_slots {
 	struct slot_grid grid;
 	uint32_t *launched, *answered, *completed;
+	uint32_t *asked, *replied; /* requests by a clock: those that could not be asked are among the first */
 	uint32_t *established; /* as many were at the end of it, or when it was last looked */
 };
 
@@ -69,11 +72,15 @@ struct client {
 	struct pacer pacer;
 	uint64_t earliest; /* TSC of the next SYN, when they are behind their schedule */
 	struct client_counts counts;
+	uint32_t resting; /* connections that wait for nothing */
+	struct asking asking;
 	/* Cycles; all three are given by who owns the client. */
 	struct histogram *handshake; /* from when the SYN was due to the SYN-ACK */
 	struct histogram *first; /* from when the SYN was due to the end of the first response */
-	struct histogram *response; /* from the request to the end of the response */
-	struct histogram *lateness; /* of SYNs */
+	/* From the request, or when it was due by a clock, to the end of the response; of a client that asks
+	 * by a clock these alone. */
+	struct histogram *response;
+	struct histogram *lateness; /* of SYNs, and of requests by a clock */
 	struct client_slots *slots; /* NULL: not asked for */
 };
 
@@ -83,12 +90,17 @@ int client_create(struct client *client, const struct client_plan *plan,
 	uint64_t origin, struct error *error);
 void client_destroy(struct client *client);
 
-/* Its schedule begins now, and is moved by a pause of so many cycles. */
+/* Its schedule begins now, and is moved by a pause of so many cycles: that of requests, once they began. */
 void client_begin(struct client *client, uint64_t now);
 void client_pause(struct client *client, uint64_t cycles);
 
 /* Send the SYNs that are due; false when all that were intended have left. */
 bool client_launch(struct client *client, uint64_t now);
+/*
+ * When all have left: ask by the clock, if there is room for what leaves then, and close in the end. False
+ * when nothing of that is left to do.
+ */
+bool client_clock(struct client *client, uint64_t now, bool has_room);
 /* Whether it is of one of our addresses and ports; then it has been dealt with. */
 bool client_receive(struct client *client, struct segment *segment, uint64_t now);
 /* Look after those whose time has come; at most so many. */
@@ -98,6 +110,16 @@ void client_timers(struct client *client, uint64_t now, unsigned int most);
  * others are under way.
  */
 bool client_end(struct client *client, uint64_t now, uint32_t first, uint32_t count);
+
+/* For client_clock(): one that rests asks now, what was due then; or, if it does rest, it is closed. */
+void client_ask(struct client *client, struct connection *connection, uint64_t due_tsc);
+void client_close(struct client *client, struct connection *connection);
+
+static inline bool
+client_is_asking(const struct client *client)
+{
+	return client->asking.phase == ASKING_GOES_ON;
+}
 
 static inline bool
 client_is_done(const struct client *client)

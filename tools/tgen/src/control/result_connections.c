@@ -7,6 +7,9 @@
 #include "hdr.h"
 #include "result.h"
 #include "result_histogram.h"
+#include "wide.h"
+
+#define MILLION 1000000
 
 static void
 set_end(json_t *json, const struct end_counts *end)
@@ -18,6 +21,34 @@ set_end(json_t *json, const struct end_counts *end)
 	message_count(json, "repeated", end->repeated);
 	message_count(json, "disordered", end->disordered);
 	message_count(json, "no_room", end->no_room);
+}
+
+static json_t *
+asking_json(const struct connections_result *found, uint64_t tsc_hz)
+{
+	const struct asking_result *asking = &found->asking;
+	const struct asking_counts *counts = asking->counts;
+	json_t *json = json_object(), *client = json_object(), *server = json_object();
+
+	message_count(json, "intended", asking->intended);
+	message_count(json, "unasked", asking->unasked);
+	message_count(json, "asked", counts->asked);
+	message_count(json, "waiting", counts->waiting);
+	message_count(json, "gone", counts->gone);
+	message_count(json, "replied", counts->replied);
+	if (asking->asking != 0)
+		message_count(json, "asking_ns", hdr_nanoseconds(asking->asking, tsc_hz));
+	if (asking->replying != 0)
+		message_count(json, "replying_ns", hdr_nanoseconds(asking->replying, tsc_hz));
+	message_count(json, "elapsed_ns", hdr_nanoseconds(asking->elapsed, tsc_hz));
+	message_count(json, "paused_ns", hdr_nanoseconds(asking->paused_cycles, tsc_hz));
+	message_count(json, "busy_ppm", asking->elapsed == 0 ? 0 :
+		(uint64_t)((uint128_t)asking->busy_cycles * MILLION / asking->elapsed));
+	set_end(client, &asking->client_end);
+	json_object_set_new(json, "client", client);
+	set_end(server, &asking->server_end);
+	json_object_set_new(json, "server", server);
+	return json;
 }
 
 static json_t *
@@ -60,6 +91,8 @@ client_json(const struct connections_result *found, uint64_t tsc_hz)
 	json_object_set_new(json, "handshake", result_histogram(found->handshake, tsc_hz));
 	json_object_set_new(json, "first_response", result_histogram(found->first, tsc_hz));
 	json_object_set_new(json, "response", result_histogram(found->response, tsc_hz));
+	if (found->has_asking)
+		json_object_set_new(json, "asking", asking_json(found, tsc_hz));
 	return json;
 }
 
@@ -119,6 +152,10 @@ slots_json(const struct connections_result *found, uint64_t tsc_hz)
 	set_lane(json, "answered", slots->answered, found->slots_used);
 	set_lane(json, "completed", slots->completed, found->slots_used);
 	set_lane(json, "established", slots->established, found->slots_used);
+	if (found->has_asking) {
+		set_lane(json, "asked", slots->asked, found->slots_used);
+		set_lane(json, "replied", slots->replied, found->slots_used);
+	}
 	for (i = 0; i < found->slots_used; i++)
 		json_array_append_new(away,
 			json_integer((json_int_t)hdr_nanoseconds(found->away[i], tsc_hz)));

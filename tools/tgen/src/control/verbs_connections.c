@@ -194,6 +194,41 @@ read_load(struct object *request, struct connections_request *asked)
 	asked->intended = intended;
 }
 
+/* Requests by a clock, on all connections, when they are open. */
+static void
+read_asking(json_t *json, struct connections_request *asked, struct problem *problem)
+{
+	uint64_t intended = TGEN_48_BITS;
+	struct object object;
+	json_t *rate;
+
+	object_begin(&object, json, "asking", problem);
+	rate = object_any(&object, "rate_rps");
+	if (rate != NULL)
+		value_thousandths(rate, "asking.rate_rps", FASTEST_MCPS, &asked->asking.rate_mfps,
+			problem);
+	object_count(&object, "duration_ns", 1, TRIAL_LONGEST_NS, &asked->asking.duration_ns);
+	object_count(&object, "requests", 1, TGEN_48_BITS - 1, &intended);
+	object_end(&object);
+	if (!asked->client.is_here || asked->requests != 1 || asked->hold_ns != 0) {
+		problem_set(problem, "asking", "bad-value", "by a clock a client asks on all of its "
+			"connections, as long as it takes: without `requests` of each, and `hold_ns`");
+		return;
+	}
+	if (asked->asking.rate_mfps == 0 || asked->asking.duration_ns == 0) {
+		problem_set(problem, asked->asking.rate_mfps == 0 ? "asking.rate_rps" :
+			"asking.duration_ns", rate == NULL || asked->asking.duration_ns == 0 ?
+			"missing-key" : "out-of-range", "how many requests in a second, and for how long?");
+		return;
+	}
+	if (intended == TGEN_48_BITS)
+		intended = each_frames_of(asked->asking.rate_mfps, asked->asking.duration_ns);
+	if (intended == 0)
+		problem_set(problem, "asking.duration_ns", "out-of-range",
+			"no request is due in so short a time at this rate");
+	asked->asking.intended = intended;
+}
+
 enum verb_outcome
 verb_connections(struct session *session, struct object *request, json_t **result)
 {
@@ -205,6 +240,7 @@ verb_connections(struct session *session, struct object *request, json_t **resul
 	uint16_t ports = engine_ports(session->engine);
 	struct pending *pending = &session->pending;
 	json_t *client = object_any(request, "client"), *server = object_any(request, "server");
+	json_t *asking = object_any(request, "asking");
 	struct error error = { 0 };
 
 	(void)result;
@@ -218,6 +254,8 @@ verb_connections(struct session *session, struct object *request, json_t **resul
 	read_messages(request, &asked);
 	read_times(request, &asked);
 	read_load(request, &asked);
+	if (asking != NULL)
+		read_asking(asking, &asked, request->problem);
 	if (!request_end(request))
 		return VERB_FAILED;
 	if (engine_connections(session->engine, &asked, &error) < 0)

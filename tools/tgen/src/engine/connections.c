@@ -21,7 +21,7 @@
 #include "trial.h"
 #include "workers.h"
 
-#define LANES 4
+#define LANES 6
 
 static int
 check(const struct engine *engine, struct error *error)
@@ -106,6 +106,14 @@ create_client(struct engine *engine, struct connections *connections, struct err
 		.hold_cycles = engine_cycles(engine, request->hold_ns),
 		.rate_mfps = request->rate_mfps, .intended = request->intended,
 		.burst = request->burst,
+		.asking = {
+			.rate_mfps = request->asking.rate_mfps,
+			.intended = request->asking.intended,
+			.duration_cycles = connections->asking_cycles,
+			.grace_cycles = connections->asking_cycles / GRACE_SHARE +
+				engine->worker[0]->ten_us,
+			.quiet_cycles = engine_cycles(engine, request->quiet_ns),
+		},
 	};
 	struct output output = { .room = connections_room };
 	struct connections_port *port;
@@ -175,6 +183,18 @@ create_histograms(struct engine *engine, struct connections *connections, struct
 	return ready ? 0 : error_set(error, -ENOMEM, "no-memory", "no memory for histograms");
 }
 
+/* Connections that are asked by a clock are closed as fast as they were begun, and late ones wait twice. */
+static uint64_t
+longest_ns(const struct connections_request *request)
+{
+	uint64_t ns = request->duration_ns + request->drain_ns;
+
+	if (request->asking.intended == 0)
+		return ns;
+	return ns + request->duration_ns + request->drain_ns + request->quiet_ns +
+		2 * request->asking.duration_ns;
+}
+
 static int
 create_slots(struct engine *engine, struct connections *connections, struct error *error)
 {
@@ -187,7 +207,7 @@ create_slots(struct engine *engine, struct connections *connections, struct erro
 	if (request->slot_ns == 0 || !request->client.is_here)
 		return 0;
 	slot_grid_init(&slots->grid, engine_cycles(engine, request->slot_ns),
-		engine_cycles(engine, request->duration_ns + request->drain_ns), false);
+		engine_cycles(engine, longest_ns(request)), false);
 	count = slots->grid.count;
 	own = calloc(1, sizeof(*own) + count * sizeof(own->lane[0]));
 	lanes = calloc(LANES * (size_t)count, sizeof(*lanes));
@@ -201,6 +221,8 @@ create_slots(struct engine *engine, struct connections *connections, struct erro
 	slots->answered = lanes + count;
 	slots->completed = lanes + 2 * (size_t)count;
 	slots->established = lanes + 3 * (size_t)count;
+	slots->asked = lanes + 4 * (size_t)count;
+	slots->replied = lanes + 5 * (size_t)count;
 	connections->client.slots = slots;
 	return 0;
 }
@@ -211,6 +233,7 @@ create(struct engine *engine, struct connections *connections, struct error *err
 	const struct connections_request *request = &connections->request;
 	int ret = create_contents(connections, error);
 
+	connections->asking_cycles = engine_cycles(engine, request->asking.duration_ns);
 	if (ret == 0 && request->client.is_here)
 		ret = create_client(engine, connections, error);
 	if (ret == 0 && request->server.is_here)

@@ -32,6 +32,10 @@ struct connections_request {
 	uint16_t requests; /* of a connection */
 	uint64_t pause_ns, hold_ns;
 	uint64_t rate_mfps, intended; /* connections; both 0 without a client */
+	struct {
+		uint64_t rate_mfps, intended; /* requests by a clock on all of them; 0: none */
+		uint64_t duration_ns;
+	} asking;
 	uint64_t duration_ns; /* for which they are begun, or a server serves; 0: until all have begun */
 	uint16_t burst;
 	uint16_t most; /* bytes of data in a segment */
@@ -41,6 +45,15 @@ struct connections_request {
 	uint64_t drain_ns; /* for those that are under way in the end */
 	uint64_t quiet_ns; /* for what the server still has to hear, when the client is done */
 	uint64_t slot_ns; /* 0: no slots */
+};
+
+/* Requests by a clock, and what went over the wire for them. */
+struct asking_result {
+	uint64_t intended, unasked;
+	uint64_t asking, replying, elapsed; /* cycles to the last request, the last response, and the end */
+	uint64_t paused_cycles, busy_cycles;
+	const struct asking_counts *counts;
+	struct end_counts client_end, server_end;
 };
 
 struct connections_result {
@@ -55,6 +68,8 @@ struct connections_result {
 	const struct client_slots *slots; /* NULL: not asked for */
 	const uint64_t *away; /* cycles of each slot for which the worker did not run */
 	uint32_t slots_used;
+	bool has_asking;
+	struct asking_result asking;
 };
 
 #endif /* TGEN_CONNECTIONS_H */

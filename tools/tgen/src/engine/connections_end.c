@@ -24,6 +24,53 @@ since_begin(const struct worker *worker, uint64_t tsc)
 	return (int64_t)(tsc - worker->started_tsc) > 0 && tsc != 0 ? tsc - worker->started_tsc : 0;
 }
 
+static struct end_counts
+between(const struct end_counts *begin, const struct end_counts *end)
+{
+	return (struct end_counts){
+		.sent = end->sent - begin->sent, .received = end->received - begin->received,
+		.damaged = end->damaged - begin->damaged, .stray = end->stray - begin->stray,
+		.repeated = end->repeated - begin->repeated,
+		.disordered = end->disordered - begin->disordered,
+		.no_room = end->no_room - begin->no_room,
+	};
+}
+
+/* Of requests by a clock; where that was stopped, up to then. */
+static void
+fill_asking(struct engine *engine)
+{
+	const struct connections *connections = engine->connections;
+	const struct asking *asking = &connections->client.asking;
+	const struct worker *worker = engine->worker[0];
+	const struct connections_moment *begun = &connections->asking_begun;
+	struct connections_moment heard = connections->asking_heard;
+	struct connections_result *result = &engine->connections_result;
+
+	result->has_asking = connections->request.asking.intended != 0;
+	result->asking = (struct asking_result){
+		.intended = connections->request.asking.intended, .counts = &asking->counts,
+		.unasked = connections->request.asking.intended - asking_issued(asking),
+	};
+	if (begun->tsc == 0)
+		return;
+	if (heard.tsc == 0)
+		heard = (struct connections_moment){
+			.tsc = worker->ended_tsc, .busy_cycles = worker->busy_cycles,
+			.client = connections->client.end.counts,
+			.server = connections->server.end.counts,
+		};
+	if (asking->counts.last_asked_tsc != 0)
+		result->asking.asking = asking->counts.last_asked_tsc - begun->tsc;
+	if (asking->counts.last_replied_tsc != 0)
+		result->asking.replying = asking->counts.last_replied_tsc - begun->tsc;
+	result->asking.elapsed = heard.tsc - begun->tsc;
+	result->asking.paused_cycles = connections->asking_paused_cycles;
+	result->asking.busy_cycles = heard.busy_cycles - begun->busy_cycles;
+	result->asking.client_end = between(&begun->client, &heard.client);
+	result->asking.server_end = between(&begun->server, &heard.server);
+}
+
 static void
 fill_result(struct engine *engine)
 {
@@ -45,6 +92,7 @@ fill_result(struct engine *engine)
 		.handshake = connections->histogram[0], .first = connections->histogram[1],
 		.response = connections->histogram[2],
 	};
+	fill_asking(engine);
 	if (worker->slots == NULL || worker->started_tsc == 0)
 		return;
 	result->slots = &connections->slots;

@@ -159,27 +159,71 @@ send_all(struct worker *worker, struct connections *connections)
 	return any;
 }
 
-/* While this CPU was away no connection was due, as with frames: half of the time is waited for at most. */
+/* So much of the time for which this CPU was away a schedule stands still: for half of its own at most. */
+static uint64_t
+pause_of(struct worker *worker, uint64_t begun_tsc, uint64_t duration, uint64_t paused)
+{
+	uint64_t most = duration == 0 ? UINT64_MAX : duration / 2;
+	uint64_t away = RTE_MIN(worker->away_cycles, most - paused);
+	int64_t running = (int64_t)(worker->last_tick - begun_tsc);
+
+	worker->away_cycles = 0;
+	return running < 0 ? 0 : RTE_MIN(away, (uint64_t)running);
+}
+
+/* While this CPU was away no connection was due, and no request by a clock, as with frames. */
 static void
 pause_schedule(struct worker *worker, struct connections *connections)
 {
-	uint64_t most = connections->duration_cycles == 0 ? UINT64_MAX :
-		connections->duration_cycles / 2;
-	uint64_t away = RTE_MIN(worker->away_cycles, most - worker->paused_cycles);
-	int64_t running = (int64_t)(worker->last_tick - worker->started_tsc);
+	struct client *client = &connections->client;
+	uint64_t away;
 
-	worker->away_cycles = 0;
-	if (running < 0 || connections->over_tsc != 0)
+	if (client_is_asking(client)) {
+		away = pause_of(worker, client->asking.begun_tsc, connections->asking_cycles,
+			connections->asking_paused_cycles);
+		connections->asking_paused_cycles += away;
+		client_pause(client, away);
 		return;
+	}
+	away = pause_of(worker, worker->started_tsc, connections->duration_cycles,
+		worker->paused_cycles);
 	/* What has all begun waits for nothing, so it was not begun later for this pause either. */
-	if (connections->request.client.is_here && client_unsent(&connections->client) == 0)
+	if (connections->over_tsc != 0 ||
+			(connections->request.client.is_here && client_unsent(client) == 0))
 		return;
-	away = RTE_MIN(away, (uint64_t)running);
-	client_pause(&connections->client, away);
+	client_pause(client, away);
 	worker->paused_cycles += away;
 }
 
-/* Begin connections that are due, up to the end of the time for that. */
+static void
+note(const struct worker *worker, const struct connections *connections,
+	struct connections_moment *moment)
+{
+	*moment = (struct connections_moment){
+		.tsc = worker->last_tick, .busy_cycles = worker->busy_cycles,
+		.client = connections->client.end.counts, .server = connections->server.end.counts,
+	};
+}
+
+/* When connections have begun: ask by a clock, and close. False when that is over, or was not to be. */
+static bool
+go_on_by_clock(struct worker *worker, struct connections *connections, bool has_room)
+{
+	enum asking_phase before = connections->client.asking.phase, after;
+	bool more;
+
+	if (!connections->request.client.is_here)
+		return false;
+	more = client_clock(&connections->client, worker->last_tick, has_room);
+	after = connections->client.asking.phase;
+	if (before != after && after == ASKING_GOES_ON)
+		note(worker, connections, &connections->asking_begun);
+	if (before == ASKING_HEARS && after == ASKING_CLOSES)
+		note(worker, connections, &connections->asking_heard);
+	return more;
+}
+
+/* Begin connections that are due, up to the end of the time for that; then what goes on by a clock. */
 static void
 begin_due(struct worker *worker, struct connections *connections, uint64_t now)
 {
@@ -188,15 +232,16 @@ begin_due(struct worker *worker, struct connections *connections, uint64_t now)
 	bool timed = connections->duration_cycles != 0;
 	bool is_client = connections->request.client.is_here;
 	bool more = is_client ? client_unsent(&connections->client) != 0 : timed;
+	bool has_room = CONNECTIONS_HELD - connections->port[0].held >= ROOM_TO_LAUNCH;
 
 	if (more && timed && (int64_t)(now - end) >= 0) {
 		more = is_client && (int64_t)(now - end - grace) < 0;
 		now = end - 1;
 	}
-	if (!more)
-		connections->over_tsc = worker->last_tick;
-	else if (is_client && CONNECTIONS_HELD - connections->port[0].held >= ROOM_TO_LAUNCH)
+	if (more && is_client && has_room)
 		client_launch(&connections->client, now);
+	else if (!more && !go_on_by_clock(worker, connections, has_room))
+		connections->over_tsc = worker->last_tick;
 }
 
 /* Nobody has anything left to do, or there is no more time for it. */

@@ -26,6 +26,12 @@ struct connections_port {
 	struct rte_mbuf *buffer[CONNECTIONS_HELD];
 };
 
+/* How far all had come at a moment. */
+struct connections_moment {
+	uint64_t tsc, busy_cycles;
+	struct end_counts client, server;
+};
+
 struct connections {
 	struct connections_request request;
 	uint16_t ports; /* 2, or 1 that both ends are at */
@@ -35,11 +41,13 @@ struct connections {
 	struct server server;
 	struct histogram *histogram[3];
 	struct client_slots slots;
-	uint64_t duration_cycles, drain_cycles, quiet_cycles;
+	uint64_t duration_cycles, drain_cycles, quiet_cycles, asking_cycles;
 	/* Written by the worker from here on. */
 	uint64_t over_tsc; /* no connection begins any more; 0: they do */
 	uint64_t done_tsc; /* none is under way at the client; 0: some are */
 	bool settled;
+	struct connections_moment asking_begun, asking_heard; /* all 0: not yet */
+	uint64_t asking_paused_cycles;
 };
 
 /* Room for a frame of a port, which leaves in the worker's next round; as struct output wants it. */

@@ -23,11 +23,13 @@
 #include "ratio.h"
 #include "schedule.h"
 
+#define PACER_DISTANCE_BITS 16
+
 /* So fast: frames evenly apart. */
 struct pace {
 	struct ratio frames; /* per cycle */
 	struct ratio cycles; /* per frame */
-	uint64_t distance; /* cycles between frames, with 16 bits of fraction */
+	uint64_t distance; /* cycles between frames, with PACER_DISTANCE_BITS of fraction */
 };
 
 /* A stretch of the schedule that has a rate of its own. */
@@ -109,6 +111,13 @@ pacer_when(const struct pacer *pacer, uint64_t n)
 		return pacer->start_tsc;
 	whole = ratio_multiply(&pacer->pace.cycles, n - pacer->first, &has_remainder);
 	return pacer->start_tsc + whole + has_remainder;
+}
+
+/* Cycles that are left after each frame where what was held up is caught up with: at twice the rate. */
+static inline uint64_t
+pacer_catch_up(const struct pacer *pacer)
+{
+	return pacer->pace.distance >> (PACER_DISTANCE_BITS + 1);
 }
 
 #endif /* TGEN_PACER_H */
