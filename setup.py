@@ -97,6 +97,8 @@ setup(
             "http = vsperf.methods.http:Http",
             "cps = vsperf.methods.connection_search:ConnectionRate",
             "cc = vsperf.methods.connection_search:ConcurrentConnections",
+            "goodput = vsperf.methods.request_search:Goodput",
+            "pps = vsperf.methods.request_search:PacketRate",
         ],
         "vsperf.collectors": [
             "proc = vsperf.drivers.collectors.proc:Proc",

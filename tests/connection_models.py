@@ -11,8 +11,10 @@ from vsperf.engine.judge_connections import judged
 from vsperf.errors import InvalidTrialError
 from vsperf.methods.connection_search import ConcurrentConnections, ConnectionRate
 from vsperf.methods.connections import ConnectionsAsked
+from vsperf.methods.request_search import Goodput, PacketRate
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.connections import (
+    Asking,
     ClientAccounts,
     ConnectionCounts,
     ConnectionTrial,
@@ -56,6 +58,32 @@ def server(accepted: int) -> ServerAccounts:
     return ServerAccounts(**{**nothing, **told}).balanced()
 
 
+SEGMENTS_EACH = (2, 1)
+"""Of a request: itself and what acknowledges the response, by the client; the response."""
+
+
+def asking(due: int, asked: int, waiting: int, seconds: float, busy_ppm: int) -> Asking:
+    nothing = dict.fromkeys(Segments.model_fields, 0)
+    by_client, by_server = (count * asked for count in SEGMENTS_EACH)
+    client = {**nothing, "segments_sent": by_client, "segments_received": by_server}
+    server = {**nothing, "segments_sent": by_server, "segments_received": by_client}
+    return Asking(
+        intended=due,
+        unasked=due - asked - waiting,
+        asked=asked,
+        waiting=waiting,
+        gone=0,
+        replied=asked,
+        asking_ns=int((due - 1) / due * seconds * NANOSECONDS),
+        replying_ns=int(seconds * NANOSECONDS),
+        elapsed_ns=int(seconds * NANOSECONDS),
+        paused_ns=0,
+        busy_ppm=busy_ppm,
+        client=Segments(**client),
+        server=Segments(**server),
+    ).balanced()
+
+
 def segments(connections: int) -> Segments:
     nothing = dict.fromkeys(Segments.model_fields, 0)
     return Segments(**{**nothing, "segments_sent": 5 * connections, "repeated": connections // 100})
@@ -69,6 +97,10 @@ class Device:
     room: int = 10**9
     generator: int = 10**9
     """Connections that the generator can begin in a second."""
+    requests: int = 10**9
+    """Requests a second that it takes on open connections; others wait."""
+    asks: int = 10**9
+    """Requests a second that the generator can ask."""
     cause: str = "no_answer"
     busy_ppm: int = 300_000
     budget: Budget = field(default_factory=Budget)
@@ -105,6 +137,7 @@ class Device:
             longest_gap_ns=0,
             paused_ns=0,
             missed_frames=0,
+            asking=self._asking(asked),
         )
         one = ConnectionTrial(
             index=len(self.made) + 1,
@@ -117,6 +150,8 @@ class Device:
             requests=asked.requests,
             request_bytes=asked.request_bytes,
             response_bytes=asked.response_bytes,
+            request_rps=asked.request_rps,
+            requests_due=asked.requests_due,
             clients=16,
             servers=4,
             counts=counts.model_copy(update=self.change(len(self.made) + 1)),
@@ -130,6 +165,22 @@ class Device:
         if not one.valid:
             raise InvalidTrialError(one.flags[0].value)
         return one
+
+    def _asking(self, asked: ConnectionsAsked) -> Asking | None:
+        if asked.request_rps is None or asked.requests_due is None:
+            return None
+        seconds = asked.requests_due / asked.request_rps
+        begun = min(asked.requests_due, int(self.asks * seconds))
+        taken = min(begun, int(self.requests * seconds))
+        return asking(asked.requests_due, taken, begun - taken, seconds, self.busy_ppm)
+
+
+def packets(**settings: Any) -> PacketRate:
+    return PacketRate.model_validate({"kind": "pps", "duration": "1s", **settings})
+
+
+def goodput(**settings: Any) -> Goodput:
+    return Goodput.model_validate({"kind": "goodput", "duration": "1s", **settings})
 
 
 def rate(**settings: Any) -> ConnectionRate:

@@ -122,6 +122,8 @@ class ConnectionsStarted:
     rate_cps: int
     connections: int
     """That are to begin in all."""
+    request_rps: int | None = None
+    """Requests a second by a clock, when they are open; None: each asks when it may."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,12 @@ from vsperf.quantities.human import human_count
 from vsperf.records.connections import UNANSWERED, UNFULFILLED, ConnectionTrial
 from vsperf.records.files.view import CaseView
 
+REQUESTS = ("intended", "unasked", "gone", "waiting", "asked", "replied")
 CLIENT = ("intended", "unsent", "launched", *UNANSWERED, "answered", *UNFULFILLED, "completed")
-WORDS = {"intended": "due", "unsent": "not begun", "launched": "begun"}
+WORDS = {
+    **{"intended": "due", "unsent": "not begun", "unasked": "not begun", "launched": "begun"},
+    **{"replied": "answered"},
+}
 """What people call them; the other words are what records have, and say it themselves."""
 SEGMENTS = ("segments_sent", "segments_received", "repeated", "stray", "damaged", "disordered")
 
@@ -27,12 +31,13 @@ def print_connections(out: Console, case: CaseView) -> None:
     out.print("connections", style="bold")
     for one in made:
         out.print(connections_line(one), soft_wrap=True)
-    told = [one for one in made if one.client is not None]
+    told = [one for one in made if one.accounts is not None]
     if not told:
         return
     lossy = [one for one in told if one.failed]
     last = (lossy or told)[-1]
-    for table in (accounts_table(last), segments_table(last)):
+    asking = () if last.counts is None or last.counts.asking is None else (asking_table(last),)
+    for table in (accounts_table(last), *asking, segments_table(last)):
         out.print(table.title, style="bold")
         print_table(out, table)
 
@@ -47,6 +52,18 @@ def accounts_table(one: ConnectionTrial) -> Table:
         Column[tuple[str, int]]("count", of=lambda row: human_count(row[1]), align="right"),
     )
     return Table.made(f"what became of them in trial #{one.index}", heads, rows)
+
+
+def asking_table(one: ConnectionTrial) -> Table:
+    """Return what became of requests by a clock."""
+    assert one.counts is not None and one.counts.asking is not None
+    rows = [(name, getattr(one.counts.asking, name)) for name in REQUESTS]
+    heads = (
+        Column[tuple[str, int]]("requests", of=lambda row: _words(row[0])),
+        Column[tuple[str, int]]("count", of=lambda row: human_count(row[1]), align="right"),
+    )
+    title = f"requests by the clock in trial #{one.index}"
+    return Table.made(title, heads, [row for row in rows if row[1]])
 
 
 def segments_table(one: ConnectionTrial) -> Table:

@@ -145,6 +145,8 @@ def _begun_row(
     row: dict[str, Any] = {"case": event.case.key}
     if isinstance(event, ConnectionsStarted):
         begun = {"rate_cps": event.rate_cps, "connections": event.connections}
+        if event.request_rps is not None:
+            begun["request_rps"] = event.request_rps
         return row | {"purpose": event.purpose} | begun
     if isinstance(event, ExchangeStarted):
         return row | {"traffic": event.traffic, "instances": event.instances}
@@ -274,12 +276,12 @@ def exchange_line(one: Exchange) -> str:
 
 def connections_line(one: ConnectionTrial) -> str:
     """Return a trial of connections as one line: what was asked, what failed and by which cause."""
-    head = f"#{one.index:<3} {one.purpose:<10} {human_count(one.rate_cps) + '/s':>12}"
-    head += f" {one.duration_ns / 1e9:>4g} s  {one.asked:>9,} connections"
+    head = f"#{one.index:<3} {one.purpose:<10} {human_count(one.rate) + '/s':>12}"
+    head += f" {one.duration_ns / 1e9:>4g} s  {one.due:>9,} {one.noun}"
     again = f" (repeats #{one.retry_of})" if one.retry_of else ""
     said = ", ".join(flag.value for flag in one.flags)
     flags = f"  [{said}]" if said else ""
-    if one.client is None:
+    if one.accounts is None:
         return f"{head}  failed: {one.error}{again}{flags}"
     late = f"{one.unsent:,} not begun" if one.unsent else ""
     found = ", ".join(filter(None, (one.causes_text, late)))
@@ -323,6 +325,9 @@ def _now(event: TrialStarted | RoundStarted | ExchangeStarted | ConnectionsStart
     """Say what is being made."""
     if isinstance(event, ConnectionsStarted):
         rate = human_count(event.rate_cps)
+        if event.request_rps is not None:
+            asked = human_count(event.request_rps)
+            return f"{event.purpose} {asked} requests/s on {event.connections:,} connections"
         return f"{event.purpose} {event.connections:,} connections at {rate}/s"
     if isinstance(event, ExchangeStarted):
         count = _instances(event.instances)

@@ -62,7 +62,7 @@ def measure_connections(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRec
             place.keep()
             run.emit(DeploymentKept(run.case, str(place.folder), deployment.access))
     made = run.connections[first:]
-    seen = tuple(one.as_load(one.rate_cps) for one in made if one.client is not None)
+    seen = tuple(one.as_load(one.rate) for one in made if one.accounts is not None)
     record = close_case(run.case, plan, result, seen, found, warnings)
     return record.model_copy(
         update={"trials": len(made), "measured_ns": sum(one.elapsed_ns for one in made)}
@@ -123,20 +123,23 @@ class MeasuredConnections:
     def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
         """Open connections, again as often as trials are repeated that are invalid."""
         retries = self.run.case.seeded_spec.trial.retries
-        cost_ns = asked.duration_ns + self.overhead_ns
+        cost_ns = asked.lasting_ns + self.overhead_ns
         one = until_valid(partial(self.attempt, asked), retries, self.budget, cost_ns)
         if one.valid:
             return one
         if one.error is not None:
             raise ComponentError(f"the generator failed in trial {one.index}", why=one.error)
-        named = f"trial {one.index} at {one.rate_cps:,} connections a second"
+        named = f"trial {one.index} at {one.rate:,} {one.noun} a second"
         raise stayed_invalid(named, one.flags, retries)
 
     def attempt(self, asked: ConnectionsAsked, retry_of: int | None) -> ConnectionTrial:
         """Make one trial, judge it, record it, and return it whatever the judgement."""
         run, watch = self.run, self.around.measurer.watch
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        run.emit(ConnectionsStarted(run.case, asked.purpose, asked.rate_cps, asked.connections))
+        begun = ConnectionsStarted(
+            run.case, asked.purpose, asked.rate_cps, asked.connections, asked.request_rps
+        )
+        run.emit(begun)
         generator = self.deployment.generator
         assert isinstance(generator, ConnectsSession)  # it says that it is able to
         self.around.collecting.begin(len(run.connections) + 1, asked.purpose)
@@ -179,6 +182,8 @@ class MeasuredConnections:
             requests=asked.requests,
             request_bytes=asked.request_bytes,
             response_bytes=asked.response_bytes,
+            request_rps=asked.request_rps,
+            requests_due=asked.requests_due,
             clients=self.ends.client.end.addresses,
             servers=self.ends.server.end.addresses,
             counts=counts,

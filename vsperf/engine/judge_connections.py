@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from vsperf.config.traffic import TrialPolicy
 from vsperf.engine.judge import MOST_PAUSES, in_order
 from vsperf.quantities.units import NANOSECONDS
-from vsperf.records.connections import ClientAccounts, ConnectionCounts, ConnectionTrial
+from vsperf.records.connections import (
+    Asking,
+    ClientAccounts,
+    ConnectionCounts,
+    ConnectionTrial,
+)
 from vsperf.records.flags import Flag
 
 
@@ -17,7 +22,7 @@ def judged(
     """Return it with its flags; `failed` is the part that no longer worked, if one did not."""
     if failed is not None:
         flags: tuple[Flag, ...] = (failed,)
-    elif one.counts is None or one.counts.client is None:
+    elif one.counts is None or one.counts.client is None or one.accounts is None:
         flags = (Flag.GENERATOR_ERROR,)
     else:
         flags = in_order(_doubts(one, one.counts, policy))
@@ -25,18 +30,20 @@ def judged(
 
 
 def _doubts(one: ConnectionTrial, counts: ConnectionCounts, policy: TrialPolicy) -> Iterator[Flag]:
-    client, server = counts.client, counts.server
+    client, server, accounts = counts.client, counts.server, one.accounts
     assert client is not None
-    if client.intended != one.asked:
+    assert accounts is not None
+    if client.intended != one.asked or accounts.intended != one.due:
         yield Flag.WRONG_LOAD
-    if not client.launched:
+    if not client.launched or not accounts.launched:
         yield Flag.NOTHING_SENT
         return
     if server is not None and client.responses > server.responses:
         yield Flag.ENDS_DISAGREE
-    if client.unsent > policy.offered_tolerance.value * client.intended:
+    tolerance = policy.offered_tolerance.value
+    if any(some.unsent > tolerance * some.intended for some in (client, accounts)):
         yield Flag.SHORT_OFFER
-    yield from _of_time(one, counts, client, policy)
+    yield from _of_time(one, accounts, policy)
     if one.failed and counts.missed_frames:
         yield Flag.GENERATOR_BEHIND
     if one.switch is not None and one.switch.least_growth < 0:
@@ -44,22 +51,24 @@ def _doubts(one: ConnectionTrial, counts: ConnectionCounts, policy: TrialPolicy)
 
 
 def _of_time(
-    one: ConnectionTrial, counts: ConnectionCounts, client: ClientAccounts, policy: TrialPolicy
+    one: ConnectionTrial, accounts: ClientAccounts | Asking, policy: TrialPolicy
 ) -> Iterator[Flag]:
-    """Hold the time from the first SYN to the last against the rate that it stands for.
+    """Hold the time from the first to the last against the rate that it stands for.
 
-    Where some were not begun, the generator may have been kept away after the last SYN, and nobody
-    can tell that from pauses before it.
+    Where some were not begun, the generator may have been kept away after the last one, and nobody
+    can tell that from pauses before it. Requests that found no connection have no time of theirs.
     """
-    if counts.launching_ns is None:
-        yield Flag.UNTIMED
+    if one.begun_ns is None:
+        if not (isinstance(accounts, Asking) and accounts.asked == 0):
+            yield Flag.UNTIMED
         return
     allowed_ns = policy.allowed_late_ns(one.duration_ns)
-    paced_ns = counts.launching_ns - counts.paused_ns
-    due_ns = (client.launched - 1) * NANOSECONDS // one.rate_cps
-    if not client.unsent and paced_ns + allowed_ns < due_ns:
+    paced_ns = one.begun_ns - one.paused_ns
+    due_ns = (accounts.launched - 1) * NANOSECONDS // one.rate
+    all_left = not accounts.unsent and not (isinstance(accounts, Asking) and accounts.failed)
+    if all_left and paced_ns + allowed_ns < due_ns:
         yield Flag.RUSHED
     if paced_ns > one.duration_ns + allowed_ns:
         yield Flag.STRETCHED
-    if counts.paused_ns > MOST_PAUSES * max(1, counts.launching_ns):
+    if one.paused_ns > MOST_PAUSES * max(1, one.begun_ns):
         yield Flag.GENERATOR_PAUSED

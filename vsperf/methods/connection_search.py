@@ -8,7 +8,6 @@ handshake, a request, a response, and an end in order; all else is a failure, by
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -58,10 +57,19 @@ CHECKED = 20
 CHECKED_CPS = 200
 CHECKED_NS = 500_000_000
 """Until their segments are sent again: a dead path is told in seconds."""
-HANDSHAKE, RESPONSE = "handshake_p99", "first_response_p99"
 REPEATED = "repeated_segments"
+Tails = Mapping[str, tuple[str, str]]
+"""Figures of times that 99 of 100 did not exceed: which histogram it is, and what it says."""
+OPENING: Tails = {
+    "handshake_p99": ("handshake", "from when a SYN was due to its answer, for 99 of 100"),
+    "first_response_p99": (
+        "first_response",
+        "from when a SYN was due to the first response, for 99 of 100",
+    ),
+}
 Count = Annotated[int, Field(ge=1, le=4_194_304)]
 Message = Annotated[int, Field(ge=1, le=65_536)]
+Requests = Annotated[int, Field(ge=1, le=1000)]
 
 
 class ConnectionMethod(Method):
@@ -71,13 +79,14 @@ class ConnectionMethod(Method):
     answer: ClassVar[str]
     """The figure that matters most."""
     unit: ClassVar[Unit]
+    searched: ClassVar[Unit]
+    """Of the load."""
+    tails: ClassVar[Tails] = OPENING
 
     clients: Annotated[int, Field(ge=1, le=MOST_ADDRESSES)] = 16
     """Addresses that connections come from, in turns."""
     servers: Annotated[int, Field(ge=1, le=MOST_ADDRESSES)] = 4
     """Addresses that answer; a device that shares connections out has them behind it."""
-    requests: Annotated[int, Field(ge=1, le=1000)] = 1
-    """On each connection, one after the other, each with a response."""
     request: Message = 100
     """Bytes of a request, of HTTP/1.1 with its headers."""
     response: Message = 1024
@@ -108,7 +117,7 @@ class ConnectionMethod(Method):
 
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""
-        times = dict.fromkeys((HANDSHAKE, RESPONSE), Unit.NANOSECONDS)
+        times = dict.fromkeys(self.tails, Unit.NANOSECONDS)
         return {self.answer: self.unit, **times, REPEATED: Unit.RATIO}
 
     @property
@@ -130,7 +139,7 @@ class ConnectionMethod(Method):
         """Return the trial at a load."""
 
     @abstractmethod
-    def found_at(self, load: int, made: Sequence[ConnectionTrial]) -> int:
+    def found_at(self, load: int, made: Sequence[ConnectionTrial]) -> int | None:
         """Return what a load that held stands for, by what its trials counted."""
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
@@ -153,6 +162,8 @@ class ConnectionMethod(Method):
             rate_cps=CHECKED_CPS,
             connections=CHECKED,
             hold_ns=0,
+            request_rps=None,
+            requests_due=None,
             repeat_ns=CHECKED_NS,
             patience_ns=4 * CHECKED_NS,
         )
@@ -204,9 +215,8 @@ class ConnectionMethod(Method):
         """Return what a search found, and what its trials say beside it."""
         figures: list[Figure] = []
         for goal in found.goals:
-            figures.append(self._answer(goal, made))
-            there = _at(made, goal.lower_fps)
-            figures += _beside(there, self._at(goal.lower_fps))
+            figures += self.answers(goal, made)
+            figures += self._beside(_at(made, goal.lower_fps), self._at(goal.lower_fps))
         return SearchResult(
             figures=tuple(figures),
             curves=(self._curve(made),) if made else (),
@@ -214,31 +224,39 @@ class ConnectionMethod(Method):
             spoiled=found.spoiled,
         )
 
-    def _answer(self, goal: GoalResult, made: Sequence[tuple[int, ConnectionTrial]]) -> Figure:
+    def answers(
+        self, goal: GoalResult, made: Sequence[tuple[int, ConnectionTrial]]
+    ) -> Iterator[Figure]:
+        """Yield the figure that matters most, and what else the interval stands for."""
         there = _at(made, goal.lower_fps)
         limit, reason = limit_of(goal, made, self._said)
-        return Figure(
+        yield Figure(
             name=self.answer,
             unit=self.unit,
             value=None if goal.lower_fps is None else self.found_at(goal.lower_fps, there),
-            lower=goal.lower_fps,
-            upper=goal.upper_fps,
+            lower=self.stands_for(goal.lower_fps, there),
+            upper=self.stands_for(goal.upper_fps, there),
             at=self.conditions(),
             limit=limit,
             reason=reason,
             flags=goal.flags,
         )
 
+    def stands_for(self, load: int | None, there: Sequence[ConnectionTrial]) -> int | None:
+        """Return what a bound stands for in the unit of the answer, by the trials that held."""
+        del there
+        return load
+
     def conditions(self) -> str:
         """Return what decides most of what there is to find."""
-        each = "a request" if self.requests == 1 else f"{self.requests} requests"
-        return (
-            f"{each} of {self.request} B and {self.response} B of response on each; from "
-            f"{_addresses(self.clients)} to {_addresses(self.servers)}"
-        )
+        return f"{self.exchanged()}; from {_addresses(self.clients)} to {_addresses(self.servers)}"
+
+    @abstractmethod
+    def exchanged(self) -> str:
+        """Return what is asked on each connection."""
 
     def _said(self, load: int) -> str:
-        return amount(load, self.unit)
+        return amount(load, self.searched)
 
     def _at(self, load: int | None) -> str:
         return "" if load is None else f"at {self._said(load)}"
@@ -247,22 +265,35 @@ class ConnectionMethod(Method):
         loads = sorted({load for load, _ in made})
         return Curve(
             name="by_load",
-            x=Axis(name="offered", unit=self.unit),
+            x=Axis(name="offered", unit=self.searched),
             columns=(
                 Axis(name="failed", unit=Unit.RATIO),
-                Axis(name=HANDSHAKE, unit=Unit.NANOSECONDS),
-                Axis(name=RESPONSE, unit=Unit.NANOSECONDS),
+                *(Axis(name=name, unit=Unit.NANOSECONDS) for name in self.tails),
             ),
             points=tuple(
-                (
-                    load,
-                    _worst(there),
-                    _tail(there, "handshake"),
-                    _tail(there, "first_response"),
-                )
+                (load, _worst(there), *(_tail(there, times) for times, _ in self.tails.values()))
                 for load in loads
                 for there in (_at(made, load),)
             ),
+        )
+
+    def _beside(self, there: Sequence[ConnectionTrial], at: str) -> Iterator[Figure]:
+        """Yield what trials at an answer say of times, and of what had to be sent again."""
+        if not there:
+            return
+        for name, (times, meaning) in self.tails.items():
+            value = _tail(there, times)
+            reason = meaning if value is not None else "nothing was answered"
+            yield Figure(name=name, unit=Unit.NANOSECONDS, value=value, at=at, reason=reason)
+        ends = [end for one in there for end in one.ends]
+        sent, repeated = sum(e.segments_sent for e in ends), sum(e.repeated for e in ends)
+        yield Figure(
+            name=REPEATED,
+            unit=Unit.RATIO,
+            value=repeated / sent if sent else None,
+            at=at,
+            reason=f"{human_count(repeated)} of {human_count(sent)} segments were sent again, as "
+            "nobody had acknowledged them",
         )
 
     def compliance(
@@ -278,6 +309,7 @@ class ConnectionRate(ConnectionMethod):
     summary: ClassVar[str] = "highest rate of new TCP connections of which none fails"
     answer: ClassVar[str] = "connection_rate"
     unit: ClassVar[Unit] = Unit.PER_SECOND
+    searched: ClassVar[Unit] = Unit.PER_SECOND
 
     kind: Literal["cps"]
     duration: TrialDuration = Duration(5_000_000_000)
@@ -285,6 +317,8 @@ class ConnectionRate(ConnectionMethod):
     min_rate: Count = 500
     """Connections a second at which the search begins; it doubles them until some fail."""
     max_rate: Count = 1_000_000
+    requests: Requests = 1
+    """On each connection, one after the other, each with a response."""
 
     @property
     def duration_ns(self) -> int:
@@ -295,6 +329,10 @@ class ConnectionRate(ConnectionMethod):
     def range(self) -> tuple[int, int]:
         """Of rates."""
         return self.min_rate, self.max_rate
+
+    def exchanged(self) -> str:
+        """Return how many requests of which size, and of what size responses."""
+        return asked_on_each(self.requests, self.request, self.response)
 
     def lasting_ns(self, load: int) -> int:
         """As long at any rate."""
@@ -324,6 +362,7 @@ class ConcurrentConnections(ConnectionMethod):
     summary: ClassVar[str] = "most TCP connections that are open at a time, none of which fails"
     answer: ClassVar[str] = "concurrent_connections"
     unit: ClassVar[Unit] = Unit.COUNT
+    searched: ClassVar[Unit] = Unit.COUNT
 
     kind: Literal["cc"]
     rate: Count = 5_000
@@ -333,6 +372,8 @@ class ConcurrentConnections(ConnectionMethod):
     min_connections: Count = 1_000
     """At which the search begins; it doubles them until some fail."""
     max_connections: Count = 1_000_000
+    requests: Requests = 1
+    """On each connection, one after the other, each with a response."""
 
     @property
     def duration_ns(self) -> int:
@@ -343,6 +384,10 @@ class ConcurrentConnections(ConnectionMethod):
     def range(self) -> tuple[int, int]:
         """Of connections at a time."""
         return self.min_connections, self.max_connections
+
+    def exchanged(self) -> str:
+        """Return how many requests of which size, and of what size responses."""
+        return asked_on_each(self.requests, self.request, self.response)
 
     def lasting_ns(self, load: int) -> int:
         """Until the last has been opened, and held as long as the first was."""
@@ -366,6 +411,12 @@ class ConcurrentConnections(ConnectionMethod):
         return min([load, *counted])
 
 
+def asked_on_each(requests: int, request: int, response: int) -> str:
+    """Say what is asked on each connection."""
+    each = "a request" if requests == 1 else f"{requests} requests"
+    return f"{each} of {request} B and {response} B of response on each"
+
+
 def limit_of(
     goal: GoalResult, made: Sequence[tuple[int, ConnectionTrial]], said: Callable[[int], str]
 ) -> tuple[Limit, str]:
@@ -381,15 +432,15 @@ def limit_of(
     if upper is None or not lossy:
         return limit, f"trials do not agree{_known(goal, said)}"
     mildest = min(lossy, key=lambda one: one.failed_ratio or 0)
-    assert mildest.client is not None  # it has connections that failed
+    assert mildest.accounts is not None  # it has some that failed
     reason = (
-        f"at {said(upper)} {mildest.failed:,} of {mildest.client.launched:,} connections failed "
-        f"({human_share(float(mildest.failed_ratio or 0))}): {mildest.causes_text}"
+        f"at {said(upper)} {mildest.failed:,} of {mildest.accounts.launched:,} {mildest.noun} "
+        f"failed ({human_share(float(mildest.failed_ratio or 0))}): {mildest.causes_text}"
     )
     dropped = mildest.switch.drops if mildest.switch is not None else {}
     told = [f"{count:,} {why}" for why, count in dropped.items() if count]
     reason += f"; the switch counted {', '.join(told)}" if told else ""
-    busy = [one.counts.busy_ppm for one in lossy if one.counts is not None]
+    busy = [one.busy_ppm for one in lossy]
     if limit is Limit.DUT and min(busy, default=0) >= SATURATED_PPM:
         return Limit.GENERATOR, (
             f"{reason}; the generator had no time left there, so nobody can tell whose they are"
@@ -403,14 +454,14 @@ def _not_begun(
     """Say what the generator did not begin in time, at the lowest load above an answer, and why."""
     late = [(load, one) for load, one in made if one.unsent and load > (lower or 0)]
     if not late:
-        return Limit.UNKNOWN, "the generator did not begin all connections in time"
+        return Limit.UNKNOWN, "the generator did not begin all in time"
     load, one = min(late, key=lambda pair: (pair[0], pair[1].unsent))
-    assert one.client is not None and one.counts is not None  # some were not begun
+    assert one.accounts is not None  # some were not begun
     reason = (
-        f"at {said(load)} the generator began {one.client.launched:,} of "
-        f"{one.client.intended:,} connections in time"
+        f"at {said(load)} the generator began {one.accounts.launched:,} of "
+        f"{one.accounts.intended:,} {one.noun} in time"
     )
-    away = one.counts.paused_ns / max(1, one.counts.launching_ns or 0)
+    away = one.paused_ns / max(1, one.begun_ns or 0)
     limit = Limit.GENERATOR
     if away >= AWAY:
         limit, share = Limit.HOST, human_share(min(1.0, away))
@@ -429,36 +480,6 @@ def _known(goal: GoalResult, said: Callable[[int], str]) -> str:
 
 def _at(made: Sequence[tuple[int, ConnectionTrial]], load: int | None) -> list[ConnectionTrial]:
     return [one for offered, one in made if offered == load]
-
-
-def _beside(there: Sequence[ConnectionTrial], at: str) -> Iterator[Figure]:
-    """Yield what trials at an answer say of times, and of what had to be sent again."""
-    if not there:
-        return
-    about = {
-        HANDSHAKE: ("handshake", "from when a SYN was due to its answer, for 99 of 100"),
-        RESPONSE: (
-            "first_response",
-            "from when a SYN was due to the first response, for 99 of 100",
-        ),
-    }
-    for name, (times, meaning) in about.items():
-        value = _tail(there, times)
-        reason = meaning if value is not None else "nothing was answered"
-        yield Figure(name=name, unit=Unit.NANOSECONDS, value=value, at=at, reason=reason)
-    sums: Counter[str] = Counter()
-    for one in there:
-        for end in (one.counts.client_segments, one.counts.server_segments) if one.counts else ():
-            if end is not None:
-                sums.update(sent=end.segments_sent, repeated=end.repeated)
-    yield Figure(
-        name=REPEATED,
-        unit=Unit.RATIO,
-        value=sums["repeated"] / sums["sent"] if sums["sent"] else None,
-        at=at,
-        reason=f"{human_count(sums['repeated'])} of {human_count(sums['sent'])} segments were sent "
-        "again, as nobody had acknowledged them",
-    )
 
 
 def _tail(there: Sequence[ConnectionTrial], name: str) -> float | None:

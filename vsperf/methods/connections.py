@@ -32,12 +32,30 @@ class ConnectionsAsked:
     """Between the first two of them; each time it is twice as long."""
     patience_ns: int = 5_000_000_000
     """For what the other end has to say once it has heard everything."""
+    request_rps: int | None = None
+    """Requests a second by a clock, when all connections are open; None: each asks when it may."""
+    requests_due: int | None = None
+    """By the clock."""
     purpose: Purpose = Purpose.SEARCH
 
     @property
     def duration_ns(self) -> int:
         """For how long they are to begin."""
         return self.connections * NANOSECONDS // self.rate_cps
+
+    @property
+    def asking_ns(self) -> int:
+        """For how long requests are due by a clock."""
+        return (
+            0
+            if not self.request_rps
+            else (self.requests_due or 0) * NANOSECONDS // self.request_rps
+        )
+
+    @property
+    def lasting_ns(self) -> int:
+        """How long all takes if nothing fails: they are closed as fast as they were opened."""
+        return self.duration_ns if not self.asking_ns else 2 * self.duration_ns + self.asking_ns
 
 
 @runtime_checkable

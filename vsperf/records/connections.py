@@ -1,7 +1,8 @@
 """Connections of a trial: what became of each, at both ends, by the accounts of the generator.
 
 Each connection that was due has one outcome, and these add up: what was not launched, what nobody
-answered as it should be, what was answered and not fulfilled, and what came to its end in order.
+answered as it should be, what was answered and not fulfilled, and what came to its end in order. So
+has each request that was due by a clock on connections that were open.
 """
 
 from __future__ import annotations
@@ -116,6 +117,77 @@ class ServerAccounts(Record):
         return self
 
 
+class Asking(Record):
+    """What became of each request that was due by a clock, and what went over the wire for them."""
+
+    intended: int
+    unasked: int
+    """For which the generator had no time."""
+    asked: int
+    waiting: int
+    """Not asked, as their connection still waited for the response before."""
+    gone: int
+    """Not asked, as their connection was no longer open."""
+    replied: int
+    """Of those asked, however late."""
+    asking_ns: int | None = None
+    """From when the first one was due to when the last one left."""
+    replying_ns: int | None = None
+    """From then to the last response."""
+    elapsed_ns: int
+    paused_ns: int
+    busy_ppm: int
+    client: Segments
+    server: Segments
+
+    @property
+    def unsent(self) -> int:
+        """As of connections: what is the generator's fault."""
+        return self.unasked
+
+    @property
+    def launched(self) -> int:
+        """Those that the generator had time for, whether or not their connection was there."""
+        return self.intended - self.unasked
+
+    @property
+    def repeated(self) -> int:
+        """Segments that an end sent again."""
+        return self.client.repeated + self.server.repeated
+
+    @property
+    def completed(self) -> int:
+        """Those answered at once: of what had to be sent again, each segment spoiled one.
+
+        Its connection cannot ask meanwhile, so that mostly is among those that were waiting.
+        """
+        missing = self.waiting + self.gone + self.asked - self.replied
+        return self.launched - max(missing, min(self.repeated, self.launched))
+
+    @property
+    def failed(self) -> dict[str, int]:
+        """How many were not answered at once, by cause."""
+        causes = {
+            "waiting": self.waiting,
+            "gone": self.gone,
+            "not_answered": self.asked - self.replied,
+        }
+        found = {name: count for name, count in causes.items() if count}
+        others = self.launched - self.completed - sum(found.values())
+        return found | ({"repeated": others} if others else {})
+
+    @property
+    def segments(self) -> int:
+        """That arrived, at both ends."""
+        return self.client.segments_received + self.server.segments_received
+
+    def balanced(self) -> Self:
+        """Return itself, or raise `Unbalanced`: each request has one outcome."""
+        counted = self.unasked + self.asked + self.waiting + self.gone
+        _same("requests that were due", self.intended, counted)
+        return self
+
+
 class Times(Record):
     """Histograms in HdrHistogram's encoding; None where nothing was counted."""
 
@@ -124,7 +196,7 @@ class Times(Record):
     first_response: str | None
     """From when a SYN was due to the end of the first response."""
     response: str | None
-    """From a request to the end of its response."""
+    """From a request to the end of its response; of those by a clock, from when they were due."""
 
 
 class ConnectionSlots(Record):
@@ -138,6 +210,9 @@ class ConnectionSlots(Record):
     """At the end of each slot."""
     away_ns: tuple[int, ...]
     """For which the generator's CPU did not run it."""
+    asked: tuple[int, ...] | None = None
+    """Requests by a clock, those that could not be asked among them; None where there were none."""
+    replied: tuple[int, ...] | None = None
 
 
 class ConnectionCounts(Record):
@@ -161,6 +236,8 @@ class ConnectionCounts(Record):
     paused_ns: int
     missed_frames: int
     """Which the devices of the ports say that they dropped."""
+    asking: Asking | None = None
+    """None where each connection asks when it may."""
 
 
 class ConnectionTrial(Record):
@@ -181,6 +258,10 @@ class ConnectionTrial(Record):
     """On each connection, one after the other."""
     request_bytes: int
     response_bytes: int
+    request_rps: int | None = None
+    """Requests a second by a clock, on all connections; None where each asks when it may."""
+    requests_due: int | None = None
+    """By the clock."""
     clients: int
     """Addresses that connections come from."""
     servers: int
@@ -209,26 +290,60 @@ class ConnectionTrial(Record):
         return self.counts.client if self.counts is not None else None
 
     @property
+    def accounts(self) -> ClientAccounts | Asking | None:
+        """What became of what was offered: of connections, or of requests by a clock."""
+        if self.request_rps is None or self.counts is None:
+            return self.client
+        return self.counts.asking
+
+    @property
+    def noun(self) -> str:
+        """What was offered."""
+        return "connections" if self.request_rps is None else "requests"
+
+    @property
+    def due(self) -> int:
+        """How many of these were to be begun."""
+        return self.asked if self.request_rps is None else (self.requests_due or 0)
+
+    @property
+    def rate(self) -> int:
+        """In a second."""
+        return self.rate_cps if self.request_rps is None else self.request_rps
+
+    @property
+    def ends(self) -> tuple[Segments, ...]:
+        """Segments at both ends, of the time in which they were begun by a clock or of all."""
+        if self.counts is None:
+            return ()
+        if self.counts.asking is not None:
+            return self.counts.asking.client, self.counts.asking.server
+        both = (self.counts.client_segments, self.counts.server_segments)
+        return tuple(end for end in both if end is not None)
+
+    @property
     def failed(self) -> int | None:
-        """Connections that were launched and did not come to their end in order."""
-        return None if self.client is None else self.client.launched - self.client.completed
+        """What was begun and did not come to its end in order."""
+        return None if self.accounts is None else self.accounts.launched - self.accounts.completed
 
     @property
     def unsent(self) -> int | None:
-        """Connections that the generator was too slow for, or had no port for."""
-        return None if self.client is None else self.client.unsent
+        """What the generator was too slow for, or had no port for."""
+        return None if self.accounts is None else self.accounts.unsent
 
     @property
     def failed_ratio(self) -> Fraction | None:
-        """Share of those launched that failed."""
-        if self.client is None or not self.client.launched or self.failed is None:
+        """Share of those begun that failed."""
+        if self.accounts is None or not self.accounts.launched or self.failed is None:
             return None
-        return Fraction(self.failed, self.client.launched)
+        return Fraction(self.failed, self.accounts.launched)
 
     @property
     def causes(self) -> Mapping[str, int]:
-        """How many failed, by cause."""
-        return {} if self.client is None else self.client.failed
+        """How many failed, by cause; connections that failed are told with requests."""
+        if self.accounts is None or self.client is None:
+            return {}
+        return self.client.failed | self.accounts.failed
 
     @property
     def causes_text(self) -> str:
@@ -238,39 +353,59 @@ class ConnectionTrial(Record):
 
     @property
     def duration_ns(self) -> int:
-        """For how long connections were to begin."""
-        return self.asked * NANOSECONDS // max(1, self.rate_cps)
+        """For how long they were to begin."""
+        return self.due * NANOSECONDS // max(1, self.rate)
+
+    @property
+    def begun_ns(self) -> int | None:
+        """From the begin to when the last one was begun."""
+        if self.counts is None or self.request_rps is None:
+            return None if self.counts is None else self.counts.launching_ns
+        return None if self.counts.asking is None else self.counts.asking.asking_ns
+
+    @property
+    def busy_ppm(self) -> int:
+        """How busy the generator was meanwhile."""
+        own = self.counts and (self.counts.asking or self.counts)
+        return own.busy_ppm if own else 0
+
+    @property
+    def paused_ns(self) -> int:
+        """For how long its schedule stood still meanwhile."""
+        own = self.counts and (self.counts.asking or self.counts)
+        return own.paused_ns if own else 0
 
     def as_load(self, load: int) -> Trial:
         """Return it as a search sees it: of what was offered, how much came to its end in order.
 
         Searches know loads and what was lost of them, and not what these are made of. `load` is
-        what is searched for: connections in a second, or at a time.
+        what is searched for: connections in a second, or at a time, or requests in a second.
         """
         assert self.counts is not None
-        assert self.client is not None
-        client = self.client
+        accounts = self.accounts
+        assert accounts is not None
+        asking = self.counts.asking
         return Trial(
             directions=(
                 Direction(
                     name=WAY,
-                    intended_frames=client.intended,
-                    sent_frames=client.launched,
-                    received_frames=client.completed,
-                    receiving_ns=self.counts.completing_ns,
+                    intended_frames=accounts.intended,
+                    sent_frames=accounts.launched,
+                    received_frames=accounts.completed,
+                    receiving_ns=asking.replying_ns if asking else self.counts.completing_ns,
                     duplicate_frames=0,
                 ),
             ),
-            sending_ns=self.counts.launching_ns,
+            sending_ns=self.begun_ns,
             elapsed_ns=self.counts.elapsed_ns,
             settled=self.counts.settled,
             generator=GeneratorActivity(
-                busy_ppm=self.counts.busy_ppm,
+                busy_ppm=self.busy_ppm,
                 longest_gap_ns=self.counts.longest_gap_ns,
-                paused_ns=self.counts.paused_ns,
+                paused_ns=self.paused_ns,
                 missed_frames=self.counts.missed_frames,
             ),
-            slots=_slots(self.counts),
+            slots=_slots(self),
             index=self.index,
             purpose=self.purpose,
             load_fps=load,
@@ -282,23 +417,29 @@ class ConnectionTrial(Record):
         )
 
 
-def _slots(counts: ConnectionCounts) -> Slots | None:
-    """Return slots of time as searches know them: every one of them is told."""
-    found, client = counts.slots, counts.client
-    if found is None or client is None:
+def _slots(one: ConnectionTrial) -> Slots | None:
+    """Return slots of time as searches know them: every one of them is told, from the first on."""
+    found = None if one.counts is None else one.counts.slots
+    if found is None or one.accounts is None:
         return None
-    rows = zip(found.launched, found.completed, found.away_ns, strict=True)
-    sending = (counts.launching_ns or 0) // max(1, found.width_ns) + 1
+    begun, ended = found.launched, found.completed
+    if one.request_rps is not None:
+        if found.asked is None or found.replied is None or not any(found.asked):
+            return None
+        begun, ended = found.asked, found.replied
+    first = next((number for number, count in enumerate(begun) if count), 0)
+    rows = list(zip(begun, ended, found.away_ns, strict=True))[first:]
+    sending = (one.begun_ns or 0) // max(1, found.width_ns) + 1
     return Slots.of(
         [
-            Slot(number, (launched,), (completed,), (0,), away_ns, 0)
-            for number, (launched, completed, away_ns) in enumerate(rows)
-            if launched or away_ns
+            Slot(number, (sent,), (received,), (0,), away_ns, 0)
+            for number, (sent, received, away_ns) in enumerate(rows)
+            if sent or away_ns
         ],
         width_ns=found.width_ns,
-        count=min(sending, len(found.launched)),
-        sent_frames=(sum(found.launched),),
-        received_frames=(sum(found.completed),),
+        count=min(sending, len(rows)),
+        sent_frames=(sum(begun),),
+        received_frames=(sum(ended),),
         refused_frames=(0,),
     )
 

@@ -16,6 +16,7 @@ from vsperf.drivers.generators.tgen.slots import asked_ns
 from vsperf.errors import ComponentError
 from vsperf.records.base import Record
 from vsperf.records.connections import (
+    Asking,
     ClientAccounts,
     ConnectionCounts,
     ConnectionSlots,
@@ -28,6 +29,8 @@ from vsperf.records.connections import (
 Part = TypeVar("Part", bound=Record)
 NANOSECONDS = 1_000_000_000
 VERB = "connections"
+BY_CLOCK = ("asked", "replied")
+"""Slots of time that only requests by a clock have."""
 SLACK_S = 10.0
 ALL_PORTS = 64_512
 """From 1024 on."""
@@ -67,6 +70,16 @@ class ServerEnd:
 
 
 @dataclass(frozen=True, slots=True)
+class ByClock:
+    """Requests that do not wait for those before."""
+
+    rate_rps: int
+    duration_ns: int
+    requests: int | None = None
+    """So many; None: what is due in the duration."""
+
+
+@dataclass(frozen=True, slots=True)
 class Connections:
     """Connections as tgen is asked for them."""
 
@@ -95,15 +108,17 @@ class Connections:
     patience_ns: int = 5 * NANOSECONDS
     """For what the other end has to say when it has heard everything."""
     slot_ns: int | None = None
+    asking: ByClock | None = None
+    """Requests by a clock, when all connections are open."""
 
     def message(self) -> dict[str, Any]:
         """Return the parameters of `connections`."""
         found = {key: value for key, value in asdict(self).items() if value is not None}
-        for name in ("client", "server"):
+        for name in ("client", "server", "asking"):
             if name in found:
                 found[name] = {k: v for k, v in found[name].items() if v is not None}
         # A server with less patience would end connections that are held as they should be.
-        idle_ns = min(MOST_IDLE_NS, self.drain_ns + self.patience_ns)
+        idle_ns = min(MOST_IDLE_NS, self.drain_ns + self.patience_ns + self.begin_ns)
         return found | {"drain_ns": self.drain_ns, "idle_ns": idle_ns}
 
     @property
@@ -112,12 +127,19 @@ class Connections:
         each_ns = (self.repeat_ns << self.attempts) + self.patience_ns
         return (self.requests + 2) * each_ns + self.hold_ns + (self.requests - 1) * self.pause_ns
 
-    def patience_s(self) -> float:
-        """Return how long the answer may take."""
+    @property
+    def begin_ns(self) -> int:
+        """For how long something is begun: by a clock, connections are opened, asked and closed."""
         begin_ns = self.duration_ns
         if begin_ns is None:
             begin_ns = (self.connections or 0) * NANOSECONDS // (self.rate_cps or 1)
-        return (longest_ns(begin_ns) + self.drain_ns) / NANOSECONDS + SLACK_S
+        if self.asking is None:
+            return begin_ns
+        return 2 * begin_ns + self.asking.duration_ns + self.drain_ns
+
+    def patience_s(self) -> float:
+        """Return how long the answer may take."""
+        return (longest_ns(self.begin_ns) + self.drain_ns) / NANOSECONDS + SLACK_S
 
 
 def make_connections(tgen: Tgen, asked: Connections) -> tuple[ConnectionCounts, dict[str, Any]]:
@@ -172,7 +194,11 @@ def asked_of(
         repeat_ns=asked.repeat_ns,
         patience_ns=asked.patience_ns,
     )
-    return replace(both, slot_ns=asked_ns(duration_ns + both.drain_ns) or None)
+    if asked.request_rps is not None:
+        asking_ns = max(1, asked.asking_ns) + grace_ns
+        by_clock = ByClock(asked.request_rps, asking_ns, asked.requests_due)
+        both = replace(both, asking=by_clock)
+    return replace(both, slot_ns=asked_ns(both.begin_ns + both.drain_ns) or None)
 
 
 def _ports_each(connections: int, addresses: int) -> int:
@@ -204,6 +230,7 @@ def made_of(result: Mapping[str, Any]) -> ConnectionCounts:
             longest_gap_ns=max(worker.get("longest_gap_ns", 0) for worker in workers),
             paused_ns=max(worker["paused_ns"] for worker in workers),
             missed_frames=sum(port.get("missed", 0) for port in result["ports"]),
+            asking=_asking(client["asking"]) if client and "asking" in client else None,
         )
     except KeyError as error:
         raise ComponentError(f"tgen's connections have no {error}") from error
@@ -218,11 +245,16 @@ def _part(kind: type[Part], found: Mapping[str, int]) -> Part:
     return kind(**{name: found[name] for name in kind.model_fields})
 
 
+def _asking(found: Mapping[str, Any]) -> Asking:
+    ends = {name: _part(Segments, found[name]) for name in ("client", "server")}
+    return Asking(**{**found, **ends}).balanced()
+
+
 def _times(client: Mapping[str, Any]) -> Times:
     return Times(**{name: client[name].get("hdr") for name in Times.model_fields})
 
 
 def _slots(found: Mapping[str, Any]) -> ConnectionSlots:
-    lanes = ("launched", "answered", "completed", "established", "away_ns")
-    columns = {lane: tuple(found[lane]) for lane in lanes}
+    lanes = [lane for lane in ConnectionSlots.model_fields if lane != "width_ns"]
+    columns = {lane: tuple(found[lane]) for lane in lanes if lane not in BY_CLOCK or lane in found}
     return ConnectionSlots(width_ns=found["slot_ns"], **columns)

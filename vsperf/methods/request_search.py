@@ -1,0 +1,164 @@
+"""What goes over connections that are open: packets a second, and bytes of responses.
+
+Connections are opened first. Then the one whose turn it is asks when a request is due, whatever
+became of those before, so a device that is too slow is not asked any slower for that.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from vsperf.config.case import CaseSpec
+from vsperf.methods.base import refused
+from vsperf.methods.connection_search import ConnectionMethod, Count, Message, Tails
+from vsperf.methods.connections import ConnectionsAsked
+from vsperf.methods.range import TrialDuration
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import NANOSECONDS, Duration
+from vsperf.records.connections import ConnectionTrial
+from vsperf.records.result import Figure, GoalResult
+from vsperf.search.base import Loads
+
+REQUEST_RATE = "request_rate"
+TURNS = 2
+"""Each connection asks so often in a second at least. What was lost is sent again after a second,
+so the connection's next turn comes before, and finds it waiting: no loss stays unseen."""
+BITS = 8
+
+
+class RequestMethod(ConnectionMethod):
+    """Asks on open connections at rates that are searched: what a request stands for, each says."""
+
+    searched: ClassVar[Unit] = Unit.PER_SECOND
+    tails: ClassVar[Tails] = {
+        "response_p99": (
+            "response",
+            "from when a request was due to the end of its response, for 99 of 100",
+        ),
+    }
+
+    connections: Annotated[int, Field(ge=1, le=4_194_304)] = 1_000
+    """That are open meanwhile, and ask in turn."""
+    rate: Count = 5_000
+    """Connections that are opened in a second, before, and closed, behind."""
+    duration: TrialDuration = Duration(5_000_000_000)
+    """For which they ask in a trial."""
+    min_rate: Count = 2_000
+    """Requests a second at which the search begins; it doubles them until some fail."""
+    max_rate: Count = 4_000_000
+
+    @abstractmethod
+    def each(self, there: Sequence[ConnectionTrial]) -> Fraction | None:
+        """Return what a request stands for in the answer; None where no trial tells."""
+
+    @property
+    def duration_ns(self) -> int:
+        """As it was asked for."""
+        return self.duration.ns
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """Of rates of requests."""
+        return self.min_rate, self.max_rate
+
+    def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
+        """Return the range, at whose lower end each connection asks often enough."""
+        if self.min_rate < TURNS * self.connections:
+            raise refused(
+                f"search.min_rate is {self.min_rate:,}, and {self.connections:,} connections ask "
+                f"in turn: less than {TURNS} times a second each",
+                "what is lost is sent again after a second, and a connection that is not asked "
+                "before shows no loss",
+                f"--set search.min_rate={TURNS * self.connections}, or have fewer connections",
+            )
+        return super().offers(case, generator_cap)
+
+    def metrics(self) -> Mapping[str, Unit]:
+        """Return what can be judged."""
+        return {**super().metrics(), REQUEST_RATE: Unit.PER_SECOND}
+
+    def exchanged(self) -> str:
+        """Return on how many connections, and how much."""
+        some = "1 connection" if self.connections == 1 else f"{self.connections:,} connections"
+        return f"{some}; requests of {self.request} B and {self.response} B of response"
+
+    def lasting_ns(self, load: int) -> int:
+        """Until the last connection is closed."""
+        return self.trial_at(load).lasting_ns
+
+    def trial_at(self, load: int) -> ConnectionsAsked:
+        """Return requests at a rate, on all connections."""
+        return ConnectionsAsked(
+            rate_cps=self.rate,
+            connections=self.connections,
+            request_rps=load,
+            requests_due=max(1, load * self.duration_ns // NANOSECONDS),
+            request_bytes=self.request,
+            response_bytes=self.response,
+            attempts=self.attempts,
+        )
+
+    def found_at(self, load: int, made: Sequence[ConnectionTrial]) -> int | None:
+        """Return what requests at a rate stand for."""
+        return self.stands_for(load, made)
+
+    def stands_for(self, load: int | None, there: Sequence[ConnectionTrial]) -> int | None:
+        """Return the same of any bound."""
+        each = self.each(there)
+        return None if load is None or each is None else int(load * each)
+
+    def answers(
+        self, goal: GoalResult, made: Sequence[tuple[int, ConnectionTrial]]
+    ) -> Iterator[Figure]:
+        """Yield the answer, and the requests that it was found by."""
+        yield from super().answers(goal, made)
+        yield Figure(
+            name=REQUEST_RATE,
+            unit=Unit.PER_SECOND,
+            value=goal.lower_fps,
+            lower=goal.lower_fps,
+            upper=goal.upper_fps,
+            reason="requests that were due in a second, all of which were answered at once",
+        )
+
+
+class PacketRate(RequestMethod):
+    """How many packets a second go over connections that are open, both ways together."""
+
+    summary: ClassVar[str] = "most TCP packets a second over open connections, none of them lost"
+    answer: ClassVar[str] = "packet_rate"
+    unit: ClassVar[Unit] = Unit.PER_SECOND
+
+    kind: Literal["pps"]
+    request: Message = 64
+    """Bytes of a request, of HTTP/1.1 with its headers: one short segment."""
+    response: Message = 80
+    """Bytes of a response, likewise."""
+
+    def each(self, there: Sequence[ConnectionTrial]) -> Fraction | None:
+        """Return the packets of a request, as both ends counted them."""
+        made = [one.counts.asking for one in there if one.counts and one.counts.asking]
+        asked = sum(one.asked for one in made)
+        return Fraction(sum(one.segments for one in made), asked) if asked else None
+
+
+class Goodput(RequestMethod):
+    """How many bits of responses a second go over connections that are open."""
+
+    summary: ClassVar[str] = "most bits of responses a second over open connections, none late"
+    answer: ClassVar[str] = "goodput"
+    unit: ClassVar[Unit] = Unit.BPS
+
+    kind: Literal["goodput"]
+    response: Message = 800
+    """Bytes of a response, of HTTP/1.1 with its headers."""
+
+    def each(self, there: Sequence[ConnectionTrial]) -> Fraction | None:
+        """Return the bits of a response: of one that is whole, with its head."""
+        del there
+        return Fraction(BITS * self.response)
