@@ -29,6 +29,8 @@ OTHERS = {
     "paired": "asks for rounds in place of trials",
     "cps": "asks for connections in place of frames",
     "cc": "asks for connections in place of frames",
+    "goodput": "asks for connections in place of frames",
+    "pps": "asks for connections in place of frames",
     "crr": "asks programs in place of a generator",
     "http": "asks programs in place of a generator",
     "rr": "asks programs in place of a generator",

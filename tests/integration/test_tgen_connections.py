@@ -20,6 +20,7 @@ from loopbacks import OPTIONS, PATIENCE_S, reference_dut
 from vsperf.drivers.generators.tgen.byhand import at_hand
 from vsperf.drivers.generators.tgen.client import TgenError
 from vsperf.drivers.generators.tgen.connections import (
+    ByClock,
     ClientEnd,
     Connections,
     ServerEnd,
@@ -92,6 +93,28 @@ def test_connections_that_are_held_are_open_at_the_same_time() -> None:
     assert made.server.most_connections == 2000
     assert max(made.slots.established) == 2000
     assert sum(made.slots.launched) == sum(made.slots.completed) == 2000
+
+
+@pytest.mark.everyday
+def test_each_request_by_a_clock_is_accounted_for_and_so_are_its_packets() -> None:
+    """However often the machine was away: until all have been asked there is time."""
+    by_clock = ByClock(rate_rps=20_000, duration_ns=60 * SECOND_NS, requests=20_000)
+    asked = replace(
+        ON_A_RING, rate_cps=10_000, connections=1000, asking=by_clock, slot_ns=100_000_000
+    )
+    with at_hand(["net_ring0"], OPTIONS) as tgen:
+        made, _ = make_connections(tgen, asked)
+    assert made.settled
+    assert made.client is not None and made.asking is not None and made.slots is not None
+    assert made.client.completed == made.client.most_established == 1000
+    assert made.asking.asked == made.asking.replied == 20_000
+    assert made.client.responses == 21_000
+    assert made.asking.failed == {}
+    # A request, its response, and what acknowledges that.
+    assert made.asking.client.segments_sent == made.asking.server.segments_received == 40_000
+    assert made.asking.server.segments_sent == made.asking.client.segments_received == 20_000
+    assert made.slots.asked is not None and made.slots.replied is not None
+    assert sum(made.slots.asked) == sum(made.slots.replied) == 20_000
 
 
 def test_where_nobody_listens_connections_are_refused_and_where_nobody_is_they_time_out() -> None:

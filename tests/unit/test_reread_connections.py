@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from all_wrong import none_wrong
 from conftest import REPOSITORY
-from connection_models import Device, held, rate
+from connection_models import Device, goodput, held, packets, rate
 
 from vsperf.methods.connection_search import ConnectionMethod
 from vsperf.records.result import SearchResult
@@ -22,7 +22,18 @@ DEVICES: dict[str, dict[str, Any]] = {
     "one that takes nothing": {"rate": 3, "room": 3},
     "a slow generator": {"generator": 7_000},
     "a generator that begins nothing in time": {"generator": 100},
+    "one that is slow with requests": {"requests": 23_456},
+    "one that answers none": {"requests": 1},
+    "a generator that is slow with requests": {"asks": 34_567},
 }
+ALL = (
+    rate(),
+    rate(failed="5%"),
+    held(max_connections=200_000),
+    packets(),
+    packets(failed="5%"),
+    goodput(response=1460),
+)
 
 
 def played(method: ConnectionMethod, device: Device) -> SearchResult:
@@ -39,7 +50,7 @@ def differing(method: ConnectionMethod, device: Device, result: SearchResult) ->
 @pytest.mark.parametrize("name", DEVICES)
 def test_what_was_printed_is_what_the_trials_say(name: str) -> None:
     wrong = []
-    for method in (rate(), rate(failed="5%"), held(max_connections=200_000)):
+    for method in ALL:
         device = Device(**DEVICES[name])
         wrong += differing(method, device, played(method, device))
     none_wrong(wrong)
@@ -59,6 +70,16 @@ def test_what_is_another_is_told(change: dict[str, Any], said: str) -> None:
     first = result.figures[0].model_copy(update=change)
     changed = result.model_copy(update={"figures": (first, *result.figures[1:])})
     assert said in "; ".join(differing(rate(), device, changed))
+
+
+def test_packets_of_another_number_are_told() -> None:
+    device = Device(requests=50_000)
+    result = played(packets(), device)
+    first = result.figures[0]
+    assert first.value is not None
+    changed = first.model_copy(update={"value": first.value + 1})
+    wrong = result.model_copy(update={"figures": (changed, *result.figures[1:])})
+    assert "value" in "; ".join(differing(packets(), device, wrong))
 
 
 def test_what_was_before_the_last_look_at_the_path_says_nothing() -> None:

@@ -16,9 +16,12 @@ from vsperf.records.connections import ClientAccounts, ConnectionTrial, Times
 from vsperf.records.flags import Flag, Severity
 from vsperf.records.result import SearchResult
 
-LOADS = {"cps": "rate_cps", "cc": "asked"}
+LOADS = {"cps": "rate_cps", "cc": "asked", "pps": "request_rps", "goodput": "request_rps"}
 """By kind of method: what a load is of a trial."""
-ANSWERS = {"cps": "connection_rate", "cc": "concurrent_connections"}
+ANSWERS = {
+    **{"cps": "connection_rate", "cc": "concurrent_connections"},
+    **{"pps": "packet_rate", "goodput": "goodput"},
+}
 HIGHEST_NS, DIGITS = 3_600_000_000_000, 3
 
 
@@ -54,6 +57,17 @@ def own_figures(search: Mapping[str, Any], trials: Sequence[ConnectionTrial]) ->
     value = lower
     if kind == "cc" and lower is not None:
         value = min([lower, *(client_of(one).most_established for one in there)])
+    if LOADS[kind] == "request_rps":
+        each = bits_or_packets(kind, search, there)
+        return {
+            ANSWERS[kind]: Own(
+                None if lower is None or each is None else int(lower * each),
+                upper=None if lowest is None or each is None else int(lowest * each),
+            ),
+            "request_rate": Own(lower, upper=lowest),
+            "response_p99": Own(tail(one.response for one in map(times_of, there))),
+            "repeated_segments": Own(repeated(there)),
+        }
     return {
         ANSWERS[kind]: Own(value, upper=lowest),
         "handshake_p99": Own(tail(one.handshake for one in map(times_of, there))),
@@ -64,9 +78,27 @@ def own_figures(search: Mapping[str, Any], trials: Sequence[ConnectionTrial]) ->
 
 def fails(one: ConnectionTrial, allowed: Fraction) -> bool:
     """Whether more of those that were due than may did not come to their end in order."""
-    client = client_of(one)
-    missing = client.intended - client.completed
-    return missing > allowed * client.intended or Flag.SHORT_OFFER in one.flags
+    client, asking = client_of(one), one.counts.asking if one.counts else None
+    due, missing = client.intended, client.intended - client.completed
+    if one.request_rps is not None and asking is not None:
+        # What was sent again was answered late, even where its connection had no other turn.
+        due = asking.intended
+        again = asking.client.repeated + asking.server.repeated
+        late = max(asking.waiting + asking.gone + asking.asked - asking.replied, again)
+        missing = asking.unasked + late
+    return missing > allowed * due or Flag.SHORT_OFFER in one.flags
+
+
+def bits_or_packets(
+    kind: str, search: Mapping[str, Any], there: Iterable[ConnectionTrial]
+) -> Fraction | None:
+    """Return what a request stands for: bits of its response, or packets as they were counted."""
+    if kind == "goodput":
+        return Fraction(8 * int(search["response"]))
+    counted = [one.counts.asking for one in there if one.counts and one.counts.asking]
+    asked = sum(one.asked for one in counted)
+    arrived = sum(end.segments_received for one in counted for end in (one.client, one.server))
+    return Fraction(arrived, asked) if asked else None
 
 
 def tail(histograms: Iterable[str | None]) -> float | None:
@@ -81,7 +113,15 @@ def tail(histograms: Iterable[str | None]) -> float | None:
 def repeated(there: Iterable[ConnectionTrial]) -> float | None:
     """Return the share of all segments that were sent again."""
     counts = [one.counts for one in there if one.counts is not None]
-    both = [end for one in counts for end in (one.client_segments, one.server_segments)]
+    both = [
+        end
+        for one in counts
+        for end in (
+            (one.client_segments, one.server_segments)
+            if one.asking is None
+            else (one.asking.client, one.asking.server)
+        )
+    ]
     ends = [end for end in both if end is not None]
     sent = sum(end.segments_sent for end in ends)
     return sum(end.repeated for end in ends) / sent if sent else None

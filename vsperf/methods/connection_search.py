@@ -68,7 +68,9 @@ OPENING: Tails = {
     ),
 }
 Count = Annotated[int, Field(ge=1, le=4_194_304)]
-Message = Annotated[int, Field(ge=1, le=65_536)]
+Request = Annotated[int, Field(ge=48, le=65_536)]
+Response = Annotated[int, Field(ge=78, le=65_536)]
+"""Less than these is no message of HTTP with its head."""
 Requests = Annotated[int, Field(ge=1, le=1000)]
 
 
@@ -87,9 +89,9 @@ class ConnectionMethod(Method):
     """Addresses that connections come from, in turns."""
     servers: Annotated[int, Field(ge=1, le=MOST_ADDRESSES)] = 4
     """Addresses that answer; a device that shares connections out has them behind it."""
-    request: Message = 100
+    request: Request = 100
     """Bytes of a request, of HTTP/1.1 with its headers."""
-    response: Message = 1024
+    response: Response = 1024
     """Bytes of a response, likewise."""
     failed: Ratio = Ratio.parse("0")
     """Share of the connections that may fail."""

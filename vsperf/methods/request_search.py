@@ -15,7 +15,7 @@ from pydantic import Field
 
 from vsperf.config.case import CaseSpec
 from vsperf.methods.base import refused
-from vsperf.methods.connection_search import ConnectionMethod, Count, Message, Tails
+from vsperf.methods.connection_search import ConnectionMethod, Count, Request, Response, Tails
 from vsperf.methods.connections import ConnectionsAsked
 from vsperf.methods.range import TrialDuration
 from vsperf.quantities.unit import Unit
@@ -135,9 +135,9 @@ class PacketRate(RequestMethod):
     unit: ClassVar[Unit] = Unit.PER_SECOND
 
     kind: Literal["pps"]
-    request: Message = 64
+    request: Request = 64
     """Bytes of a request, of HTTP/1.1 with its headers: one short segment."""
-    response: Message = 80
+    response: Response = 80
     """Bytes of a response, likewise."""
 
     def each(self, there: Sequence[ConnectionTrial]) -> Fraction | None:
@@ -155,7 +155,7 @@ class Goodput(RequestMethod):
     unit: ClassVar[Unit] = Unit.BPS
 
     kind: Literal["goodput"]
-    response: Message = 800
+    response: Response = 800
     """Bytes of a response, of HTTP/1.1 with its headers."""
 
     def each(self, there: Sequence[ConnectionTrial]) -> Fraction | None:

@@ -280,6 +280,14 @@ PROGRAMS: Mapping[str, str] = MappingProxyType(
         "answered too late for the program.",
         "connections": "What became of each connection of TCP that was due: one outcome for each.",
         "count": "How many they are.",
+        "requests": "What became of each request that was due by a clock on connections that are "
+        "open: asked, and answered or not; or not, as its connection waited or was gone.",
+        "packet rate": "Packets of TCP that go over open connections in a second, both ways "
+        "together, none of which is lost.",
+        "goodput": "Bits of responses that open connections carry in a second, no headers of "
+        "frames among them, where each request is answered at once.",
+        "request rate": "Requests that are due in a second, each of which is answered at once.",
+        "response p99": "From when a request was due to the end of its response, for 99 of 100.",
         "connection rate": "Connections of TCP that begin in a second, of which none fails.",
         "concurrent connections": "Connections of TCP that are open at the same time, none of "
         "which fails.",

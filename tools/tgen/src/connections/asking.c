@@ -11,11 +11,17 @@ connections(const struct client *client)
 	return launched < client->end.capacity ? (uint32_t)launched : client->end.capacity;
 }
 
-/* None waits for an answer of any kind. */
+/* None waits for an answer of any kind, and what was on its way then has arrived. */
 static bool
-all_rest(const struct client *client)
+is_quiet(struct client *client, uint64_t now)
 {
-	return client->end.active == client->resting;
+	struct asking *asking = &client->asking;
+
+	if (client->end.active != client->resting)
+		asking->quiet_tsc = 0;
+	else if (asking->quiet_tsc == 0)
+		asking->quiet_tsc = now;
+	return asking->quiet_tsc != 0 && now - asking->quiet_tsc >= asking->plan.quiet_cycles;
 }
 
 static void
@@ -25,6 +31,7 @@ begin(struct client *client, uint64_t now)
 
 	pacer_init(&asking->pacer, client->plan.end.tsc_hz, asking->plan.rate_mfps, now);
 	asking->begun_tsc = asking->earliest = now;
+	asking->quiet_tsc = 0;
 	asking->phase = ASKING_GOES_ON;
 }
 
@@ -77,19 +84,13 @@ ask(struct client *client, uint64_t now, bool has_room)
 }
 
 static void
-hear(struct client *client, uint64_t now)
+begin_to_close(struct client *client, uint64_t now)
 {
 	struct asking *asking = &client->asking;
 
-	if (!all_rest(client)) {
-		asking->quiet_tsc = 0;
-	} else if (asking->quiet_tsc == 0) {
-		asking->quiet_tsc = now;
-	} else if (now - asking->quiet_tsc >= asking->plan.quiet_cycles) {
-		pacer_init(&asking->pacer, client->plan.end.tsc_hz, client->plan.rate_mfps, now);
-		asking->turn = 0;
-		asking->phase = ASKING_CLOSES;
-	}
+	pacer_init(&asking->pacer, client->plan.end.tsc_hz, client->plan.rate_mfps, now);
+	asking->turn = 0;
+	asking->phase = ASKING_CLOSES;
 }
 
 static void
@@ -118,14 +119,15 @@ client_clock(struct client *client, uint64_t now, bool has_room)
 	case ASKING_WAITS:
 		if (asking->plan.intended == 0 || connections(client) == 0)
 			asking->phase = ASKING_IS_OVER;
-		else if (all_rest(client))
+		else if (is_quiet(client, now))
 			begin(client, now);
 		break;
 	case ASKING_GOES_ON:
 		ask(client, now, has_room);
 		break;
 	case ASKING_HEARS:
-		hear(client, now);
+		if (is_quiet(client, now))
+			begin_to_close(client, now);
 		break;
 	case ASKING_CLOSES:
 		close_due(client, now);

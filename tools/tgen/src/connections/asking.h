@@ -18,13 +18,13 @@ struct asking_plan {
 	uint64_t rate_mfps, intended; /* requests in a thousand seconds, and in all; 0: none by a clock */
 	uint64_t duration_cycles; /* for which they leave; what is then left is not asked */
 	uint64_t grace_cycles; /* behind that, for those that were due within */
-	uint64_t quiet_cycles; /* for what is still on its way when all have been answered */
+	uint64_t quiet_cycles; /* before and behind, for what is still on its way when all rest */
 };
 
 enum asking_phase {
 	ASKING_WAITS, /* for all connections to be open, or over */
 	ASKING_GOES_ON,
-	ASKING_HEARS, /* what was asked last is answered, or given up */
+	ASKING_HEARS, /* waits for what was asked last to be answered, or given up */
 	ASKING_CLOSES,
 	ASKING_IS_OVER,
 };
