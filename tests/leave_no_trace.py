@@ -83,6 +83,11 @@ def snapshot(
     return frozenset(itertools.chain(_processes(older), marked, sockets))
 
 
+def networks(places: Places | None = None) -> list[str]:
+    """Return the network namespaces of our own runs, and of those that are gone."""
+    return sorted(path.name for path in _marked([(places or Places()).namespaces]))
+
+
 def left_behind(
     before: frozenset[str], look: Callable[[], frozenset[str]], patience_s: float = 10.0
 ) -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from leave_no_trace import networks
 from real_runs import Place, fixture_calibrations, fixture_place
 
 from vsperf.drivers.vswitches.nftables.program import Nft
 from vsperf.errors import ExitCode
-from vsperf.host.netns import FOLDER
 from vsperf.records.connections import ConnectionTrial
 
 pytestmark = pytest.mark.machine
@@ -36,10 +36,6 @@ type filter hook forward priority filter; policy drop;
 def _needs(require: Callable[[str], None]) -> None:
     require("nftables")
     require("tgen")
-
-
-def networks() -> list[str]:
-    return sorted(path.name for path in FOLDER.glob("vsperf-*")) if FOLDER.is_dir() else []
 
 
 def trials(place: Place) -> tuple[ConnectionTrial, ...]:

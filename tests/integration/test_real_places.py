@@ -6,10 +6,10 @@ import signal
 from collections.abc import Callable
 
 import pytest
+from leave_no_trace import networks
 from real_runs import Place, fixture_calibrations, fixture_place
 
 from vsperf.errors import ExitCode
-from vsperf.host.netns import FOLDER
 from vsperf.records.exchange import CLIENTS, Exchange
 from vsperf.records.flags import Flag
 from vsperf.records.run import Outcome
@@ -24,10 +24,6 @@ NEEDS = {"linux-bridge": "bridges", "ovs": "ovs"}
 @pytest.fixture(autouse=True)
 def _needs(require: Callable[[str], None]) -> None:
     require("iperf3")
-
-
-def networks() -> list[str]:
-    return sorted(path.name for path in FOLDER.glob("vsperf-*")) if FOLDER.is_dir() else []
 
 
 def exchanges(place: Place) -> tuple[Exchange, ...]:

@@ -11,7 +11,15 @@ from pathlib import Path
 
 import pytest
 from conftest import PARTS, Require, not_here
-from leave_no_trace import Places, adopt_orphans, children, left_behind, own_workspaces, snapshot
+from leave_no_trace import (
+    Places,
+    adopt_orphans,
+    children,
+    left_behind,
+    networks,
+    own_workspaces,
+    snapshot,
+)
 
 from vsperf.host.workspace import workspace
 
@@ -167,6 +175,15 @@ def test_what_a_living_process_beside_this_one_owns_is_not_looked_at(tmp_path: P
     assert f"-{ours}-" in left
     assert f"-{nobodys}-" in left
     assert f"-{theirs}-" not in left
+
+
+def test_networks_are_those_of_our_runs_and_of_none_that_runs_beside_them(places: Places) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    ours, left = f"vsperf-{os.getpid()}-00c0de", f"vsperf-{gone.pid}-00c0de"
+    for name in (ours, left, "vsperf-1-00c0de", "somebodys"):
+        (places.namespaces / name).touch()
+    assert networks(places) == sorted([ours, left])
 
 
 def test_a_deployment_of_this_process_is_found_and_that_of_another_is_not(tmp_path: Path) -> None:
