@@ -79,6 +79,7 @@ setup(
             "fixed = vsperf.methods.fixed:FixedLoad",
             "loss = vsperf.methods.loss:FrameLossRate",
             "back2back = vsperf.methods.back2back:BackToBack",
+            "reconnect = vsperf.methods.reconnect:Reconnect",
             "reset = vsperf.methods.reset:ResetTime",
             "forwarding = vsperf.methods.forwarding:ForwardingRate",
             "recovery = vsperf.methods.recovery:SystemRecovery",

@@ -31,6 +31,7 @@ OTHERS = {
     "cc": "asks for connections in place of frames",
     "goodput": "asks for connections in place of frames",
     "pps": "asks for connections in place of frames",
+    "reconnect": "asks for connections in place of frames",
     "crr": "asks programs in place of a generator",
     "http": "asks programs in place of a generator",
     "rr": "asks programs in place of a generator",

@@ -10,7 +10,7 @@ from connection_models import POLICY, Device, client, held, rate, server
 from vsperf.cli.connections_view import accounts_table
 from vsperf.engine.judge_connections import judged
 from vsperf.errors import InvalidTrialError
-from vsperf.methods.connection_search import ConnectionMethod
+from vsperf.methods.connection_search import ConnectionSearch
 from vsperf.methods.connections import ConnectionsAsked, ConnectionsBench
 from vsperf.methods.estimate import estimate
 from vsperf.quantities.units import NANOSECONDS
@@ -177,7 +177,7 @@ def test_what_was_open_at_a_time_is_counted_and_not_presumed() -> None:
 
 
 def test_a_plan_knows_for_how_long_connections_are_opened_and_held() -> None:
-    def planned_s(method: ConnectionMethod) -> float:
+    def planned_s(method: ConnectionSearch) -> float:
         lowest, highest = method.range
         return estimate(method, POLICY, Loads(lowest, highest, highest + 1)).seconds
 

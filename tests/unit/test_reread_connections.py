@@ -10,7 +10,7 @@ from all_wrong import none_wrong
 from conftest import REPOSITORY
 from connection_models import Device, goodput, held, packets, rate
 
-from vsperf.methods.connection_search import ConnectionMethod
+from vsperf.methods.connection_search import ConnectionSearch
 from vsperf.records.result import SearchResult
 
 sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
@@ -36,12 +36,12 @@ ALL = (
 )
 
 
-def played(method: ConnectionMethod, device: Device) -> SearchResult:
+def played(method: ConnectionSearch, device: Device) -> SearchResult:
     device.connect(method.checking())
     return method.play(device)
 
 
-def differing(method: ConnectionMethod, device: Device, result: SearchResult) -> list[str]:
+def differing(method: ConnectionSearch, device: Device, result: SearchResult) -> list[str]:
     settings = method.model_dump(mode="json")
     found = answers_of_connections(settings, device.made, result)
     return [f"{name}: {text}" for name, against in found for text in against]

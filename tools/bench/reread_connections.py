@@ -21,6 +21,7 @@ LOADS = {"cps": "rate_cps", "cc": "asked", "pps": "request_rps", "goodput": "req
 ANSWERS = {
     **{"cps": "connection_rate", "cc": "concurrent_connections"},
     **{"pps": "packet_rate", "goodput": "goodput"},
+    "reconnect": "kill_time",
 }
 HIGHEST_NS, DIGITS = 3_600_000_000_000, 3
 
@@ -46,6 +47,8 @@ def since_check(trials: Iterable[ConnectionTrial]) -> list[ConnectionTrial]:
 def own_figures(search: Mapping[str, Any], trials: Sequence[ConnectionTrial]) -> dict[str, Own]:
     """Return what each figure is."""
     kind = str(search["kind"])
+    if kind == "reconnect":
+        return dict(figures_of_events(trials))
     by_load: defaultdict[int, list[ConnectionTrial]] = defaultdict(list)
     for one in trials:
         by_load[getattr(one, LOADS[kind])].append(one)
@@ -87,6 +90,44 @@ def fails(one: ConnectionTrial, allowed: Fraction) -> bool:
         late = max(asking.waiting + asking.gone + asking.asked - asking.replied, again)
         missing = asking.unasked + late
     return missing > allowed * due or Flag.SHORT_OFFER in one.flags
+
+
+def figures_of_events(trials: Iterable[ConnectionTrial]) -> Iterator[tuple[str, Own]]:
+    """Yield for how long nobody could connect around each event, and how many failed, in the mean.
+
+    From the last slot in which an answer came to the next one: the longest such gap of a trial.
+    """
+    by_event: defaultdict[str, list[ConnectionTrial]] = defaultdict(list)
+    for one in trials:
+        if one.event is not None:
+            by_event[one.event.name].append(one)
+    for event, some in by_event.items():
+        word = event.split("-")[0]
+        gaps = [gap_ns(one) for one in some]
+        known = [gap for gap in gaps if gap is not None]
+        mean = sum(known) / len(known) if len(known) == len(gaps) else None
+        yield f"{word}_time", Own(mean)
+        lost = [client_of(one).launched - client_of(one).completed for one in some]
+        yield f"{word}_failed", Own(sum(lost) / len(lost))
+
+
+def gap_ns(one: ConnectionTrial) -> int | None:
+    """Return the longest time without an answer; None where none came any more."""
+    counts = one.counts
+    assert counts is not None
+    if counts.slots is None or counts.slots.heard is None or counts.launching_ns is None:
+        return None
+    heard, longest, silent, begun = counts.slots.heard, 0, 0, False
+    last = max((number for number, count in enumerate(heard) if count), default=None)
+    if last is None or (last + 1) * counts.slots.width_ns + counts.slots.width_ns <= (
+        counts.launching_ns
+    ):
+        return None
+    for count in heard[: last + 1]:
+        silent = 0 if count else silent + begun
+        begun = begun or count > 0
+        longest = max(longest, silent)
+    return longest * counts.slots.width_ns
 
 
 def bits_or_packets(

@@ -23,15 +23,19 @@ from vsperf.drivers.vswitches.base import Routes
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.attempts import stayed_invalid, until_valid
 from vsperf.engine.closing import close_case
+from vsperf.engine.disturb import NOTHING, Happened, acted
+from vsperf.engine.events import Parts
 from vsperf.engine.instruments import Instruments, disturbed, instruments, looked_back
+from vsperf.engine.judge import in_order
 from vsperf.engine.judge_connections import judged
 from vsperf.engine.measurer import PAID
 from vsperf.engine.watch import Seen
 from vsperf.errors import ComponentError, DiedError, PathError
-from vsperf.methods.base import method_of
+from vsperf.methods.base import SHARE_BEFORE, method_of
 from vsperf.methods.connections import ConnectionsAsked, OpensConnections
 from vsperf.progress import ConnectionsStarted, DeploymentKept
 from vsperf.records.connections import ConnectionCounts, ConnectionTrial
+from vsperf.records.flags import Flag
 from vsperf.records.run import CaseRecord
 from vsperf.search.base import Budget
 
@@ -144,15 +148,23 @@ class MeasuredConnections:
         assert isinstance(generator, ConnectsSession)  # it says that it is able to
         self.around.collecting.begin(len(run.connections) + 1, asked.purpose)
         watch.begin()
+        watch.event = asked.event
         counts: ConnectionCounts | None = None
-        error = None
+        error, happened = None, NOTHING
+        lost: ComponentError | None = None
         try:
-            counts = generator.connect(ConnectionsRequest(asked, self.ends))
+            counts, happened = self._connect(generator, asked)
         except ComponentError as failure:
-            error = failure.with_why
+            lost, error = failure, failure.with_why
         seen = watch.end()
+        if isinstance(lost, DiedError):
+            seen = Seen(failure=lost.with_why)  # what was done to the switch left none
         self.around.collecting.end()
         one = self._judged(asked, retry_of, started_at, counts, error, seen)
+        if asked.event is not None and counts is not None:
+            missed = (Flag.EVENT_MISSED,) if happened.event is None else ()
+            update = {"event": happened.event, "flags": in_order({*one.flags, *missed})}
+            one = one.model_copy(update=update)
         run.record_connections(one)
         if counts is not None and not (one.valid and asked.purpose in PAID):
             run.budget.spend(counts.elapsed_ns)
@@ -161,6 +173,19 @@ class MeasuredConnections:
         if (reason := generator.failure()) is not None:
             raise DiedError(f"the generator failed during trial {one.index}", why=reason)
         return one
+
+    def _connect(
+        self, generator: ConnectsSession, asked: ConnectionsAsked
+    ) -> tuple[ConnectionCounts, Happened]:
+        """Have connections opened, and meanwhile do to the switch what is asked for."""
+        request = ConnectionsRequest(asked, self.ends)
+        if asked.event is None:
+            return generator.connect(request), NOTHING
+        parts = Parts(self.deployment.switch, self.deployment.vnfs)
+        acts_ns = asked.duration_ns // SHARE_BEFORE
+        return acted(
+            lambda: generator.connect(request), asked.event, parts, acts_ns, asked.duration_ns
+        )
 
     def _judged(
         self,

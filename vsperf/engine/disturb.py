@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from vsperf.drivers.generators.base import TrialRequest
 from vsperf.drivers.vswitches.base import ModelledSwitch, RunningSwitch
@@ -22,6 +23,7 @@ CHANGES_A_SECOND = 10
 """Rules are changed so often, as many at a time as it takes."""
 
 
+Counts = TypeVar("Counts")
 Send = Callable[[TrialRequest], TrialCounts]
 """Makes a trial."""
 
@@ -103,15 +105,22 @@ def _with_event(
         begins_ns = request.duration_ns // SHARE_BEFORE
         event = Event(name=name, began_ns=begins_ns, ended_ns=begins_ns + takes_ns)
         return send(replace(request, event=event)), Happened(event=event)
+    acts_ns = before_ns + request.duration_ns // SHARE_BEFORE
+    return acted(lambda: send(request), name, parts, acts_ns, before_ns + request.duration_ns)
+
+
+def acted(
+    send: Callable[[], Counts], name: str, parts: Parts, acts_ns: int, ends_ns: int
+) -> tuple[Counts, Happened]:
+    """Let an event happen while something is sent; not if that is over by then."""
     began_ns = time.monotonic_ns()
-    sending = Aside(lambda: send(request))
-    sending.over((before_ns + request.duration_ns // SHARE_BEFORE) / 1e9)
+    sending = Aside(send)
+    sending.over(acts_ns / 1e9)
     acted_ns = time.monotonic_ns()
-    over = acted_ns - began_ns > before_ns + request.duration_ns
-    if over or sending.over(0.0):
+    if acted_ns - began_ns > ends_ns or sending.over(0.0):
         return sending.returned(), NOTHING  # kept from running for too long: nobody would see it
     try:
-        action.act(parts)
+        action_of(name).act(parts)
     except ComponentError as error:
         sending.over()  # nobody else may speak to the generator meanwhile
         who = "a VNF" if to_vnfs(name) else "the switch"

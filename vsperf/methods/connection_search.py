@@ -15,22 +15,22 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
-from vsperf.config.connections import MOST_ADDRESSES
-from vsperf.config.method import Contradiction
-from vsperf.config.topology import Topology
-from vsperf.methods.base import Bench, Method, probe_on, refused
-from vsperf.methods.connections import ConnectionsAsked, ConnectionsBench
+from vsperf.methods.base import Bench, probe_on, refused
+from vsperf.methods.connections import (
+    ConnectionMethod,
+    ConnectionsAsked,
+    ConnectionsBench,
+    Count,
+    tail_ns,
+)
 from vsperf.methods.range import TrialDuration
 from vsperf.quantities.human import human_count, human_share
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Duration, Ratio
 from vsperf.records.connections import ConnectionTrial
-from vsperf.records.histogram import merged_percentiles_ns
 from vsperf.records.result import (
     Axis,
-    Compliance,
     Curve,
     Figure,
     GoalResult,
@@ -38,7 +38,7 @@ from vsperf.records.result import (
     SearchResult,
     amount,
 )
-from vsperf.records.trial import Purpose, Trial
+from vsperf.records.trial import Trial
 from vsperf.search.ascending import Ascending
 from vsperf.search.base import Loads, Probe
 from vsperf.search.classify import DurationRule
@@ -52,11 +52,6 @@ AWAY = 0.1
 """From this share of the time on, whoever did not run was not too slow."""
 LONGER = 2
 """Times that opening may take, as the schedule stands still while the generator is kept away."""
-CHECKED = 20
-"""Connections by which it is seen that any come through."""
-CHECKED_CPS = 200
-CHECKED_NS = 500_000_000
-"""Until their segments are sent again: a dead path is told in seconds."""
 REPEATED = "repeated_segments"
 Tails = Mapping[str, tuple[str, str]]
 """Figures of times that 99 of 100 did not exceed: which histogram it is, and what it says."""
@@ -67,17 +62,12 @@ OPENING: Tails = {
         "from when a SYN was due to the first response, for 99 of 100",
     ),
 }
-Count = Annotated[int, Field(ge=1, le=4_194_304)]
-Request = Annotated[int, Field(ge=48, le=65_536)]
-Response = Annotated[int, Field(ge=78, le=65_536)]
-"""Less than these is no message of HTTP with its head."""
 Requests = Annotated[int, Field(ge=1, le=1000)]
 
 
-class ConnectionMethod(Method):
+class ConnectionSearch(ConnectionMethod):
     """Opens connections at loads that are searched: what a load is, each method says."""
 
-    CONNECTIONS: ClassVar[bool] = True
     answer: ClassVar[str]
     """The figure that matters most."""
     unit: ClassVar[Unit]
@@ -85,14 +75,6 @@ class ConnectionMethod(Method):
     """Of the load."""
     tails: ClassVar[Tails] = OPENING
 
-    clients: Annotated[int, Field(ge=1, le=MOST_ADDRESSES)] = 16
-    """Addresses that connections come from, in turns."""
-    servers: Annotated[int, Field(ge=1, le=MOST_ADDRESSES)] = 4
-    """Addresses that answer; a device that shares connections out has them behind it."""
-    request: Request = 100
-    """Bytes of a request, of HTTP/1.1 with its headers."""
-    response: Response = 1024
-    """Bytes of a response, likewise."""
     failed: Ratio = Ratio.parse("0")
     """Share of the connections that may fail."""
     attempts: Annotated[int, Field(ge=1, le=8)] = 3
@@ -101,21 +83,6 @@ class ConnectionMethod(Method):
     """Width of the final interval, as a share of its upper end."""
     verify_upper: Annotated[int, Field(ge=0, le=10)] = 1
     """Repeats at the upper bound, to tell overload from accident."""
-
-    @property
-    def asks_generator(self) -> frozenset[Ability]:
-        """Return that it is asked for connections, and for no frames."""
-        return frozenset({Ability.CONNECTIONS})
-
-    def misfits(self, topology: Topology) -> Iterator[Contradiction]:
-        """Yield that there are not two ends."""
-        if len(topology.links) != 2:
-            yield Contradiction(
-                "kind",
-                f"is {self.kind}, and topology {topology.name} has {len(topology.links)} links",
-                "clients are at the end of one link, and servers at that of another",
-                "--set topology=p2p",
-            )
 
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""
@@ -154,21 +121,6 @@ class ConnectionMethod(Method):
                 "raise the higher one, or lower the other",
             )
         return Loads(lowest, highest, highest + 1, virtual=case.virtual_links)
-
-    def checking(self) -> ConnectionsAsked:
-        """Return a few connections like those that are asked for."""
-        lowest, _ = self.range
-        return replace(
-            self.trial_at(lowest),
-            purpose=Purpose.PATH_CHECK,
-            rate_cps=CHECKED_CPS,
-            connections=CHECKED,
-            hold_ns=0,
-            request_rps=None,
-            requests_due=None,
-            repeat_ns=CHECKED_NS,
-            patience_ns=4 * CHECKED_NS,
-        )
 
     def confirmed(self, loads: Loads) -> Confirmed:
         """Return the search, whose bounds are tried once more at the end."""
@@ -251,7 +203,7 @@ class ConnectionMethod(Method):
 
     def conditions(self) -> str:
         """Return what decides most of what there is to find."""
-        return f"{self.exchanged()}; from {_addresses(self.clients)} to {_addresses(self.servers)}"
+        return f"{self.exchanged()}; {self.between}"
 
     @abstractmethod
     def exchanged(self) -> str:
@@ -273,7 +225,7 @@ class ConnectionMethod(Method):
                 *(Axis(name=name, unit=Unit.NANOSECONDS) for name in self.tails),
             ),
             points=tuple(
-                (load, _worst(there), *(_tail(there, times) for times, _ in self.tails.values()))
+                (load, _worst(there), *(tail_ns(there, times) for times, _ in self.tails.values()))
                 for load in loads
                 for there in (_at(made, load),)
             ),
@@ -284,7 +236,7 @@ class ConnectionMethod(Method):
         if not there:
             return
         for name, (times, meaning) in self.tails.items():
-            value = _tail(there, times)
+            value = tail_ns(there, times)
             reason = meaning if value is not None else "nothing was answered"
             yield Figure(name=name, unit=Unit.NANOSECONDS, value=value, at=at, reason=reason)
         ends = [end for one in there for end in one.ends]
@@ -298,14 +250,8 @@ class ConnectionMethod(Method):
             "nobody had acknowledged them",
         )
 
-    def compliance(
-        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
-    ) -> tuple[Compliance, ...]:
-        """No standard of frames says how connections are counted."""
-        return ()
 
-
-class ConnectionRate(ConnectionMethod):
+class ConnectionRate(ConnectionSearch):
     """How many connections a second can be opened, asked, answered and closed."""
 
     summary: ClassVar[str] = "highest rate of new TCP connections of which none fails"
@@ -358,7 +304,7 @@ class ConnectionRate(ConnectionMethod):
         return load
 
 
-class ConcurrentConnections(ConnectionMethod):
+class ConcurrentConnections(ConnectionSearch):
     """How many connections can be held open at the same time."""
 
     summary: ClassVar[str] = "most TCP connections that are open at a time, none of which fails"
@@ -484,20 +430,6 @@ def _at(made: Sequence[tuple[int, ConnectionTrial]], load: int | None) -> list[C
     return [one for offered, one in made if offered == load]
 
 
-def _tail(there: Sequence[ConnectionTrial], name: str) -> float | None:
-    told = [
-        getattr(one.counts.times, name)
-        for one in there
-        if one.counts is not None and one.counts.times is not None
-    ]
-    found = merged_percentiles_ns(told, [99.0])
-    return None if found is None else found[99.0]
-
-
 def _worst(there: Sequence[ConnectionTrial]) -> float | None:
     ratios = [one.failed_ratio for one in there if one.failed_ratio is not None]
     return float(max(ratios)) if ratios else None
-
-
-def _addresses(count: int) -> str:
-    return "1 address" if count == 1 else f"{count} addresses"

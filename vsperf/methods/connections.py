@@ -1,13 +1,23 @@
-"""What a method asks that has the generator open connections through the switch, and of whom."""
+"""Methods that have the generator open connections: what they ask, and what may be said to all."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Annotated, ClassVar, Protocol, runtime_checkable
 
+from pydantic import Field
+
+from vsperf.config.abilities import Ability
+from vsperf.config.case import CaseSpec
+from vsperf.config.connections import MOST_ADDRESSES
+from vsperf.config.method import Contradiction
+from vsperf.config.topology import Topology
+from vsperf.methods.base import Method
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.connections import ConnectionTrial
-from vsperf.records.result import SearchResult
+from vsperf.records.histogram import merged_percentiles_ns
+from vsperf.records.result import Compliance, SearchResult
 from vsperf.records.trial import Purpose
 from vsperf.search.base import Budget
 
@@ -37,6 +47,8 @@ class ConnectionsAsked:
     requests_due: int | None = None
     """By the clock."""
     purpose: Purpose = Purpose.SEARCH
+    event: str | None = None
+    """What is done to the switch meanwhile, when a part of the duration has passed."""
 
     @property
     def duration_ns(self) -> int:
@@ -83,3 +95,82 @@ class OpensConnections(Protocol):
 
     def play(self, bench: ConnectionsBench) -> SearchResult:
         """Ask for trials until there is an answer, or the time is over."""
+
+
+Count = Annotated[int, Field(ge=1, le=4_194_304)]
+Request = Annotated[int, Field(ge=48, le=65_536)]
+Response = Annotated[int, Field(ge=78, le=65_536)]
+"""Less than these is no message of HTTP with its head."""
+CHECKED = 20
+"""Connections by which it is seen that any come through."""
+CHECKED_CPS = 200
+CHECKED_NS = 500_000_000
+"""Until their segments are sent again: a dead path is told in seconds."""
+
+
+class ConnectionMethod(Method):
+    """Has connections opened from clients to servers."""
+
+    CONNECTIONS: ClassVar[bool] = True
+
+    clients: Annotated[int, Field(ge=1, le=MOST_ADDRESSES)] = 16
+    """Addresses that connections come from, in turns."""
+    servers: Annotated[int, Field(ge=1, le=MOST_ADDRESSES)] = 4
+    """Addresses that answer; a device that shares connections out has them behind it."""
+    request: Request = 100
+    """Bytes of a request, of HTTP/1.1 with its headers."""
+    response: Response = 1024
+    """Bytes of a response, likewise."""
+
+    @property
+    def asks_generator(self) -> frozenset[Ability]:
+        """Return that it is asked for connections, and for no frames."""
+        return frozenset({Ability.CONNECTIONS})
+
+    def misfits(self, topology: Topology) -> Iterator[Contradiction]:
+        """Yield that there are not two ends."""
+        if len(topology.links) != 2:
+            yield Contradiction(
+                "kind",
+                f"is {self.kind}, and topology {topology.name} has {len(topology.links)} links",
+                "clients are at the end of one link, and servers at that of another",
+                "--set topology=p2p",
+            )
+
+    @property
+    def between(self) -> str:
+        """From how many addresses to how many."""
+        return f"from {_addresses(self.clients)} to {_addresses(self.servers)}"
+
+    def checking(self) -> ConnectionsAsked:
+        """Return a few connections like those that are asked for."""
+        return ConnectionsAsked(
+            rate_cps=CHECKED_CPS,
+            connections=CHECKED,
+            request_bytes=self.request,
+            response_bytes=self.response,
+            repeat_ns=CHECKED_NS,
+            patience_ns=4 * CHECKED_NS,
+            purpose=Purpose.PATH_CHECK,
+        )
+
+    def compliance(
+        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
+    ) -> tuple[Compliance, ...]:
+        """No standard of frames says how connections are counted."""
+        return ()
+
+
+def tail_ns(there: Sequence[ConnectionTrial], name: str) -> float | None:
+    """Return what 99 of 100 times of a kind did not exceed; None where none was counted."""
+    told = [
+        getattr(one.counts.times, name)
+        for one in there
+        if one.counts is not None and one.counts.times is not None
+    ]
+    found = merged_percentiles_ns(told, [99.0])
+    return None if found is None else found[99.0]
+
+
+def _addresses(count: int) -> str:
+    return "1 address" if count == 1 else f"{count} addresses"

@@ -40,6 +40,10 @@ def _choices(schema: dict[str, Any]) -> None:
 EventName = Annotated[str, AfterValidator(_known), Field(json_schema_extra=_choices)]
 
 
+RESETS = ("restart-switch", "kill-switch")
+"""What RFC 6201 asks for, where a case names no events."""
+
+
 def word_of(event: str) -> str:
     """Return the verb of an event, by which figures are named."""
     return event.partition("-")[0]

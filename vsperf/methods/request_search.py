@@ -15,8 +15,8 @@ from pydantic import Field
 
 from vsperf.config.case import CaseSpec
 from vsperf.methods.base import refused
-from vsperf.methods.connection_search import ConnectionMethod, Count, Request, Response, Tails
-from vsperf.methods.connections import ConnectionsAsked
+from vsperf.methods.connection_search import ConnectionSearch, Tails
+from vsperf.methods.connections import ConnectionsAsked, Count, Request, Response
 from vsperf.methods.range import TrialDuration
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Duration
@@ -31,7 +31,7 @@ so the connection's next turn comes before, and finds it waiting: no loss stays 
 BITS = 8
 
 
-class RequestMethod(ConnectionMethod):
+class RequestMethod(ConnectionSearch):
     """Asks on open connections at rates that are searched: what a request stands for, each says."""
 
     searched: ClassVar[Unit] = Unit.PER_SECOND

@@ -22,7 +22,7 @@ from vsperf.methods.base import (
     repeated,
 )
 from vsperf.methods.compliance import Findings, unnumbered
-from vsperf.methods.events import EventName, without_vnfs, word_of
+from vsperf.methods.events import RESETS, EventName, without_vnfs, word_of
 from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import mean_of
@@ -50,10 +50,7 @@ class ResetTime(WithThroughput):
     summary: ClassVar[str] = "how long frames stay away when switch or VNFs restart (RFC 6201)"
 
     kind: Literal["reset"]
-    events: Annotated[tuple[EventName, ...], Field(min_length=1)] = (
-        "restart-switch",
-        "kill-switch",
-    )
+    events: Annotated[tuple[EventName, ...], Field(min_length=1)] = RESETS
     """What is done: a restart of the switch in good order, one after a kill, a reboot of all
     VNFs."""
     load: Ratio = Ratio.parse("100%")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from itertools import pairwise
 from typing import Self
 
 from vsperf.quantities.units import NANOSECONDS
@@ -17,7 +18,7 @@ from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.slots import Slot, Slots
 from vsperf.records.switch import SwitchCounters
 from vsperf.records.threads import ThreadActivity
-from vsperf.records.trial import Direction, GeneratorActivity, Purpose, Trial
+from vsperf.records.trial import Direction, Event, GeneratorActivity, Purpose, Trial
 
 UNANSWERED = ("refused", "no_answer", "misanswered", "given_up")
 """What becomes of a connection whose SYN nobody answered as it should be."""
@@ -208,6 +209,8 @@ class ConnectionSlots(Record):
     completed: tuple[int, ...]
     established: tuple[int, ...]
     """At the end of each slot."""
+    heard: tuple[int, ...] | None = None
+    """Answers to SYNs, each in the slot in which it came."""
     away_ns: tuple[int, ...]
     """For which the generator's CPU did not run it."""
     asked: tuple[int, ...] | None = None
@@ -273,6 +276,8 @@ class ConnectionTrial(Record):
     flags: tuple[Flag, ...]
     error: str | None
     """What the generator said when it failed."""
+    event: Event | None = None
+    """What was done to the switch in the middle of it."""
 
     @property
     def valid(self) -> bool:
@@ -375,6 +380,26 @@ class ConnectionTrial(Record):
         own = self.counts and (self.counts.asking or self.counts)
         return own.paused_ns if own else 0
 
+    @property
+    def slots(self) -> ConnectionSlots | None:
+        """Its slots of time, if they were counted."""
+        return None if self.counts is None else self.counts.slots
+
+    @property
+    def outage_ns(self) -> int | None:
+        """The longest time in which no SYN was answered, in whole slots.
+
+        None where nobody can tell, and where none was answered any more.
+        """
+        if self.slots is None or self.slots.heard is None:
+            return None
+        told = [number for number, count in enumerate(self.slots.heard) if count]
+        last_due = (self.begun_ns or 0) // self.slots.width_ns
+        if not told or told[-1] + 1 < last_due:
+            return None
+        longest = max((later - one - 1 for one, later in pairwise(told)), default=0)
+        return longest * self.slots.width_ns
+
     def as_load(self, load: int) -> Trial:
         """Return it as a search sees it: of what was offered, how much came to its end in order.
 
@@ -419,7 +444,7 @@ class ConnectionTrial(Record):
 
 def _slots(one: ConnectionTrial) -> Slots | None:
     """Return slots of time as searches know them: every one of them is told, from the first on."""
-    found = None if one.counts is None else one.counts.slots
+    found = one.slots
     if found is None or one.accounts is None:
         return None
     begun, ended = found.launched, found.completed

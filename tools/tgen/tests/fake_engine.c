@@ -418,6 +418,7 @@ engine_connections_result(const struct engine *engine)
 	whole->client_slots = (struct client_slots){
 		.grid = { .count = 2, .shift = 20 }, .launched = lane, .answered = lane,
 		.completed = lane, .established = lane, .asked = lane, .replied = lane,
+		.heard = lane,
 	};
 	whole->asking = (struct asking_counts){ .asked = 6, .waiting = 2, .gone = 1, .replied = 5 };
 	whole->connections_result = (struct connections_result){

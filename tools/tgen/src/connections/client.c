@@ -256,8 +256,10 @@ hear_answer(struct client *client, struct connection *connection, const struct s
 	if (++counts->established > counts->most_established)
 		counts->most_established = counts->established;
 	histogram_add(client->handshake, client->end.now - connection->scheduled_tsc);
-	if (client->slots != NULL)
+	if (client->slots != NULL) {
 		++*slot(client, client->slots->answered, connection);
+		client->slots->heard[slot_of(&client->slots->grid, client->end.now)]++;
+	}
 	client_ask(client, connection, client->end.now);
 }
 

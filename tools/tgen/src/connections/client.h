@@ -49,6 +49,7 @@ enum client_outcome {
 struct client_slots {
 	struct slot_grid grid;
 	uint32_t *launched, *answered, *completed;
+	uint32_t *heard; /* SYN-ACKs of who was asked, each in that in which it came */
 	uint32_t *asked, *replied; /* requests by a clock: those that could not be asked are among the first */
 	uint32_t *established; /* as many were at the end of it, or when it was last looked */
 };

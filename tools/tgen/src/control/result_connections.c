@@ -152,6 +152,7 @@ slots_json(const struct connections_result *found, uint64_t tsc_hz)
 	set_lane(json, "answered", slots->answered, found->slots_used);
 	set_lane(json, "completed", slots->completed, found->slots_used);
 	set_lane(json, "established", slots->established, found->slots_used);
+	set_lane(json, "heard", slots->heard, found->slots_used);
 	if (found->has_asking) {
 		set_lane(json, "asked", slots->asked, found->slots_used);
 		set_lane(json, "replied", slots->replied, found->slots_used);

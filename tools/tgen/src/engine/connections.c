@@ -21,7 +21,7 @@
 #include "trial.h"
 #include "workers.h"
 
-#define LANES 6
+#define LANES 7
 
 static int
 check(const struct engine *engine, struct error *error)
@@ -223,6 +223,7 @@ create_slots(struct engine *engine, struct connections *connections, struct erro
 	slots->established = lanes + 3 * (size_t)count;
 	slots->asked = lanes + 4 * (size_t)count;
 	slots->replied = lanes + 5 * (size_t)count;
+	slots->heard = lanes + 6 * (size_t)count;
 	connections->client.slots = slots;
 	return 0;
 }

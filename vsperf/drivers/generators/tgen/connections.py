@@ -29,8 +29,6 @@ from vsperf.records.connections import (
 Part = TypeVar("Part", bound=Record)
 NANOSECONDS = 1_000_000_000
 VERB = "connections"
-BY_CLOCK = ("asked", "replied")
-"""Slots of time that only requests by a clock have."""
 SLACK_S = 10.0
 ALL_PORTS = 64_512
 """From 1024 on."""
@@ -256,5 +254,5 @@ def _times(client: Mapping[str, Any]) -> Times:
 
 def _slots(found: Mapping[str, Any]) -> ConnectionSlots:
     lanes = [lane for lane in ConnectionSlots.model_fields if lane != "width_ns"]
-    columns = {lane: tuple(found[lane]) for lane in lanes if lane not in BY_CLOCK or lane in found}
+    columns = {lane: tuple(found[lane]) for lane in lanes if lane in found}
     return ConnectionSlots(width_ns=found["slot_ns"], **columns)

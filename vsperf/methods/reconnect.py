@@ -1,0 +1,140 @@
+"""How long nobody can connect when a switch starts anew, and which connections that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from vsperf.config.case import CaseSpec
+from vsperf.config.method import RESTARTED, Contradiction
+from vsperf.config.topology import Topology
+from vsperf.methods.base import Bench, repeated
+from vsperf.methods.connections import (
+    ConnectionMethod,
+    ConnectionsAsked,
+    ConnectionsBench,
+)
+from vsperf.methods.events import RESETS, EventName, without_vnfs, word_of
+from vsperf.methods.range import TrialDuration
+from vsperf.methods.spread import mean_of
+from vsperf.quantities.human import human_ns
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import NANOSECONDS, Duration
+from vsperf.records.connections import ConnectionTrial
+from vsperf.records.result import Figure, Limit, SearchResult, amount
+from vsperf.records.trial import to_vnfs
+from vsperf.search.base import Loads
+
+UNITS: Mapping[str, Unit] = {"time": Unit.NANOSECONDS, "failed": Unit.COUNT}
+"""Of what is told of each event."""
+SHORTEST_NS = 4 * NANOSECONDS
+
+
+class Reconnect(ConnectionMethod):
+    """Opens connections at a steady rate while something is done to the switch."""
+
+    summary: ClassVar[str] = "how long nobody can connect when the switch restarts, or is killed"
+
+    kind: Literal["reconnect"]
+    events: Annotated[tuple[EventName, ...], Field(min_length=1)] = RESETS
+    """What is done: a restart of the switch in good order, or one after a kill."""
+    rate: Annotated[int, Field(ge=100, le=4_194_304)] = 2_000
+    """Connections that begin in a second: well below the most, as others that fail count, too."""
+    duration: TrialDuration = Duration(20_000_000_000)
+    """Of a trial; the event comes after a quarter of it."""
+    repeats: int = Field(default=3, ge=1, le=1000)
+
+    @model_validator(mode="after")
+    def _leaves_time(self) -> Self:
+        if self.duration.ns < SHORTEST_NS:
+            raise ValueError("duration must be at least 4s, of which an event leaves three parts")
+        if len(set(map(word_of, self.events))) != len(self.events):
+            raise ValueError("each event is named once, and no two begin with the same word")
+        return self
+
+    def misfits(self, topology: Topology) -> Iterator[Contradiction]:
+        """Yield which events need a VNF, if there is none."""
+        yield from super().misfits(topology)
+        for event in self.events:
+            yield from without_vnfs(event, topology, "events")
+
+    @property
+    def done_to_switch(self) -> str | None:
+        """Return what its trials hold."""
+        return None if all(map(to_vnfs, self.events)) else RESTARTED
+
+    def metrics(self) -> Mapping[str, Unit]:
+        """Return what can be judged."""
+        words = map(word_of, self.events)
+        return {f"{word}_{name}": unit for word in words for name, unit in UNITS.items()}
+
+    def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
+        """Return the one load."""
+        return Loads(self.rate, self.rate, self.rate + 1, virtual=case.virtual_links)
+
+    def trial_of(self, event: str) -> ConnectionsAsked:
+        """Return connections at the rate, with an event on the way."""
+        return ConnectionsAsked(
+            rate_cps=self.rate,
+            connections=self.rate * self.duration.ns // NANOSECONDS,
+            request_bytes=self.request,
+            response_bytes=self.response,
+            event=event,
+        )
+
+    def run(self, bench: Bench) -> SearchResult:
+        """Do each event, on a bench that opens connections or, to see how long it takes, on any."""
+        if isinstance(bench, ConnectionsBench):
+            return self.play(bench)
+        for _ in range(len(self.events) * self.repeats):
+            bench.trial(bench.loads.maximum, self.duration.ns)
+        return SearchResult()
+
+    def play(self, bench: ConnectionsBench) -> SearchResult:
+        """Do each event, again and again."""
+        figures: list[Figure] = []
+        in_time, spoiled = True, ""
+        for event in self.events:
+            trials = repeated(
+                self.repeats, partial(_paid, bench, self.trial_of(event)), least=0 if figures else 1
+            )
+            figures += self._figures(event, trials.found) if trials.found else ()
+            in_time, spoiled = in_time and trials.in_time, spoiled or trials.spoiled
+        return SearchResult(figures=tuple(figures), complete=in_time, spoiled=spoiled)
+
+    def _figures(self, event: str, trials: Sequence[ConnectionTrial]) -> Iterator[Figure]:
+        """Yield how long nobody could connect, and how many connections failed."""
+        word, limit = word_of(event), Limit.VNF if to_vnfs(event) else Limit.DUT
+        at = f"{amount(self.rate, Unit.PER_SECOND)}; {self.between}"
+        away = [one.outage_ns for one in trials]
+        told = [outage for outage in away if outage is not None]
+        if len(told) < len(away):
+            gone = f"no connection was made any more in {len(away) - len(told)} of {len(away)}"
+            yield Figure(
+                name=f"{word}_time",
+                unit=Unit.NANOSECONDS,
+                value=None,
+                limit=Limit.UNKNOWN,
+                reason=f"{gone} trials",
+                at=at,
+            )
+        else:
+            width_ns = max(slots.width_ns for one in trials if (slots := one.slots) is not None)
+            reason = (
+                f"the longest time in which no SYN was answered, in slots of {human_ns(width_ns)}"
+            )
+            yield mean_of(f"{word}_time", Unit.NANOSECONDS, told, reason, at, limit)
+        failed = [one.failed for one in trials if one.failed is not None]
+        causes = "; ".join(dict.fromkeys(one.causes_text for one in trials if one.causes_text))
+        yield mean_of(f"{word}_failed", Unit.COUNT, failed, causes or "none failed", at)
+
+
+def _paid(bench: ConnectionsBench, asked: ConnectionsAsked) -> ConnectionTrial:
+    """Open connections once, and have the time of it paid."""
+    bench.budget.require(asked.lasting_ns + bench.overhead_ns)
+    one = bench.connect(asked)
+    bench.budget.spend(one.elapsed_ns)
+    return one
