@@ -283,7 +283,7 @@ def connections_line(one: ConnectionTrial) -> str:
     flags = f"  [{said}]" if said else ""
     if one.accounts is None:
         return f"{head}  failed: {one.error}{again}{flags}"
-    late = f"{one.unsent:,} not begun" if one.unsent else ""
+    late = f"{one.short} begun" if one.short else ""
     found = ", ".join(filter(None, (one.causes_text, late)))
     return f"{head}  {found or 'none failed'}{again}{flags}"
 

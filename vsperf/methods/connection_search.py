@@ -400,15 +400,11 @@ def _not_begun(
     made: Sequence[tuple[int, ConnectionTrial]], lower: int | None, said: Callable[[int], str]
 ) -> tuple[Limit, str]:
     """Say what the generator did not begin in time, at the lowest load above an answer, and why."""
-    late = [(load, one) for load, one in made if one.unsent and load > (lower or 0)]
+    late = [(load, one) for load, one in made if one.short and load > (lower or 0)]
     if not late:
         return Limit.UNKNOWN, "the generator did not begin all in time"
     load, one = min(late, key=lambda pair: (pair[0], pair[1].unsent))
-    assert one.accounts is not None  # some were not begun
-    reason = (
-        f"at {said(load)} the generator began {one.accounts.launched:,} of "
-        f"{one.accounts.intended:,} {one.noun} in time"
-    )
+    reason = f"at {said(load)} the generator began {one.short} in time"
     away = one.paused_ns / max(1, one.begun_ns or 0)
     limit = Limit.GENERATOR
     if away >= AWAY:

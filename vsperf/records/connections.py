@@ -337,6 +337,17 @@ class ConnectionTrial(Record):
         return None if self.accounts is None else self.accounts.unsent
 
     @property
+    def short(self) -> str:
+        """How many of those that were due were begun; empty if all were."""
+        offered = ((self.client, "connections"), (self.accounts, self.noun))
+        told = (
+            f"{some.launched:,} of {some.intended:,} {noun}"
+            for some, noun in offered
+            if some is not None and some.unsent
+        )
+        return next(told, "")
+
+    @property
     def failed_ratio(self) -> Fraction | None:
         """Share of those begun that failed."""
         if self.accounts is None or not self.accounts.launched or self.failed is None:

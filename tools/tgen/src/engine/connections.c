@@ -19,8 +19,11 @@
 #include "connections_worker.h"
 #include "slots_worker.h"
 #include "trial.h"
+#include "wide.h"
 #include "workers.h"
 
+#define SECOND_NS UINT64_C(1000000000)
+#define LONGEST_NS (UINT64_C(1) << 60) /* of which anybody needs to know the slots of time */
 #define LANES 7
 
 static int
@@ -183,16 +186,18 @@ create_histograms(struct engine *engine, struct connections *connections, struct
 	return ready ? 0 : error_set(error, -ENOMEM, "no-memory", "no memory for histograms");
 }
 
-/* Connections that are asked by a clock are closed as fast as they were begun, and late ones wait twice. */
+/* Until all is over where nothing has to be waited for; whatever comes later is in the last slot. */
 static uint64_t
-longest_ns(const struct connections_request *request)
+usual_ns(const struct connections_request *request)
 {
-	uint64_t ns = request->duration_ns + request->drain_ns;
+	uint128_t begin_ns = (uint128_t)request->intended * 1000 * SECOND_NS / request->rate_mfps;
 
-	if (request->asking.intended == 0)
-		return ns;
-	return ns + request->duration_ns + request->drain_ns + request->quiet_ns +
-		2 * request->asking.duration_ns;
+	if (request->duration_ns != 0 && begin_ns > request->duration_ns)
+		begin_ns = request->duration_ns;
+	if (begin_ns > LONGEST_NS)
+		begin_ns = LONGEST_NS;
+	return (uint64_t)begin_ns + request->hold_ns + (request->asking.intended == 0 ? 0 :
+		(uint64_t)begin_ns + request->asking.duration_ns);
 }
 
 static int
@@ -207,7 +212,7 @@ create_slots(struct engine *engine, struct connections *connections, struct erro
 	if (request->slot_ns == 0 || !request->client.is_here)
 		return 0;
 	slot_grid_init(&slots->grid, engine_cycles(engine, request->slot_ns),
-		engine_cycles(engine, longest_ns(request)), false);
+		engine_cycles(engine, usual_ns(request)), false);
 	count = slots->grid.count;
 	own = calloc(1, sizeof(*own) + count * sizeof(own->lane[0]));
 	lanes = calloc(LANES * (size_t)count, sizeof(*lanes));

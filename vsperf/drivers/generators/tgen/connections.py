@@ -32,6 +32,9 @@ VERB = "connections"
 SLACK_S = 10.0
 ALL_PORTS = 64_512
 """From 1024 on."""
+OPENING_TIMES, OPENING_NS = 4, 10 * NANOSECONDS
+"""For so many times as long as it should take, and some time more, connections may be opened that
+requests wait for."""
 MOST_IDLE_NS = 24 * 3600 * NANOSECONDS
 """For which tgen's server waits for a request at most."""
 MOST_AT_ONCE = 1 << 22
@@ -192,11 +195,15 @@ def asked_of(
         repeat_ns=asked.repeat_ns,
         patience_ns=asked.patience_ns,
     )
-    if asked.request_rps is not None:
-        asking_ns = max(1, asked.asking_ns) + grace_ns
-        by_clock = ByClock(asked.request_rps, asking_ns, asked.requests_due)
-        both = replace(both, asking=by_clock)
-    return replace(both, slot_ns=asked_ns(both.begin_ns + both.drain_ns) or None)
+    usual_ns = asked.lasting_ns + asked.hold_ns
+    if asked.request_rps is None:
+        return replace(both, slot_ns=asked_ns(usual_ns) or None)
+    by_clock = ByClock(asked.request_rps, asked.asking_ns + grace_ns, asked.requests_due)
+    # How long they take to open says nothing: what counts is what is asked once they are.
+    opening_ns = OPENING_TIMES * duration_ns + OPENING_NS
+    return replace(
+        both, duration_ns=opening_ns, asking=by_clock, slot_ns=asked_ns(usual_ns) or None
+    )
 
 
 def _ports_each(connections: int, addresses: int) -> int:
