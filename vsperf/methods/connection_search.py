@@ -19,6 +19,7 @@ from pydantic import Field
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import MOST_ADDRESSES
+from vsperf.config.counted import Counted
 from vsperf.config.method import Contradiction
 from vsperf.config.topology import Topology
 from vsperf.methods.base import Bench, Method, probe_on, refused
@@ -60,7 +61,7 @@ CHECKED_NS = 500_000_000
 """Until their segments are sent again: a dead path is told in seconds."""
 HANDSHAKE, RESPONSE = "handshake_p99", "first_response_p99"
 REPEATED = "repeated_segments"
-Count = Annotated[int, Field(ge=1, le=4_194_304)]
+Count = Annotated[int, Field(ge=1, le=4_194_304), Counted]
 Message = Annotated[int, Field(ge=1, le=65_536)]
 
 
@@ -76,7 +77,7 @@ class ConnectionMethod(Method):
     """Addresses that connections come from, in turns."""
     servers: Annotated[int, Field(ge=1, le=MOST_ADDRESSES)] = 4
     """Addresses that answer; a device that shares connections out has them behind it."""
-    requests: Annotated[int, Field(ge=1, le=1000)] = 1
+    requests: Annotated[int, Field(ge=1, le=1000), Counted] = 1
     """On each connection, one after the other, each with a response."""
     request: Message = 100
     """Bytes of a request, of HTTP/1.1 with its headers."""
