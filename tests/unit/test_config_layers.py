@@ -416,6 +416,9 @@ def test_tags_narrow_down_to_what_carries_all_of_them(tmp_path: Path) -> None:
     ("words", "what", "fix"),
     [
         (("pvp_tptu",), "there is no testcase 'pvp_tptu'", "did you mean `pvp_tput`?"),
+        (("tput",), "there is no testcase 'tput'", "did you mean one of p2p_tput, pvp_tput?"),
+        (("thruput",), "there is no testcase 'thruput'", "did you mean one of p2p_tput, pvp_tput?"),
+        (("cont",), "there is no testcase 'cont'", "did you mean `pvp_cont`?"),
         (
             ("x*",),
             "no testcase matches 'x*'",
@@ -431,6 +434,12 @@ def test_what_matches_nothing_is_answered_with_what_there_is(
     with pytest.raises(SpecError) as caught:
         names(tmp_path, *words)
     assert [(problem.what, problem.fix) for problem in caught.value.problems] == [(what, fix)]
+
+
+def test_a_mistyped_tag_is_answered_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    with pytest.raises(SpecError) as caught:
+        names(tmp_path, tags=("rfc2455",))
+    assert [problem.fix for problem in caught.value.problems] == ["did you mean `rfc2544`?"]
 
 
 def test_two_files_of_one_name_in_a_folder_are_an_error_once_they_are_used(tmp_path: Path) -> None:
