@@ -112,6 +112,17 @@ def test_the_same_kind_keeps_the_settings_below(tmp_path: Path) -> None:
     assert str(spec.search.duration_sum) == "5s"
 
 
+@pytest.mark.parametrize("named", ["pvvp", "{name: pvvp}", "pvvp3", "{name: pvvp, vms: 3}"])
+def test_a_setting_of_a_topology_keeps_the_family_below(tmp_path: Path, named: str) -> None:
+    text = f"name: mine\ntopology: {named}\ntraffic: {{frame_size: 64}}\n"
+    (plain,) = loaded(tmp_path, text).cases
+    request = Request(("mine",), testbed="sim", sets=("topology.nics=1",))
+    (case,) = loaded(tmp_path, text, request).cases
+    assert (plain.spec.topology.nics, case.spec.topology.nics) == (2, 1)
+    assert case.spec.topology.paths == plain.spec.topology.paths
+    assert case.origins["topology.nics"] == "--set topology.nics=1"
+
+
 def test_null_removes_an_optional_section(tmp_path: Path) -> None:
     write(tmp_path, {"vm.yaml": "vnf: {kind: loop}\n"})
     conf = (Path("vm.yaml"),)
