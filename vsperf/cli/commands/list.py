@@ -40,7 +40,7 @@ def complete_word(ctx: click.Context, param: click.Parameter, incomplete: str) -
     "--tag",
     "tags",
     multiple=True,
-    help="Only testcases with this tag; given again, with each of them.",
+    help="Only testcases with this tag; repeatable, and then with each of them.",
 )
 @click.option("--names", is_flag=True, help="Print names alone, one a line.")
 @json_option

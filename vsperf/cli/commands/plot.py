@@ -72,14 +72,14 @@ def complete_table(ctx: click.Context, param: click.Parameter, incomplete: str) 
     multiple=True,
     metavar="TRAIT",
     help="What makes a line: switch, generator, testbed, topology, flows, size, workers, testcase, "
-    "run, a label, or a value of the testcase.  [default: all that differ]",
+    "run, a label, or a value of the testcase; repeatable.  [default: all that differ]",
 )
 @click.option(
     "--beside",
     multiple=True,
     metavar="TABLE",
     shell_complete=complete_table,
-    help="Draw published numbers, too, hollow or dotted, with their source.",
+    help="Draw published numbers, too, hollow or dotted, with their source; repeatable.",
 )
 @results_option
 @json_option
