@@ -22,6 +22,7 @@ from vsperf.output.compare_text import (
     change_tables,
     comparison_data,
     environment_table,
+    first_of,
     generators_table,
     headline,
     meanings,
@@ -219,8 +220,8 @@ def _exit_code(found: Comparison, fail_above: Ratio | None, *, quiet: bool) -> E
         names = ", ".join(dict.fromkeys(f"{row.label} {row.name}" for row in worse))
         say(f"worse by more than {fail_above}: {names}", err=quiet)
         return ExitCode.CRITERION_MISSED
-    missing = [gap.label for gap in found.gaps if gap.side > 0]
+    missing = list(dict.fromkeys(gap.label for gap in found.gaps if gap.side > 0))
     if missing:
-        say(f"no number to judge: {', '.join(dict.fromkeys(missing))}", err=quiet)
+        say(f"no number to judge: {first_of(missing)}", err=quiet)
         return ExitCode.INVALID_RESULT
     return ExitCode.OK
