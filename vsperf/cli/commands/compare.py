@@ -182,7 +182,7 @@ def _print(found: Comparison, only_changed: bool, limit: int) -> None:
     if found.simulated:
         out.print(simulated_banner())
     head = headline(found)
-    say(f"{head.word}: {head.text}")
+    out.print(f"{head.word}: {head.text}", soft_wrap=True)
     out.print(shown(sides_table(found)))
     out.print()
     environment = environment_table(found)
@@ -208,7 +208,7 @@ def _print(found: Comparison, only_changed: bool, limit: int) -> None:
     for meaning in meanings(found):
         out.print(meaning, style="dim", markup=False)
     for line in notes(found):
-        say(f"! {line}")
+        out.print(f"! {line}", soft_wrap=True)
 
 
 def _exit_code(found: Comparison, fail_above: Ratio | None, *, quiet: bool) -> ExitCode:
