@@ -51,7 +51,7 @@ def test_a_file_called_latest_that_somebody_made_is_left_alone(tmp_path: Path) -
 def test_a_mistyped_latest_is_told_from_no_run(tmp_path: Path) -> None:
     write_run(tmp_path)
     with pytest.raises(UsageError) as refused:
-        resolve(tmp_path, "latset")
+        resolve(tmp_path, "latesst")
     assert refused.value.problems[0].fix == "did you mean latest?"
 
 
