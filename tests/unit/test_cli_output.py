@@ -333,3 +333,24 @@ def test_a_question_for_the_cursor_is_not_asked() -> None:
 def test_a_file_or_a_pipe_gets_the_bytes_as_they_are() -> None:
     everything = bytes(itertools.chain(range(256), range(256)))
     assert shown_of_words(everything, terminal=False) == everything
+
+
+# What is mistyped is answered with what was meant.
+
+MISTYPED = {
+    "rnu": "Did you mean 'run'?",
+    "reslts": "Did you mean 'results'?",
+    "run --testbd sim": "'--testbed'",
+    "tgen trail": "Did you mean 'trial'?",
+    "plan phy2phy_tputt": "did you mean `phy2phy_tput`?",
+    "show phy2phy_tputt": "did you mean `phy2phy_tput`?",
+    "explain places_tcp_stream": "did you mean stream?",
+}
+
+
+@pytest.mark.parametrize("typed", MISTYPED)
+def test_what_is_mistyped_is_answered_with_what_was_meant(
+    typed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_cli(typed.split()) == ExitCode.BAD_INPUT
+    assert MISTYPED[typed] in capsys.readouterr().err

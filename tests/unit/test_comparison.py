@@ -216,6 +216,15 @@ class TestUnfinishedRuns:
             "phy2phy_tput-256B": "not planned",
         }
 
+    def test_gaps_of_one_reason_are_one_line_with_their_count(self, tmp_path: Path) -> None:
+        run(tmp_path, "aaaa", {number: [1000_000] for number in range(1, 8)})
+        run(tmp_path, "bbbb", {1: [1000_000]})
+        lines = [line for line in notes(of(tmp_path, "aaaa", "bbbb")) if "no number" in line]
+        assert lines == [
+            "B has no number for 6 cases: phy2phy_tput-128B, phy2phy_tput-256B, "
+            "phy2phy_tput-512B and 3 more: not planned"
+        ]
+
     def test_records_of_all_versions_can_be_compared_with_themselves(self) -> None:
         def check(folder: Path) -> None:
             same = compare([side(folder.parent, folder.name)] * 2)

@@ -112,6 +112,17 @@ def test_the_same_kind_keeps_the_settings_below(tmp_path: Path) -> None:
     assert str(spec.search.duration_sum) == "5s"
 
 
+@pytest.mark.parametrize("named", ["pvvp", "{name: pvvp}", "pvvp3", "{name: pvvp, vms: 3}"])
+def test_a_setting_of_a_topology_keeps_the_family_below(tmp_path: Path, named: str) -> None:
+    text = f"name: mine\ntopology: {named}\ntraffic: {{frame_size: 64}}\n"
+    (plain,) = loaded(tmp_path, text).cases
+    request = Request(("mine",), testbed="sim", sets=("topology.nics=1",))
+    (case,) = loaded(tmp_path, text, request).cases
+    assert (plain.spec.topology.nics, case.spec.topology.nics) == (2, 1)
+    assert case.spec.topology.paths == plain.spec.topology.paths
+    assert case.origins["topology.nics"] == "--set topology.nics=1"
+
+
 def test_null_removes_an_optional_section(tmp_path: Path) -> None:
     write(tmp_path, {"vm.yaml": "vnf: {kind: loop}\n"})
     conf = (Path("vm.yaml"),)
@@ -416,6 +427,9 @@ def test_tags_narrow_down_to_what_carries_all_of_them(tmp_path: Path) -> None:
     ("words", "what", "fix"),
     [
         (("pvp_tptu",), "there is no testcase 'pvp_tptu'", "did you mean `pvp_tput`?"),
+        (("tput",), "there is no testcase 'tput'", "did you mean one of p2p_tput, pvp_tput?"),
+        (("thruput",), "there is no testcase 'thruput'", "did you mean one of p2p_tput, pvp_tput?"),
+        (("cont",), "there is no testcase 'cont'", "did you mean `pvp_cont`?"),
         (
             ("x*",),
             "no testcase matches 'x*'",
@@ -431,6 +445,12 @@ def test_what_matches_nothing_is_answered_with_what_there_is(
     with pytest.raises(SpecError) as caught:
         names(tmp_path, *words)
     assert [(problem.what, problem.fix) for problem in caught.value.problems] == [(what, fix)]
+
+
+def test_a_mistyped_tag_is_answered_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    with pytest.raises(SpecError) as caught:
+        names(tmp_path, tags=("rfc2455",))
+    assert [problem.fix for problem in caught.value.problems] == ["did you mean `rfc2544`?"]
 
 
 def test_two_files_of_one_name_in_a_folder_are_an_error_once_they_are_used(tmp_path: Path) -> None:

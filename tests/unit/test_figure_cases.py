@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from connection_models import Device, rate
 from figure_cases import case, goal
 from figure_world import SOAK, buffer_case, throughput_case, tried
 
@@ -339,3 +341,27 @@ def test_trials_that_would_cover_each_other_near_an_answer_are_drawn_once_more(p
 @pytest.mark.parametrize("plot", ["search", "loss"])
 def test_where_trials_lie_apart_one_panel_will_do(plot: str) -> None:
     assert len(drawn(plot, searched(3, 2, 1.5, 1, 1.01)).panels) == 1
+
+
+def connections_case(device: Device) -> CaseView:
+    method = rate()
+    device.connect(method.checking())
+    result = method.play(device)
+    return replace(case("1518B", result=result), connections=tuple(device.made))
+
+
+def test_connections_that_were_not_begun_stand_beside_those_that_failed() -> None:
+    slow = connections_case(Device(generator=7_000))
+    panel = drawn("curves", slow).panels[0]
+    assert panel.title == "by load: failed, not begun"
+    found = {one.name: one.points for one in panel.layers if isinstance(one, Line)}
+    assert [point.y for point in found["failed"]] == [0] * len(found["failed"])
+    late = {point.x: point.y for point in found["not begun"]}
+    assert late.keys() == {point.x for point in found["failed"]}
+    assert late == {x: pytest.approx(max(0, 1 - 7_000 / x), abs=1e-3) for x in late}
+    assert 0 < max(late.values()) < 1
+
+
+def test_a_chart_of_connections_that_were_all_begun_has_no_line_for_others() -> None:
+    panel = drawn("curves", connections_case(Device(rate=12_345))).panels[0]
+    assert [one.name for one in panel.layers] == ["failed"]

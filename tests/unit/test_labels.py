@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -290,6 +291,30 @@ def test_the_help_names_both_modes(command: str) -> None:
     assert "--mode [full|trafficgen]" in shown
     for section in ALTERNATIVES:
         assert f"--{section} KIND,..." in shown
+
+
+def test_the_help_says_which_options_can_be_given_again() -> None:
+    """Those of `KIND,...` say so by their form."""
+    silent = [
+        f"{path} {option.opts[0]}"
+        for path, command in _commands("vsperf", cli)
+        for option in command.params
+        if isinstance(option, click.Option)
+        and option.multiple
+        and not (option.metavar or "").endswith(",...")
+        and "repeatable" not in (option.help or "")
+    ]
+    assert silent == []
+
+
+def _commands(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            assert found is not None
+            yield from _commands(f"{path} {name}", found)
 
 
 # Seconds of long trials: streamed into the records, read back one by one, printed as CSV.

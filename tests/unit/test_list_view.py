@@ -71,6 +71,7 @@ def test_names_patterns_and_all_tags_narrow_a_list_down(
     ("words", "said"),
     [
         (["pvp"], "'*pvp*'"),
+        (["places"], "'*places*'"),
         (["testcase"], "did you mean `testcases`?"),
         (["--tag", "throughputt"], "did you mean `throughput`?"),
         (["testbeds", "--tag", "vm"], "known tags: none"),

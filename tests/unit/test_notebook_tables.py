@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
+import json
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,6 +17,7 @@ import vsperf.notebook as r
 from vsperf.errors import UsageError
 from vsperf.records.run import Outcome
 
+NOTEBOOKS = Path(__file__).parents[2] / "docs" / "notebooks"
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
 HOSTILE = "<script>alert(1)</script>"
 
@@ -122,3 +127,20 @@ def test_changes_and_trends_are_those_of_the_commands(results: r.Results, tmp_pa
     followed = results.trend("phy2phy_tput", "ndr")
     assert [len(one.found.points) for one in followed] == [2, 2]
     assert "SIMULATED" in followed[0]._repr_html_()
+
+
+def test_what_the_notebooks_of_the_project_import_is_there() -> None:
+    """They are executed by a test that is none of every day."""
+    found = dict.fromkeys(one for path in NOTEBOOKS.glob("*.ipynb") for one in _imported(path))
+    assert ("vsperf.trust", "own_python") in found
+    for module, name in found:
+        if not hasattr(importlib.import_module(module), name):
+            importlib.import_module(f"{module}.{name}")
+
+
+def _imported(path: Path) -> Iterator[tuple[str, str]]:
+    for cell in json.loads(path.read_text())["cells"]:
+        source = "".join(cell["source"]) if cell["cell_type"] == "code" else ""
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                yield from ((node.module, one.name) for one in node.names)

@@ -97,6 +97,15 @@ def test_what_does_not_go_with_places_is_refused_with_a_way_out(
         assert text in said, said
 
 
+def test_the_testcases_of_places_need_no_option_on_the_default_testbed(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert run_cli(["plan", "places_*", "--json"]) == 0
+    planned = json.loads(capfd.readouterr().out)
+    assert len(planned) >= 8
+    assert {case["spec"]["vswitch"]["kind"] for case in planned} == {"ovs"}
+
+
 @pytest.mark.parametrize("switch", ["linux-bridge", "ovs"])
 def test_a_plan_names_places_programs_and_cpus_and_no_generator(
     switch: str, capfd: pytest.CaptureFixture[str]

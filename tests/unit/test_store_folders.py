@@ -48,6 +48,13 @@ def test_a_file_called_latest_that_somebody_made_is_left_alone(tmp_path: Path) -
     assert (tmp_path / "latest").read_text() == "mine"
 
 
+def test_a_mistyped_latest_is_told_from_no_run(tmp_path: Path) -> None:
+    write_run(tmp_path)
+    with pytest.raises(UsageError) as refused:
+        resolve(tmp_path, "latesst")
+    assert refused.value.problems[0].fix == "did you mean latest?"
+
+
 def test_runs_are_found_by_path_name_beginning_ending_and_latest(tmp_path: Path) -> None:
     names = ("2026-11-20-phy2phy_tput-k7f3", "2026-11-20-pvp_tput-aaaa", "2026-11-21-pvp_tput-k7f4")
     for name in names:

@@ -233,6 +233,14 @@ def test_what_there_is_not_is_refused(
         trends(tmp_path, wanted, metric)
 
 
+def test_a_mistyped_testcase_is_answered_with_one_that_is_stored(tmp_path: Path) -> None:
+    stored(tmp_path, 1, [1000_000])
+    for typed in ("phy2phy_tpt", "tput"):
+        with pytest.raises(UsageError) as refused:
+            trends(tmp_path, Filter(testcase=typed))
+        assert refused.value.problems[0].fix == "did you mean `phy2phy_tput`?"
+
+
 def test_it_is_told_as_a_table_and_as_data(tmp_path: Path) -> None:
     for day in range(1, 13):
         stored(tmp_path, day, [1000_000 if day < 7 else 800_000])

@@ -35,24 +35,47 @@ def test_a_view_is_as_it_was_looked_at(
 ) -> None:
     kept = (VIEWS / f"{name}.txt").read_text()
     command = kept.splitlines()[0]
-    for run in (GOLDEN / "records").iterdir():
-        if run.is_dir():
-            shutil.copytree(run, tmp_path / "results" / run.name)
-    monkeypatch.chdir(tmp_path)
-    for variable, value in {
-        "COLUMNS": str(COLUMNS),
-        "FORCE_COLOR": "1",
-        "TERM": "xterm",
-        "HOME": str(tmp_path),
-    }.items():
-        monkeypatch.setenv(variable, value)
+    stored_and_narrow(tmp_path, monkeypatch)
     run_cli(shlex.split(command.removeprefix("$ vsperf ")))
-    out, err = capsys.readouterr()
-    printed = STYLE.sub("", out + err).replace(f"{REPOSITORY}", "REPOSITORY").splitlines()
+    printed = lines_of(capsys)
     shown = "\n".join((command, *(line.rstrip() for line in printed))) + "\n"
     if shown != kept:
         NOW.mkdir(parents=True, exist_ok=True)
         (NOW / f"{name}.txt").write_text(shown)
     assert shown == kept, f"see build/views/{name}.txt; where it is better: cp it to {VIEWS.name}"
-    too_long = [line for line in printed if len(line) > COLUMNS and " " in line.strip()]
-    assert not too_long, "only a path or another word that is longer than a line may be"
+    assert not too_long(printed), "only a path or another word that is longer than a line may be"
+
+
+@pytest.mark.parametrize("command", ["compare gxq9 w9dt --anyway", "plot --list", "plugins"])
+def test_what_is_no_view_of_these_fits_the_terminal_as_well(
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    stored_and_narrow(tmp_path, monkeypatch)
+    assert run_cli(command.split()) == 0
+    assert not too_long(lines_of(capsys))
+
+
+def stored_and_narrow(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for run in (GOLDEN / "records").iterdir():
+        if run.is_dir():
+            shutil.copytree(run, folder / "results" / run.name)
+    monkeypatch.chdir(folder)
+    for variable, value in {
+        "COLUMNS": str(COLUMNS),
+        "FORCE_COLOR": "1",
+        "TERM": "xterm",
+        "HOME": str(folder),
+    }.items():
+        monkeypatch.setenv(variable, value)
+
+
+def lines_of(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    out, err = capsys.readouterr()
+    return STYLE.sub("", out + err).replace(f"{REPOSITORY}", "REPOSITORY").splitlines()
+
+
+def too_long(printed: list[str]) -> list[str]:
+    return [line for line in printed if len(line) > COLUMNS and " " in line.strip()]

@@ -21,6 +21,7 @@ from vsperf.analysis.environment import (
     together,
 )
 from vsperf.analysis.segments import Segment, segments_of
+from vsperf.config.suggest import testcase_meant
 from vsperf.errors import UsageError
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.index import CaseEntry, Filter, Index
@@ -109,10 +110,14 @@ def trends(results: Path, wanted: Filter, metric: str | None = None) -> Trends:
     with Index.open(results) as index:
         index.refresh()
         entries = index.cases(wanted)
+        stored = () if entries else index.cases()
     if not entries:
+        names = list(dict.fromkeys(entry.testcase for entry in stored))
+        lists = "`vsperf results --cases` lists what there is; 'phy2phy_*' fits several"
+        asked = wanted.testcase or ""
         raise UsageError(
             f"no stored run has a case {wanted.testcase!r} that fits",
-            fix="`vsperf results --cases` lists what there is; 'phy2phy_*' fits several",
+            fix=lists if asked in names else testcase_meant(asked, names, lists),
         )
     kinds = {entry.simulated for entry in entries}
     kept = [entry for entry in entries if len(kinds) == 1 or not entry.simulated]

@@ -184,7 +184,7 @@ def _selectors() -> tuple[Callable[[F], F], ...]:
             "--tag",
             "tags",
             multiple=True,
-            help="Only testcases with this tag; without NAME, all of them.",
+            help="Only testcases with this tag; without NAME, all of them; repeatable.",
         ),
         click.option(
             "--repeat",
@@ -234,7 +234,7 @@ def _overrides() -> tuple[Callable[[F], F], ...]:
             multiple=True,
             metavar="FILE",
             type=click.Path(path_type=Path),
-            help="Settings in YAML, over the testcase's.",
+            help="Settings in YAML, over the testcase's; repeatable.",
         ),
         click.option(
             ALLOW,
@@ -248,6 +248,6 @@ def _overrides() -> tuple[Callable[[F], F], ...]:
             multiple=True,
             metavar="PATH=VALUE",
             shell_complete=complete_setting,
-            help="One setting, such as traffic.frame_size=64B; overrides everything else.",
+            help="One setting, such as traffic.frame_size=64B; overrides all else; repeatable.",
         ),
     )

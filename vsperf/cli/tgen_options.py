@@ -30,7 +30,7 @@ def port_options(function: F) -> F:
             multiple=True,
             required=True,
             metavar="DEVICE",
-            help="A port, as DPDK's --vdev takes it; several make several ports.",
+            help="A port, as DPDK's --vdev takes it; repeatable, once for each port.",
         )(function)
     )
 
@@ -68,7 +68,9 @@ _PROCESS = (
     click.option(
         "--ring", type=click.IntRange(64, 32768), default=1024, help="Descriptors of each queue."
     ),
-    click.option("--eal", multiple=True, metavar="ARGUMENT", help="One more argument for DPDK."),
+    click.option(
+        "--eal", multiple=True, metavar="ARGUMENT", help="One more argument for DPDK; repeatable."
+    ),
 )
 
 
@@ -103,7 +105,7 @@ _STREAM = (
         "headers",
         multiple=True,
         metavar="KEY=JSON",
-        help="A key of tgen's streams, such as vlans=[100] or layer3=ipv6.",
+        help="A key of tgen's streams, such as vlans=[100] or layer3=ipv6; repeatable.",
     ),
     click.option(
         "--direction",

@@ -28,6 +28,7 @@ from vsperf.config.tree import (
 from vsperf.errors import Problem
 
 KIND, NAME = "kind", "name"
+TOPOLOGY = "topology"
 CALLED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 """What an item may be called: it becomes a part of labels."""
 UNFIT = re.compile(r"[^A-Za-z0-9._+]+")
@@ -50,11 +51,22 @@ def merge_documents(documents: Iterable[Section]) -> Section:
 
 def _merged(lower: Section, upper: Section) -> Section:
     merged = merge_sections(lower, upper)
+    merged = _with_family(merged, lower.get(TOPOLOGY), upper.get(TOPOLOGY))
     for path in ALTERNATIVES:
         below, above = lower.get(path), upper.get(path)
         if below is not None and above is not None:
             merged = merged.having(path, _laid_over(below, above))
     return merged
+
+
+def _with_family(merged: Section, below: Node | None, above: Node | None) -> Section:
+    """Keep a topology that is only named below settings of it, as in `topology.dispatch=ip`."""
+    if not isinstance(below, Scalar) or not isinstance(above, Section):
+        return merged
+    if {NAME, "paths"} & above.entries.keys():
+        return merged
+    family = Section({NAME: Entry(below.mark, below)}, (below.mark,))
+    return merged.having(TOPOLOGY, merge(family, above))
 
 
 def _lifted_all(document: Section) -> Section:

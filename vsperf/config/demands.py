@@ -139,7 +139,7 @@ def _of_turns(case: CaseSpec) -> Demand:
 
 def _of_connections(case: CaseSpec) -> Demand:
     """Return what it takes to open connections; a model of a generator has none to offer."""
-    fix = "--generator tgen, on the host itself (generator.place=host)"
+    fix = "--generator tgen, on the host itself (--set generator.place=host)"
     if case.testbed.simulated:
         fix = "a testbed that is real, such as --testbed local"
     return Demand(Ability.CONNECTIONS, f"search.kind={case.search.kind}", fix)

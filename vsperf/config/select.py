@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from vsperf.config.lookup import SUFFIXES, Entry, Folder, Found, Library
-from vsperf.config.suggest import did_you_mean, listed
+from vsperf.config.suggest import did_you_mean, listed, testcase_meant
 from vsperf.errors import Location, Problem, SpecError
 
 TAG = "tag:"
@@ -90,13 +90,13 @@ def _matching(
 def _nothing(name: str, library: Library, files: dict[str, Found]) -> Problem:
     place, why = Location(name), may_hold(library)
     if name.startswith(TAG):
-        tags = sorted({tag for entry in library.testcases().values() for tag in entry.tags})
+        tags = _tags(library)
         fix = did_you_mean(name.removeprefix(TAG), tags, f"tags in use: {listed(tags)}")
         return Problem(f"no testcase carries the tag {name.removeprefix(TAG)!r}", place, why, fix)
     known = f"testcases: {listed(files)}"
     if any(char in name for char in "*?["):
         return Problem(f"no testcase matches {name!r}", place, why, known)
-    return Problem(f"there is no testcase {name!r}", place, why, did_you_mean(name, files, known))
+    return Problem(f"there is no testcase {name!r}", place, why, testcase_meant(name, files, known))
 
 
 def may_hold(library: Library) -> str | None:
@@ -105,11 +105,17 @@ def may_hold(library: Library) -> str | None:
     return f"it may stand in {listed(unread)}, which cannot be read" if unread else None
 
 
+def _tags(library: Library) -> list[str]:
+    return sorted({tag for entry in library.testcases().values() for tag in entry.tags})
+
+
 def _empty(tags: tuple[str, ...], library: Library, files: dict[str, Found]) -> Problem:
     if tags:
+        known = _tags(library)
+        strange = next((tag for tag in tags if tag not in known), "")
         return Problem(
             f"no testcase that was named carries the tags {', '.join(tags)}",
-            fix="`vsperf list` shows all testcases with their tags",
+            fix=did_you_mean(strange, known, "`vsperf list` shows all testcases with their tags"),
         )
     nothing = "no testcase was named"
     folders = ", ".join(str(folder.path) for folder in library.folders)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 LONGEST_SHOWN = 48
+MOST_MEANT = 5
 
 
 def quoted(value: object) -> str:
@@ -53,6 +54,24 @@ def did_you_mean(word: str, known: Iterable[str], otherwise: str | None = None) 
     """Return the suggestion as a sentence, or `otherwise` when no known name is near."""
     found = nearest(word, known)
     return f"did you mean `{found}`?" if found else otherwise
+
+
+def testcase_meant(word: str, known: Iterable[str], otherwise: str | None = None) -> str | None:
+    """Return the suggestion for a testcase's name, of which people often type one part alone."""
+    names = list(known)
+    with_it = [name for name in names if f"_{word}_" in f"_{name}_"]
+    if not with_it and nearest(word, names) is None:
+        tail = nearest(word, [_tail(name) for name in names])
+        with_it = [name for name in names if _tail(name) == tail]
+    if len(with_it) < 2:
+        return did_you_mean(with_it[0] if with_it else word, names, otherwise)
+    with_it.sort(key=lambda name: _tail(name) != word)
+    return f"did you mean one of {listed(with_it, MOST_MEANT)}?"
+
+
+def _tail(name: str) -> str:
+    """Return what a testcase measures, without the way that its frames take."""
+    return name.partition("_")[2]
 
 
 def listed(names: Iterable[str], limit: int = 12) -> str:

@@ -60,10 +60,10 @@ def _from_mapping(node: Section, library: Library) -> Node:
     if not isinstance(name, Scalar) or not isinstance(name.value, str):
         fix = f"one of: {listed(library.files('topologies'))}"
         raise _refused("`topology` needs a `name`, or `paths`", (name or node).mark, fix)
-    family = _family(name.value, library, name.mark)
+    family, usual = _split(name.value, library, name.mark)
     kept = {key: entry for key, entry in node.entries.items() if key in KEPT}
     if vms is None:
-        return _spelled_out(family, family.vms, name.mark, kept)
+        return _spelled_out(family, usual, name.mark, kept)
     count = vms.value if isinstance(vms, Scalar) else None
     if not isinstance(count, int) or isinstance(count, bool):
         raise _refused(

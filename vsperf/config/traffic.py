@@ -156,7 +156,7 @@ class TrafficProfile(Spec):
         if given.bytes != mix.mean.bytes:
             raise ValueError(
                 f"is {given}, and the frames of imix-{mix} have {mix.mean} on average; leave "
-                f"it out, or give traffic.frame_size={mix.mean}"
+                f"it out, or give --set traffic.frame_size={mix.mean}"
             )
         return mix.mean
 

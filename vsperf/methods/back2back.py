@@ -5,12 +5,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
+from vsperf.config.counted import Counted
 from vsperf.config.traffic import FULL
 from vsperf.methods.base import Bench, burst_ns, one_rhythm, probe_on, refused, repeated
 from vsperf.methods.compliance import FULL_NS, Findings, fewer_sizes, too_short
@@ -99,7 +100,7 @@ class BackToBack(WithThroughput):
     """The longest burst, as a time at the rate of the bursts; at most 30s."""
     max_repeats: int = Field(default=0, ge=0, le=100)
     """How often a burst that lost frames is tried again (TST 009, loss verification)."""
-    loss_threshold: int = Field(default=0, ge=0)
+    loss_threshold: Annotated[int, Field(ge=0), Counted] = 0
     """Lost frames above which nothing is tried again."""
 
     @model_validator(mode="after")

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from vsperf.config.case import CaseSpec
+from vsperf.config.counted import Counted
 from vsperf.config.method import GIVEN_OTHER_RULES
 from vsperf.methods.base import Bench, TrialOptions, probe_on, refused
 from vsperf.methods.prerequisite import TIME_OVER, WithThroughput, unanswered, why_not
@@ -20,7 +21,7 @@ from vsperf.records.trial import Trial
 from vsperf.search.base import Loads
 
 MOST_RULES_A_SECOND = 100_000
-RulesPerSecond = Annotated[int, Field(ge=1, le=MOST_RULES_A_SECOND)]
+RulesPerSecond = Annotated[int, Field(ge=1, le=MOST_RULES_A_SECOND), Counted]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from vsperf.config.case import CaseSpec
+from vsperf.config.counted import Counted
 from vsperf.methods.base import Bench, probe_on, refused
 from vsperf.methods.connections import (
     ConnectionMethod,
@@ -62,7 +63,7 @@ OPENING: Tails = {
         "from when a SYN was due to the first response, for 99 of 100",
     ),
 }
-Requests = Annotated[int, Field(ge=1, le=1000)]
+Requests = Annotated[int, Field(ge=1, le=1000), Counted]
 
 
 class ConnectionSearch(ConnectionMethod):

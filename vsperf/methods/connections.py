@@ -11,6 +11,7 @@ from pydantic import Field
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import MOST_ADDRESSES
+from vsperf.config.counted import Counted
 from vsperf.config.method import Contradiction
 from vsperf.config.topology import Topology
 from vsperf.methods.base import Method
@@ -97,7 +98,7 @@ class OpensConnections(Protocol):
         """Ask for trials until there is an answer, or the time is over."""
 
 
-Count = Annotated[int, Field(ge=1, le=4_194_304)]
+Count = Annotated[int, Field(ge=1, le=4_194_304), Counted]
 Request = Annotated[int, Field(ge=48, le=65_536)]
 Response = Annotated[int, Field(ge=78, le=65_536)]
 """Less than these is no message of HTTP with its head."""

@@ -13,6 +13,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from vsperf.config.counted import Counted
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.methods.workload import RATE, Workload, conditions, median_figure
 from vsperf.quantities.byte_units import ByteSize
@@ -42,11 +43,11 @@ class Http(Workload):
     counted: ClassVar[str] = "requests that were answered"
 
     kind: Literal["http"]
-    connections: Annotated[int, Field(ge=1, le=10_000)] = 16
+    connections: Annotated[int, Field(ge=1, le=10_000), Counted] = 16
     """Of each instance, at the same time."""
     object: ByteSize = ByteSize(128)
     """Body of each answer."""
-    rate: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    rate: Annotated[int, Field(ge=1, le=1_000_000), Counted] | None = None
     """Requests a second of each instance, by a clock; as fast as answers come when not given."""
     keepalive: Literal["on", "off"] = "on"
     """Whether connections are kept; else each request has a new one."""

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from vsperf.config.case import CaseSpec
+from vsperf.config.counted import Counted
 from vsperf.config.method import RESTARTED, Contradiction
 from vsperf.config.topology import Topology
 from vsperf.methods.base import Bench, repeated
@@ -41,7 +42,7 @@ class Reconnect(ConnectionMethod):
     kind: Literal["reconnect"]
     events: Annotated[tuple[EventName, ...], Field(min_length=1)] = RESETS
     """What is done: a restart of the switch in good order, or one after a kill."""
-    rate: Annotated[int, Field(ge=100, le=4_194_304)] = 2_000
+    rate: Annotated[int, Field(ge=100, le=4_194_304), Counted] = 2_000
     """Connections that begin in a second: well below the most, as others that fail count, too."""
     duration: TrialDuration = Duration(20_000_000_000)
     """Of a trial; the event comes after a quarter of it."""

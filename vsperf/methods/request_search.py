@@ -9,9 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
-
-from pydantic import Field
+from typing import ClassVar, Literal
 
 from vsperf.config.case import CaseSpec
 from vsperf.methods.base import refused
@@ -42,7 +40,7 @@ class RequestMethod(ConnectionSearch):
         ),
     }
 
-    connections: Annotated[int, Field(ge=1, le=4_194_304)] = 1_000
+    connections: Count = 1_000
     """That are open meanwhile, and ask in turn."""
     rate: Count = 5_000
     """Connections that are opened in a second, before, and closed, behind."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from vsperf.config.case import CaseSpec
+from vsperf.config.counted import Counted
 from vsperf.config.method import Goal, GoalName
 from vsperf.methods.base import refused
 from vsperf.methods.compliance import Findings, too_short
@@ -33,7 +34,7 @@ class Tst009Search(Throughput):
     or of `max_load` or what the generator can do where that is less."""
     max_repeats: int = Field(ge=0, le=100)
     """max(r): how often a lossy trial is repeated before its loss is believed."""
-    loss_threshold: int = Field(ge=0)
+    loss_threshold: Annotated[int, Field(ge=0), Counted]
     """z: with more frames lost than this, loss is overload and is not verified."""
 
     def asked(self) -> dict[str, Goal]:

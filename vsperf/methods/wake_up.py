@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
+from vsperf.config.counted import Counted
 from vsperf.methods.base import (
     Bench,
     TrialOptions,
@@ -48,7 +49,7 @@ class WakeUp(WithThroughput):
     silence: Duration = Duration.parse("100ms")
     """How long nothing comes but one frame each way, at its beginning; it goes into a second
     without a rest."""
-    frames: int = Field(default=10_000, ge=100, le=10_000_000)
+    frames: Annotated[int, Field(ge=100, le=10_000_000), Counted] = 10_000
     """So many each way before the silence, and as many after it."""
     repeats: int = Field(default=10, ge=1, le=1000)
 

@@ -106,7 +106,7 @@ def environment_table(found: Comparison) -> Table:
     rows = []
     for one in found.contrasts:
         values = [one.text(number) for number in range(len(found.sides))]
-        rows.append((one.name, *values, _where(one.cases)))
+        rows.append((one.name, *values, first_of(one.cases)))
     head = ("what differs", *LETTERS[: len(found.sides)], "where")
     return Table("environment", _columns(*head), tuple(rows))
 
@@ -169,9 +169,18 @@ def meanings(found: Comparison) -> tuple[str, ...]:
 def notes(found: Comparison) -> Iterator[str]:
     """Yield what a reader has to know to believe the tables, and where they have no number."""
     yield from reservations(found)
-    for gap in found.gaps:
-        yield f"{LETTERS[gap.side]} has no number for {gap.label}: {gap.why}"
+    yield from _gaps(found)
     yield from generators_notes(found.generators)
+
+
+def _gaps(found: Comparison) -> Iterator[str]:
+    """Yield where a side has no number, once for each reason: there may be hundreds of cases."""
+    alike: dict[tuple[int, str], list[str]] = {}
+    for gap in found.gaps:
+        alike.setdefault((gap.side, gap.why), []).append(gap.label)
+    for (side, why), labels in alike.items():
+        count = f"{len(labels)} cases: " if len(labels) > 1 else ""
+        yield f"{LETTERS[side]} has no number for {count}{first_of(labels)}: {why}"
 
 
 def reservations(found: Comparison) -> Iterator[str]:
@@ -180,7 +189,7 @@ def reservations(found: Comparison) -> Iterator[str]:
         yield "not comparable, and compared anyway: " + "; ".join(found.obstacles)
     if found.asked:
         yield (
-            f"loads of {_where(list(found.asked))} are named as the testcase asks for them: each "
+            f"loads of {first_of(list(found.asked))} are named as the testcase asks for them: each "
             "generator offered as much of that as it can, so losses are those of different loads"
         )
     told = [one for row in found.rows for one in row.differences if one is not None]
@@ -302,7 +311,8 @@ def _restless(headers: Sequence[RunHeader]) -> str:
     return ""
 
 
-def _where(cases: Sequence[str]) -> str:
+def first_of(cases: Sequence[str]) -> str:
+    """Name the first cases, and say how many more there are."""
     shown = ", ".join(cases[:SHOWN_CASES])
     return f"{shown} and {len(cases) - SHOWN_CASES} more" if len(cases) > SHOWN_CASES else shown
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from vsperf.config.counted import Counted
 from vsperf.quantities.units import NANOSECONDS, Duration
 from vsperf.simulation.base import Behaviour, Conditions, Forwarded
 from vsperf.simulation.truth import Truth, overload
@@ -25,7 +26,7 @@ class Buffered(Behaviour):
     """
 
     kind: Literal["buffered"]
-    frames: int = Field(default=2048, ge=1, le=10**9)
+    frames: Annotated[int, Field(ge=1, le=10**9), Counted] = 2048
     """How many frames have room in the buffer, for each direction."""
     recovery: Duration = Duration(0)
     """Time for which all frames are lost after a load that was too much, before it forwards again;

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field
 
 from vsperf.config.base import Spec
+from vsperf.config.counted import Counted
 from vsperf.quantities.units import FCS_BYTES, FrameSize
 
 
@@ -23,7 +26,7 @@ class CycleCost(Spec):
     """For each byte of a frame without its FCS."""
     cycles_per_miss: float = Field(default=300, ge=0, le=10**9, allow_inf_nan=False)
     """For a frame whose flow is not in the flow cache."""
-    flow_cache_entries: int = Field(default=8192, ge=1, le=10**9)
+    flow_cache_entries: Annotated[int, Field(ge=1, le=10**9), Counted] = 8192
     """Places of the flow cache; a flow can only be in the one place that its hash names."""
 
     def miss_ratio(self, flows: int) -> float:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from vsperf.config.counted import Counted
 from vsperf.quantities.units import Duration, Ratio
 from vsperf.simulation.base import Behaviour, Conditions, Forwarded, PositiveShare, Spread, share_of
 from vsperf.simulation.buffer import Buffered
@@ -47,7 +48,7 @@ class RandomLoss(Behaviour):
     kind: Literal["random-loss"]
     probability: Ratio = Ratio.parse("5%")
     """Share of trials that an accident happens in, for each direction."""
-    frames: int = Field(default=3, ge=1)
+    frames: Annotated[int, Field(ge=1), Counted] = 3
     """Frames that an accident costs."""
 
     def forward(self, conditions: Conditions) -> Forwarded:

@@ -74,7 +74,7 @@ class Removal:
     metavar="NAME",
     multiple=True,
     help="Give up what the killed deployment NAME has reserved on another machine that does not "
-    "answer; it is said what stays reserved there. May be given again.",
+    "answer; it is said what stays reserved there; repeatable.",
 )
 @results_option
 @json_option

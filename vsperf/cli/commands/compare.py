@@ -22,6 +22,7 @@ from vsperf.output.compare_text import (
     change_tables,
     comparison_data,
     environment_table,
+    first_of,
     generators_table,
     headline,
     meanings,
@@ -181,7 +182,7 @@ def _print(found: Comparison, only_changed: bool, limit: int) -> None:
     if found.simulated:
         out.print(simulated_banner())
     head = headline(found)
-    say(f"{head.word}: {head.text}")
+    out.print(f"{head.word}: {head.text}", soft_wrap=True)
     out.print(shown(sides_table(found)))
     out.print()
     environment = environment_table(found)
@@ -207,7 +208,7 @@ def _print(found: Comparison, only_changed: bool, limit: int) -> None:
     for meaning in meanings(found):
         out.print(meaning, style="dim", markup=False)
     for line in notes(found):
-        say(f"! {line}")
+        out.print(f"! {line}", soft_wrap=True)
 
 
 def _exit_code(found: Comparison, fail_above: Ratio | None, *, quiet: bool) -> ExitCode:
@@ -219,8 +220,8 @@ def _exit_code(found: Comparison, fail_above: Ratio | None, *, quiet: bool) -> E
         names = ", ".join(dict.fromkeys(f"{row.label} {row.name}" for row in worse))
         say(f"worse by more than {fail_above}: {names}", err=quiet)
         return ExitCode.CRITERION_MISSED
-    missing = [gap.label for gap in found.gaps if gap.side > 0]
+    missing = list(dict.fromkeys(gap.label for gap in found.gaps if gap.side > 0))
     if missing:
-        say(f"no number to judge: {', '.join(dict.fromkeys(missing))}", err=quiet)
+        say(f"no number to judge: {first_of(missing)}", err=quiet)
         return ExitCode.INVALID_RESULT
     return ExitCode.OK

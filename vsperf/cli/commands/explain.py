@@ -94,7 +94,8 @@ def find(topic: str | None) -> dict[str, dict[str, str]]:
     if any(found.values()):
         return {subject: terms for subject, terms in found.items() if terms}
     subjects = [*everything, METHODS]
-    names = [*subjects, *methods, *(term for terms in everything.values() for term in terms)]
+    terms = (term for terms in everything.values() for term in terms)
+    names = dict.fromkeys([*subjects, *methods, *terms])
     close = difflib.get_close_matches(topic, names, n=3, cutoff=0.5)
     fix = f"did you mean {' or '.join(close)}?" if close else f"subjects: {', '.join(subjects)}"
     raise UsageError(f"there is nothing to explain under {topic!r}", fix=fix)

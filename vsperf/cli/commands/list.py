@@ -40,7 +40,7 @@ def complete_word(ctx: click.Context, param: click.Parameter, incomplete: str) -
     "--tag",
     "tags",
     multiple=True,
-    help="Only testcases with this tag; given again, with each of them.",
+    help="Only testcases with this tag; repeatable, and then with each of them.",
 )
 @click.option("--names", is_flag=True, help="Print names alone, one a line.")
 @json_option
@@ -93,9 +93,10 @@ def chosen(
     for pattern in patterns:
         if not fnmatch.filter(found, pattern):
             otherwise = f"a part of a name is written like '*{pattern}*'"
+            part = any(pattern in name for name in found)
             raise UsageError(
                 f"no {kind} fit {pattern!r}",
-                fix=did_you_mean(pattern, [*KINDS, *found], otherwise),
+                fix=otherwise if part else did_you_mean(pattern, [*KINDS, *found], otherwise),
             )
     known = _tags(found.values())
     for tag in tags:

@@ -38,7 +38,7 @@ def command() -> None:
     required=True,
     metavar="LOCATION=DEVICE",
     help="A port: what scripts call its location, and the device as DPDK's --vdev takes it, or "
-    "KIND:ADDRESS, such as pci:0000:3b:00.0 or vhost-user:/run/p0.",
+    "KIND:ADDRESS, such as pci:0000:3b:00.0 or vhost-user:/run/p0; repeatable.",
 )
 @click.option(
     "--listen",

@@ -14,9 +14,12 @@ from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
+from rich.text import Text
 
 from vsperf.cli.output import say
 from vsperf.cli.stored import complete_run, json_option, results_option
+from vsperf.cli.tables import console
+from vsperf.cli.terminal import fitting
 from vsperf.errors import ExitCode, UsageError
 from vsperf.records.files.chosen import find_runs
 from vsperf.records.files.view import CaseView, views
@@ -72,14 +75,14 @@ def complete_table(ctx: click.Context, param: click.Parameter, incomplete: str) 
     multiple=True,
     metavar="TRAIT",
     help="What makes a line: switch, generator, testbed, topology, flows, size, workers, testcase, "
-    "run, a label, or a value of the testcase.  [default: all that differ]",
+    "run, a label, or a value of the testcase; repeatable.  [default: all that differ]",
 )
 @click.option(
     "--beside",
     multiple=True,
     metavar="TABLE",
     shell_complete=complete_table,
-    help="Draw published numbers, too, hollow or dotted, with their source.",
+    help="Draw published numbers, too, hollow or dotted, with their source; repeatable.",
 )
 @results_option
 @json_option
@@ -183,13 +186,15 @@ def _print_list(*, as_json: bool) -> None:
         listed = [{"name": p.name, "title": p.title, "of": p.scope.value} for p in plots]
         click.echo(json.dumps({"plots": listed, "tables": names()}, indent=2))
         return
+    out = console()
     width = max(len(plot.name) for plot in plots) + 2
     for scope, heading in (("cases", "of all cases together"), ("case", "of each case")):
-        say(heading)
+        out.print(heading)
         for plot in plots:
             if plot.scope.value == scope:
-                say(f"  {plot.name:{width}}{plot.title}")
-    say(f"published tables, for --beside\n  {', '.join(names())}")
+                line = Text(f"  {plot.name:{width}}{plot.title}")
+                out.print(fitting(line, out, " " * (width + 2)), soft_wrap=True)
+    out.print(f"published tables, for --beside\n  {', '.join(names())}", soft_wrap=True)
 
 
 def _print_data(name: str, found: Sequence[Any], *, as_json: bool) -> None:

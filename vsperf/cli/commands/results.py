@@ -46,7 +46,11 @@ SIMULATED = " (SIMULATED)"
 @click.option("--testbed", metavar="NAME", help="Only this testbed.")
 @click.option("--tag", help="Only testcases with this tag.")
 @click.option(
-    "--label", "labels", multiple=True, metavar="KEY=VALUE", help="Only runs with this label."
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Only runs with this label; repeatable.",
 )
 @click.option("--since", metavar="DATE", help="Only runs from this day on, such as 2026-11-01.")
 @click.option(

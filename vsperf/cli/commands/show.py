@@ -30,6 +30,7 @@ from vsperf.cli.why_view import show_why
 from vsperf.config.document import COMPARABLE
 from vsperf.config.loader import Request
 from vsperf.config.noise import NOISE
+from vsperf.config.suggest import nearest
 from vsperf.config.topology import Topology
 from vsperf.errors import ExitCode, Location, StoreError, UsageError, VsperfError
 from vsperf.output.collected_tables import sights
@@ -45,7 +46,7 @@ from vsperf.output.trial_tables import (
 )
 from vsperf.plugins import Plugins
 from vsperf.quantities.human import human_count, human_fps, human_ns
-from vsperf.records.files.folders import RECORDS, resolve, run_folders
+from vsperf.records.files.folders import LATEST, RECORDS, resolve, run_folders
 from vsperf.records.files.reader import RunState, header_of
 from vsperf.records.files.view import CaseView, RunView, open_run
 from vsperf.records.run import labels_text
@@ -116,7 +117,7 @@ def command(
     if _is_testcase(subject):
         _show_testcase(replace(request, names=(subject,)), case, as_json)
         return ExitCode.OK
-    run = open_run(resolve(results, subject))
+    run = open_run(_run_or_testcase(results, subject))
     if case is not None:
         _show_case(run, _pick(run, case), as_json)
     elif as_json:
@@ -166,6 +167,18 @@ def _is_testcase(subject: str) -> bool:
     if subject.endswith((".yaml", ".yml")):
         return True
     return subject in library().files("testcases")
+
+
+def _run_or_testcase(results: Path, subject: str) -> Path:
+    """Return the folder of a run; what is neither that nor a testcase may be a mistyped one."""
+    try:
+        return resolve(results, subject)
+    except UsageError as error:
+        meant = nearest(subject, [LATEST, *library().files("testcases")])
+        if meant in {None, LATEST}:
+            raise
+        what = f"there is neither a testcase nor a run {subject!r}"
+        raise UsageError(what, fix=f"did you mean `{meant}`?") from error
 
 
 def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:

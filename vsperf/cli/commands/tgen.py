@@ -248,7 +248,7 @@ def roundtrip(cpus: CpuSet, times: int, as_json: bool) -> None:
     type=SIZE,
     multiple=True,
     default=("64B", "1518B"),
-    help="Several make several lines.",
+    help="Frames of it, on a line of their own; repeatable.",
 )
 @click.option("--duration", type=DURATION, default="1s", show_default=True, help="Of a trial.")
 @click.option("--budget", type=DURATION, default="1m", show_default=True, help="Per frame size.")

@@ -31,7 +31,11 @@ LIMIT = 20
 @click.option("--metric", metavar="NAME", help="Only this number, such as ndr or burst.")
 @click.option("--testbed", metavar="NAME", help="Only runs on this testbed.")
 @click.option(
-    "--label", "labels", multiple=True, metavar="KEY=VALUE", help="Only runs with this label."
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Only runs with this label; repeatable.",
 )
 @click.option("--since", metavar="DATE", help="Only runs from this day on, such as 2026-11-01.")
 @click.option("--simulated", is_flag=True, help="Only simulated runs; else real ones come first.")

@@ -21,6 +21,7 @@ from pydantic import Field
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
+from vsperf.config.counted import Counted
 from vsperf.config.wiring import load_shares
 from vsperf.drivers.collectors.base import COMPONENT, OwnTrialsSpec, Seat, own_trials_text, refuse
 from vsperf.errors import NotReadyError
@@ -46,7 +47,7 @@ class PacingSpec(OwnTrialsSpec):
     kind: Literal["pacing"]
     duration: Duration = Duration(2 * NANOSECONDS)
     """Length of a trial of its own."""
-    frames: Annotated[int, Field(ge=LEAST_FRAMES, le=32_000_000)] = 1_000_000
+    frames: Annotated[int, Field(ge=LEAST_FRAMES, le=32_000_000), Counted] = 1_000_000
     """Most frames of a direction whose times it has room for; 64 bytes of memory each."""
 
 

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
+from vsperf.config.counted import Counted
 from vsperf.drivers.collectors.base import (
     COMPONENT,
     OwnTrialsSpec,
@@ -39,7 +40,7 @@ class SwitchTraceSpec(OwnTrialsSpec):
     """Settings of `switch-trace`."""
 
     kind: Literal["switch-trace"]
-    frequency: Annotated[int, Field(ge=1, le=20_000)] = 997
+    frequency: Annotated[int, Field(ge=1, le=20_000), Counted] = 997
     """Looks at each thread in a second; a prime number keeps no step with timers."""
 
 

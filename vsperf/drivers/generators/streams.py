@@ -187,7 +187,7 @@ def fields_of(traffic: TrafficProfile, header: bytes) -> tuple[Field, ...]:
         raise UsageError(
             f"such a generator cannot send {traffic.flows} flows that differ by {traffic.vary}",
             why=f"it counts up fields of 16 bits, with up to {MOST_VALUES} values each",
-            fix="--set traffic.flows=4096, or traffic.vary=ip",
+            fix="--set traffic.flows=4096, or --set traffic.vary=ip",
         )
     ip = ETHERNET + TAG * len(traffic.vlans)
     first_ends, udp = (22, ip + IPV6) if traffic.layer3 == "ipv6" else (14, ip + IPV4)

@@ -86,7 +86,7 @@ class GuestMemoryLoad:
                 raise NotReadyError(
                     f"{program} is not installed",
                     why="noise of the kind memory-vm runs in guests of QEMU",
-                    fix="apt-get install qemu-system-x86; `noise: {kind: memory}` needs no guest",
+                    fix="apt-get install qemu-system-x86, or --noise memory, which needs no guest",
                 )
         check_accelerator({settings_of(case, GuestMemorySpec).accelerator}, probe(), NOISE)
 

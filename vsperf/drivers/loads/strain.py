@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from vsperf.config.counted import Counted
 from vsperf.config.noise import NoiseSpec
 from vsperf.errors import NotReadyError
 from vsperf.host.software import package_versions
@@ -28,7 +29,7 @@ class StrainSpec(NoiseSpec):
     """What each instance of `load: memory` maps and writes."""
     cpu_share: Annotated[int, Field(ge=1, le=100)] = 100
     """Part of the time [%] in which `load: cpu` works."""
-    timer_frequency: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
+    timer_frequency: Annotated[int, Field(ge=1, le=1_000_000), Counted] = 10_000
     """Timer interrupts per second of `load: irq`."""
     arguments: tuple[str, ...] = ()
     """More words for stress-ng; where they say what vsperf says, too, theirs hold."""

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
+from vsperf.config.counted import Counted
 from vsperf.config.wiring import Nic
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
@@ -23,7 +24,7 @@ Rules = Literal["port", "network", "l2", "l3", "l4", "learn"]
 has to look into each frame; what tells the streams of the traffic apart; or, as `learn`, as a
 bridge that learns from the frames themselves behind which port each address is."""
 
-Filters = Annotated[int, Field(ge=0, le=1000)]
+Filters = Annotated[int, Field(ge=0, le=1000), Counted]
 """Rules that forbid what no frame of the test is, and that come before all others."""
 
 

@@ -91,7 +91,7 @@ def tap_name(nic: Nic) -> str:
         raise UsageError(
             f"NIC {nic.number} of {nic.vnf} cannot be plugged into a tap",
             why=f"the name of its device would be longer than {LONGEST_NAME} bytes",
-            fix="use fewer VNFs, or vswitch.vnf_ports=vhost-user",
+            fix="use fewer VNFs, or --set vswitch.vnf_ports=vhost-user",
         )
     return name
 

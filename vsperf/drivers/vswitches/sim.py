@@ -11,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
+from vsperf.config.counted import Counted
 from vsperf.drivers.vswitches.base import Filters, Rules, SwitchPlan
 from vsperf.errors import UsageError
 from vsperf.host.cpus import Needs
@@ -34,7 +35,7 @@ class SimulatedSwitchSpec(SwitchSettings, DriverSpec):
     `learn` it is a bridge that learns addresses, too."""
     filters: Filters = 0
     """None: a model looks at no rule."""
-    address_table: Annotated[int, Field(ge=1)] = 8192
+    address_table: Annotated[int, Field(ge=1), Counted] = 8192
     """Addresses that a bridge has room for."""
     learns: Rate | None = None
     """Addresses that a bridge can learn in a second, such as `20kfps`; as many as come when not

@@ -77,7 +77,7 @@ def ask_kvm(here: Host) -> Answer:
     if not device.exists():
         return absent(
             f"no {device}; guests are emulated, which is slow",
-            "modprobe kvm_intel (or kvm_amd); in a virtual machine: nested virtualisation",
+            "modprobe kvm_intel, or modprobe kvm_amd; in a virtual machine: nested virtualisation",
         )
     try:
         api = _create_vm(device)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vsperf.output.figures.drawing import Axis, Drawing, Line, Panel, Point, Scale
 from vsperf.output.figures.groups import Evidence, caption, evidence_of
@@ -12,6 +12,7 @@ from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
 from vsperf.records.result import Axis as Column
 from vsperf.records.result import Curve, heading
+from vsperf.records.trial import Purpose
 
 UNITS = {
     Unit.FPS: "fps",
@@ -24,6 +25,8 @@ UNITS = {
     Unit.COUNT: "",
 }
 MOST_PANELS = 5
+FAILED = "failed"
+"""Column of connections that were begun, and did not come to their end in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +36,31 @@ class Curves:
     label: str
     curves: tuple[Curve, ...]
     evidence: Evidence
+    not_begun: tuple[Point, ...] = ()
+    """Of connections, by load: the share of those due that the generator did not begin in time.
+    They have not failed, and a search ends by them all the same."""
 
 
 def gather(view: CaseView) -> tuple[Curves, ...]:
     """Return the curves of a case that have more than one point."""
     curves = view.result.curves if view.result is not None else ()
     told = tuple(curve for curve in curves if len(curve.points) > 1)
-    return (Curves(view.label, told, evidence_of(view)),) if told else ()
+    if not told:
+        return ()
+    late = _not_begun(view, told[0].x.unit)
+    return (Curves(view.label, told, evidence_of(view), late),)
+
+
+def _not_begun(view: CaseView, unit: Unit) -> tuple[Point, ...]:
+    """Return the worst share at each load that was searched; nothing where all were begun."""
+    shares: dict[int, float] = {}
+    for one in view.connections:
+        if one.client is None or one.purpose is Purpose.PATH_CHECK or not one.valid:
+            continue
+        load = one.rate_cps if unit is Unit.PER_SECOND else one.asked
+        share = one.client.unsent / max(1, one.client.intended)
+        shares[load] = max(share, shares.get(load, 0))
+    return tuple(Point(*one) for one in sorted(shares.items())) if any(shares.values()) else ()
 
 
 def draw(samples: Sequence[Curves], options: Options) -> Drawing | None:
@@ -49,7 +70,7 @@ def draw(samples: Sequence[Curves], options: Options) -> Drawing | None:
         panel
         for curve in case.curves
         for place in range(len(curve.columns))
-        if (panel := _panel(curve, place, case.evidence)) is not None
+        if (panel := _panel(curve, place, case)) is not None
     ]
     if not panels:
         return None
@@ -67,8 +88,10 @@ def draw(samples: Sequence[Curves], options: Options) -> Drawing | None:
     )
 
 
-def _panel(curve: Curve, place: int, evidence: Evidence) -> Panel | None:
+def _panel(curve: Curve, place: int, case: Curves) -> Panel | None:
     column = curve.columns[place]
+    late = case.not_begun if column.name == FAILED else ()
+    simulated = case.evidence.simulated
     points = tuple(
         Point(x, y)
         for x, y in ((point[0], point[1 + place]) for point in curve.points)
@@ -78,9 +101,12 @@ def _panel(curve: Curve, place: int, evidence: Evidence) -> Panel | None:
         return None
     return Panel(
         x=_axis(curve.x),
-        y=_axis(column),
-        layers=(Line(heading(column.name), points, simulated=evidence.simulated, color=0),),
-        title=f"{heading(curve.name)}: {heading(column.name)}",
+        y=replace(_axis(column), label="share of connections") if late else _axis(column),
+        layers=(
+            Line(heading(column.name), points, simulated=simulated, color=0),
+            *([Line("not begun", late, simulated=simulated, color=1, dash=1)] if late else []),
+        ),
+        title=f"{heading(curve.name)}: {heading(column.name)}{', not begun' if late else ''}",
     )
 
 

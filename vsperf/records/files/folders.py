@@ -287,7 +287,7 @@ def _no_single_run(results: Path, text: str, fitting: list[str], known: list[str
             f"{text!r} fits {len(fitting)} runs: {shown}{more}",
             fix="give more letters, or the last four",
         )
-    close = difflib.get_close_matches(text, known, n=3, cutoff=0.5)
+    close = difflib.get_close_matches(text, [LATEST, *known], n=3, cutoff=0.5)
     return UsageError(
         f"there is no run {text!r} in {results}",
         fix=f"did you mean {' or '.join(close)}?" if close else "`vsperf results` lists all runs",

@@ -60,7 +60,7 @@ def _check_flows(case: CaseSpec, spec: TestpmdGeneratorSpec) -> None:
         raise UsageError(
             f"testpmd cannot send {flows} flows in mode txonly",
             why="it sends one frame over and over",
-            fix="--set generator.mode=flowgen, or traffic.flows=1",
+            fix="--set generator.mode=flowgen, or --set traffic.flows=1",
         )
     if flows > MOST_FLOWS:
         raise UsageError(
@@ -81,7 +81,7 @@ def _check_ways(case: CaseSpec, spec: TestpmdGeneratorSpec) -> None:
         raise UsageError(
             "testpmd sends one way only in mode txonly",
             why="who sends does not receive: a port that frames come back to is nobody's",
-            fix="--set traffic.direction=forward, or generator.mode=flowgen",
+            fix="--set traffic.direction=forward, or --set generator.mode=flowgen",
         )
     ends = [end for way in ways for end in way]
     if spec.mode == "flowgen" and len(set(ends)) != 2:
@@ -95,7 +95,7 @@ def _check_ways(case: CaseSpec, spec: TestpmdGeneratorSpec) -> None:
         raise UsageError(
             "testpmd sends both ways in mode flowgen",
             why="its thread sends on every port that it receives on",
-            fix="--set traffic.direction=both, or generator.mode=txonly",
+            fix="--set traffic.direction=both, or --set generator.mode=txonly",
         )
 
 
@@ -107,5 +107,5 @@ def _check_loads(case: CaseSpec) -> None:
         raise UsageError(
             f"testpmd cannot send {lowest} frames per second",
             why="it is unpaced: it sends as fast as it can, which stands for 100% and nothing else",
-            fix=f"{OTHER}, or 100% alone: search.loads=100%, or search.min_load=99%",
+            fix=f"{OTHER}, or 100% alone: --set search.loads=100%, or --set search.min_load=99%",
         )

@@ -42,7 +42,7 @@ def check_hosts(case: CaseSpec, spec: TgenSpec) -> None:
             f"{setting} says where the hosts of the traffic are, and {traffic.destination} frames "
             "are for no single host",
             why="a switch that learns an address of a group is not one that anybody has",
-            fix=f"--set {setting}=false, or traffic.destination=unicast",
+            fix=f"--set {setting}=false, or --set traffic.destination=unicast",
         )
     if traffic.replay is not None and spec.respond:
         raise UsageError(

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from vsperf.config.base import DriverSpec
+from vsperf.config.counted import Counted
 from vsperf.quantities.units import CpuSet, Duration
 
 LEAST_NS = 10_000_000
@@ -41,7 +42,7 @@ class TgenSpec(DriverSpec):
     more than there are queues, send one together."""
     ring: Annotated[int, Field(ge=64, le=32768)] = 1024
     """Descriptors of each queue."""
-    in_flight: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    in_flight: Annotated[int, Field(ge=0, le=1_000_000), Counted] | None = None
     """Most frames of a direction on their way at a time, with one CPU that does everything: as long
     as they all have room in its ring, no stall of the generator loses any. 0 for no bound. Unless
     given, there is one where nothing but a switch on vhost-user is between the ports."""

@@ -50,7 +50,8 @@ class TrexGenerator(Unmeasured):
             kind,
             "testbeds that name it as their generator",
             names=("t-rex-64",),
-            otherwise="unpack TRex, and name its folder: --set generator.install=DIR",
+            otherwise="unpack TRex, and name its folder: --generator trex "
+            "--set generator.install=DIR",
         ),
     )
 

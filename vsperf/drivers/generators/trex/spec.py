@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from vsperf.config.base import DriverSpec
+from vsperf.config.counted import Counted
 from vsperf.quantities.units import CpuSet
 
 START = "start"
@@ -27,7 +28,7 @@ class TrexSpec(DriverSpec):
     """The CPU that all threads of a started server share."""
     memory_mb: Annotated[int, Field(ge=256, le=65536)] = 512
     """Memory of a started server [MiB], none of it in hugepages."""
-    latency_fps: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
+    latency_fps: Annotated[int, Field(ge=1, le=1_000_000), Counted] = 1000
     """Frames per second and direction of the stream that latencies are measured with; part of the
     load, and never more than a tenth of it."""
     force: bool = False

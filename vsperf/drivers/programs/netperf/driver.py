@@ -20,7 +20,8 @@ from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import Traffic
 
 PROGRAM, SERVER = "netperf", "netserver"
-INSTALL = "apt-get install netperf (Debian 12 and Ubuntu have it in non-free and multiverse)"
+INSTALL = "apt-get install netperf"
+WHERE = "Debian 12 and Ubuntu have it in non-free and multiverse"
 TESTS: dict[Traffic, str] = {
     "tcp-stream": "TCP_STREAM",
     "tcp-rr": "TCP_RR",
@@ -63,7 +64,7 @@ def _ask(here: Host) -> Answer:
         found = _found(None if chosen is None else chosen.path, here.environment.get("PATH"))
     except NotReadyError as error:
         why = error.problems[0].why or str(error)
-        return absent(f"{why}; for requests and responses between places", INSTALL)
+        return absent(f"{why}; for requests and responses between places; {WHERE}", INSTALL)
     return ok(
         f"{found.path}, version {found.version}: its percentiles have two digits, and those of "
         "several instances cannot be merged"

@@ -109,7 +109,7 @@ def _device(wire: Wire, spec: ProcessSpec) -> str:
             "process cannot take",
             why="it speaks vhost-user and vhost-user-client",
             fix="--vnf qemu, which takes it, or a switch with ports of that kind: for OVS-DPDK, "
-            "vswitch.vnf_ports=vhost-user",
+            "--set vswitch.vnf_ports=vhost-user",
         )
     words = [
         f"net_virtio_user{wire.nic}",

@@ -82,9 +82,11 @@ def _boots_on_kvm(here: Host) -> Answer:
         tried = f"{device.evidence}, and no guest has been booted on it since this one started"
         return replace(unknown(tried), proviso="KVM not tried")
     if not known.works:
-        again = f"rm {probe.cache} lets the next run try again" if probe.cache.exists() else None
         evidence = f"{device.evidence}, and guests are emulated: {known.why}"
-        return replace(warning(evidence, again), proviso=EMULATED)
+        if not probe.cache.exists():
+            return replace(warning(evidence), proviso=EMULATED)
+        again = warning(f"{evidence}; told from {probe.cache}", f"rm {probe.cache}")
+        return replace(again, proviso=EMULATED)
     return ok(known.why)
 
 

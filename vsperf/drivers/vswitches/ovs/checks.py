@@ -41,7 +41,7 @@ def require_network(design: Design) -> None:
                 "run in it, and make a device of this name there as every OVS does",
                 fix="stop the other one for the time of the run (systemctl stop "
                 "openvswitch-switch), or do without such ports: for VNFs of OVS-DPDK, "
-                "vswitch.vnf_ports=vhost-user",
+                "--set vswitch.vnf_ports=vhost-user",
             )
 
 

@@ -116,4 +116,6 @@ def _packages(programs: Programs) -> str:
     package = "openvswitch-switch-dpdk" if programs.dpdk else "openvswitch-switch"
     command = programs.tree.to_install(package)
     within = "" if programs.tree.root is None else " in it"
-    return f"{command}, or name another install{within}: vswitch.install=PATH"
+    kind = "ovs-dpdk" if programs.dpdk else "ovs"
+    option = f"--vswitch {kind} --set vswitch.install=PATH"
+    return f"{command}, or name another install{within}: {option}"

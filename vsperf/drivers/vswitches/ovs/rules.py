@@ -292,7 +292,7 @@ def _check(case: CaseSpec, spec: OvsSettings) -> None:
             f"there are no rules for exactly {flows} flows",
             why="flows are a product of two fields' values, such as hosts times hosts of "
             "198.18.0.0/15, and this number is no such product",
-            fix="--set traffic.flows=1048576, or vswitch.flows=port",
+            fix="--set traffic.flows=1048576, or --set vswitch.flows=port",
         )
     count = rule_count(case, spec)
     if count > MOST_RULES:

@@ -23,7 +23,7 @@ PYTHON = "vpp_papi"
 GET_PYTHON = to_install_extra("vpp")
 GET_VPP = (
     "install VPP (FD.io has packages for some distributions: https://fd.io), or name an installed "
-    "tree or a build directory: vswitch.install=PATH"
+    "tree or a build directory: --vswitch vpp --set vswitch.install=PATH"
 )
 ENVIRONMENT = "/usr/bin/env"
 DEVICES = ("shm", "vfio")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from vsperf.config.counted import Counted
 from vsperf.config.flows import TTL, link_mac
 from vsperf.config.rooted import RootedSpec
 from vsperf.drivers.vswitches.base import Filters, Rules
@@ -54,9 +55,9 @@ class VppSpec(RootedSpec):
     learn: bool = True
     """Whether a bridge learns behind which port each address is; otherwise it is told, and never
     floods."""
-    routes: Annotated[int, Field(ge=0, le=MOST_ROUTES)] = 0
+    routes: Annotated[int, Field(ge=0, le=MOST_ROUTES), Counted] = 0
     """Routes, or addresses of a bridge, beside those of the test; no test frame is for one."""
-    buffers: Annotated[int, Field(ge=1024, le=16_777_216)] | None = None
+    buffers: Annotated[int, Field(ge=1024, le=16_777_216), Counted] | None = None
     """Packet buffers on each memory node; what the ports of the case can use when not given."""
     hugepages: bool = True
     """Take the buffers from hugepages; without, it is slower, and enough for trying things out."""

@@ -105,7 +105,7 @@ def _tap_device(nic: Nic, spec: OvsDpdkSpec, mtu: int | None) -> str:
         raise UsageError(
             f"packets of {mtu} bytes do not pass the taps of VNFs",
             why=f"DPDK's {PACKET_SOCKET}, by which OVS opens them, takes {LARGEST_USUAL_MTU} bytes",
-            fix="take shorter frames, or vswitch.vnf_ports=vhost-user",
+            fix="take shorter frames, or --set vswitch.vnf_ports=vhost-user",
         )
     words = [
         f"{PACKET_SOCKET}_{nic.port}",

@@ -29,5 +29,5 @@ def require_datapath(roots: Roots | None = None) -> None:
     raise NotReadyError(
         "this kernel has no datapath of Open vSwitch",
         why=f"the module {MODULE} is neither loaded nor in {modules}",
-        fix="use a kernel that has it, or let the daemon forward: vswitch.datapath=userspace",
+        fix="use a kernel that has it, or let the daemon forward: --set vswitch.datapath=userspace",
     )

@@ -85,7 +85,7 @@ def _tap_port(link: str, number: int, tap: str, mtu: int | None, *, apart: bool)
             f"packets of {mtu} bytes do not pass the tap of link {link}",
             why="DPDK's net_af_packet, by which the generator sends on it, takes "
             f"{LARGEST_USUAL_MTU} bytes",
-            fix="take shorter frames, or vswitch.ports=packet",
+            fix="take shorter frames, or --set vswitch.ports=packet",
         )
     return SwitchPort(link, number, link, "system" if apart else "tap", device=tap, tap=tap)
 
@@ -97,7 +97,7 @@ def _out_of_reach(place: Place, spec: OvsSpec) -> UsageError:
         why="the switch is in a network of its own then, with the taps of the links, so that "
         "nothing of it is left there",
         fix="take a topology without VNFs and links without devices, such as p2p on the "
-        "testbed local; or vswitch.ports=tap",
+        "testbed local; or --set vswitch.ports=tap",
     )
 
 

@@ -1,0 +1,28 @@
+"""Counts of things, as settings have them: kept as integers, and written as people write counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from vsperf.quantities.units import Found
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_before_validator_function(_number, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return {**handler(schema), "type": ["string", "number"], "examples": [*Found.EXAMPLES]}
+
+
+def _number(value: object) -> object:
+    """Return the number that a text means; its bounds are those of the setting."""
+    return Found.parse(value).value if isinstance(value, (str, float)) else value
+
+
+Counted = _Counted()
+"""Of an integer: takes 20k and 1M, too, as flows do; what is kept is the number."""
