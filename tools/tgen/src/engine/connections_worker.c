@@ -181,6 +181,8 @@ pause_schedule(struct worker *worker, struct connections *connections)
 	if (client_is_asking(client)) {
 		away = pause_of(worker, client->asking.begun_tsc, connections->asking_cycles,
 			connections->asking_paused_cycles);
+		if (asking_issued(&client->asking) == client->asking.plan.intended)
+			return; /* the last one has left, and no other is due later for this */
 		connections->asking_paused_cycles += away;
 		client_pause(client, away);
 		return;
