@@ -47,6 +47,8 @@ class Restarted(Device):
     silences: Sequence[tuple[tuple[int, int], ...]] = (((101, 130),),)
     """Of each trial in turn."""
     failed: int = 0
+    back_ns: int = 2 * NANOSECONDS
+    """When what was done to it was over."""
     asked: list[ConnectionsAsked] = field(default_factory=list)
 
     def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
@@ -64,7 +66,7 @@ class Restarted(Device):
             away_ns=(0,) * SLOTS,
             heard=told,
         )
-        event = Event(name=str(asked.event), began_ns=NANOSECONDS, ended_ns=NANOSECONDS + 1)
+        event = Event(name=str(asked.event), began_ns=NANOSECONDS, ended_ns=self.back_ns)
         counts = one.counts.model_copy(update={"slots": slots})
         made = one.model_copy(update={"counts": counts, "event": event})
         self.made[-1] = made
@@ -100,6 +102,14 @@ def test_where_nobody_connects_any_more_there_is_no_time() -> None:
     found = figures(method().play(device))["kill_time"]
     assert (found.value, found.limit) == (None, Limit.UNKNOWN)
     assert "in 1 of 2 trials" in found.reason
+
+
+def test_a_trial_that_was_over_before_the_switch_was_back_says_what_to_do() -> None:
+    late = Restarted(silences=(((101, SLOTS - 1),),), back_ns=7 * NANOSECONDS)
+    reason = figures(method().play(late))["kill_time"].reason
+    assert "until it was back took 6.000 s: raise search.duration" in reason
+    soon = Restarted(silences=(((101, SLOTS - 1),),))
+    assert "duration" not in figures(method().play(soon))["kill_time"].reason
 
 
 def test_a_generator_that_does_not_tell_when_answers_came_tells_no_time() -> None:

@@ -113,13 +113,12 @@ class Reconnect(ConnectionMethod):
         away = [one.outage_ns for one in trials]
         told = [outage for outage in away if outage is not None]
         if len(told) < len(away):
-            gone = f"no connection was made any more in {len(away) - len(told)} of {len(away)}"
             yield Figure(
                 name=f"{word}_time",
                 unit=Unit.NANOSECONDS,
                 value=None,
                 limit=Limit.UNKNOWN,
-                reason=f"{gone} trials",
+                reason=_gone(trials),
                 at=at,
             )
         else:
@@ -131,6 +130,17 @@ class Reconnect(ConnectionMethod):
         failed = [one.failed for one in trials if one.failed is not None]
         causes = "; ".join(dict.fromkeys(one.causes_text for one in trials if one.causes_text))
         yield mean_of(f"{word}_failed", Unit.COUNT, failed, causes or "none failed", at)
+
+
+def _gone(trials: Sequence[ConnectionTrial]) -> str:
+    """Say in how many trials nobody could connect any more, and whether they were too short."""
+    gone = [one for one in trials if one.outage_ns is None]
+    reason = f"no connection was made any more in {len(gone)} of {len(trials)} trials"
+    events = [one.event for one in gone if one.event and one.event.ended_ns > one.duration_ns]
+    if not events:
+        return reason
+    longest_ns = max(event.ended_ns - event.began_ns for event in events)
+    return f"{reason}; until it was back took {human_ns(longest_ns)}: raise search.duration"
 
 
 def _paid(bench: ConnectionsBench, asked: ConnectionsAsked) -> ConnectionTrial:
