@@ -75,6 +75,43 @@ def test_connections_are_held_until_all_are_open(place: Place) -> None:
         assert one.client.most_established == one.client.answered
 
 
+def test_what_goes_over_open_connections_is_counted_at_both_ends(place: Place) -> None:
+    few = ("--set=search.connections=200", "--set=search.min_rate=500")
+    ended = place("run", "phy2phy_pps", *few, *BRIEF)
+    assert ended.code in {ExitCode.OK, ExitCode.INVALID_RESULT}, ended.said
+    searched = [one for one in trials(place) if one.purpose == "search"]
+    told = [(one, one.counts.asking) for one in searched if one.counts and one.counts.asking]
+    assert told
+    for one, asking in told:
+        assert asking.balanced().intended == one.due
+        assert asking.client.segments_sent >= 2 * asking.replied
+        # What a switch loses is sent again, and nobody waits for a response that came.
+        assert asking.replied <= asking.asked <= asking.client.segments_sent
+    assert sum(asking.replied for _, asking in told) > 0
+    (case,) = place.records().cases()
+    assert "requests by the clock" in place("show", "latest", case.planned.label).out
+    assert place.traces() == []
+
+
+def test_a_switch_that_is_killed_is_away_for_a_time_that_answers_tell(place: Place) -> None:
+    """Its trial lasts for as long as a machine with other work needs to start a switch again."""
+    once = ("--set=search.repeats=1", "--set=search.duration=20s", "--set=search.rate=500")
+    ended = place("run", "phy2phy_reconnect", *once, "--set=search.events=[kill-switch]")
+    assert ended.code in {ExitCode.OK, ExitCode.INVALID_RESULT}, ended.said
+    (struck,) = [one for one in trials(place) if one.event is not None]
+    assert struck.slots is not None and struck.slots.heard is not None
+    assert 0 < sum(struck.slots.heard) <= struck.rate_cps * 20
+    (case,) = place.records().cases()
+    assert case.record is not None and case.record.result is not None
+    figure = case.record.result.figures[0]
+    assert (figure.name, figure.value) == ("kill_time", struck.outage_ns)
+    if struck.outage_ns is None:
+        assert "no connection was made any more" in figure.reason
+    else:
+        assert struck.slots.width_ns <= struck.outage_ns < struck.elapsed_ns
+    assert place.traces() == []
+
+
 @pytest.mark.everyday("the one path of connections that is broken")
 def test_where_no_connection_passes_nothing_is_searched(place: Place) -> None:
     """Rules of the switch that let the frames of tests pass, and no TCP."""
