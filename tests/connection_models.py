@@ -18,6 +18,7 @@ from vsperf.records.connections import (
     ClientAccounts,
     ConnectionCounts,
     ConnectionTrial,
+    Flood,
     Segments,
     ServerAccounts,
     Times,
@@ -97,6 +98,8 @@ class Device:
     room: int = 10**9
     generator: int = 10**9
     """Connections that the generator can begin in a second."""
+    floods: float = 1.0
+    """Share of a flood that the generator sends; half of that comes through."""
     requests: int = 10**9
     """Requests a second that it takes on open connections; others wait."""
     asks: int = 10**9
@@ -138,6 +141,7 @@ class Device:
             paused_ns=0,
             missed_frames=0,
             asking=self._asking(asked),
+            flood=self._flood(asked),
         )
         one = ConnectionTrial(
             index=len(self.made) + 1,
@@ -152,6 +156,7 @@ class Device:
             response_bytes=asked.response_bytes,
             request_rps=asked.request_rps,
             requests_due=asked.requests_due,
+            flood_fps=asked.flood_fps,
             clients=16,
             servers=4,
             counts=counts.model_copy(update=self.change(len(self.made) + 1)),
@@ -165,6 +170,13 @@ class Device:
         if not one.valid:
             raise InvalidTrialError(one.flags[0].value)
         return one
+
+    def _flood(self, asked: ConnectionsAsked) -> Flood | None:
+        if asked.flood_fps is None:
+            return None
+        sent = int(self.floods * asked.flood_fps * asked.lasting_ns / NANOSECONDS)
+        answered = sent // 2 if asked.flood_answered else 0
+        return Flood(sent=sent, arrived=sent // 2, answered=answered, refused=0)
 
     def _asking(self, asked: ConnectionsAsked) -> Asking | None:
         if asked.request_rps is None or asked.requests_due is None:

@@ -24,6 +24,7 @@ from vsperf.drivers.generators.tgen.connections import (
     ClientEnd,
     Connections,
     ServerEnd,
+    SynFlood,
     make_connections,
 )
 from vsperf.drivers.generators.tgen.process import Tgen
@@ -115,6 +116,22 @@ def test_each_request_by_a_clock_is_accounted_for_and_so_are_its_packets() -> No
     assert made.asking.server.segments_sent == made.asking.client.segments_received == 20_000
     assert made.slots.asked is not None and made.slots.replied is not None
     assert sum(made.slots.asked) == sum(made.slots.replied) == 20_000
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_a_flood_takes_nothing_from_connections_and_is_counted_at_both_ends(answered: bool) -> None:
+    flood = SynFlood(rate_fps=50_000, answered=answered)
+    asked = replace(ON_A_RING, rate_cps=5_000, connections=5_000, flood=flood)
+    with at_hand(["net_ring0"], OPTIONS) as tgen:
+        made, _ = make_connections(tgen, asked)
+    assert made.client is not None and made.server is not None and made.flood is not None
+    assert made.client.completed == made.server.accepted == 5_000
+    # What was sent last may still be on its way when connections are over.
+    assert made.flood.sent - 64 <= made.flood.arrived <= made.flood.sent
+    assert made.flood.sent > 5_000
+    assert (made.flood.answered > 0) == answered
+    assert made.flood.answered <= made.flood.arrived
+    assert made.flood.refused == 0
 
 
 def test_where_nobody_listens_connections_are_refused_and_where_nobody_is_they_time_out() -> None:

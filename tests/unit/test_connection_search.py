@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from connection_models import POLICY, Device, client, held, rate, server
+from pydantic import ValidationError
 
 from vsperf.cli.connections_view import accounts_table
 from vsperf.engine.judge_connections import judged
@@ -105,6 +106,35 @@ def test_what_the_switch_counted_as_dropped_is_told_beside_them() -> None:
     assert "the switch counted" in reason
     assert "connection table full" in reason
     assert "tx errors" not in reason
+
+
+def test_a_flood_runs_beside_each_trial_and_is_told_with_the_answer() -> None:
+    method, device = rate(syn_flood="20k", half_open=True), Device(rate=10_000)
+    found = {one.name: one for one in method.play(device).figures}
+    assert {one.flood_fps for one in device.made} == {20_000}
+    assert "beside 20,000 half-open connections a second" in found["connection_rate"].at
+    assert found["flood_arrived"].value == pytest.approx(0.5)
+    assert "SYNs of the flood came through" in found["flood_arrived"].reason
+    assert "flood_arrived" in method.metrics()
+
+
+def test_without_a_flood_nothing_is_said_of_one() -> None:
+    found = rate().play(Device(rate=10_000))
+    assert "flood" not in first(found).at
+    assert "flood_arrived" not in {one.name for one in found.figures}
+    assert rate().checking().flood_fps is None
+
+
+def test_a_flood_that_was_not_sent_is_no_flood() -> None:
+    asked = ConnectionsAsked(rate_cps=1_000, connections=1_000, flood_fps=50_000)
+    assert Device(floods=0.95).connect(asked).flags == ()
+    with pytest.raises(InvalidTrialError, match="noise-slackened"):
+        Device(floods=0.8).connect(asked)
+
+
+def test_half_open_connections_are_of_a_flood() -> None:
+    with pytest.raises(ValidationError, match="syn_flood asks for none"):
+        rate(half_open=True)
 
 
 def test_a_share_that_may_fail_is_let_through() -> None:

@@ -33,6 +33,8 @@ ALL = (
     packets(),
     packets(failed="5%"),
     goodput(response=1460),
+    rate(syn_flood="5k"),
+    packets(syn_flood="5k", half_open=True),
 )
 
 

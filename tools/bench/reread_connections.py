@@ -60,6 +60,11 @@ def own_figures(search: Mapping[str, Any], trials: Sequence[ConnectionTrial]) ->
     value = lower
     if kind == "cc" and lower is not None:
         value = min([lower, *(client_of(one).most_established for one in there)])
+    floods = [one.counts.flood for one in there if one.counts and one.counts.flood]
+    arrived = {}
+    if floods and sum(one.sent for one in floods):
+        came = sum(one.arrived for one in floods) / sum(one.sent for one in floods)
+        arrived["flood_arrived"] = Own(came)
     if LOADS[kind] == "request_rps":
         each = bits_or_packets(kind, search, there)
         return {
@@ -70,12 +75,14 @@ def own_figures(search: Mapping[str, Any], trials: Sequence[ConnectionTrial]) ->
             "request_rate": Own(lower, upper=lowest),
             "response_p99": Own(tail(one.response for one in map(times_of, there))),
             "repeated_segments": Own(repeated(there)),
+            **arrived,
         }
     return {
         ANSWERS[kind]: Own(value, upper=lowest),
         "handshake_p99": Own(tail(one.handshake for one in map(times_of, there))),
         "first_response_p99": Own(tail(one.first_response for one in map(times_of, there))),
         "repeated_segments": Own(repeated(there)),
+        **arrived,
     }
 
 

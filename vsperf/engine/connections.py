@@ -209,6 +209,7 @@ class MeasuredConnections:
             response_bytes=asked.response_bytes,
             request_rps=asked.request_rps,
             requests_due=asked.requests_due,
+            flood_fps=asked.flood_fps,
             clients=self.ends.client.end.addresses,
             servers=self.ends.server.end.addresses,
             counts=counts,

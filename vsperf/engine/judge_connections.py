@@ -15,6 +15,9 @@ from vsperf.records.connections import (
 )
 from vsperf.records.flags import Flag
 
+LEAST_FLOOD = 0.9
+"""Share of the SYNs of a flood that have to be sent: it is what the trial was to be under."""
+
 
 def judged(
     one: ConnectionTrial, policy: TrialPolicy, failed: Flag | None = None
@@ -44,6 +47,11 @@ def _doubts(one: ConnectionTrial, counts: ConnectionCounts, policy: TrialPolicy)
     if any(some.unsent > tolerance * some.intended for some in (client, accounts)):
         yield Flag.SHORT_OFFER
     yield from _of_time(one, accounts, policy)
+    if one.flood_fps is not None and counts.flood is not None:
+        # What was due while the machine kept the generator away is not made up for, and not missed.
+        due = one.flood_fps * one.duration_ns // NANOSECONDS
+        if counts.flood.sent < LEAST_FLOOD * due:
+            yield Flag.NOISE_SLACKENED
     if one.failed and counts.missed_frames:
         yield Flag.GENERATOR_BEHIND
     if one.switch is not None and one.switch.least_growth < 0:

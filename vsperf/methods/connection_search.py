@@ -11,9 +11,9 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.counted import Counted
@@ -29,7 +29,7 @@ from vsperf.methods.range import TrialDuration
 from vsperf.quantities.human import human_count, human_share
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Duration, Ratio
-from vsperf.records.connections import ConnectionTrial
+from vsperf.records.connections import ConnectionTrial, Flood
 from vsperf.records.result import (
     Axis,
     Curve,
@@ -54,6 +54,7 @@ AWAY = 0.1
 LONGER = 2
 """Times that opening may take, as the schedule stands still while the generator is kept away."""
 REPEATED = "repeated_segments"
+ARRIVED = "flood_arrived"
 Tails = Mapping[str, tuple[str, str]]
 """Figures of times that 99 of 100 did not exceed: which histogram it is, and what it says."""
 OPENING: Tails = {
@@ -76,6 +77,11 @@ class ConnectionSearch(ConnectionMethod):
     """Of the load."""
     tails: ClassVar[Tails] = OPENING
 
+    syn_flood: Count | None = None
+    """SYNs a second that nobody goes on from, beside the connections: each from another address or
+    port, to fill the table of whatever keeps one."""
+    half_open: bool = False
+    """Whether SYNs of the flood are answered, so that a device sees connections half open."""
     failed: Ratio = Ratio.parse("0")
     """Share of the connections that may fail."""
     attempts: Annotated[int, Field(ge=1, le=8)] = 3
@@ -85,10 +91,17 @@ class ConnectionSearch(ConnectionMethod):
     verify_upper: Annotated[int, Field(ge=0, le=10)] = 1
     """Repeats at the upper bound, to tell overload from accident."""
 
+    @model_validator(mode="after")
+    def _floods(self) -> Self:
+        if self.half_open and self.syn_flood is None:
+            raise ValueError("half_open says how a flood is answered, and syn_flood asks for none")
+        return self
+
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""
         times = dict.fromkeys(self.tails, Unit.NANOSECONDS)
-        return {self.answer: self.unit, **times, REPEATED: Unit.RATIO}
+        flood = {} if self.syn_flood is None else {ARRIVED: Unit.RATIO}
+        return {self.answer: self.unit, **times, REPEATED: Unit.RATIO, **flood}
 
     @property
     @abstractmethod
@@ -160,7 +173,10 @@ class ConnectionSearch(ConnectionMethod):
         duration_ns: int,
     ) -> Trial:
         del duration_ns  # it follows from the load
-        one = bench.connect(self.trial_at(load))
+        asked = self.trial_at(load)
+        if self.syn_flood is not None:
+            asked = replace(asked, flood_fps=self.syn_flood, flood_answered=self.half_open)
+        one = bench.connect(asked)
         made.append((load, one))
         return one.as_load(load)
 
@@ -204,7 +220,11 @@ class ConnectionSearch(ConnectionMethod):
 
     def conditions(self) -> str:
         """Return what decides most of what there is to find."""
-        return f"{self.exchanged()}; {self.between}"
+        flood = ""
+        if self.syn_flood is not None:
+            kind = "half-open connections" if self.half_open else "SYNs of nobody"
+            flood = f"; beside {human_count(self.syn_flood)} {kind} a second"
+        return f"{self.exchanged()}; {self.between}{flood}"
 
     @abstractmethod
     def exchanged(self) -> str:
@@ -240,6 +260,9 @@ class ConnectionSearch(ConnectionMethod):
             value = tail_ns(there, times)
             reason = meaning if value is not None else "nothing was answered"
             yield Figure(name=name, unit=Unit.NANOSECONDS, value=value, at=at, reason=reason)
+        floods = [one.counts.flood for one in there if one.counts and one.counts.flood]
+        if floods:
+            yield _arrived(floods, at)
         ends = [end for one in there for end in one.ends]
         sent, repeated = sum(e.segments_sent for e in ends), sum(e.repeated for e in ends)
         yield Figure(
@@ -358,6 +381,18 @@ class ConcurrentConnections(ConnectionSearch):
         """Return how many were open at the same time, in the trial in which these were fewest."""
         counted = [one.client.most_established for one in made if one.client is not None]
         return min([load, *counted])
+
+
+def _arrived(floods: Sequence[Flood], at: str) -> Figure:
+    """Return the share of a flood that servers got: what a device stopped is missing."""
+    sent, arrived = sum(one.sent for one in floods), sum(one.arrived for one in floods)
+    return Figure(
+        name=ARRIVED,
+        unit=Unit.RATIO,
+        value=arrived / sent if sent else None,
+        at=at,
+        reason=f"{human_count(arrived)} of {human_count(sent)} SYNs of the flood came through",
+    )
 
 
 def asked_on_each(requests: int, request: int, response: int) -> str:

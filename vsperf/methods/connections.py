@@ -47,6 +47,10 @@ class ConnectionsAsked:
     """Requests a second by a clock, when all connections are open; None: each asks when it may."""
     requests_due: int | None = None
     """By the clock."""
+    flood_fps: int | None = None
+    """SYNs of nobody that are sent in a second beside them."""
+    flood_answered: bool = False
+    """Whether servers answer these, so that a device holds connections that are half open."""
     purpose: Purpose = Purpose.SEARCH
     event: str | None = None
     """What is done to the switch meanwhile, when a part of the duration has passed."""

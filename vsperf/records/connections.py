@@ -189,6 +189,18 @@ class Asking(Record):
         return self
 
 
+class Flood(Record):
+    """SYNs of nobody that were sent beside the connections."""
+
+    sent: int
+    arrived: int
+    """At the servers, which keep nothing of them."""
+    answered: int
+    """SYN-ACKs that came back."""
+    refused: int
+    """RSTs that came back."""
+
+
 class Times(Record):
     """Histograms in HdrHistogram's encoding; None where nothing was counted."""
 
@@ -241,6 +253,7 @@ class ConnectionCounts(Record):
     """Which the devices of the ports say that they dropped."""
     asking: Asking | None = None
     """None where each connection asks when it may."""
+    flood: Flood | None = None
 
 
 class ConnectionTrial(Record):
@@ -265,6 +278,8 @@ class ConnectionTrial(Record):
     """Requests a second by a clock, on all connections; None where each asks when it may."""
     requests_due: int | None = None
     """By the clock."""
+    flood_fps: int | None = None
+    """SYNs of nobody that were to be sent in a second; None for no flood."""
     clients: int
     """Addresses that connections come from."""
     servers: int

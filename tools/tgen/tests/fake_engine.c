@@ -390,6 +390,8 @@ engine_connections(struct engine *engine, const struct connections_request *requ
 	demand(request->asking.intended == 0 || (client->is_here && request->requests == 1 &&
 		request->asking.rate_mfps > 0 && request->asking.duration_ns > 0 &&
 		request->asking.intended < TGEN_48_BITS));
+	demand(request->flood.rate_mfps == 0 || (client->is_here && request->flood.addresses >= 1 &&
+		request->flood.addresses <= END_MOST_ADDRESSES));
 	if (request->requests == FAKE_REFUSED_REQUESTS)
 		return error_set(error, EINVAL, "refused", "the engine does not like so many");
 	engine->connections = *request;
@@ -407,9 +409,10 @@ engine_connections_result(const struct engine *engine)
 		[CLIENT_REFUSED] = 1 }, .requests = 8, .responses = 8, .most_established = 3,
 	};
 	static const struct server_counts server = {
-		.accepted = 8, .outcome = { [SERVER_CLOSED] = 8 }, .most = 4,
+		.accepted = 8, .outcome = { [SERVER_CLOSED] = 8 }, .most = 4, .flooded = 60,
 	};
 	static const struct end_counts end = { .sent = 33, .received = 25, .repeated = 1 };
+	static const struct flood_counts flood = { .sent = 70, .answered = 3, .refused = 2 };
 	static uint32_t lane[] = { 5, 4 };
 	static const uint64_t away[] = { 0, 200000 };
 	struct engine *whole = (struct engine *)(uintptr_t)engine;
@@ -422,6 +425,7 @@ engine_connections_result(const struct engine *engine)
 	};
 	whole->asking = (struct asking_counts){ .asked = 6, .waiting = 2, .gone = 1, .replied = 5 };
 	whole->connections_result = (struct connections_result){
+		.flood = engine->connections.flood.rate_mfps != 0 ? &flood : NULL,
 		.has_asking = engine->connections.asking.intended != 0,
 		.asking = {
 			.intended = engine->connections.asking.intended, .unasked = 1,

@@ -73,7 +73,8 @@ static const char *const requests[] = {
 	"{\"id\":6,\"verb\":\"connections\",\"server\":{},\"duration_ns\":1000000}",
 	"{\"id\":6,\"verb\":\"connections\",\"client\":{},\"server\":{},\"rate_cps\":1000,"
 		"\"connections\":9,\"slot_ns\":10000000,\"asking\":{\"rate_rps\":1000.5,"
-		"\"requests\":9,\"duration_ns\":1000000}}",
+		"\"requests\":9,\"duration_ns\":1000000},\"flood\":{\"rate_fps\":100,"
+		"\"ip\":\"198.18.128.0\",\"addresses\":7,\"answered\":true}}",
 	"{\"id\":7,\"verb\":\"learn\",\"rounds\":2}",
 	"{\"id\":7,\"verb\":\"respond\",\"on\":true,\"hosts\":[{\"port\":1,"
 		"\"ip\":\"198.19.0.254\",\"mac\":\"02:00:00:00:00:fe\"},"
@@ -94,7 +95,7 @@ static const char *const words[] = {
 	"i", "\xc3\xa4\xe2\x82\xac", "%s%n", "shuffled", "/", "/tmp/x",
 	"replay", "rhythm", "file", "even", "turns", "sides", "processes", "order",
 	"connections", "client", "server", "http", "bytes", "target_ip", "hold_ns",
-	"asking", "requests", "rate_rps",
+	"asking", "requests", "rate_rps", "flood", "answered", "rate_fps",
 };
 
 static const json_int_t numbers[] = {

@@ -100,6 +100,21 @@ test_requests_by_a_clock_have_accounts_of_their_own(void **state)
 }
 
 static void
+test_a_flood_beside_them_is_told_of_at_both_ends(void **state)
+{
+	json_t *result = made(*state, CONNECTIONS(BOTH ",\"rate_cps\":10" SECOND
+		",\"flood\":{\"rate_fps\":70,\"answered\":true}"));
+	json_t *flood = json_object_get(result, "flood");
+
+	assert_int_equal(integer(flood, "sent"), 70);
+	assert_int_equal(integer(flood, "answered"), 3);
+	assert_int_equal(integer(flood, "refused"), 2);
+	assert_int_equal(integer(json_object_get(result, "server"), "flooded"), 60);
+	result = made(*state, CONNECTIONS(BOTH ",\"rate_cps\":10" SECOND));
+	assert_null(json_object_get(result, "flood"));
+}
+
+static void
 test_they_can_be_stopped_and_nothing_else_is_done_meanwhile(void **state)
 {
 	struct talk *talk = *state;
@@ -167,6 +182,12 @@ test_connections_that_cannot_be_are_refused(void **state)
 			"asking.duration_ns" },
 		{ BOTH ",\"rate_cps\":1,\"asking\":{\"rate_rps\":1,\"duration_ns\":9}" SECOND,
 			"out-of-range", "asking.duration_ns" },
+		{ "\"server\":{},\"flood\":{\"rate_fps\":1}" SECOND, "missing-key", "flood" },
+		{ BOTH ",\"rate_cps\":1,\"flood\":{}" SECOND, "missing-key", "flood.rate_fps" },
+		{ BOTH ",\"rate_cps\":1,\"flood\":{\"rate_fps\":0}" SECOND, "out-of-range",
+			"flood.rate_fps" },
+		{ BOTH ",\"rate_cps\":1,\"flood\":{\"rate_fps\":1,\"ip\":\"198.18.0.1\"}" SECOND,
+			"bad-value", "flood.ip" },
 		{ BOTH ",\"rate_cps\":1,\"asking\":{\"rps\":1" SECOND "}" SECOND, "unknown-key",
 			"asking.rps" },
 	};
@@ -199,6 +220,7 @@ main(void)
 		TEST(test_who_is_not_here_is_not_told_of),
 		TEST(test_slots_are_told_as_lists),
 		TEST(test_requests_by_a_clock_have_accounts_of_their_own),
+		TEST(test_a_flood_beside_them_is_told_of_at_both_ends),
 		TEST(test_they_can_be_stopped_and_nothing_else_is_done_meanwhile),
 		TEST(test_connections_that_cannot_be_are_refused),
 		TEST(test_addresses_beside_each_other_are_taken),

@@ -206,6 +206,18 @@ end_refuse(struct end *end, const struct segment *segment)
 		put(end, &answer);
 }
 
+void
+end_pretend(struct end *end, const struct segment *syn)
+{
+	const struct segment answer = {
+		.source = syn->destination, .destination = syn->source,
+		.sequence = end_sequence(end, syn->sequence), .acknowledgement = syn->sequence + 1,
+		.window = WINDOW, .flags = SEGMENT_SYN | SEGMENT_ACK, .most = end->plan.most,
+	};
+
+	put(end, &answer);
+}
+
 /* Send what nobody has acknowledged for longest once more. */
 static void
 repeat(struct end *end, struct connection *connection)

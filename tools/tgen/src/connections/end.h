@@ -114,6 +114,9 @@ void end_abort(struct end *end, struct connection *connection);
 /* Tell somebody that there is none (section 3.10.7.1). */
 void end_refuse(struct end *end, const struct segment *segment);
 
+/* Answer a SYN as if there were a connection, of which nobody knows then. */
+void end_pretend(struct end *end, const struct segment *syn);
+
 enum heard { HEARD_NOTHING, HEARD_RESET, HEARD_SEGMENT };
 
 /*

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flood.h"
 #include "server.h"
 
 #define MOST_ATTEMPTS 16
@@ -285,6 +286,12 @@ server_receive(struct server *server, struct segment *segment, uint64_t now)
 		return false;
 	end->now = now;
 	end->counts.received++;
+	if (flood_is(segment)) {
+		server->counts.flooded++;
+		if (server->plan.answers_flood)
+			end_pretend(end, segment);
+		return true;
+	}
 	if (segment->destination.port == end->plan.first.port)
 		connection = find(server, own, segment);
 	if (connection == NULL)

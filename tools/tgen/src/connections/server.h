@@ -15,6 +15,7 @@
 struct server_plan {
 	struct end_plan end; /* with one port */
 	uint32_t capacity; /* connections at a time */
+	bool answers_flood; /* with SYN-ACKs that nobody goes on from: half-open connections */
 };
 
 /* What became of a connection that was accepted. */
@@ -31,6 +32,7 @@ enum server_outcome {
 };
 
 struct server_counts {
+	uint64_t flooded; /* SYNs of a flood (flood.h), of which nothing is kept */
 	uint64_t accepted; /* SYNs answered, repeated ones left out */
 	uint64_t full; /* SYNs that were not, as there were too many connections */
 	uint64_t established; /* so the client has heard it */

@@ -115,6 +115,7 @@ server_json(const struct connections_result *found)
 
 	message_count(json, "accepted", server->accepted);
 	message_count(json, "full", server->full);
+	message_count(json, "flooded", server->flooded);
 	message_count(json, "established", server->established);
 	for (i = 0; i < SERVER_OUTCOMES; i++)
 		message_count(json, outcomes[i], server->outcome[i]);
@@ -183,6 +184,14 @@ result_connections(const struct session *session)
 		json_object_set_new(json, "client", client_json(found, trial->tsc_hz));
 	if (found->has_server)
 		json_object_set_new(json, "server", server_json(found));
+	if (found->flood != NULL) {
+		json_t *flood = json_object();
+
+		message_count(flood, "sent", found->flood->sent);
+		message_count(flood, "answered", found->flood->answered);
+		message_count(flood, "refused", found->flood->refused);
+		json_object_set_new(json, "flood", flood);
+	}
 	json_object_set_new(json, "ports", result_ports(trial));
 	json_object_set_new(json, "workers", result_workers(trial));
 	if (found->slots != NULL)

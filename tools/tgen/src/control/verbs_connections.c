@@ -19,6 +19,7 @@
 #define LONGEST_HOLD_NS (24 * 3600 * SECOND_NS)
 #define HTTP_PORT 80
 #define FIRST_PORT 1024
+#define FLOOD_HALF 0x8000
 #define USUAL_MOST 1460
 #define LEAST_MOST 88 /* of RFC 879's 576 no device may cut below this with all its options */
 #define REQUEST_BYTES 100
@@ -229,6 +230,38 @@ read_asking(json_t *json, struct connections_request *asked, struct problem *pro
 	asked->asking.intended = intended;
 }
 
+/* SYNs of nobody; they come from the second half of the client's network unless told. */
+static void
+read_flood(json_t *json, struct connections_request *asked, struct problem *problem)
+{
+	struct object object;
+	uint8_t ip[16];
+	json_t *rate;
+
+	object_begin(&object, json, "flood", problem);
+	rate = object_any(&object, "rate_fps");
+	bytes_put_32(ip, (asked->client.first.ip & ~UINT32_C(0xffff)) | FLOOD_HALF);
+	asked->flood.first.port = FIRST_PORT;
+	asked->flood.addresses = END_MOST_ADDRESSES;
+	address_ip(&object, "ip", LAYER3_IPV4, ip);
+	object_count_16(&object, "addresses", 1, END_MOST_ADDRESSES, &asked->flood.addresses);
+	object_flag(&object, "answered", &asked->flood.is_answered);
+	object_end(&object);
+	asked->flood.first.ip = bytes_get_32(ip);
+	if (rate != NULL)
+		value_thousandths(rate, "flood.rate_fps", FASTEST_MCPS, &asked->flood.rate_mfps,
+			problem);
+	if (!asked->client.is_here)
+		problem_set(problem, "flood", "missing-key", "a flood is where the client is");
+	else if (asked->flood.rate_mfps == 0)
+		problem_set(problem, "flood.rate_fps", rate == NULL ? "missing-key" : "out-of-range",
+			"how many SYNs in a second?");
+	else if (asked->flood.first.ip - asked->client.first.ip + asked->flood.addresses - 1u <
+			(uint32_t)asked->flood.addresses + asked->client.addresses - 1)
+		problem_set(problem, "flood.ip", "bad-value",
+			"client and flood have an address in common");
+}
+
 enum verb_outcome
 verb_connections(struct session *session, struct object *request, json_t **result)
 {
@@ -240,7 +273,7 @@ verb_connections(struct session *session, struct object *request, json_t **resul
 	uint16_t ports = engine_ports(session->engine);
 	struct pending *pending = &session->pending;
 	json_t *client = object_any(request, "client"), *server = object_any(request, "server");
-	json_t *asking = object_any(request, "asking");
+	json_t *asking = object_any(request, "asking"), *flood = object_any(request, "flood");
 	struct error error = { 0 };
 
 	(void)result;
@@ -256,6 +289,8 @@ verb_connections(struct session *session, struct object *request, json_t **resul
 	read_load(request, &asked);
 	if (asking != NULL)
 		read_asking(asking, &asked, request->problem);
+	if (flood != NULL)
+		read_flood(flood, &asked, request->problem);
 	if (!request_end(request))
 		return VERB_FAILED;
 	if (engine_connections(session->engine, &asked, &error) < 0)

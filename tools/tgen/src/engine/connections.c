@@ -130,12 +130,40 @@ create_client(struct engine *engine, struct connections *connections, struct err
 		&connections->response, &output, rte_rdtsc(), error);
 }
 
+/* It is where the client is, and goes to whom the client asks. */
+static int
+create_flood(struct engine *engine, struct connections *connections, struct error *error)
+{
+	const struct connections_request *request = &connections->request;
+	struct connections_end end = request->client;
+	struct connections_port *port;
+	int ret;
+
+	end.first = request->flood.first;
+	end.addresses = request->flood.addresses;
+	ret = add_end(engine, connections, &end, &port, error);
+	if (ret != 0)
+		return ret;
+	port->flood = &connections->flood;
+	connections->flood = (struct flood){
+		.plan = {
+			.macs = end.macs, .first = end.first, .addresses = end.addresses,
+			.ports = UINT32_C(65536) - end.first.port, .target = request->target,
+			.targets = request->targets, .rate_mfps = request->flood.rate_mfps,
+			.tsc_hz = engine->tsc_hz, .most = request->most, .burst = request->burst,
+		},
+		.output = { .context = port, .room = connections_room },
+	};
+	return 0;
+}
+
 static int
 create_server(struct engine *engine, struct connections *connections, struct error *error)
 {
 	const struct connections_request *request = &connections->request;
 	struct server_plan plan = {
 		.end = plan_of(engine, request, &request->server), .capacity = request->capacity,
+		.answers_flood = request->flood.is_answered,
 	};
 	struct output output = { .room = connections_room };
 	struct connections_port *port;
@@ -242,6 +270,8 @@ create(struct engine *engine, struct connections *connections, struct error *err
 	connections->asking_cycles = engine_cycles(engine, request->asking.duration_ns);
 	if (ret == 0 && request->client.is_here)
 		ret = create_client(engine, connections, error);
+	if (ret == 0 && request->flood.rate_mfps != 0)
+		ret = create_flood(engine, connections, error);
 	if (ret == 0 && request->server.is_here)
 		ret = create_server(engine, connections, error);
 	if (ret == 0)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "client.h"
+#include "flood.h"
 #include "server.h"
 
 #define CONNECTIONS_MOST (UINT32_C(1) << 22) /* at a time, at each end */
@@ -36,6 +37,12 @@ struct connections_request {
 		uint64_t rate_mfps, intended; /* requests by a clock on all of them; 0: none */
 		uint64_t duration_ns;
 	} asking;
+	struct {
+		uint64_t rate_mfps; /* SYNs of nobody, where the client is; 0: none */
+		struct segment_end first;
+		uint16_t addresses;
+		bool is_answered;
+	} flood;
 	uint64_t duration_ns; /* for which they are begun, or a server serves; 0: until all have begun */
 	uint16_t burst;
 	uint16_t most; /* bytes of data in a segment */
@@ -70,6 +77,7 @@ struct connections_result {
 	uint32_t slots_used;
 	bool has_asking;
 	struct asking_result asking;
+	const struct flood_counts *flood; /* NULL: there was none */
 };
 
 #endif /* TGEN_CONNECTIONS_H */

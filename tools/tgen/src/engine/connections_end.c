@@ -93,6 +93,8 @@ fill_result(struct engine *engine)
 		.response = connections->histogram[2],
 	};
 	fill_asking(engine);
+	if (connections->request.flood.rate_mfps != 0)
+		result->flood = &connections->flood.counts;
 	if (worker->slots == NULL || worker->started_tsc == 0)
 		return;
 	result->slots = &connections->slots;

@@ -69,7 +69,8 @@ take_frame(struct connections_port *port, struct receiver *receiver, const uint8
 		if ((port->client == NULL ||
 				!client_receive(port->client, &segment, receiver->tsc)) &&
 				(port->server == NULL ||
-				!server_receive(port->server, &segment, receiver->tsc)))
+				!server_receive(port->server, &segment, receiver->tsc)) &&
+				(port->flood == NULL || !flood_receive(port->flood, &segment)))
 			receiver->foreign++;
 		return;
 	case SEGMENT_DAMAGED:
@@ -240,6 +241,8 @@ begin_due(struct worker *worker, struct connections *connections, uint64_t now)
 		more = is_client && (int64_t)(now - end - grace) < 0;
 		now = end - 1;
 	}
+	if (connections->request.flood.rate_mfps != 0 && has_room)
+		flood_send(&connections->flood, worker->last_tick);
 	if (more && is_client && has_room)
 		client_launch(&connections->client, now);
 	else if (!more && !go_on_by_clock(worker, connections, has_room))
@@ -312,6 +315,9 @@ connections_run(struct worker *worker)
 		connections->slots.grid = worker->slots->grid;
 	if (connections->request.client.is_here)
 		client_begin(&connections->client, worker->started_tsc);
+	if (connections->request.flood.rate_mfps != 0)
+		flood_begin(&connections->flood, &connections->flood.plan,
+			&connections->flood.output, worker->started_tsc);
 	worker_set_state(worker, STATE_BUSY);
 	do {
 		uint64_t begin = worker_tick(worker), frames;

@@ -19,6 +19,7 @@ struct connections_port {
 	struct capture *capture;
 	struct client *client; /* NULL: it is not here */
 	struct server *server;
+	struct flood *flood;
 	struct neighbours neighbours; /* who asks for an address of an end is answered */
 	uint64_t retries, no_buffers;
 	uint16_t receivers, held;
@@ -39,6 +40,7 @@ struct connections {
 	struct content question, response;
 	struct client client;
 	struct server server;
+	struct flood flood;
 	struct histogram *histogram[3];
 	struct client_slots slots;
 	uint64_t duration_cycles, drain_cycles, quiet_cycles, asking_cycles;

@@ -20,6 +20,7 @@ from vsperf.records.connections import (
     ClientAccounts,
     ConnectionCounts,
     ConnectionSlots,
+    Flood,
     Segments,
     ServerAccounts,
     Times,
@@ -81,6 +82,14 @@ class ByClock:
 
 
 @dataclass(frozen=True, slots=True)
+class SynFlood:
+    """SYNs of nobody; where they come from is left to tgen."""
+
+    rate_fps: int
+    answered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Connections:
     """Connections as tgen is asked for them."""
 
@@ -111,11 +120,12 @@ class Connections:
     slot_ns: int | None = None
     asking: ByClock | None = None
     """Requests by a clock, when all connections are open."""
+    flood: SynFlood | None = None
 
     def message(self) -> dict[str, Any]:
         """Return the parameters of `connections`."""
         found = {key: value for key, value in asdict(self).items() if value is not None}
-        for name in ("client", "server", "asking"):
+        for name in ("client", "server", "asking", "flood"):
             if name in found:
                 found[name] = {k: v for k, v in found[name].items() if v is not None}
         # A server with less patience would end connections that are held as they should be.
@@ -195,6 +205,8 @@ def asked_of(
         repeat_ns=asked.repeat_ns,
         patience_ns=asked.patience_ns,
     )
+    if asked.flood_fps is not None:
+        both = replace(both, flood=SynFlood(asked.flood_fps, asked.flood_answered))
     usual_ns = asked.lasting_ns + asked.hold_ns
     if asked.request_rps is None:
         return replace(both, slot_ns=asked_ns(usual_ns) or None)
@@ -235,6 +247,7 @@ def made_of(result: Mapping[str, Any]) -> ConnectionCounts:
             longest_gap_ns=max(worker.get("longest_gap_ns", 0) for worker in workers),
             paused_ns=max(worker["paused_ns"] for worker in workers),
             missed_frames=sum(port.get("missed", 0) for port in result["ports"]),
+            flood=_flood(result["flood"], server) if "flood" in result else None,
             asking=_asking(client["asking"]) if client and "asking" in client else None,
         )
     except KeyError as error:
@@ -248,6 +261,10 @@ def made_of(result: Mapping[str, Any]) -> ConnectionCounts:
 def _part(kind: type[Part], found: Mapping[str, int]) -> Part:
     """Return the counters of a record that an answer has among others."""
     return kind(**{name: found[name] for name in kind.model_fields})
+
+
+def _flood(found: Mapping[str, int], server: Mapping[str, Any] | None) -> Flood:
+    return Flood(**found, arrived=server["flooded"] if server else 0)
 
 
 def _asking(found: Mapping[str, Any]) -> Asking:
