@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import time
 from collections import deque
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from fractions import Fraction
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -37,6 +39,7 @@ from vsperf.quantities.human import human_count, human_expected, human_fps, huma
 from vsperf.records.connections import ConnectionTrial
 from vsperf.records.exchange import Exchange
 from vsperf.records.flags import Flag
+from vsperf.records.packets import at_share
 from vsperf.records.result import amount
 from vsperf.records.trial import Purpose, Trial
 from vsperf.records.turns import Role, Round, in_round
@@ -269,7 +272,17 @@ def exchange_line(one: Exchange) -> str:
     rates = {way: one.rate(way) for way in one.directions}
     found = (f"{amount(rate, one.unit)}, {way}" for way, rate in rates.items() if rate is not None)
     doubts = f"  [{'; '.join(one.reasons)}]" if one.reasons else ""
-    return f"{head}  {'; '.join(found)}{again}{doubts}"
+    return f"{head}  {'; '.join((*found, *_echo(one)))}{again}{doubts}"
+
+
+def _echo(one: Exchange) -> Iterator[str]:
+    """Yield how long packets of an echo took, alone or beside what is exchanged."""
+    times = one.times
+    if times is None or not times.from_due_ns:
+        return
+    half = human_ns(at_share(times.from_due_ns, Fraction(1, 2)) or 0)
+    most = human_ns(times.from_due_ns[-1])
+    yield f"half of the packets within {half}, all within {most}, {times.lost:,} lost"
 
 
 def connections_line(one: ConnectionTrial) -> str:

@@ -86,9 +86,9 @@ class LatencyUnderLoad(Streams):
 
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""
-        ways = (IDLE, LOADED, DIFFERENCE)
+        ways = (LOADED, IDLE, DIFFERENCE)
         times = [f"{name}_{way}" for name in SHARES for way in ways]
-        counts = [f"{name}_{way}" for name in (LOST, UNSENT) for way in (IDLE, LOADED)]
+        counts = [f"{name}_{way}" for way in (LOADED, IDLE) for name in (LOST, UNSENT)]
         return {
             **dict.fromkeys(times, Unit.NANOSECONDS),
             RATE: Unit.BPS,
@@ -169,7 +169,7 @@ def _by_tail(pair: Pair) -> int:
 
 
 def _times(pairs: Sequence[Pair], middle: Pair) -> Iterator[Figure]:
-    """Yield each percentile alone, beside streams, and what it grows by."""
+    """Yield each percentile beside streams, alone, and what it grows by."""
     for name, share in SHARES.items():
         few = (
             "no packet came back"
@@ -179,11 +179,11 @@ def _times(pairs: Sequence[Pair], middle: Pair) -> Iterator[Figure]:
         found = {
             way: [_taken(one, share) for one in made]
             for way, made in (
-                (IDLE, [pair.idle for pair in pairs]),
                 (LOADED, [pair.loaded for pair in pairs]),
+                (IDLE, [pair.idle for pair in pairs]),
             )
         }
-        for way, one in ((IDLE, middle.idle), (LOADED, middle.loaded)):
+        for way, one in ((LOADED, middle.loaded), (IDLE, middle.idle)):
             raw = _taken(one, share, sent=True)
             beside = "" if raw is None else f"; {human_ns(raw)} from when they were sent"
             yield median_figure(
