@@ -191,6 +191,13 @@ class TestAnswers:
         assert (found["lost_idle"].value, found["lost_loaded"].value) == (0, 0.5)
         assert found["max_loaded"].value == 20 * MS
 
+    def test_the_raw_time_beside_a_median_is_the_median_of_the_raw_times(self) -> None:
+        made = [alone(probe(one)) for one in (1, 7, 3)]
+        bench = Bench([one for idle in made for one in (idle, beside())])
+        found = figures(method(repeats=3).play(bench))
+        assert found["max_idle"].value == 3 * MS
+        assert found["max_idle"].reason.endswith("; 3.000 ms from when they were sent")
+
     def test_only_packets_of_the_window_count_in_which_all_ran(self) -> None:
         """The streams begin 200 ms late: packets that were alone until then say nothing of them."""
         one = probe(*[1] * 125, *[20] * 375)

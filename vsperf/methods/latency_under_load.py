@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from statistics import median
 from typing import ClassVar, Literal, Self
 
 from pydantic import model_validator
@@ -170,22 +171,18 @@ def _by_tail(pair: Pair) -> int:
 
 def _times(pairs: Sequence[Pair], middle: Pair) -> Iterator[Figure]:
     """Yield each percentile beside streams, alone, and what it grows by."""
+    made = {LOADED: [pair.loaded for pair in pairs], IDLE: [pair.idle for pair in pairs]}
     for name, share in SHARES.items():
         few = (
             "no packet came back"
             if share == 1
             else f"fewer than {1 / (1 - share)} packets came back"
         )
-        found = {
-            way: [_taken(one, share) for one in made]
-            for way, made in (
-                (LOADED, [pair.loaded for pair in pairs]),
-                (IDLE, [pair.idle for pair in pairs]),
-            )
-        }
+        found = {way: [_taken(one, share) for one in each] for way, each in made.items()}
         for way, one in ((LOADED, middle.loaded), (IDLE, middle.idle)):
-            raw = _taken(one, share, sent=True)
-            beside = "" if raw is None else f"; {human_ns(raw)} from when they were sent"
+            raw = [_taken(one, share, sent=True) for one in made[way]]
+            known = [time for time in raw if time is not None]
+            beside = f"; {human_ns(median(known))} from when they were sent" if known else ""
             yield median_figure(
                 f"{name}_{way}",
                 Unit.NANOSECONDS,
@@ -217,14 +214,15 @@ def _taken(one: Exchange, share: Fraction, *, sent: bool = False) -> int | None:
 
 def _shares(way: str, made: Sequence[Exchange], middle: Exchange) -> Iterator[Figure]:
     """Yield which share of the packets was lost, and which was not sent, with what is known."""
-    one = middle.echoing
-    packets = None if one is None else one.packets
-    lost = "packets that were sent and never came back"
-    if packets is not None:
-        lost += (
-            f"; in all {packets.lost_there:,} were lost there and {packets.lost_back:,} back, "
-            f"{packets.duplicates:,} came twice, {packets.out_of_order:,} out of order"
-        )
+    told = [one.packets for each in made if (one := each.echoing) is not None and one.packets]
+    there, back, twice, other = (
+        sum(getattr(packets, name) for packets in told)
+        for name in ("lost_there", "lost_back", "duplicates", "out_of_order")
+    )
+    lost = (
+        f"packets that were sent and never came back; of all repeats and their warm-up {there:,} "
+        f"were lost there and {back:,} back, {twice:,} came twice, {other:,} out of order"
+    )
     wanted: tuple[tuple[str, Callable[[Times], int], Callable[[Times], int], str], ...] = (
         (LOST, lambda times: times.lost, lambda times: times.sent, lost),
         (
