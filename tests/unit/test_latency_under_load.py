@@ -172,10 +172,10 @@ class TestAnswers:
         assert found["max_idle"].reason.endswith("; 1.000 ms from when they were sent")
         assert found["unsent_idle"].value == 30 / 400
         curves = {curve.name: curve for curve in result.curves}
-        assert [axis.name for axis in curves["percentiles"].columns] == [
+        assert [axis.name for axis in curves["by_share"].columns] == [
             "idle", "loaded", "idle_from_sent", "loaded_from_sent",
         ]  # fmt: skip
-        assert curves["percentiles"].points[-1] == (1.0, 301 * MS, 20 * MS, 1 * MS, 20 * MS)
+        assert curves["by_share"].points[-1] == (1.0, 301 * MS, 20 * MS, 1 * MS, 20 * MS)
 
     def test_the_longest_time_of_each_second_says_when_it_stood_still(self) -> None:
         result = method().play(Bench([alone(probe(1, unsent=30)), beside()]))
@@ -278,6 +278,6 @@ def test_a_line_and_a_table_say_what_became_of_packets_alone_and_beside() -> Non
     assert table is not None
     rows = [dict(zip(table.names, row, strict=True)) for row in table.texts]
     assert [row["beside"] for row in rows] == ["nothing", "2 × tcp-stream"]
-    assert [row["not sent"] for row in rows] == ["4", "0"]
+    assert [row["unsent"] for row in rows] == ["4", "0"]
     assert (rows[0]["most from due"], rows[0]["most"]) == ("41.00 ms", "1.000 ms")
     assert packets_table((exchange(),)) is None

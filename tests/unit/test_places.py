@@ -217,7 +217,7 @@ def test_a_probe_is_part_of_what_is_measured_by_those_alone_that_have_a_use_for_
         assert run_cli(["plan", name, "--testbed", "local", *BRIDGE, *words, "--json"]) == 0
         return str(json.loads(capfd.readouterr().out)[0]["case"])
 
-    other = ("--set", "probe.kind=irtt", "--set", "probe.path=/opt/irtt")
+    other = ("--set", "probe.kind=irtt", "--set", "probe.path=irtt-of-mine")
     assert key("places_tcp_stream") == key("places_tcp_stream", *other)
     assert key("places_latency_under_load") != key("places_latency_under_load", *other)
 

@@ -104,8 +104,8 @@ def packets_table(made: Sequence[Exchange]) -> Table | None:
     heads = (
         Column[_Echo]("exchange", of=lambda echo: f"#{echo.one.index}"),
         Column[_Echo]("beside", of=lambda echo: echo.beside),
-        number("due", lambda echo: echo.times.due),
-        number("not sent", lambda echo: echo.times.unsent),
+        number("packets due", lambda echo: echo.times.due),
+        number("unsent", lambda echo: echo.times.unsent),
         number("lost", lambda echo: echo.times.lost),
         number("twice", lambda echo: echo.packets.duplicates),
         number("out of order", lambda echo: echo.packets.out_of_order),

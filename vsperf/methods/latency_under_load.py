@@ -249,7 +249,7 @@ def _curves(pair: Pair) -> tuple[Curve, ...]:
     idle, loaded = (dict(one.longest_over_time(STEP_NS)) for _, one in names)
     return (
         Curve(
-            name="percentiles",
+            name="by_share",
             x=Axis(name="share", unit=Unit.RATIO),
             columns=tuple(Axis(name=name, unit=Unit.NANOSECONDS) for name, _, _ in columns),
             points=tuple((float(share), *found) for share, found in shares),
