@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from pydantic import ValidationError
 
-from vsperf.records.packets import Packets, at_share
+from vsperf.records.packets import Packets, Times, enough
 
 MS = 1_000_000
 STEP = 10 * MS
@@ -64,15 +64,31 @@ def test_a_window_has_those_that_were_due_in_it(
     assert found.longest_ns(began_ns, ended_ns) == max(taken, default=None)
 
 
+def times(count: int, lost: int = 0) -> Times:
+    """Return packets that took 1, 2, 3 … ns, of which the last were lost."""
+    back = tuple(range(1, count + 1 - lost))
+    return Times(due=count, sent=count, lost=lost, from_due_ns=back, from_sent_ns=back)
+
+
+P50, P99, P999, MOST = (Fraction(one) for one in ("1/2", "99/100", "999/1000", "1"))
+
+
 def test_a_share_is_told_of_those_that_are_enough_for_it() -> None:
-    ordered = tuple(range(1, 1001))
-    assert at_share(ordered, Fraction(1, 2)) == 500
-    assert at_share(ordered, Fraction(99, 100)) == 990
-    assert at_share(ordered, Fraction(999, 1000)) == 999
-    assert at_share(ordered, Fraction(1)) == 1000
-    assert at_share(ordered[:999], Fraction(999, 1000)) is None
-    assert at_share((7,), Fraction(1)) == 7
-    assert at_share((), Fraction(1)) is None
+    found = times(1000)
+    assert [found.from_due(share) for share in (P50, P99, P999, MOST)] == [500, 990, 999, 1000]
+    assert times(999).from_due(P999) is None
+    assert not enough(999, P999)
+    assert times(1).from_due(MOST) == 1
+    assert times(0).from_due(MOST) is None
+
+
+def test_one_that_was_lost_took_longer_than_all_others() -> None:
+    """RFC 2681, section 4.1; of those that came back alone nobody would see that most did not."""
+    found = times(1000, lost=10)
+    assert [found.from_due(share) for share in (P50, P99, P999, MOST)] == [500, 990, None, 990]
+    assert times(1000, lost=11).from_due(P99) is None
+    assert times(1000, lost=501).from_due(P50) is None
+    assert [found.from_sent(share) for share in (P50, P99)] == [495, 981]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import statistics
 from collections.abc import Iterable, Iterator, Sequence
 
 from reread_figures import figures_differ
@@ -32,7 +31,10 @@ def own_figures(made: Iterable[Exchange]) -> dict[str, Own]:
     for pair in pairs:
         taken = {way: taken_of(one) for way, one in zip(("idle", "loaded"), pair, strict=True)}
         for name, share in PER_MILLE.items():
-            idle, loaded = (within(taken[way], share) for way in ("idle", "loaded"))
+            idle, loaded = (
+                within(taken[way], share, counts_of(one)[2])
+                for way, one in zip(("idle", "loaded"), pair, strict=True)
+            )
             both = idle is not None and loaded is not None
             grown = (loaded or 0) - (idle or 0) if both else None
             for way, value in (("idle", idle), ("loaded", loaded), ("difference", grown)):
@@ -46,9 +48,12 @@ def own_figures(made: Iterable[Exchange]) -> dict[str, Own]:
 
 
 def own(values: Sequence[float | None]) -> Own:
-    """Return the median of those that there are."""
+    """Return the median; what there is none of was longer than all others."""
     known = tuple(value for value in values if value is not None)
-    return Own(statistics.median(known) if known else None, runs=known)
+    ordered = sorted(values, key=lambda value: (value is None, value or 0))
+    low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
+    middle = None if low is None or high is None else (low + high) / 2
+    return Own(middle, runs=known)
 
 
 def pairs_of(made: Iterable[Exchange]) -> list[tuple[Exchange, Exchange]]:
@@ -119,13 +124,17 @@ def taken_of(one: Exchange) -> list[int]:
     return sorted(time for number, time in found.items() if is_in(one, number))
 
 
-def within(taken: Sequence[int], per_mille: int) -> int | None:
-    """Return the first time that so many of a thousand did not exceed, where there are enough."""
-    if not taken or len(taken) * (1000 - per_mille) < 1000 > per_mille:
+def within(taken: Sequence[int], per_mille: int, due: int) -> int | None:
+    """Return the first time that so many of a thousand did not exceed, where there are enough.
+
+    Of those that were due: one that was lost exceeds any time. The longest is of those answered.
+    """
+    if per_mille == 1000:
+        return max(taken, default=None)
+    if due * (1000 - per_mille) < 1000:
         return None
-    return next(
-        time for time in taken if bisect.bisect_right(taken, time) * 1000 >= len(taken) * per_mille
-    )
+    wanted = due * per_mille
+    return next((time for time in taken if bisect.bisect_right(taken, time) * 1000 >= wanted), None)
 
 
 def rate_of(one: Exchange) -> float:

@@ -15,7 +15,7 @@ from vsperf.output.table import NOTHING, Column, Table
 from vsperf.quantities.human import human_bytes, human_count, human_ns
 from vsperf.records.exchange import DeviceCounts, Exchange, Instance
 from vsperf.records.files.view import CaseView
-from vsperf.records.packets import Packets, Times, at_share
+from vsperf.records.packets import Packets, Times
 from vsperf.records.result import amount
 
 Writer = Callable[[float], str]
@@ -40,7 +40,7 @@ class _Echo:
 
     def taken(self, share: Fraction, *, sent: bool) -> int | None:
         """Return the time that such a share did not exceed, from when they were sent or due."""
-        return at_share(self.times.from_sent_ns if sent else self.times.from_due_ns, share)
+        return self.times.from_sent(share) if sent else self.times.from_due(share)
 
 
 def print_exchanges(out: Console, case: CaseView) -> None:

@@ -39,7 +39,6 @@ from vsperf.quantities.human import human_count, human_expected, human_fps, huma
 from vsperf.records.connections import ConnectionTrial
 from vsperf.records.exchange import Exchange
 from vsperf.records.flags import Flag
-from vsperf.records.packets import at_share
 from vsperf.records.result import amount
 from vsperf.records.trial import Purpose, Trial
 from vsperf.records.turns import Role, Round, in_round
@@ -280,9 +279,9 @@ def _echo(one: Exchange) -> Iterator[str]:
     times = one.times
     if times is None or not times.from_due_ns:
         return
-    half = human_ns(at_share(times.from_due_ns, Fraction(1, 2)) or 0)
-    most = human_ns(times.from_due_ns[-1])
-    yield f"half of the packets within {half}, all within {most}, {times.lost:,} lost"
+    half = times.from_due(Fraction(1, 2))
+    within = "" if half is None else f"half of the packets within {human_ns(half)}, "
+    yield f"{within}the longest {human_ns(times.from_due_ns[-1])}, {times.lost:,} lost"
 
 
 def connections_line(one: ConnectionTrial) -> str:

@@ -8,6 +8,7 @@ that is due meanwhile, and none of them is left out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,13 +20,14 @@ from pydantic import model_validator
 from vsperf.config.case import CaseSpec
 from vsperf.methods.base import Repeats, repeated
 from vsperf.methods.exchanges import ExchangeAsked, PlacesBench
+from vsperf.methods.spread import spread_of
 from vsperf.methods.stream import Streams
 from vsperf.methods.workload import RATE, STEP_NS, conditions, median_figure, rate_curves
 from vsperf.quantities.human import human_ns
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Duration
 from vsperf.records.exchange import ECHO, Exchange
-from vsperf.records.packets import Times, at_share
+from vsperf.records.packets import Times, enough
 from vsperf.records.result import Axis, Curve, Figure, SearchResult
 
 IDLE, LOADED, DIFFERENCE = "idle", "loaded", "difference"
@@ -40,7 +42,7 @@ SAID = {
     "p50": "half of the packets took no longer",
     "p99": "99 of 100 packets took no longer",
     "p999": "999 of 1,000 packets took no longer",
-    "max": "no packet took longer",
+    "max": "no packet that was answered took longer",
 }
 LEAST_INTERVAL = Duration(1_000_000)
 """What sends packets sleeps between two of them, and is not better than that."""
@@ -132,7 +134,7 @@ class LatencyUnderLoad(Streams):
         pairs = tuple(_pairs(made.found))
         if not pairs:
             return SearchResult(complete=made.in_time, spoiled=made.spoiled)
-        middle = sorted(pairs, key=_by_tail)[(len(pairs) - 1) // 2]
+        middle = sorted(pairs, key=_by_half)[(len(pairs) - 1) // 2]
         loaded = [one.loaded for one in pairs]
         return SearchResult(
             figures=(
@@ -164,52 +166,66 @@ def _pairs(made: Iterable[Exchange]) -> Iterator[Pair]:
             idle = None
 
 
-def _by_tail(pair: Pair) -> int:
+def _by_half(pair: Pair) -> float:
     times = pair.loaded.times
-    return 0 if times is None else at_share(times.from_due_ns, SHARES["p99"]) or 0
+    half = None if times is None else times.from_due(SHARES["p50"])
+    return math.inf if half is None else half
 
 
 def _times(pairs: Sequence[Pair], middle: Pair) -> Iterator[Figure]:
     """Yield each percentile beside streams, alone, and what it grows by."""
     made = {LOADED: [pair.loaded for pair in pairs], IDLE: [pair.idle for pair in pairs]}
+    times = {
+        way: [one.times for one in each if one.times is not None] for way, each in made.items()
+    }
+    at = {LOADED: conditions(middle.loaded), IDLE: conditions(middle.idle)}
     for name, share in SHARES.items():
-        few = (
-            "no packet came back"
-            if share == 1
-            else f"fewer than {1 / (1 - share)} packets came back"
-        )
-        found = {way: [_taken(one, share) for one in each] for way, each in made.items()}
-        for way, one in ((LOADED, middle.loaded), (IDLE, middle.idle)):
-            raw = [_taken(one, share, sent=True) for one in made[way]]
-            known = [time for time in raw if time is not None]
-            beside = f"; {human_ns(median(known))} from when they were sent" if known else ""
-            yield median_figure(
-                f"{name}_{way}",
-                Unit.NANOSECONDS,
-                found[way],
-                conditions(one),
-                f"{SAID[name]}, from when they were due{beside}",
-                few,
-            )
+        found = {way: [one.from_due(share) for one in each] for way, each in times.items()}
+        for way, each in times.items():
+            raw = _median([one.from_sent(share) for one in each])
+            beside = ""
+            if raw is not None:
+                beside = f"; {human_ns(raw)} from when they were sent, of those that came back"
+            about = f"{SAID[name]}, from when they were due{beside}"
+            unknown = f"{_why_not(each, share)}{beside}"
+            yield _figure(f"{name}_{way}", found[way], at[way], about, unknown)
         grown = [
             None if loaded is None or idle is None else loaded - idle
-            for idle, loaded in zip(found[IDLE], found[LOADED], strict=True)
+            for loaded, idle in zip(found[LOADED], found[IDLE], strict=True)
         ]
-        yield median_figure(
-            f"{name}_{DIFFERENCE}",
-            Unit.NANOSECONDS,
-            grown,
-            conditions(middle.loaded),
-            "beside streams less alone, of each repeat",
-            few,
-        )
+        about = "beside streams less alone, of each repeat"
+        unknown = _why_not([*times[LOADED], *times[IDLE]], share)
+        yield _figure(f"{name}_{DIFFERENCE}", grown, at[LOADED], about, unknown)
 
 
-def _taken(one: Exchange, share: Fraction, *, sent: bool = False) -> int | None:
-    times = one.times
-    if times is None:
-        return None
-    return at_share(times.from_sent_ns if sent else times.from_due_ns, share)
+def _median(found: Sequence[int | None]) -> float | None:
+    """Return the median of times; what there is none of was longer than all others."""
+    middle = median(math.inf if one is None else one for one in found)
+    return middle if math.isfinite(middle) else None
+
+
+def _figure(name: str, found: Sequence[int | None], at: str, about: str, unknown: str) -> Figure:
+    """Return the median of a time, or why there is none."""
+    value = _median(found)
+    known = [one for one in found if one is not None]
+    return Figure(
+        name=name,
+        unit=Unit.NANOSECONDS,
+        value=value,
+        spread=None if value is None else spread_of(known),
+        at=at,
+        reason=unknown if value is None else about,
+    )
+
+
+def _why_not(every: Iterable[Times], share: Fraction) -> str:
+    """Say why there is no time that such a share did not exceed."""
+    if share == 1:
+        return "no packet came back"
+    of = 1 / (1 - share)
+    if not all(enough(one.due, share) for one in every):
+        return f"fewer than {of} packets were due"
+    return f"more than one in {of} packets never came back, which is longer than any time"
 
 
 def _shares(way: str, made: Sequence[Exchange], middle: Exchange) -> Iterator[Figure]:
@@ -241,18 +257,20 @@ def _shares(way: str, made: Sequence[Exchange], middle: Exchange) -> Iterator[Fi
 def _curves(pair: Pair) -> tuple[Curve, ...]:
     """Return percentiles with the raw ones beside, and the longest time and rates over time."""
     names = ((IDLE, pair.idle), (LOADED, pair.loaded))
-    columns = [(f"{way}{end}", one, bool(end)) for end in ("", "_from_sent") for way, one in names]
-    shares = [
-        (share, [_taken(one, share, sent=sent) for _, one, sent in columns])
-        for share in SHARES.values()
-    ]
+    times = [one.times for _, one in names]
+    rows: list[tuple[float | None, ...]] = []
+    for share in SHARES.values():
+        due = (None if one is None else one.from_due(share) for one in times)
+        sent = (None if one is None else one.from_sent(share) for one in times)
+        rows.append((float(share), *due, *sent))
+    columns = [f"{way}{end}" for end in ("", "_from_sent") for way, _ in names]
     idle, loaded = (dict(one.longest_over_time(STEP_NS)) for _, one in names)
     return (
         Curve(
             name="by_share",
             x=Axis(name="share", unit=Unit.RATIO),
-            columns=tuple(Axis(name=name, unit=Unit.NANOSECONDS) for name, _, _ in columns),
-            points=tuple((float(share), *found) for share, found in shares),
+            columns=tuple(Axis(name=name, unit=Unit.NANOSECONDS) for name in columns),
+            points=tuple(rows),
         ),
         Curve(
             name="longest_over_time",

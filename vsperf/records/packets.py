@@ -28,7 +28,7 @@ class Times:
     lost: int
     """Sent, and never back."""
     from_due_ns: tuple[int, ...]
-    """From when each was due to its answer."""
+    """From when each was due to its answer, of those that were answered."""
     from_sent_ns: tuple[int, ...]
     """From when those were sent that were, to their answers."""
 
@@ -37,15 +37,29 @@ class Times:
         """Packets that were due, and that the client did not send."""
         return self.due - self.sent
 
+    def from_due(self, share: Fraction) -> int | None:
+        """Return the time from when they were due that such a share did not exceed.
 
-def at_share(ordered: Sequence[int], share: Fraction) -> int | None:
-    """Return the time that such a share did not exceed; None where too few tell.
+        One that was lost took infinitely long (RFC 2681, section 4.1), so there is none where more
+        were lost than the share leaves out. The longest is that of those that were answered.
+        """
+        return _at(self.from_due_ns, share, self.due)
 
-    Of a thousand one is the longest of a thousand: who has fewer knows nothing of it.
-    """
-    if not ordered or (share < 1 and len(ordered) * (1 - share) < 1):
-        return None
-    return ordered[-(-share.numerator * len(ordered) // share.denominator) - 1]
+    def from_sent(self, share: Fraction) -> int | None:
+        """Return the same from when they were sent, of those that came back alone."""
+        return _at(self.from_sent_ns, share, len(self.from_sent_ns))
+
+
+def enough(count: int, share: Fraction) -> bool:
+    """Whether so many packets can tell: of a thousand one is the longest of a thousand."""
+    return count > 0 and (share == 1 or count * (1 - share) >= 1)
+
+
+def _at(ordered: Sequence[int], share: Fraction, count: int) -> int | None:
+    if share == 1:
+        return ordered[-1] if ordered else None
+    rank = -(-share.numerator * count // share.denominator)
+    return ordered[rank - 1] if enough(count, share) and rank <= len(ordered) else None
 
 
 class Packets(Record):
