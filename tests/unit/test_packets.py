@@ -83,7 +83,7 @@ def test_a_share_is_told_of_those_that_are_enough_for_it() -> None:
 
 
 def test_one_that_was_lost_took_longer_than_all_others() -> None:
-    """RFC 2681, section 4.1; of those that came back alone nobody would see that most did not."""
+    """as RFC 2681 has it; of those that came back alone nobody would see that most did not."""
     found = times(1000, lost=10)
     assert [found.from_due(share) for share in (P50, P99, P999, MOST)] == [500, 990, None, 990]
     assert times(1000, lost=11).from_due(P99) is None

@@ -40,7 +40,7 @@ class Times:
     def from_due(self, share: Fraction) -> int | None:
         """Return the time from when they were due that such a share did not exceed.
 
-        One that was lost took infinitely long (RFC 2681, section 4.1), so there is none where more
+        One that was lost took infinitely long (as RFC 2681 has it), so there is none where more
         were lost than the share leaves out. The longest is that of those that were answered.
         """
         return _at(self.from_due_ns, share, self.due)
