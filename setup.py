@@ -72,6 +72,9 @@ setup(
             "wrk = vsperf.drivers.programs.wrk.driver:Wrk",
             "h2load = vsperf.drivers.programs.h2load.driver:H2load",
         ],
+        "vsperf.probes": [
+            "irtt = vsperf.drivers.programs.irtt.driver:Irtt",
+        ],
         "vsperf.methods": [
             "mlr = vsperf.methods.mlr:MlrSearch",
             "rfc2544 = vsperf.methods.rfc2544:Rfc2544Search",
@@ -96,6 +99,7 @@ setup(
             "rr = vsperf.methods.transactions:Transactions",
             "crr = vsperf.methods.transactions:Connections",
             "http = vsperf.methods.http:Http",
+            "latency_under_load = vsperf.methods.latency_under_load:LatencyUnderLoad",
             "cps = vsperf.methods.connection_search:ConnectionRate",
             "cc = vsperf.methods.connection_search:ConcurrentConnections",
             "goodput = vsperf.methods.request_search:Goodput",

@@ -11,8 +11,8 @@ from importlinter.domain.contract import ContractCheck
 from importlinter.domain.imports import ModuleExpression
 
 GROUPS = (
-    *("vsperf.drivers.vswitches", "vsperf.drivers.vnfs", "vsperf.drivers.generators"),
-    *("vsperf.drivers.loads", "vsperf.drivers.collectors", "vsperf.drivers.programs"),
+    *("vsperf.vswitches", "vsperf.vnfs", "vsperf.generators"),
+    *("vsperf.loads", "vsperf.collectors", "vsperf.programs", "vsperf.probes"),
 )
 
 
@@ -32,4 +32,4 @@ def homes() -> set[str]:
     """Return the module or the package that each driver lives in."""
     offered = distribution("vsperf").entry_points
     own = (entry.module for entry in offered if entry.group in GROUPS)
-    return {".".join(module.split(".")[:3]) for module in own}
+    return {".".join(module.split(".")[:4]) for module in own}

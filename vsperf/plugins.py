@@ -19,6 +19,7 @@ GROUPS = {
     "generator": "vsperf.generators",
     "vnf": "vsperf.vnfs",
     "program": "vsperf.programs",
+    "probe": "vsperf.probes",
     "search": "vsperf.methods",
     "collect": "vsperf.collectors",
     "noise": "vsperf.loads",

@@ -13,6 +13,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -23,7 +24,7 @@ from places import marked, short_room
 from simulated_cases import simulated_case
 
 from vsperf.config.case import CaseSpec
-from vsperf.deploy.exchanging import Made, Pair, exchanged, is_in, pairs_of
+from vsperf.deploy.exchanging import Made, Part, exchanged, is_in, pairs_of
 from vsperf.deploy.places import Place, Places
 from vsperf.drivers.programs.base import Program, Rendezvous, Said
 from vsperf.host.netns import within
@@ -32,7 +33,7 @@ from vsperf.host.procfs import start_ticks
 from vsperf.host.veth import routes
 from vsperf.host.workspace import Workspace
 from vsperf.methods.exchanges import ExchangeAsked
-from vsperf.records.exchange import CLIENTS, SERVERS, Traffic
+from vsperf.records.exchange import CLIENTS, ECHO, SERVERS, Traffic
 from vsperf.records.run import Placement
 
 PATIENCE_S = 60.0
@@ -45,7 +46,9 @@ LOOPBACK = "127.0.0.1"
 def asked(traffic: Traffic, seconds: int = 1, instances: int = 1) -> ExchangeAsked:
     write = 1400 if traffic == "udp-stream" else None
     rate = 100 if traffic == "http-open" else None
-    return ExchangeAsked(traffic, instances, seconds * SECOND, write_bytes=write, rate=rate)
+    interval_ns = 1_000_000 if traffic == ECHO else None
+    wanted = ExchangeAsked(traffic, instances, seconds * SECOND, write_bytes=write, rate=rate)
+    return replace(wanted, interval_ns=interval_ns)
 
 
 class ProgramContract:
@@ -65,7 +68,7 @@ class ProgramContract:
         forward = {"direction": "forward"}
         case = simulated_case()
         traffic = case.traffic.model_copy(update=forward)
-        return case.model_copy(update={"program": spec, "traffic": traffic})
+        return case.model_copy(update={"program": spec, "probe": spec, "traffic": traffic})
 
     @pytest.fixture
     def place(self) -> Iterator[Workspace]:
@@ -106,8 +109,9 @@ class ProgramContract:
     ) -> None:
         for traffic in sorted(driver.EXCHANGES):
             made = run(driver, case, asked(traffic, instances=2), places, place)
-            assert [one.problem for one in made.instances] == ["", ""]
-            for one in made.instances:
+            (instances,) = made.instances
+            assert [one.problem for one in instances] == ["", ""]
+            for one in instances:
                 assert one.elapsed_ns is not None and one.elapsed_ns >= SECOND // 2
                 told = sum(part.amount for part in one.intervals)
                 assert told > 0
@@ -130,7 +134,7 @@ class ProgramContract:
         killing.start()
         made = run(driver, case, wanted, places, place)
         killing.join()
-        (one,) = made.instances
+        ((one,),) = made.instances
         assert f"its {end} was killed by SIGKILL" in one.problem
         assert one.received_bytes is None
         assert made.elapsed_ns < wanted.duration_ns
@@ -140,9 +144,8 @@ class ProgramContract:
 def run(
     driver: Program, case: CaseSpec, wanted: ExchangeAsked, places: Places, place: Workspace
 ) -> Made:
-    pairs: tuple[Pair, ...] = pairs_of(case, wanted, PLACED)
-    found = driver.find(case)
-    return exchanged(driver, found, wanted, pairs, places=places, workspace=place, label="contract")
+    part = Part(driver, driver.find(case), wanted, pairs_of(case, wanted, PLACED))
+    return exchanged([part], places=places, workspace=place, label="contract")
 
 
 def _kill(place: Workspace, end: str, network: Path) -> None:

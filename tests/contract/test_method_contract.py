@@ -34,6 +34,7 @@ OTHERS = {
     "reconnect": "asks for connections in place of frames",
     "crr": "asks programs in place of a generator",
     "http": "asks programs in place of a generator",
+    "latency_under_load": "asks programs in place of a generator",
     "rr": "asks programs in place of a generator",
     "stream": "asks programs in place of a generator",
     "broadcast": "asks for frames to everybody",

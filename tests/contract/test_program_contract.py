@@ -19,6 +19,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "netperf": {"path": netperf_path()},
     "wrk": {},
     "h2load": {},
+    "irtt": {},
 }
 BESIDE = dict.fromkeys(("wrk", "h2load"), ("nginx",))
 """Programs that serve others."""
@@ -39,7 +40,9 @@ class TestProgram(ProgramContract):
 
     @pytest.fixture
     def driver(self, kind: str) -> Program:
-        found: Program = Plugins.load().driver("program", kind)
+        plugins = Plugins.load()
+        section = "program" if kind in plugins.drivers("program") else "probe"
+        found: Program = plugins.driver(section, kind)
         return found
 
     @pytest.fixture
@@ -48,4 +51,6 @@ class TestProgram(ProgramContract):
 
 
 def test_each_program_that_this_package_offers_is_tried() -> None:
-    assert set(Plugins.load().drivers("program")) == set(SETTINGS)
+    plugins = Plugins.load()
+    offered = {*plugins.drivers("program"), *plugins.drivers("probe")}
+    assert offered == set(SETTINGS)

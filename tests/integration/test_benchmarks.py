@@ -30,6 +30,7 @@ SHARED = (
     "reread_connections",
     "reread_figures",
     "reread_goals",
+    "reread_packets",
     "reread_rounds",
     "reread_soak",
     "reread_trials",

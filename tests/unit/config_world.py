@@ -21,6 +21,7 @@ from vsperf.drivers.loads.memory_vm import GuestMemorySpec
 from vsperf.drivers.loads.stress import StressSpec
 from vsperf.drivers.programs.h2load.driver import H2loadSpec
 from vsperf.drivers.programs.iperf3.driver import Iperf3Spec
+from vsperf.drivers.programs.irtt.driver import IrttSpec
 from vsperf.drivers.programs.netperf.driver import NetperfSpec
 from vsperf.drivers.programs.wrk.driver import WrkSpec
 from vsperf.drivers.vswitches.base import Filters, Rules
@@ -141,6 +142,7 @@ DRIVERS: Drivers = {
         "wrk": WrkSpec,
         "h2load": H2loadSpec,
     },
+    "probe": {"irtt": IrttSpec},
     "search": METHODS,
     "collect": {"proc": ProcSpec, "ovs": OvsCollectorSpec, "pacing": PacingSpec},
     "noise": {"memory": MemorySpec, "memory-vm": GuestMemorySpec, "stress": StressSpec},

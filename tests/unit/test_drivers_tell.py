@@ -181,3 +181,13 @@ def test_a_name_is_seen_wherever_it_is_used_as_one() -> None:
     assert seen("one.kind in ('guest',)") == ["guest"]
     assert sorted(seen("FIRST = ('latency', 'loss')")) == ["latency", "loss"]
     assert seen("quantity = 'latency'") == []
+
+
+def test_the_contract_that_drivers_do_not_import_each_other_knows_the_home_of_each() -> None:
+    """With names of groups that nothing offers it held none of them to it, and was kept."""
+    text = (HOUSE.parent / "tools" / "independent_drivers.py").read_text()
+    assigned = (one for one in ast.parse(text).body if isinstance(one, ast.Assign))
+    groups = set(re.findall(r"vsperf\.\w+", ast.unparse(next(assigned))))
+    offered = distribution("vsperf").entry_points
+    drivers = {one.group for one in offered if one.module.startswith("vsperf.drivers.")}
+    assert groups == drivers

@@ -178,6 +178,59 @@ def test_what_a_program_does_not_exchange_is_refused(
     assert wanted in " ".join("".join(capfd.readouterr()).split())
 
 
+PROBED = ("plan", "places_latency_under_load", "--testbed", "local", *BRIDGE)
+
+
+def test_a_plan_of_latency_under_load_has_the_probe_before_streams_in_each_direction(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert run_cli([*PROBED, "--set", "search.instances=1", "--json"]) == 0
+    (case,) = json.loads(capfd.readouterr().out)
+    steps = [step for step in case["plan"]["steps"] if step["component"] == "program"]
+    assert [step["action"].partition(" on CPU ")[0] for step in steps] == [
+        "start the server of probe at phy1",
+        "start the server of instance 1 at phy1",
+        "start the server of instance 2 at phy0",
+        "start the client of probe at phy0",
+        "start the client of instance 1 at phy0",
+        "start the client of instance 2 at phy1",
+    ]
+    assert [step["argv"][0] for step in steps] == ["irtt", "iperf3", "iperf3"] * 2
+    assert steps[0]["argv"][4].endswith(":11001")
+    assert [step["argv"][step["argv"].index("--port") + 1] for step in steps[1:3]] == [
+        "11002",
+        "11003",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (("--set", "probe=null"), "has a program measure latency, and no `probe` is given"),
+        (("--set", "probe.kind=iperf3"), "there is no probe driver 'iperf3'"),
+        (("--program", "wrk"), "the program wrk knows no tcp-stream"),
+        (("--program", "netperf", "--set", "search.protocol=udp"), "knows no udp-stream"),
+    ],
+)
+def test_what_measures_latency_and_what_makes_streams_are_to_be_able_to(
+    words: tuple[str, ...], wanted: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run_cli([*PROBED, *words]) == 2
+    assert wanted in " ".join("".join(capfd.readouterr()).split())
+
+
+def test_a_probe_is_part_of_what_is_measured_by_those_alone_that_have_a_use_for_it(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def key(name: str, *words: str) -> str:
+        assert run_cli(["plan", name, "--testbed", "local", *BRIDGE, *words, "--json"]) == 0
+        return str(json.loads(capfd.readouterr().out)[0]["case"])
+
+    other = ("--set", "probe.kind=irtt", "--set", "probe.path=irtt-of-mine")
+    assert key("places_tcp_stream") == key("places_tcp_stream", *other)
+    assert key("places_latency_under_load") != key("places_latency_under_load", *other)
+
+
 def test_the_program_is_part_of_what_is_measured_and_the_generator_is_not(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -224,3 +277,6 @@ def test_a_server_is_waited_for_until_the_kernel_says_that_it_listens(tmp_path: 
     assert listens(7, 11_001, tmp_path)
     assert not listens(7, 11_002, tmp_path), "that one is connected, and takes no calls"
     assert not listens(7, 11_003, tmp_path)
+    (folder / "udp").write_text(TABLE.replace(" 0A ", " 07 ").replace("2AF9", "2AFB"))
+    assert listens(7, 11_003, tmp_path), "datagrams are taken from anybody"
+    assert not listens(7, 11_002, tmp_path), "that one has a peer"

@@ -48,6 +48,8 @@ from reread_goals import (
     silent_too,
     throughput_goal,
 )
+from reread_packets import KINDS as OF_PACKETS
+from reread_packets import answers_of_packets
 from reread_rounds import answers_of_rounds
 from reread_trials import (
     Measured,
@@ -63,7 +65,7 @@ from reread_trials import (
 
 from vsperf.errors import ComponentError, InvalidTrialError
 from vsperf.quantities.units import FrameSize, LinkSpeed, Rate
-from vsperf.records.files.view import views
+from vsperf.records.files.view import CaseView, views
 from vsperf.records.flags import Flag
 from vsperf.records.result import (
     Draw,
@@ -375,20 +377,25 @@ def of_runs(
             search = asked_of(case.planned.spec)
             if case.record is None or case.record.result is None or search is None:
                 continue
-            if search["kind"] == "paired":
-                for name, against in answers_of_rounds(search, case.rounds, case.record.result):
-                    yield f"{folder.name} {case.planned.label}", name, against
-                continue
-            if search["kind"] in CONNECTIONS:
-                made, result = case.connections, case.record.result
-                for name, against in answers_of_connections(search, made, result):
-                    yield f"{folder.name} {case.planned.label}", name, against
-                continue
-            if left is not None:
-                left[str(search["kind"])] += unread(search, case.record.result)
-            found = answers(search, case.trials, case.record.result, case.seconds)
-            for name, against in found:
+            for name, against in _of_case(case, search, case.record.result, left):
                 yield f"{folder.name} {case.planned.label}", name, against
+
+
+def _of_case(
+    case: CaseView, search: Mapping[str, Any], result: SearchResult, left: Counter[str] | None
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the answers of a case, and where each differs from what the case is made of."""
+    kind = search["kind"]
+    if kind == "paired":
+        yield from answers_of_rounds(search, case.rounds, result)
+    elif kind in CONNECTIONS:
+        yield from answers_of_connections(search, case.connections, result)
+    elif kind in OF_PACKETS:
+        yield from answers_of_packets(case.exchanges, result)
+    else:
+        if left is not None:
+            left[str(kind)] += unread(search, result)
+        yield from answers(search, case.trials, result, case.seconds)
 
 
 def main() -> None:

@@ -150,7 +150,7 @@ def share_text(share: Fraction | None) -> str:
 
 # The numbers that a result answers with, each with the interval in which the truth lies.
 
-LOSSES = ("loss", "lost", "repeated", "failed", "waiting")
+LOSSES = ("loss", "lost", "repeated", "failed", "waiting", "unsent")
 """A figure whose name says so is better where it is less."""
 DIFFERENCES = ("drift", "difference")
 """A figure whose name says so may lie below 0, which no time, rate or count does."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from rich.console import Console
@@ -13,10 +15,32 @@ from vsperf.output.table import NOTHING, Column, Table
 from vsperf.quantities.human import human_bytes, human_count, human_ns
 from vsperf.records.exchange import DeviceCounts, Exchange, Instance
 from vsperf.records.files.view import CaseView
+from vsperf.records.packets import Packets, Times
 from vsperf.records.result import amount
 
+Writer = Callable[[float], str]
 OF_HTTP = ("p99 from due", "failed")
 BEGAN = "began: at the latest, after the instant at which all were to start"
+
+
+@dataclass(frozen=True, slots=True)
+class _Echo:
+    """The packets of one exchange that were due in its window."""
+
+    one: Exchange
+    packets: Packets
+    times: Times
+
+    @property
+    def beside(self) -> str:
+        """What was exchanged meanwhile."""
+        if self.one.beside is None:
+            return "nothing"
+        return f"{len(self.one.instances)} × {self.one.traffic}"
+
+    def taken(self, share: Fraction, *, sent: bool) -> int | None:
+        """Return the time that such a share did not exceed, from when they were sent or due."""
+        return self.times.from_sent(share) if sent else self.times.from_due(share)
 
 
 def print_exchanges(out: Console, case: CaseView) -> None:
@@ -27,6 +51,9 @@ def print_exchanges(out: Console, case: CaseView) -> None:
     out.print("exchanges", style="bold")
     for one in made:
         out.print(exchange_line(one), soft_wrap=True)
+    if (packets := packets_table(made)) is not None:
+        out.print(packets.title, style="bold")
+        print_table(out, packets)
     last = next((one for one in reversed(made) if one.valid), made[-1])
     for table, meaning in ((instances_table(last), BEGAN), (devices_table(last), "")):
         out.print(table.title, style="bold")
@@ -63,6 +90,35 @@ def instances_table(one: Exchange) -> Table:
     return table.without(NOTHING, (*others, *OF_HTTP))
 
 
+def packets_table(made: Sequence[Exchange]) -> Table | None:
+    """Return one row for each exchange with an echo: what became of its packets in the window."""
+
+    def number(
+        name: str, of: Callable[[_Echo], int | None], write: Writer = human_count
+    ) -> Column[_Echo]:
+        return Column(name, of=lambda echo: _said(of(echo), write), align="right")
+
+    def time(name: str, share: str, *, sent: bool = False) -> Column[_Echo]:
+        return number(name, lambda echo: echo.taken(Fraction(share), sent=sent), human_ns)
+
+    heads = (
+        Column[_Echo]("exchange", of=lambda echo: f"#{echo.one.index}"),
+        Column[_Echo]("beside", of=lambda echo: echo.beside),
+        number("packets due", lambda echo: echo.times.due),
+        number("unsent", lambda echo: echo.times.unsent),
+        number("lost", lambda echo: echo.times.lost),
+        number("twice", lambda echo: echo.packets.duplicates),
+        number("out of order", lambda echo: echo.packets.out_of_order),
+        time("p50 from due", "1/2"),
+        time("p99 from due", "99/100"),
+        time("most from due", "1"),
+        time("p50", "1/2", sent=True),
+        time("p99", "99/100", sent=True),
+        time("most", "1", sent=True),
+    )
+    return Table.made("packets by a clock", heads, found) if (found := _echoes(made)) else None
+
+
 def devices_table(one: Exchange) -> Table:
     """Return one row for each device: what it received and sent, headers included."""
 
@@ -91,6 +147,16 @@ def exchanges_data(case: CaseView) -> dict[str, Any]:
         for one in case.exchanges
     ]
     return {"all_exchanges": found} if found else {}
+
+
+def _echoes(made: Sequence[Exchange]) -> list[_Echo]:
+    return [
+        _Echo(one, echoing.packets, times)
+        for one in made
+        if (echoing := one.echoing) is not None
+        and echoing.packets is not None
+        and (times := one.times) is not None
+    ]
 
 
 def _round_trips(instance: Instance, name: str) -> int | None:

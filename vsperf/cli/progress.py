@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import time
 from collections import deque
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from fractions import Fraction
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -271,7 +273,17 @@ def exchange_line(one: Exchange) -> str:
     rates = {way: one.rate(way) for way in one.directions}
     found = (f"{amount(rate, one.unit)}, {way}" for way, rate in rates.items() if rate is not None)
     doubts = f"  [{'; '.join(one.reasons)}]" if one.reasons else ""
-    return f"{head}  {'; '.join(found)}{again}{doubts}"
+    return f"{head}  {'; '.join((*found, *_echo(one)))}{again}{doubts}"
+
+
+def _echo(one: Exchange) -> Iterator[str]:
+    """Yield how long packets of an echo took, alone or beside what is exchanged."""
+    times = one.times
+    if times is None or not times.from_due_ns:
+        return
+    half = times.from_due(Fraction(1, 2))
+    within = "" if half is None else f"half of the packets within {human_ns(half)}, "
+    yield f"{within}the longest {human_ns(times.from_due_ns[-1])}, {times.lost:,} lost"
 
 
 def connections_line(one: ConnectionTrial) -> str:

@@ -53,6 +53,9 @@ class CaseSpec(Spec):
     program: SerializeAsAny[DriverSpec] | None = None
     """What exchanges data between places at the ends of the links; only methods that ask for places
     have a use for it."""
+    probe: SerializeAsAny[DriverSpec] | None = None
+    """What measures latency beside `program`; only methods that measure it under load have a use
+    for it."""
     cache: dict[CacheRole, CacheShare] = Field({})
     """Parts of the last-level cache, such as `{switch: 8 ways, noise: 2 ways}`; none unless asked
     for, and only where the processor can do so."""
@@ -229,6 +232,7 @@ class CaseSpec(Spec):
         """
         idle: tuple[str, ...] = () if self.topology.vnfs else ("vnf",)
         idle += ("generator",) if self.has_places else ("program",)
+        idle += () if self.search.PROBED else ("probe",)
         left_out: dict[str, Any] = dict.fromkeys((*PROSE, *idle), True)
         left_out.setdefault("generator", set(self.generator.BESIDE))
         left_out["called"] = True

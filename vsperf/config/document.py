@@ -23,7 +23,7 @@ from vsperf.quantities.quantity import Quantity
 Drivers = Mapping[str, Mapping[str, type[DriverSpec]]]
 """Section → kind → the settings of that driver."""
 
-DRIVER_SECTIONS = ("vswitch", "generator", "vnf", "program", "search", NOISE)
+DRIVER_SECTIONS = ("vswitch", "generator", "vnf", "program", "probe", "search", NOISE)
 ALTERNATIVES = ("vswitch", "generator", "vnf", "program", NOISE)
 """Sections that may be lists of drivers, each by its kind alone or with its settings."""
 COMPARABLE = (*ALTERNATIVES, COLLECT)

@@ -317,6 +317,7 @@ def _case(spec: CaseSpec, tree: Section, point: dict[str, str], sizes: tuple[int
         Rival.model_construct(name=one.name, vswitch=one.vswitch) for one in spec.rivals
     )
     values["program"] = spec.program if spec.has_places else None
+    values["probe"] = spec.probe if spec.search.PROBED else None
     # Rebuilt as the plain model, so that cases compare equal whichever drivers are installed.
     concrete = CaseSpec.model_construct(spec.model_fields_set, **values)
     expect = tree.entries.get("expect")

@@ -49,6 +49,8 @@ class MethodSpec(DriverSpec):
     PLACES: ClassVar[bool] = False
     """Whether programs exchange data between places at the ends of the links, where others have the
     generator send frames."""
+    PROBED: ClassVar[bool] = False
+    """Whether a program of its own measures latency beside those of the places."""
     CONNECTIONS: ClassVar[bool] = False
     """Whether the generator opens connections from one end to the other, and is both of them."""
 

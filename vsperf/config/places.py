@@ -63,6 +63,13 @@ def _program(spec: CaseSpec, document: Section) -> Iterator[Problem]:
             None,
             "--set program.kind=iperf3; `vsperf plugins` shows all kinds",
         )
+    if spec.search.PROBED and spec.probe is None:
+        yield Problem(
+            f"the method {spec.search.kind} has a program measure latency, and no `probe` is given",
+            _place(document, "search.kind"),
+            None,
+            "--set probe.kind=irtt; `vsperf plugins` shows all kinds",
+        )
 
 
 def _traffic(spec: CaseSpec, document: Section) -> Iterator[Problem]:

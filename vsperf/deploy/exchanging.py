@@ -13,13 +13,14 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.places import place_ip
 from vsperf.config.wiring import directions_of
 from vsperf.deploy.places import Places
-from vsperf.drivers.programs.base import Found, Program, Rendezvous, Said, Told
+from vsperf.drivers.programs.base import Found, Program, Programs, Rendezvous, Said, Told
 from vsperf.errors import ComponentError
 from vsperf.host import enter_network
 from vsperf.host.cpus import CpuNeed
@@ -27,7 +28,7 @@ from vsperf.host.process import Managed, log_of, managed
 from vsperf.host.procfs import POLL_S, PROC
 from vsperf.host.workspace import Workspace
 from vsperf.methods.exchanges import ExchangeAsked
-from vsperf.records.exchange import CLIENTS, SERVERS, Instance, Interval
+from vsperf.records.exchange import CLIENTS, ECHO, SERVERS, Instance, Interval
 from vsperf.records.run import Placement, Step
 from vsperf.trust import own_python
 from vsperf.waits import sleep, wait_for
@@ -44,8 +45,8 @@ AFTER_S = 3.0
 """Patience with a server whose client has ended."""
 LONGEST_ANSWER = 1 << 26
 """Bytes of what a program tells: a line for each of two million requests, or days of intervals."""
-LISTENING = "0A"
-"""State of a socket in the kernel's list of TCP."""
+LISTENING = {"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"}
+"""Lists of sockets of the kernel → the state of one that anybody can call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +82,31 @@ def program_needs(case: CaseSpec) -> tuple[CpuNeed, ...]:
     )
 
 
-def pairs_of(case: CaseSpec, asked: ExchangeAsked, placement: Placement) -> tuple[Pair, ...]:
-    """Return all pairs: each direction has all instances, and CPUs are taken in turns."""
+def together(asked: ExchangeAsked) -> tuple[ExchangeAsked, ...]:
+    """Return what is exchanged at one time, in the order of ports and CPUs.
+
+    An echo comes first: so it is on the same CPUs alone and beside others.
+    """
+    return (asked,) if asked.beside is None else (asked.beside, asked)
+
+
+def pairs_of(
+    case: CaseSpec, asked: ExchangeAsked, placement: Placement, first: int = 0
+) -> tuple[Pair, ...]:
+    """Return all pairs: each direction has all instances, and CPUs are taken in turns.
+
+    So many others come first. An echo goes both ways, so one direction is enough for it.
+    """
     ways = directions_of(case.topology, case.traffic.direction)
+    echo = asked.traffic == ECHO
     clients, servers = placement.of(CLIENTS), placement.of(SERVERS)
     found: list[Pair] = []
-    for source, target in ways:
+    for source, target in ways[:1] if echo else ways:
         for _ in range(asked.instances):
-            number = len(found)
+            number = first + len(found)
             found.append(
                 Pair(
-                    f"instance {number + 1}",
+                    "probe" if echo else f"instance {number - first + 1}",
                     source,
                     target,
                     FIRST_PORT + number,
@@ -109,18 +124,22 @@ def _shares(cpus: Sequence[int], number: int, workers: int) -> tuple[int, ...]:
 
 
 def exchange_steps(
-    case: CaseSpec, program: Program, asked: ExchangeAsked, placement: Placement
+    case: CaseSpec, programs: Programs, asked: ExchangeAsked, placement: Placement
 ) -> tuple[Step, ...]:
     """Return what one exchange does, for a plan."""
     steps = []
-    for pair in pairs_of(case, asked, placement):
+    rows: list[tuple[ExchangeAsked, Pair]] = []
+    for one in together(asked):
+        rows += [(one, pair) for pair in pairs_of(case, one, placement, len(rows))]
+    for one, pair in rows:
+        program = programs.exchanging(one.traffic)
         name, server = program.kind, program.SERVER
         meet = Rendezvous(place_ip(case, pair.target), pair.port)
-        if names := ", ".join(program.files(case, asked, meet)):
+        if names := ", ".join(program.files(case, one, meet)):
             steps.append(Step(component="program", action=f"write {names} for {pair.name}"))
         for end, where, cpus, argv in (
-            ("server", pair.target, pair.server_cpus, program.server(case, server, asked, meet)),
-            ("client", pair.source, (pair.client_cpu,), program.client(case, name, asked, meet)),
+            ("server", pair.target, pair.server_cpus, program.server(case, server, one, meet)),
+            ("client", pair.source, (pair.client_cpu,), program.client(case, name, one, meet)),
         ):
             action = f"start the {end} of {pair.name} at {where} on CPU {_listed(cpus)}"
             steps.append(Step(component="program", action=action, argv=argv))
@@ -128,10 +147,21 @@ def exchange_steps(
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """What one program exchanges."""
+
+    program: Program
+    found: Found
+    asked: ExchangeAsked
+    pairs: tuple[Pair, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Made:
     """What became of one exchange."""
 
-    instances: tuple[Instance, ...]
+    instances: tuple[tuple[Instance, ...], ...]
+    """Of each part, in their order."""
     elapsed_ns: int
 
 
@@ -148,63 +178,57 @@ class _Running:
         return Said(self.program.poll(), self.program.ending(), _text(self.program.log))
 
 
-def exchanged(  # noqa: PLR0913 - the parts of an exchange, each of its own
-    program: Program,
-    found: Found,
-    asked: ExchangeAsked,
-    pairs: Sequence[Pair],
-    *,
-    places: Places,
-    workspace: Workspace,
-    label: str,
-) -> Made:
-    """Have all pairs exchange data, and return what each of them told.
+def exchanged(parts: Sequence[Part], *, places: Places, workspace: Workspace, label: str) -> Made:
+    """Have all pairs of all parts exchange data, and return what each of them told.
 
     `label` tells the programs of this exchange from those of others. As soon as one fails the
     others are ended: without it they answer another question.
     """
     began_ns = time.monotonic_ns()
+    rows = [(part, pair) for part in parts for pair in part.pairs]
+    pairs = [pair for _, pair in rows]
     with ExitStack() as stack:
         servers, folders = [], []
-        for number, pair in enumerate(pairs, start=1):
-            place = places.by_link[pair.target]
+        for number, (part, pair) in enumerate(rows, start=1):
+            place, found = places.by_link[pair.target], part.found
             meet = Rendezvous(place.address, pair.port)
             folder = stack.enter_context(_folder(f"{label}-{number}-files", workspace))
-            for name, text in program.files(places.case, asked, meet).items():
+            for name, text in part.program.files(places.case, part.asked, meet).items():
                 (folder / name).write_text(text)
             folders.append(folder)
-            argv = program.server(places.case, found.server or found.path, asked, meet)
+            path = found.server or found.path
+            argv = part.program.server(places.case, path, part.asked, meet)
             entered = _entered(place.file, pair.server_cpus, 0, argv)
             name = f"{label}-server-{number}"
             servers.append(stack.enter_context(_running(entered, name, workspace, folder)))
         _await_listening(servers, pairs, places, workspace)
-        instant_ns = time.monotonic_ns() + LEAD_NS + LEAD_EACH_NS * len(pairs)
+        instant_ns = time.monotonic_ns() + LEAD_NS + LEAD_EACH_NS * len(rows)
         clients = []
-        for number, pair in enumerate(pairs, start=1):
+        for number, (part, pair) in enumerate(rows, start=1):
             address = places.by_link[pair.target].address
             meet = Rendezvous(address, pair.port)
-            argv = program.client(places.case, found.path, asked, meet)
+            argv = part.program.client(places.case, part.found.path, part.asked, meet)
             place = places.by_link[pair.source]
             entered = _entered(place.file, (pair.client_cpu,), instant_ns, argv)
             name, folder = f"{label}-client-{number}", folders[number - 1]
             clients.append(stack.enter_context(_running(entered, name, workspace, folder)))
-        deadline_ns = instant_ns + asked.sending_ns + int(ENDS_S * 1e9)
-        whole_ns = instant_ns + asked.sending_ns * 9 // 10
+        sending_ns = [part.asked.sending_ns for part in parts]
+        deadline_ns = instant_ns + max(sending_ns) + int(ENDS_S * 1e9)
+        whole_ns = instant_ns + min(sending_ns) * 9 // 10
         _await(clients, servers, deadline_ns, whole_ns, workspace)
-        _await_ends(clients, servers, program.SERVER_ENDS)
+        ends = [part.program.SERVER_ENDS for part, _ in rows]
+        _await_ends(clients, servers, ends)
         ended_ns, clock_ns = time.monotonic_ns(), time.time_ns()
         told = [
-            program.told(asked, client.said(), server.said())
-            for client, server in zip(clients, servers, strict=True)
+            part.program.told(part.asked, client.said(), server.said())
+            for (part, _), client, server in zip(rows, clients, servers, strict=True)
         ]
-    rows = zip(pairs, clients, told, strict=True)
-    return Made(
-        tuple(
-            _instance(pair, _ended_ns(one, said, ended_ns - clock_ns), instant_ns, said)
-            for pair, one, said in rows
-        ),
-        ended_ns - began_ns,
+    instances = iter(
+        _instance(pair, _ended_ns(one, said, ended_ns - clock_ns), instant_ns, said)
+        for pair, one, said in zip(pairs, clients, told, strict=True)
     )
+    made = tuple(tuple(islice(instances, len(part.pairs))) for part in parts)
+    return Made(made, ended_ns - began_ns)
 
 
 def _ended_ns(client: _Running, told: Told, since_clock_ns: int) -> int | None:
@@ -235,6 +259,7 @@ def _instance(pair: Pair, ended_ns: int | None, instant_ns: int, told: Told) -> 
         round_trips=told.round_trips,
         from_due=told.from_due,
         failures=told.failures,
+        packets=told.packets,
         repeated_segments=told.repeated_segments,
         intervals=tuple(
             Interval(
@@ -316,14 +341,14 @@ def is_in(pid: int, network: Path, proc: Path = PROC) -> bool:
 
 
 def listens(pid: int, port: int, proc: Path = PROC) -> bool:
-    """Whether a socket of TCP is called at by that port, in the network of a process."""
-    for table in ("tcp", "tcp6"):
+    """Whether a socket can be called at that port, in the network of a process."""
+    for table, state in LISTENING.items():
         try:
             lines = (proc / str(pid) / "net" / table).read_text().splitlines()[1:]
         except OSError:
             continue
         for row in (line.split() for line in lines):
-            if row[3] == LISTENING and int(row[1].rpartition(":")[2], 16) == port:
+            if row[3] == state and int(row[1].rpartition(":")[2], 16) == port:
                 return True
     return False
 
@@ -356,15 +381,15 @@ def _await(
 
 
 def _await_ends(
-    clients: Sequence[_Running], servers: Sequence[_Running], servers_end: bool
+    clients: Sequence[_Running], servers: Sequence[_Running], servers_end: Sequence[bool]
 ) -> None:
     """Wait a little for servers whose clients have ended, and for clients without a server.
 
     Nobody waits where servers do not end by themselves.
     """
     until = time.monotonic() + AFTER_S
-    for client, server in zip(clients, servers, strict=True):
-        for one, other in ((server, client), (client, server)) if servers_end else ():
+    for client, server, ends in zip(clients, servers, servers_end, strict=True):
+        for one, other in ((server, client), (client, server)) if ends else ():
             if other.program.poll() is not None:
                 one.program.await_end(max(0.0, until - time.monotonic()))
         if client.ended_ns is None and client.program.poll() is not None:

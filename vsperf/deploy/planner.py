@@ -25,7 +25,7 @@ from vsperf.drivers.collectors.base import AtPorts, Collector
 from vsperf.drivers.generators.base import TakesTurns, TrafficGenerator
 from vsperf.drivers.generators.exactness import less_exact
 from vsperf.drivers.loads.base import LoadGenerator
-from vsperf.drivers.programs.base import Program
+from vsperf.drivers.programs.base import Programs
 from vsperf.drivers.vnfs.base import Vnf
 from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch, wire_of
 from vsperf.errors import Problem, SpecError, UsageError
@@ -53,7 +53,7 @@ class Drivers:
     """None where nothing runs beside the case."""
     sides: tuple[VSwitch, ...] = ()
     """Of all switches that take turns, the first included."""
-    program: Program | None = None
+    programs: Programs | None = None
     """None where no places are: the generator takes part then."""
 
     @classmethod
@@ -66,15 +66,13 @@ class Drivers:
             {name: plugins.driver("collect", one.kind) for name, one in spec.collect.items()},
             noise=plugins.driver("noise", spec.noise.kind) if spec.noise else None,
             sides=tuple(plugins.driver("vswitch", one.spec.vswitch.kind) for one in spec.sides),
-            program=plugins.driver("program", spec.program.kind)
-            if spec.program and spec.has_places
-            else None,
+            programs=_programs(spec, plugins),
         )
 
     @property
     def all(self) -> tuple[VSwitch | TrafficGenerator | Vnf | LoadGenerator, ...]:
         """Every driver of the case that has a part in its deployment."""
-        if self.program is not None:
+        if self.programs is not None:
             return (self.vswitch,)
         beside = (part for part in (self.vnf, self.noise) if part is not None)
         return (self.vswitch, self.generator, *beside)
@@ -108,6 +106,14 @@ class CasePlan:
         return generator[0], switch[0]
 
 
+def _programs(spec: CaseSpec, plugins: Plugins) -> Programs | None:
+    """Return the programs of a case that has places."""
+    if spec.program is None or not spec.has_places:
+        return None
+    probe = plugins.driver("probe", spec.probe.kind) if spec.probe else None
+    return Programs(plugins.driver("program", spec.program.kind), probe)
+
+
 def make_plan(spec: CaseSpec, drivers: Drivers, topology: CpuTopology) -> CasePlan:
     """Return everything that deploying `spec` will do on a machine with these CPUs, in order."""
     if spec.topology.vnfs and drivers.vnf is None:
@@ -122,8 +128,8 @@ def make_plan(spec: CaseSpec, drivers: Drivers, topology: CpuTopology) -> CasePl
             ]
         )
     _require_models_on_simulated_testbeds_only(spec, drivers)
-    if drivers.program is not None:
-        return _plan_of_places(spec, drivers.vswitch, drivers.program, topology)
+    if drivers.programs is not None:
+        return _plan_of_places(spec, drivers.vswitch, drivers.programs, topology)
     directions = directions_of(spec.topology, spec.traffic.direction)
     can = drivers.generator.capabilities(spec)
     if lacking := refusals(spec, can, len(directions)):
@@ -180,20 +186,13 @@ def _plan_of_sides(
 
 
 def _plan_of_places(
-    spec: CaseSpec, vswitch: VSwitch, program: Program, topology: CpuTopology
+    spec: CaseSpec, vswitch: VSwitch, programs: Programs, topology: CpuTopology
 ) -> CasePlan:
     """Return the plan of a case in which programs exchange data."""
     if refused := place_refusals(spec):
         raise SpecError(refused)
     method = spec.search
     assert isinstance(method, Exchanges)
-    if method.traffic not in program.EXCHANGES:
-        known = ", ".join(sorted(program.EXCHANGES))
-        raise UsageError(
-            f"the program {program.kind} knows no {method.traffic}",
-            why=f"it knows {known}",
-            fix="take another program: `vsperf plugins` shows all kinds",
-        )
     needs = vswitch.needs(spec)
     cpus = [*needs.cpus, *program_needs(spec), CpuNeed(OWN_ROLE, 1, busy=False)]
     placement = place(cpus, _allowed(spec, topology))
@@ -206,7 +205,7 @@ def _plan_of_places(
         )
         for endpoint in switch.endpoints
     )
-    steps = exchange_steps(spec, program, method.each, placement)
+    steps = exchange_steps(spec, programs, method.each, placement)
     plan = Plan(
         steps=(*made, *switch.steps, *steps),
         endpoints=switch.endpoints,

@@ -6,15 +6,16 @@ and programs are brought up, looked at, and what they did is judged and written 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
 from vsperf.config.places import place_mtu
 from vsperf.deploy.deployment import PORTS_S
-from vsperf.deploy.exchanging import exchanged, pairs_of
+from vsperf.deploy.exchanging import Part, exchanged, pairs_of, together
 from vsperf.deploy.places import Places, growth, made_places
-from vsperf.drivers.programs.base import Found, Program
+from vsperf.drivers.programs.base import Found, Program, Programs
 from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.attempts import stayed_invalid, until_valid
@@ -26,7 +27,14 @@ from vsperf.host.workspace import Workspace
 from vsperf.methods.base import method_of
 from vsperf.methods.exchanges import ExchangeAsked, Exchanges
 from vsperf.progress import DeploymentKept, ExchangeStarted
-from vsperf.records.exchange import CLIENTS, SERVERS, Exchange, window_of
+from vsperf.records.exchange import (
+    CLIENTS,
+    SERVERS,
+    Beside,
+    Exchange,
+    Instance,
+    window_of,
+)
 from vsperf.records.host import Conditions
 from vsperf.records.run import CaseRecord
 from vsperf.search.base import Budget
@@ -35,13 +43,13 @@ from vsperf.search.base import Budget
 def measure_exchanges(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
     """Make places, deploy the switch, have the method measure, and return what it found."""
     spec, plan = run.case.seeded_spec, run.plan
-    method, program = method_of(spec), run.drivers.program
+    method, programs = method_of(spec), run.drivers.programs
     assert isinstance(method, Exchanges)  # its cases have places
-    assert program is not None  # by the rules of places
+    assert programs is not None  # by the rules of places
     first = len(run.exchanges)
     with run.deploying() as (place, stack):
         run.enter("deploy")
-        found = program.find(spec)
+        found = {program: program.find(spec) for program in programs.all}
         places = stack.enter_context(made_places(spec, plan.plan.endpoints, place))
         starting = run.drivers.vswitch.start(spec, plan.switch, plan.plan.placement, place)
         switch = stack.enter_context(starting)
@@ -49,10 +57,11 @@ def measure_exchanges(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecor
         switch.await_ports(spec.topology.links, PORTS_S)
         conditions = Conditions(
             switch={**switch.facts(), "places": places.facts()},
-            generator={"program": program.kind, "version": found.version, "path": found.path},
+            generator=_facts(programs.program, found)
+            | ({} if programs.probe is None else {"probe": _facts(programs.probe, found)}),
         )
         run.enter("search")
-        result = method.play(ExchangeBench(run, place, places, switch, program, found))
+        result = method.play(ExchangeBench(run, place, places, switch, programs, found))
         if run.keep():
             place.keep()
             access = (*places.access, *switch.access())
@@ -78,8 +87,8 @@ class ExchangeBench:
     """Of the case."""
     places: Places
     switch: RunningSwitch
-    program: Program
-    found: Found
+    programs: Programs
+    found: Mapping[Program, Found]
 
     @property
     def budget(self) -> Budget:
@@ -100,20 +109,15 @@ class ExchangeBench:
         """Make one exchange, judge it, record it, and return it whatever the judgement."""
         run, spec = self.run, self.run.case.seeded_spec
         placement = run.plan.plan.placement
-        pairs = pairs_of(spec, asked, placement)
+        parts = self._parts(asked)
+        pairs = sum(len(part.pairs) for part in parts)
         index = len(run.exchanges) + 1
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        run.emit(ExchangeStarted(run.case, asked.traffic, len(pairs), asked.sending_ns))
+        run.emit(ExchangeStarted(run.case, asked.traffic, pairs, asked.sending_ns))
         before = self.places.counts()
         try:
             made = exchanged(
-                self.program,
-                self.found,
-                asked,
-                pairs,
-                places=self.places,
-                workspace=self.place,
-                label=f"exchange-{index}",
+                parts, places=self.places, workspace=self.place, label=f"exchange-{index}"
             )
         except ComponentError as error:
             if (why := self.switch.failure()) is not None:
@@ -123,14 +127,17 @@ class ExchangeBench:
             raise DiedError("the switch failed while programs ran", why=why)
         method = method_of(spec)
         assert isinstance(method, Exchanges)
+        *beside, instances = made.instances
+        every = [one for each in made.instances for one in each]
+        main = parts[-1]
         one = judged(
             Exchange(
                 index=index,
                 retry_of=retry_of,
                 started_at=started_at,
                 traffic=asked.traffic,
-                program=self.program.kind,
-                version=self.found.version,
+                program=main.program.kind,
+                version=main.found.version,
                 asked_ns=asked.duration_ns,
                 warm_up_ns=asked.warm_up_ns,
                 under_way_bytes=_under_way(asked, self.places),
@@ -138,17 +145,44 @@ class ExchangeBench:
                 offloads=method.offloads == "on",
                 client_cpus=placement.of(CLIENTS),
                 server_cpus=placement.of(SERVERS),
-                instances=made.instances,
-                window=window_of(made.instances, asked.warm_up_ns),
+                instances=instances,
+                window=window_of(every, asked.warm_up_ns),
                 devices=growth(before, self.places.counts()),
                 elapsed_ns=made.elapsed_ns,
                 flags=(),
                 reasons=(),
+                beside=_beside(parts[0], beside[0]) if beside else None,
             )
         )
         run.record_exchange(one)
         run.budget.spend(one.elapsed_ns)
         return one
+
+    def _parts(self, asked: ExchangeAsked) -> list[Part]:
+        """Return what each program exchanges; what was asked for itself is the last one."""
+        spec, placement = self.run.case.seeded_spec, self.run.plan.plan.placement
+        found: list[Part] = []
+        for one in together(asked):
+            program = self.programs.exchanging(one.traffic)
+            first = sum(len(part.pairs) for part in found)
+            pairs = pairs_of(spec, one, placement, first)
+            found.append(Part(program, self.found[program], one, pairs))
+        return found
+
+
+def _facts(program: Program, found: Mapping[Program, Found]) -> dict[str, str]:
+    """Return what a program is, for the record."""
+    own = found[program]
+    return {"program": program.kind, "version": own.version, "path": own.path}
+
+
+def _beside(part: Part, instances: tuple[Instance, ...]) -> Beside:
+    return Beside(
+        traffic=part.asked.traffic,
+        program=part.program.kind,
+        version=part.found.version,
+        instances=instances,
+    )
 
 
 def _under_way(asked: ExchangeAsked, places: Places) -> int | None:

@@ -7,11 +7,11 @@ is an answer to the question that was asked.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from vsperf.quantities.human import human_bytes, human_count, human_ns
-from vsperf.records.exchange import DeviceCounts, Exchange, Instance
+from vsperf.records.exchange import ECHO, DeviceCounts, Exchange, Instance, Traffic, is_stream
 from vsperf.records.flags import Flag
 
 LATE_SHARE = 10
@@ -22,11 +22,14 @@ LEAST_WINDOW = (9, 10)
 FRAMES_EACH = {
     **{"tcp-rr": Fraction(1), "udp-rr": Fraction(1), "tcp-crr": Fraction(2)},
     **{"http-rr": Fraction(1), "http-crr": Fraction(2), "http-open": Fraction(1, 2)},
+    ECHO: Fraction(1),
 }
 """What comes to either end at least: the request or response, and what opens a connection. By a
 clock a client that was kept from running sends several requests at once, maybe in one frame."""
 MOST_WAITING = 100
 """One part in so many of the requests may be under way in the end."""
+MOST_UNSENT = 100
+"""One part in so many of the packets that were due may be left out."""
 MOST_APART = 100
 """One part in so many is what two ends of TCP may differ by, or what was under way at the end."""
 
@@ -43,34 +46,38 @@ def judged(one: Exchange) -> Exchange:
 
 
 def _doubts(one: Exchange) -> Iterator[tuple[Flag, str]]:
-    failed = [instance for instance in one.instances if instance.problem]
+    every = [instance for _, instance in one.everyone]
+    failed = [instance for instance in every if instance.problem]
     for instance in failed:
         yield Flag.PROGRAM_FAILED, f"{_named(instance)}: {instance.problem}"
     if failed:
         return  # the others were ended for it
-    silent = [instance for instance in one.instances if _untold(one, instance)]
+    silent = [instance for traffic, instance in one.everyone if _untold(traffic, instance)]
     for instance in silent:
         yield Flag.PROGRAM_FAILED, f"{_named(instance)}: it does not tell what was exchanged"
     if silent:
         return
-    yield from _late(one)
-    yield from _short(one)
+    yield from _late(one, every)
+    yield from _short(one, every)
     if one.traffic == "tcp-stream":
         yield from _ends(one)
     yield from _failed_requests(one)
-    yield from _bytes_at_devices(one) if one.streams else _frames_at_devices(one)
+    yield from _unsent_packets(every)
+    yield from _bytes_at_devices(one)
+    yield from _frames_at_devices(one)
 
 
-def _untold(one: Exchange, instance: Instance) -> bool:
-    told = [instance.began_ns, instance.elapsed_ns]
-    told += [instance.sent_bytes, instance.received_bytes] if one.streams else []
-    arrived = instance.received_bytes if one.streams else instance.transactions
+def _untold(traffic: Traffic, instance: Instance) -> bool:
+    told, streams = [instance.began_ns, instance.elapsed_ns], is_stream(traffic)
+    told += [instance.sent_bytes, instance.received_bytes] if streams else []
+    told += [0 if traffic != ECHO or instance.packets is not None else None]
+    arrived = instance.received_bytes if streams else instance.transactions
     return None in told or not instance.intervals or not arrived
 
 
-def _late(one: Exchange) -> Iterator[tuple[Flag, str]]:
-    began = [instance.began_ns or 0 for instance in one.instances]
-    for instance in one.instances:
+def _late(one: Exchange, every: Sequence[Instance]) -> Iterator[tuple[Flag, str]]:
+    began = [instance.began_ns or 0 for instance in every]
+    for instance in every:
         late_ns = (instance.began_ns or 0) - min(began)
         if late_ns * LATE_SHARE > one.asked_ns:
             yield (
@@ -79,7 +86,7 @@ def _late(one: Exchange) -> Iterator[tuple[Flag, str]]:
             )
 
 
-def _short(one: Exchange) -> Iterator[tuple[Flag, str]]:
+def _short(one: Exchange, every: Sequence[Instance]) -> Iterator[tuple[Flag, str]]:
     length_ns = 0 if one.window is None else one.window.length_ns
     share, whole = LEAST_WINDOW
     if length_ns * whole < one.asked_ns * share:
@@ -88,7 +95,7 @@ def _short(one: Exchange) -> Iterator[tuple[Flag, str]]:
             f"all instances ran together for {human_ns(length_ns)}, and {human_ns(one.asked_ns)} "
             "were asked for",
         )
-    elif any(one.instance_rate(instance) == 0 for instance in one.instances):
+    elif any(one.instance_rate(instance) == 0 for instance in every):
         yield Flag.SHORT_WINDOW, "of one instance nothing arrived while all of them ran"
 
 
@@ -115,6 +122,18 @@ def _failed_requests(one: Exchange) -> Iterator[tuple[Flag, str]]:
             )
 
 
+def _unsent_packets(every: Sequence[Instance]) -> Iterator[tuple[Flag, str]]:
+    """Yield each client that left out too many packets, by when it sent the others."""
+    for instance in every:
+        times = None if instance.packets is None else instance.packets.whole
+        if times is not None and times.unsent * MOST_UNSENT > times.due:
+            yield (
+                Flag.PACKETS_UNSENT,
+                f"{_named(instance)}: {human_count(times.unsent)} of {human_count(times.due)} "
+                "packets were not sent when they were due: its client was kept from running",
+            )
+
+
 def _ends(one: Exchange) -> Iterator[tuple[Flag, str]]:
     for instance in one.instances:
         sent, received = instance.sent_bytes or 0, instance.received_bytes or 0
@@ -128,7 +147,7 @@ def _ends(one: Exchange) -> Iterator[tuple[Flag, str]]:
 
 def _bytes_at_devices(one: Exchange) -> Iterator[tuple[Flag, str]]:
     """Yield what came to programs and not by the devices, whose frames have headers beside it."""
-    for device in one.devices:
+    for device in one.devices if one.streams else ():
         arrived = _received_at(one, device)
         if arrived > device.received_bytes:
             yield (
@@ -141,12 +160,13 @@ def _bytes_at_devices(one: Exchange) -> Iterator[tuple[Flag, str]]:
 def _frames_at_devices(one: Exchange) -> Iterator[tuple[Flag, str]]:
     """Yield that devices saw fewer frames than transactions have, each of which goes both ways."""
     for device in one.devices:
-        made = sum(
-            instance.transactions or 0
-            for instance in one.instances
-            if device.place in instance.direction.split(" to ")
-        )
-        least = math.ceil(made * FRAMES_EACH[one.traffic])
+        told = [
+            (instance.transactions or 0, FRAMES_EACH[traffic])
+            for traffic, instance in one.everyone
+            if traffic in FRAMES_EACH and device.place in instance.direction.split(" to ")
+        ]
+        made = sum(count for count, _ in told)
+        least = math.ceil(sum(count * frames for count, frames in told))
         if device.received_frames < least:
             yield (
                 Flag.DEVICES_DISAGREE,

@@ -50,8 +50,8 @@ def require_ready(
         item.drivers.vswitch.require(item.case.spec)
         if item.drivers.vnf is not None:
             item.drivers.vnf.require(item.case.spec)
-        if item.drivers.program is not None:
-            item.drivers.program.find(item.case.spec)
+        for program in item.drivers.programs.all if item.drivers.programs is not None else ():
+            program.find(item.case.spec)
         for name, collector in item.drivers.collectors.items():
             collector.require(item.case.spec, item.case.spec.collect[name])
         if item.case.spec.cache:
@@ -63,7 +63,7 @@ def require_ready(
 
 def _of(drivers: Drivers) -> Iterator[object]:
     """Yield whoever takes part in a case, and may have something to look for."""
-    programs = (drivers.program,) if drivers.program is not None else ()
+    programs = drivers.programs.all if drivers.programs is not None else ()
     yield from (*drivers.all, *drivers.sides, *drivers.collectors.values(), *programs)
 
 

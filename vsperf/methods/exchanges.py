@@ -34,6 +34,10 @@ class ExchangeAsked:
     """Requests a second of each instance, by a clock; None for as fast as answers come."""
     workers: int = 1
     """Of each server, each with a CPU as far as there are some."""
+    interval_ns: int | None = None
+    """Between two packets of an echo, by a clock."""
+    beside: ExchangeAsked | None = None
+    """What another program exchanges at the same time, and as long."""
 
     @property
     def sending_ns(self) -> int:

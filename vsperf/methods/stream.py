@@ -22,13 +22,11 @@ from vsperf.records.result import Figure
 SENT, LOST, REPEATED = "sent", "lost", "repeated_segments"
 
 
-class Stream(Workload):
-    """How much data programs get through the switch in a second."""
+class Streams(Workload):
+    """Programs send data one way, as fast as TCP or the sender lets them."""
 
-    summary: ClassVar[str] = "data that programs send through the switch, over TCP or UDP"
     counted: ClassVar[str] = "data that arrived"
 
-    kind: Literal["stream"]
     protocol: Literal["tcp", "udp"] = "tcp"
     write: ByteSize | None = None
     """What a client writes at once; with `udp` the payload of each datagram. What the program takes
@@ -47,12 +45,6 @@ class Stream(Workload):
         """What programs exchange."""
         return "tcp-stream" if self.protocol == "tcp" else "udp-stream"
 
-    def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
-        if self.protocol == "tcp":
-            return {RATE: Unit.BPS, REPEATED: Unit.COUNT}
-        return {RATE: Unit.BPS, SENT: Unit.BPS, LOST: Unit.RATIO}
-
     @property
     def each(self) -> ExchangeAsked:
         """What each exchange is asked for."""
@@ -61,6 +53,20 @@ class Stream(Workload):
             write_bytes=None if self.write is None else self.write.bytes,
             buffer_bytes=None if self.buffer is None else self.buffer.bytes,
         )
+
+
+class Stream(Streams):
+    """How much data programs get through the switch in a second."""
+
+    summary: ClassVar[str] = "data that programs send through the switch, over TCP or UDP"
+
+    kind: Literal["stream"]
+
+    def metrics(self) -> Mapping[str, Unit]:
+        """Return what can be judged."""
+        if self.protocol == "tcp":
+            return {RATE: Unit.BPS, REPEATED: Unit.COUNT}
+        return {RATE: Unit.BPS, SENT: Unit.BPS, LOST: Unit.RATIO}
 
     def beside(self, made: Sequence[Exchange], middle: Exchange) -> Iterator[Figure]:
         """Yield what TCP sent again; of datagrams what was sent, and what no server had."""

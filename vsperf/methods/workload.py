@@ -132,7 +132,7 @@ class Workload(Method):
         middle = sorted(known, key=lambda one: one.worst_rate or 0)[(len(known) - 1) // 2]
         return SearchResult(
             figures=(self._rate(known, middle), *self.beside(known, middle)),
-            curves=tuple(_curves(middle)),
+            curves=tuple(rate_curves(middle)),
             complete=made.in_time,
             spoiled=made.spoiled,
         )
@@ -174,12 +174,17 @@ def slower(one: Exchange) -> str:
 
 
 def median_figure(
-    name: str, unit: Unit, found: Sequence[float | None], at: str, about: str
+    name: str,
+    unit: Unit,
+    found: Sequence[float | None],
+    at: str,
+    about: str,
+    unknown: str = "the program does not tell",
 ) -> Figure:
-    """Return the median of what is known, or that nobody told."""
+    """Return the median of what is known, or why nothing is."""
     known = [value for value in found if value is not None]
     if not known:
-        return Figure(name=name, unit=unit, value=None, at=at, reason="the program does not tell")
+        return Figure(name=name, unit=unit, value=None, at=at, reason=unknown)
     return Figure(
         name=name,
         unit=unit,
@@ -201,7 +206,7 @@ def conditions(one: Exchange) -> str:
     )
 
 
-def _curves(one: Exchange) -> Iterator[Curve]:
+def rate_curves(one: Exchange) -> Iterator[Curve]:
     """Yield the rate over time of each direction, and that of each instance."""
     if not one.sums_only:
         yield Curve(

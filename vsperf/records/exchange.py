@@ -13,6 +13,7 @@ from typing import Literal
 from vsperf.quantities.unit import Unit
 from vsperf.records.base import Record
 from vsperf.records.flags import Flag, Severity, worst
+from vsperf.records.packets import Packets, Times
 
 NANOSECONDS = 1_000_000_000
 CLIENTS, SERVERS = "clients", "servers"
@@ -20,11 +21,21 @@ CLIENTS, SERVERS = "clients", "servers"
 HEADERS_BYTES = 28
 """Of UDP and IPv4, in each packet of a datagram."""
 Traffic = Literal[
-    "tcp-stream", "udp-stream", "tcp-rr", "udp-rr", "tcp-crr", "http-rr", "http-crr", "http-open"
+    "tcp-stream",
+    "udp-stream",
+    "tcp-rr",
+    "udp-rr",
+    "tcp-crr",
+    "http-rr",
+    "http-crr",
+    "http-open",
+    "udp-echo",
 ]
 """What programs exchange: a stream of data, or requests and responses in turns, each of them on a
 connection of its own or all on one. Requests of HTTP are sent as answers come, on connections that
-are kept or closed after each, or by a clock (`http-open`)."""
+are kept or closed after each, or by a clock (`http-open`). Datagrams that are sent by a clock and
+sent back are an echo."""
+ECHO: Traffic = "udp-echo"
 
 
 class Interval(Record):
@@ -105,6 +116,8 @@ class Instance(Record):
     that was not answered by the end counts as long as it had waited by then."""
     failures: Failures | None = None
     """None where there is no HTTP."""
+    packets: Packets | None = None
+    """Of an echo, one by one; the first was sent when the instance began."""
 
     @property
     def ended_ns(self) -> int | None:
@@ -147,6 +160,16 @@ class Window(Record):
         return self.ended_ns - self.began_ns
 
 
+class Beside(Record):
+    """What another program exchanged at the same time, all of it from the same instant on."""
+
+    traffic: Traffic
+    program: str
+    """Kind of the driver."""
+    version: str
+    instances: tuple[Instance, ...]
+
+
 class Exchange(Record):
     """One exchange, judged."""
 
@@ -181,6 +204,39 @@ class Exchange(Record):
     flags: tuple[Flag, ...]
     reasons: tuple[str, ...]
     """One sentence on each flag: who, and by how much."""
+    beside: Beside | None = None
+    """None where one program alone exchanged data. Rates do not count it; the window does."""
+
+    @property
+    def everyone(self) -> tuple[tuple[Traffic, Instance], ...]:
+        """All instances of all programs, each with what it exchanged."""
+        beside = () if self.beside is None else self.beside.instances
+        others = tuple((self.beside.traffic, one) for one in beside if self.beside is not None)
+        return (*((self.traffic, one) for one in self.instances), *others)
+
+    @property
+    def echoing(self) -> Instance | None:
+        """The instance whose packets are known one by one; None where there is none."""
+        return next((one for _, one in self.everyone if one.packets is not None), None)
+
+    @property
+    def times(self) -> Times | None:
+        """How long packets of an echo took that were due in the window; None where none were."""
+        one, window = self.echoing, self.window
+        if one is None or one.packets is None or one.began_ns is None or window is None:
+            return None
+        return one.packets.within(window.began_ns - one.began_ns, window.ended_ns - one.began_ns)
+
+    def longest_over_time(self, step_ns: int) -> tuple[tuple[int, int | None], ...]:
+        """Return, for each whole step of the window, its end and the longest time of a packet."""
+        one, window = self.echoing, self.window
+        if one is None or one.packets is None or one.began_ns is None or window is None:
+            return ()
+        first_ns = window.began_ns - one.began_ns
+        return tuple(
+            (end, one.packets.longest_ns(first_ns + end - step_ns, first_ns + end))
+            for end in range(step_ns, window.length_ns + 1, step_ns)
+        )
 
     @property
     def valid(self) -> bool:
@@ -199,7 +255,7 @@ class Exchange(Record):
     @property
     def streams(self) -> bool:
         """Whether data flow one way; else there are transactions."""
-        return self.traffic.endswith("stream")
+        return is_stream(self.traffic)
 
     @property
     def unit(self) -> Unit:
@@ -318,6 +374,11 @@ class Exchange(Record):
     @property
     def _each(self) -> int:
         return 8 if self.streams else 1
+
+
+def is_stream(traffic: Traffic) -> bool:
+    """Whether data flow one way, rather than there and back."""
+    return traffic.endswith("stream")
 
 
 def window_of(instances: Iterable[Instance], warm_up_ns: int) -> Window | None:

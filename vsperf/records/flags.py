@@ -174,6 +174,14 @@ class Flag(enum.StrEnum):
         "was over: more was asked for than was answered, or somebody stood still in the end. Each "
         "counts with as long as it had waited by then, so that times are at least so long.",
     )
+    PACKETS_UNSENT = (
+        "packets-unsent",
+        Severity.SUSPECT,
+        "More than one in a hundred packets that were due by the clock was not sent, as the client "
+        "was kept from running: by its CPU, which others use, or by the machine. Each counts from "
+        "when it was due to the answer of the next one that was sent, so this wait is in the times "
+        "from when packets were due, and in none of those from when they were sent.",
+    )
     # Of a trial: the counters stand, with a reservation.
     UNTIMED = (
         "untimed",

@@ -276,6 +276,20 @@ PROGRAMS: Mapping[str, str] = MappingProxyType(
         "mean": "The mean of all transactions of an instance, from a request to its response.",
         "p99 from due": "Time that 99 of 100 requests did not exceed, from when they were due by "
         "the clock, whenever they were sent.",
+        "probe": "A program that measures how long packets take while others send as much as they "
+        "can.",
+        "loaded": "Beside streams that send as much as they can.",
+        "idle": "The same packets with nothing beside them.",
+        "packets by a clock": "Packets that a probe sends at a fixed interval, whatever became of "
+        "those before; each of them is sent back.",
+        "packets due": "Packets that were to be sent by the clock in the window.",
+        "unsent": "Packets that were due, and whose client was kept from running. Each counts from "
+        "when it was due to the answer of the next one.",
+        "twice": "Packets that came back once more.",
+        "out of order": "Packets that came back after one that was sent later.",
+        "p50 from due": "Time that half of the packets did not exceed, from when they were due by "
+        "the clock, whenever they were sent.",
+        "most from due": "The longest time of a packet, from when it was due by the clock.",
         "failed": "Requests of HTTP with another status than 2xx, on broken connections, or "
         "answered too late for the program.",
         "connections": "What became of each connection of TCP that was due: one outcome for each.",

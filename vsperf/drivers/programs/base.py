@@ -15,7 +15,8 @@ from vsperf.config.case import CaseSpec
 from vsperf.errors import UsageError
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
-from vsperf.records.exchange import Failures, Interval, RoundTrips, Traffic
+from vsperf.records.exchange import ECHO, Failures, Interval, RoundTrips, Traffic
+from vsperf.records.packets import Packets
 from vsperf.trust.printable import printable
 
 LONGEST_WORDS = 200
@@ -82,6 +83,7 @@ class Told:
     round_trips: RoundTrips | None = None
     from_due: RoundTrips | None = None
     failures: Failures | None = None
+    packets: Packets | None = None
     repeated_segments: int | None = None
     intervals: tuple[Interval, ...] = ()
     """What arrived, from the begin of sending on."""
@@ -112,7 +114,7 @@ class Program(Protocol):
     def server(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
     ) -> tuple[str, ...]:
-        """Return how a server is run for one client; it listens by TCP."""
+        """Return how a server is run for one client; it listens by TCP, or waits for datagrams."""
         ...
 
     def client(
@@ -126,12 +128,42 @@ class Program(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """The programs of a case."""
+
+    program: Program
+    probe: Program | None = None
+    """What measures latency beside it; None where nothing does."""
+
+    @property
+    def all(self) -> tuple[Program, ...]:
+        """Return both, or the only one."""
+        return (self.program,) if self.probe is None else (self.program, self.probe)
+
+    def exchanging(self, traffic: Traffic) -> Program:
+        """Return which of them exchanges something; a usage error that names the one that cannot.
+
+        An echo is what is asked of the probe, and all else of the program.
+        """
+        probe = self.probe if traffic == ECHO else None
+        one = probe or self.program
+        if traffic not in one.EXCHANGES:
+            raise UsageError(
+                f"the program {one.kind} knows no {traffic}",
+                why=f"it knows {', '.join(sorted(one.EXCHANGES))}",
+                fix="take another program: `vsperf plugins` shows all kinds",
+            )
+        return one
+
+
 def settings_of(case: CaseSpec, wanted: type[S]) -> S:
-    """Return the settings of a case's program, which are to be of one kind."""
-    if not isinstance(case.program, wanted):
-        kind = None if case.program is None else case.program.kind
-        raise UsageError(
-            f"a program was given settings of kind {kind!r}",
-            fix="`vsperf plugins` shows the kinds of programs: --set program.kind=…",
-        )
-    return case.program
+    """Return the settings of a case's program, or of its probe, which are to be of one kind."""
+    for given in (case.program, case.probe):
+        if isinstance(given, wanted):
+            return given
+    kind = None if case.program is None else case.program.kind
+    raise UsageError(
+        f"a program was given settings of kind {kind!r}",
+        fix="`vsperf plugins` shows the kinds of programs: --set program.kind=…",
+    )

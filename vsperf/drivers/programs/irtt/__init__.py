@@ -1,0 +1,1 @@
+"""irtt: packets by a clock, and when each of them was back."""
