@@ -17,6 +17,7 @@
 #define ROOM_TO_RECEIVE (PORT_BURST * (END_FLIGHT + 1))
 #define ROOM_TO_LAUNCH (CONNECTIONS_HELD / 2)
 #define END_AT_ONCE 256 /* connections, before what tells of that is sent */
+#define MOST_PAUSES 2 /* of the time that a schedule is for */
 #define LAST_TRIES 1000 /* to send what tells devices and peers that all is over */
 
 _Static_assert(ROOM_TO_RECEIVE <= CONNECTIONS_HELD, "or nothing would ever be received");
@@ -160,11 +161,14 @@ send_all(struct worker *worker, struct connections *connections)
 	return any;
 }
 
-/* So much of the time for which this CPU was away a schedule stands still: for half of its own at most. */
+/*
+ * So much of the time for which this CPU was away a schedule stands still: for twice its own at most. What
+ * has two thirds of its time taken away can open no connection as it should.
+ */
 static uint64_t
 pause_of(struct worker *worker, uint64_t begun_tsc, uint64_t duration, uint64_t paused)
 {
-	uint64_t most = duration == 0 ? UINT64_MAX : duration / 2;
+	uint64_t most = duration == 0 ? UINT64_MAX : MOST_PAUSES * duration;
 	uint64_t away = RTE_MIN(worker->away_cycles, most - paused);
 	int64_t running = (int64_t)(worker->last_tick - begun_tsc);
 
