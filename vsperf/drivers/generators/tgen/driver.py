@@ -138,7 +138,7 @@ class TgenSession:
             raise ComponentError("tgen is no longer connected")
         began = time.monotonic_ns()
         asked = request.asked
-        lasts_ns = asked.connections * NANOSECONDS // asked.rate_cps
+        lasts_ns = asked.asking_ns or asked.duration_ns
         grace_ns = min(self.spec.grace.ns, self.policy.allowed_late_ns(lasts_ns) // 2)
         wanted = asked_of(request, self.numbers, grace_ns)
         made, answer = make_connections(self.tgen, wanted)
