@@ -100,6 +100,7 @@ setup(
             "crr = vsperf.methods.transactions:Connections",
             "http = vsperf.methods.http:Http",
             "latency_under_load = vsperf.methods.latency_under_load:LatencyUnderLoad",
+            "connection_soak = vsperf.methods.connection_soak:ConnectionSoak",
             "cps = vsperf.methods.connection_search:ConnectionRate",
             "cc = vsperf.methods.connection_search:ConcurrentConnections",
             "goodput = vsperf.methods.request_search:Goodput",

@@ -27,6 +27,7 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
 """What some are told, so that they come to an answer soon."""
 OTHERS = {
     "paired": "asks for rounds in place of trials",
+    "connection_soak": "asks for connections in place of frames",
     "cps": "asks for connections in place of frames",
     "cc": "asks for connections in place of frames",
     "goodput": "asks for connections in place of frames",

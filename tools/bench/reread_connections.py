@@ -22,6 +22,7 @@ ANSWERS = {
     **{"cps": "connection_rate", "cc": "concurrent_connections"},
     **{"pps": "packet_rate", "goodput": "goodput"},
     "reconnect": "kill_time",
+    "connection_soak": "failed_connections",
 }
 HIGHEST_NS, DIGITS = 3_600_000_000_000, 3
 
@@ -49,6 +50,8 @@ def own_figures(search: Mapping[str, Any], trials: Sequence[ConnectionTrial]) ->
     kind = str(search["kind"])
     if kind == "reconnect":
         return dict(figures_of_events(trials))
+    if kind == "connection_soak":
+        return dict(figures_of_parts(trials))
     by_load: defaultdict[int, list[ConnectionTrial]] = defaultdict(list)
     for one in trials:
         by_load[getattr(one, LOADS[kind])].append(one)
@@ -77,6 +80,8 @@ def own_figures(search: Mapping[str, Any], trials: Sequence[ConnectionTrial]) ->
             "repeated_segments": Own(repeated(there)),
             **arrived,
         }
+    if kind == "cc" and (each_bytes := memory_each(trials, there)) is not None:
+        arrived["memory_per_connection"] = Own(each_bytes)
     return {
         ANSWERS[kind]: Own(value, upper=lowest),
         "handshake_p99": Own(tail(one.handshake for one in map(times_of, there))),
@@ -116,6 +121,35 @@ def figures_of_events(trials: Iterable[ConnectionTrial]) -> Iterator[tuple[str, 
         yield f"{word}_time", Own(mean)
         lost = [client_of(one).launched - client_of(one).completed for one in some]
         yield f"{word}_failed", Own(sum(lost) / len(lost))
+
+
+def figures_of_parts(parts: Sequence[ConnectionTrial]) -> Iterator[tuple[str, Own]]:
+    """Yield what failed in all parts, and what was more in the end than in the middle."""
+    yield (
+        "failed_connections",
+        Own(sum(client_of(one).launched - client_of(one).completed for one in parts)),
+    )
+    ends = [tail([times_of(one).handshake]) for one in (parts[0], parts[-1])]
+    if ends[0] is not None and ends[1] is not None:
+        yield "handshake_drift", Own(ends[1] - ends[0])
+    half = parts[(len(parts) + 1) // 2 - 1]
+    for name, field in (("entries_growth", "entries"), ("memory_growth", "memory_bytes")):
+        middle, last = (one.kept and getattr(one.kept[2], field) for one in (half, parts[-1]))
+        if middle is not None and last is not None:
+            yield name, Own(last - middle)
+
+
+def memory_each(
+    trials: Iterable[ConnectionTrial], there: Iterable[ConnectionTrial]
+) -> float | None:
+    """Return what a connection takes, beyond the least that a switch had before any trial."""
+    least = min((one.kept[0].memory_bytes or 0 for one in trials if one.kept), default=0)
+    told = [one.kept[1] for one in there if one.kept]
+    both = [(one.memory_bytes, one.entries) for one in told if one.memory_bytes and one.entries]
+    if not least or not both:
+        return None
+    memory, entries = sorted(both)[-1]
+    return (memory - least) / entries
 
 
 def gap_ns(one: ConnectionTrial) -> int | None:

@@ -6,7 +6,7 @@ what became of connections is judged and written down.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -19,7 +19,7 @@ from vsperf.drivers.generators.base import (
     ConnectionsRequest,
     ConnectsSession,
 )
-from vsperf.drivers.vswitches.base import Routes
+from vsperf.drivers.vswitches.base import KeepsConnections, Routes
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.attempts import stayed_invalid, until_valid
 from vsperf.engine.closing import close_case
@@ -37,8 +37,12 @@ from vsperf.progress import ConnectionsStarted, DeploymentKept
 from vsperf.records.connections import ConnectionCounts, ConnectionTrial
 from vsperf.records.flags import Flag
 from vsperf.records.run import CaseRecord
+from vsperf.records.switch import Kept
 from vsperf.search.base import Budget
+from vsperf.waits import Aside
 
+LOOK_S = 0.5
+"""Between two looks at what a switch keeps while connections are held."""
 PATIENT = 3
 """Times that it is tried whether any connection comes through: the machine may be away."""
 
@@ -113,6 +117,8 @@ class MeasuredConnections:
     around: Instruments
     deployment: Deployment
     ends: ConnectionEnds
+    kept: tuple[Kept, Kept, Kept] | None = None
+    """By the switch, of the last trial: before it, at most, and after it."""
 
     @property
     def budget(self) -> Budget:
@@ -150,7 +156,7 @@ class MeasuredConnections:
         watch.begin()
         watch.event = asked.event
         counts: ConnectionCounts | None = None
-        error, happened = None, NOTHING
+        error, happened, self.kept = None, NOTHING, None
         lost: ComponentError | None = None
         try:
             counts, happened = self._connect(generator, asked)
@@ -180,12 +186,36 @@ class MeasuredConnections:
         """Have connections opened, and meanwhile do to the switch what is asked for."""
         request = ConnectionsRequest(asked, self.ends)
         if asked.event is None:
-            return generator.connect(request), NOTHING
+            return self._looking(lambda: generator.connect(request), asked), NOTHING
         parts = Parts(self.deployment.switch, self.deployment.vnfs)
         acts_ns = asked.duration_ns // SHARE_BEFORE
         return acted(
             lambda: generator.connect(request), asked.event, parts, acts_ns, asked.duration_ns
         )
+
+    def _looking(
+        self, connect: Callable[[], ConnectionCounts], asked: ConnectionsAsked
+    ) -> ConnectionCounts:
+        """Connect, and look at what the switch keeps: meanwhile only where connections are held."""
+        before = self._kept()
+        if before is None:
+            return connect()
+        most, connecting = before, Aside(connect)
+        while not connecting.over(LOOK_S if asked.hold_ns else None):
+            most = most.most(self._kept() or before)
+        counts = connecting.returned()
+        after = self._kept()
+        if after is not None:
+            self.kept = (before, most.most(after), after)
+        return counts
+
+    def _kept(self) -> Kept | None:
+        """Return what the switch keeps now; None where it cannot tell."""
+        switch = self.deployment.switch
+        try:
+            return switch.kept() if isinstance(switch, KeepsConnections) else None
+        except ComponentError:
+            return None  # whether it still works is for its watch to say
 
     def _judged(
         self,
@@ -210,6 +240,7 @@ class MeasuredConnections:
             request_rps=asked.request_rps,
             requests_due=asked.requests_due,
             flood_fps=asked.flood_fps,
+            kept=self.kept,
             clients=self.ends.client.end.addresses,
             servers=self.ends.server.end.addresses,
             counts=counts,

@@ -15,6 +15,8 @@ from pathlib import Path
 
 from vsperf.waits import ended
 
+RESIDENT = 21
+"""Pages in memory: which one of what the kernel says of a process, from its state on."""
 PROC = Path("/proc")
 MARK = "VSPERF_PROCESS"
 """Environment variable that says to which part of which deployment a process belongs."""
@@ -63,6 +65,12 @@ def marked_below(prefix: str) -> tuple[int, ...]:
         for pid in _pids()
         if any(item.startswith(wanted) for item in _environment(pid)) and start_ticks(pid)
     )
+
+
+def resident_bytes(pid: int) -> int | None:
+    """Return how much memory a process has, large pages apart; None where there is no such one."""
+    told = _status(pid)
+    return int(told[RESIDENT]) * os.sysconf("SC_PAGESIZE") if len(told) > RESIDENT else None
 
 
 def mapped_files(pid: int) -> frozenset[str]:

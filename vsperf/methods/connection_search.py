@@ -26,7 +26,7 @@ from vsperf.methods.connections import (
     tail_ns,
 )
 from vsperf.methods.range import TrialDuration
-from vsperf.quantities.human import human_count, human_share
+from vsperf.quantities.human import human_bytes, human_count, human_share
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Duration, Ratio
 from vsperf.records.connections import ConnectionTrial, Flood
@@ -55,6 +55,7 @@ LONGER = 2
 """Times that opening may take, as the schedule stands still while the generator is kept away."""
 REPEATED = "repeated_segments"
 ARRIVED = "flood_arrived"
+MEMORY = "memory_per_connection"
 Tails = Mapping[str, tuple[str, str]]
 """Figures of times that 99 of 100 did not exceed: which histogram it is, and what it says."""
 OPENING: Tails = {
@@ -381,6 +382,38 @@ class ConcurrentConnections(ConnectionSearch):
         """Return how many were open at the same time, in the trial in which these were fewest."""
         counted = [one.client.most_established for one in made if one.client is not None]
         return min([load, *counted])
+
+    def metrics(self) -> Mapping[str, Unit]:
+        """Return what can be judged."""
+        return {**super().metrics(), MEMORY: Unit.BYTES}
+
+    def answers(
+        self, goal: GoalResult, made: Sequence[tuple[int, ConnectionTrial]]
+    ) -> Iterator[Figure]:
+        """Yield the answer, and what each connection costs the switch, if it tells."""
+        yield from super().answers(goal, made)
+        yield from _memory([one for _, one in made], _at(made, goal.lower_fps))
+
+
+def _memory(made: Sequence[ConnectionTrial], there: Sequence[ConnectionTrial]) -> Iterator[Figure]:
+    """Yield the memory of a connection: more than before all trials, by those that were kept.
+
+    A switch may not give back what it once took, so each trial is held against the first one.
+    """
+    before = [one.kept[0].memory_bytes for one in made if one.kept is not None]
+    known = [count for count in before if count is not None]
+    most = [one.kept[1] for one in there if one.kept is not None]
+    told = [(one.memory_bytes, one.entries) for one in most if one.memory_bytes and one.entries]
+    if not known or not told:
+        return
+    memory, entries = max(told)
+    yield Figure(
+        name=MEMORY,
+        unit=Unit.BYTES,
+        value=(memory - min(known)) / entries,
+        reason=f"{human_bytes(memory)} of the switch while it kept {human_count(entries)} "
+        f"connections, {human_bytes(min(known))} before there were any",
+    )
 
 
 def _arrived(floods: Sequence[Flood], at: str) -> Figure:

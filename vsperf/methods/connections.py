@@ -166,6 +166,14 @@ class ConnectionMethod(Method):
         return ()
 
 
+def paid(bench: ConnectionsBench, asked: ConnectionsAsked) -> ConnectionTrial:
+    """Open connections once, and have the time of it paid."""
+    bench.budget.require(asked.lasting_ns + bench.overhead_ns)
+    one = bench.connect(asked)
+    bench.budget.spend(one.elapsed_ns)
+    return one
+
+
 def tail_ns(there: Sequence[ConnectionTrial], name: str) -> float | None:
     """Return what 99 of 100 times of a kind did not exceed; None where none was counted."""
     told = [

@@ -17,6 +17,7 @@ from vsperf.methods.connections import (
     ConnectionMethod,
     ConnectionsAsked,
     ConnectionsBench,
+    paid,
 )
 from vsperf.methods.events import RESETS, EventName, without_vnfs, word_of
 from vsperf.methods.range import TrialDuration
@@ -100,7 +101,7 @@ class Reconnect(ConnectionMethod):
         in_time, spoiled = True, ""
         for event in self.events:
             trials = repeated(
-                self.repeats, partial(_paid, bench, self.trial_of(event)), least=0 if figures else 1
+                self.repeats, partial(paid, bench, self.trial_of(event)), least=0 if figures else 1
             )
             figures += self._figures(event, trials.found) if trials.found else ()
             in_time, spoiled = in_time and trials.in_time, spoiled or trials.spoiled
@@ -141,11 +142,3 @@ def _gone(trials: Sequence[ConnectionTrial]) -> str:
         return reason
     longest_ns = max(event.ended_ns - event.began_ns for event in events)
     return f"{reason}; until it was back took {human_ns(longest_ns)}: raise search.duration"
-
-
-def _paid(bench: ConnectionsBench, asked: ConnectionsAsked) -> ConnectionTrial:
-    """Open connections once, and have the time of it paid."""
-    bench.budget.require(asked.lasting_ns + bench.overhead_ns)
-    one = bench.connect(asked)
-    bench.budget.spend(one.elapsed_ns)
-    return one

@@ -20,6 +20,8 @@ class Unit(enum.StrEnum):
     """A share of one, such as a loss ratio."""
     FACTOR = "factor"
     """How many times as much, such as the rate of one switch to that of another."""
+    BYTES = "bytes"
+    """Of memory."""
     COUNT = "count"
     """Anything else that is counted, such as flows, addresses or rules."""
     PER_SECOND = "per_second"

@@ -16,7 +16,7 @@ from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.base import Record
 from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.slots import Slot, Slots
-from vsperf.records.switch import SwitchCounters
+from vsperf.records.switch import Kept, SwitchCounters
 from vsperf.records.threads import ThreadActivity
 from vsperf.records.trial import Direction, Event, GeneratorActivity, Purpose, Trial
 
@@ -291,6 +291,8 @@ class ConnectionTrial(Record):
     flags: tuple[Flag, ...]
     error: str | None
     """What the generator said when it failed."""
+    kept: tuple[Kept, Kept, Kept] | None = None
+    """By the switch: before it, at most while connections were open, and after it."""
     event: Event | None = None
     """What was done to the switch in the middle of it."""
 

@@ -9,7 +9,14 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from vsperf.quantities.human import human_bps, human_count, human_fps, human_ns, human_share
+from vsperf.quantities.human import (
+    human_bps,
+    human_bytes,
+    human_count,
+    human_fps,
+    human_ns,
+    human_share,
+)
 from vsperf.quantities.quantity import UnitError
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Ratio
@@ -60,6 +67,9 @@ def heading(name: str) -> str:
     return name.replace("_", " ")
 
 
+AFTER_COUNTS = {Unit.COUNT: "", Unit.FRAMES: " frames", Unit.PER_SECOND: "/s"}
+
+
 def amount(value: float, unit: Unit) -> str:
     """Write a number for people."""
     match unit:
@@ -69,12 +79,10 @@ def amount(value: float, unit: Unit) -> str:
             return human_ns(value)
         case Unit.RATIO | Unit.FACTOR:
             return human_share(value)
-        case Unit.FRAMES:
-            return f"{human_count(value)} frames"
-        case Unit.PER_SECOND:
-            return f"{human_count(value)}/s"
-        case Unit.COUNT:
-            return human_count(value)
+        case Unit.BYTES:
+            return human_bytes(value) if value >= 0 else f"-{human_bytes(-value)}"
+        case Unit.COUNT | Unit.FRAMES | Unit.PER_SECOND:
+            return f"{human_count(value)}{AFTER_COUNTS[unit]}"
 
 
 class Spread(Record):

@@ -100,6 +100,27 @@ class AddressCounts(Record):
         )
 
 
+class Kept(Record):
+    """What a switch keeps of connections at one moment."""
+
+    entries: int | None = None
+    """Connections in its table; None where it does not tell."""
+    memory_bytes: int | None = None
+    """Of its process, or of the kernel for connections; None where nobody tells."""
+
+    def most(self, other: Kept) -> Kept:
+        """Return the larger ones of both moments."""
+        return Kept(
+            entries=_larger(self.entries, other.entries),
+            memory_bytes=_larger(self.memory_bytes, other.memory_bytes),
+        )
+
+
+def _larger(one: int | None, other: int | None) -> int | None:
+    known = [count for count in (one, other) if count is not None]
+    return max(known, default=None)
+
+
 class SwitchCounters(Record):
     """All counters of a switch at one moment, or their growth over a trial."""
 

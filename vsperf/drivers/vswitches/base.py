@@ -16,7 +16,7 @@ from vsperf.config.wiring import Nic
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Endpoint, Placement, Step, Wire
-from vsperf.records.switch import SwitchCounters
+from vsperf.records.switch import Kept, SwitchCounters
 from vsperf.records.trial import TrialCounts
 
 Rules = Literal["port", "network", "l2", "l3", "l4", "learn"]
@@ -108,6 +108,15 @@ class Routes(Protocol):
 
     def next_hops(self) -> Mapping[str, str]:
         """Return, by link, the MAC address that frames from its end are to be sent to."""
+        ...
+
+
+@runtime_checkable
+class KeepsConnections(Protocol):
+    """A running switch that can tell how many connections it keeps, and what that takes."""
+
+    def kept(self) -> Kept:
+        """Return what it keeps now."""
         ...
 
 

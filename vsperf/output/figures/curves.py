@@ -22,6 +22,7 @@ UNITS = {
     Unit.FACTOR: "%",
     Unit.FRAMES: "frames",
     Unit.PER_SECOND: "/s",
+    Unit.BYTES: "B",
     Unit.COUNT: "",
 }
 MOST_PANELS = 5

@@ -32,6 +32,8 @@ PERMANENT = 0x80
 """State of a neighbour that nobody asks for."""
 SYSCTL = Path("/proc/sys/net")
 STATISTICS = Path("/proc/thread-self/net/stat/nf_conntrack")
+SLABS = Path("/proc/slabinfo")
+SLAB = "nf_conntrack"
 TRACKING = "netfilter/nf_conntrack_"
 DROPS = {"drop": "conntrack drop", "chainlength": "conntrack chain too long"}
 """The kernel's count of frames that were dropped for their connection → how it is called: those of
@@ -122,6 +124,13 @@ class Netfilter:
         """Return how many connections are in the table now."""
         return int(self.read(f"{TRACKING}count"))
 
+    def memory_bytes(self) -> int | None:
+        """Return what connections take of the kernel's memory, those of all networks together."""
+        try:
+            return slab_bytes(SLABS.read_text(), SLAB)
+        except OSError:
+            return None  # it is root's to read, and some kernels have none
+
     def read(self, name: str) -> str:
         """Return what the kernel says of the network, by a file below /proc/sys/net."""
         return self._within(f"for {name}", lambda: (SYSCTL / name).read_text().strip())
@@ -179,3 +188,13 @@ def tracking_in(text: str) -> Tracking:
 
 def _text(content: bytes) -> str:
     return content.rstrip(b"\0").decode(errors="replace")
+
+
+def slab_bytes(text: str, name: str) -> int | None:
+    """Return what objects of a kind take, of what the kernel tells of all; None if it has none."""
+    for line in text.splitlines():
+        words = line.split()
+        if words[:1] == [name]:
+            active, _, size = map(int, words[1:4])
+            return active * size
+    return None

@@ -21,7 +21,7 @@ from vsperf.drivers.vswitches.nftables.netfilter import Addresses, Netfilter
 from vsperf.drivers.vswitches.nftables.program import NAME, Nft, entering
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.devices import Device
-from vsperf.records.switch import PortCounters, SwitchCounters
+from vsperf.records.switch import Kept, PortCounters, SwitchCounters
 from vsperf.waits import sleep
 
 POLL_S = 0.01
@@ -99,6 +99,11 @@ class RunningRouter:
             ),
             drops=tracking.drops | ({} if refused is None else {"no rule lets it pass": refused}),
             reasons=tracking.reasons,
+        )
+
+    def kept(self) -> Kept:
+        return Kept(
+            entries=self.netfilter.connections(), memory_bytes=self.netfilter.memory_bytes()
         )
 
     def facts(self) -> dict[str, Any]:

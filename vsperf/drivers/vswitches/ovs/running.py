@@ -21,7 +21,8 @@ from vsperf.drivers.vswitches.ovs.metrics import LAST_MS
 from vsperf.drivers.vswitches.ovs.programs import Programs
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.process import Managed
-from vsperf.records.switch import SwitchCounters
+from vsperf.host.procfs import resident_bytes
+from vsperf.records.switch import Kept, SwitchCounters
 from vsperf.waits import sleep
 
 SWITCH = "ovs-vswitchd"
@@ -106,6 +107,15 @@ class RunningOvs:
             return counters
         addresses = parse.addresses(self._ask("fdb/stats-show", BRIDGE))
         return counters.model_copy(update={"addresses": addresses})
+
+    def kept(self) -> Kept:
+        """Return how many connections its rules keep track of, and the memory of its daemon."""
+        entries = self._ask("dpctl/ct-get-nconns").strip() if self.userspace else ""
+        daemon = self.daemons[SWITCH].pid
+        return Kept(
+            entries=int(entries) if entries.isdecimal() else None,
+            memory_bytes=resident_bytes(daemon),
+        )
 
     def insides(self) -> dict[str, dict[str, int]]:
         """Return what else it counts, for who collects that."""

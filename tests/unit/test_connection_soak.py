@@ -1,0 +1,165 @@
+"""Hours of connections: what failed, what was another at the end, and what a device kept."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from conftest import REPOSITORY
+from connection_models import POLICY, Device, held
+from pydantic import ValidationError
+
+from vsperf.drivers.vswitches.nftables.netfilter import slab_bytes
+from vsperf.host.procfs import resident_bytes
+from vsperf.methods.connection_soak import ConnectionSoak
+from vsperf.methods.connections import ConnectionsAsked
+from vsperf.methods.estimate import estimate
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.connections import ConnectionTrial
+from vsperf.records.histogram import encode
+from vsperf.records.result import Figure, Limit, SearchResult
+from vsperf.records.switch import Kept
+from vsperf.search.base import Budget, Loads
+
+sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
+from reread_connections import answers_of_connections
+
+MIB = 1 << 20
+
+
+def method(**settings: Any) -> ConnectionSoak:
+    asked = {"kind": "connection_soak", "duration": "60s", "part": "10s"}
+    return ConnectionSoak.model_validate({**asked, **settings})
+
+
+@dataclass
+class Keeper(Device):
+    """A switch that keeps so much after each part."""
+
+    entries: Callable[[int], int | None] = lambda part: 500
+    memory: Callable[[int], int | None] = lambda part: 10 * MIB
+    handshake_ns: Callable[[int], int] = lambda part: 100_000
+
+    def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
+        one = super().connect(asked)
+        part = len(self.made)
+        assert one.counts is not None and one.counts.times is not None
+        times = one.counts.times.model_copy(
+            update={"handshake": encode([self.handshake_ns(part)] * 100)}
+        )
+        after = Kept(entries=self.entries(part), memory_bytes=self.memory(part))
+        made = one.model_copy(
+            update={
+                "kept": (Kept(entries=0, memory_bytes=4 * MIB), after, after),
+                "counts": one.counts.model_copy(update={"times": times}),
+            }
+        )
+        self.made[-1] = made
+        return made
+
+
+def figures(result: SearchResult) -> dict[str, Figure]:
+    return {one.name: one for one in result.figures}
+
+
+def test_its_time_is_cut_into_parts_of_one_rate() -> None:
+    device = Keeper()
+    found = method(rate="2k").play(device)
+    assert [(one.rate_cps, one.asked) for one in device.made] == [(2_000, 20_000)] * 6
+    assert figures(found)["failed_connections"].value == 0
+    assert figures(found)["failed_connections"].limit is Limit.SETTING
+    assert "of 120,000 that were begun: none" in figures(found)["failed_connections"].reason
+
+
+def test_what_fails_is_counted_by_cause() -> None:
+    failed = figures(method().play(Keeper(rate=990, cause="refused")))["failed_connections"]
+    assert (failed.value, failed.limit) == (600, Limit.DUT)
+    assert "600 refused" in failed.reason
+
+
+def test_a_table_that_fills_and_stays_has_not_grown() -> None:
+    """What a device knows of closed connections for a while is there after the first half, too."""
+    found = figures(method().play(Keeper(entries=lambda part: min(part, 2) * 500)))
+    assert found["entries_growth"].value == 0
+
+
+def test_a_table_that_forgets_too_little_grows_and_so_does_memory() -> None:
+    leaks = Keeper(entries=lambda part: 100 * part, memory=lambda part: (9 + part) * MIB)
+    found = figures(method().play(leaks))
+    assert (found["entries_growth"].value, found["memory_growth"].value) == (300, 3 * MIB)
+    assert "300 after half of the time, 600 in the end" in found["entries_growth"].reason
+    assert "12.00 MiB after half of the time" in found["memory_growth"].reason
+
+
+def test_a_switch_that_does_not_tell_is_not_said_to_keep_nothing() -> None:
+    silent = Keeper(entries=lambda part: None, memory=lambda part: None)
+    found = method().play(silent)
+    assert {*figures(found)} == {"failed_connections", "handshake_drift"}
+    (curve,) = found.curves
+    assert {point[3:] for point in curve.points} == {(None, None)}
+
+
+def test_handshakes_that_get_longer_are_seen() -> None:
+    slower = Keeper(handshake_ns=lambda part: 100_000 * part)
+    drift = figures(method().play(slower))["handshake_drift"]
+    assert drift.value == pytest.approx(500_000, rel=0.01)
+
+
+def test_time_that_is_over_leaves_what_was_seen() -> None:
+    found = method().play(Keeper(budget=Budget(45 * NANOSECONDS)))
+    assert not found.complete
+    (curve,) = found.curves
+    assert [point[0] for point in curve.points] == [number * 10e9 for number in range(1, 5)]
+
+
+def test_less_than_four_parts_tell_nothing() -> None:
+    with pytest.raises(ValidationError, match="has 3 parts of 20s"):
+        method(part="20s")
+
+
+def test_a_plan_knows_how_long_it_takes() -> None:
+    assert estimate(method(), POLICY, Loads(1_000, 1_000, 1_001)).seconds == pytest.approx(
+        60, abs=2
+    )
+
+
+@pytest.mark.parametrize("leak", [0, 7])
+def test_what_was_printed_is_what_the_trials_say(leak: int) -> None:
+    device = Keeper(rate=999, entries=lambda part: 100 + leak * part)
+    result = method().play(device)
+    found = answers_of_connections(method().model_dump(mode="json"), device.made, result)
+    assert [(who, text) for who, against in found for text in against] == []
+    changed = result.figures[2].model_copy(update={"value": 1})
+    wrong = result.model_copy(update={"figures": (*result.figures[:2], changed)})
+    found = answers_of_connections(method().model_dump(mode="json"), device.made, wrong)
+    assert any(against for _, against in found)
+
+
+def test_what_a_connection_takes_is_held_against_before_the_first_one() -> None:
+    """The second trial finds memory that the first one took, and no longer needs."""
+
+    @dataclass
+    class Large(Keeper):
+        def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
+            one = super().connect(asked)
+            before = Kept(entries=0, memory_bytes=(4 if len(self.made) == 1 else 9) * MIB)
+            most = Kept(entries=one.asked, memory_bytes=4 * MIB + 512 * one.asked)
+            made = one.model_copy(update={"kept": (before, most, before)})
+            self.made[-1] = made
+            return made
+
+    found = figures(held(max_connections=8_000).play(Large()))["memory_per_connection"]
+    assert found.value == 512
+    assert "4.000 MiB before there were any" in found.reason
+
+
+def test_memory_of_a_process_and_of_kinds_of_the_kernel_is_read() -> None:
+    slabs = "slabinfo - version: 2.1\nnf_conntrack_expect 1 2 208 3\nnf_conntrack 80 144 256 16 1\n"
+    assert slab_bytes(slabs, "nf_conntrack") == 80 * 256
+    assert slab_bytes(slabs, "nf") is None
+    own = resident_bytes(1)
+    assert own is not None and own > 0
+    assert resident_bytes(2**22 + 1) is None
