@@ -282,6 +282,20 @@ def test_no_damage_whatever_ends_in_anything_but_a_run_or_a_plain_error(
         assert error.problems[0].what
 
 
+@pytest.mark.parametrize("damage", [b"\xd9", b"\x01", b"\\q", b"\\u12", b"\xff\xff", b"\n"])
+def test_a_key_that_is_no_text_any_more_is_told_with_its_line(
+    tmp_path: Path, damage: bytes
+) -> None:
+    """The begin of a line of a case is read apart from the rest of it."""
+    first, line, *rest = WHOLE.splitlines(keepends=True)
+    key = b'"case":"'
+    at = line.index(key) + len(key) + 3
+    (tmp_path / RECORDS).write_bytes(b"".join([first, line[:at], damage, line[at:], *rest]))
+    with pytest.raises(VsperfError) as told:
+        open_run(tmp_path)
+    assert f"{RECORDS}:2" in str(told.value.problems[0].where)
+
+
 READER = """
 import sys
 from pathlib import Path

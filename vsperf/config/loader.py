@@ -168,8 +168,11 @@ class _Loader:
         raise_if_stopped()
         own = self.reader.testcase(found)
         selection, marks = self.reader.selection([*self._below, *own, *self._above])
-        preset = self.request.preset or (selection.preset if selection else None)
-        testbed = self.request.testbed or (selection.testbed if selection else None)
+        preset, testbed = self.request.preset, self.request.testbed
+        if preset is None and selection:
+            preset = selection.preset
+        if testbed is None and selection:
+            testbed = selection.testbed
         if testbed is None and selection:
             self.problems.append(self._no_testbed())
         presets, testbeds = self.chosen_layers(preset, testbed, marks)
@@ -187,15 +190,15 @@ class _Loader:
         """Return the layers of a preset and of a testbed; the command line's choice wins."""
         presets: Layers = []
         testbeds: Layers = [None]
-        if self.request.preset:
+        if self.request.preset is not None:
             asked = Location(f"--preset {self.request.preset}")
             presets = self.reader.presets(self.request.preset, asked)
-        elif preset:
+        elif preset is not None:
             presets = self.reader.presets(preset, marks["preset"].location)
-        if self.request.testbed:
+        if self.request.testbed is not None:
             asked = Location(f"--testbed {self.request.testbed}")
             testbeds = self.reader.testbed(self.request.testbed, asked)
-        elif testbed:
+        elif testbed is not None:
             testbeds = self.reader.testbed(testbed, marks["testbed"].location)
         self.reader.check_no_selection(presets, "preset")
         self.reader.check_no_selection(testbeds, "testbed")

@@ -252,9 +252,9 @@ class RecordFile:
 
 def _begin_of(content: bytes) -> tuple[str, str | None]:
     """Return the type of a line and the case that it is of; None for a line of the run."""
-    if begin := BEGIN.match(content):
-        return begin[1].decode(), json.loads(begin[2])
     try:
+        if begin := BEGIN.match(content):
+            return begin[1].decode(), json.loads(begin[2])
         line = json.loads(content)
     except (ValueError, RecursionError):
         return "", None
