@@ -301,3 +301,11 @@ def test_connections_that_were_begun_are_told_in_the_words_of_the_progress() -> 
     made = Device(generator=900).connect(ConnectionsAsked(rate_cps=1_000, connections=1_000))
     told = {str(row[0]): str(row[1]) for row in accounts_table(made).texts}
     assert (told["due"], told["not begun"], told["begun"]) == ("1,000", "100", "900")
+
+
+def test_where_connections_are_held_it_may_take_longer_to_open_them() -> None:
+    slow = {"launching_ns": 2_000_000_000}
+    held_ones = trial(**slow).model_copy(update={"hold_ns": NANOSECONDS})
+    assert Flag.STRETCHED not in judged(held_ones, POLICY).flags
+    assert ConnectionsAsked(rate_cps=1, connections=1, hold_ns=1).is_of_open_ones
+    assert not ConnectionsAsked(rate_cps=1, connections=1).is_of_open_ones

@@ -5,19 +5,25 @@ from __future__ import annotations
 import json
 from copy import deepcopy
 from dataclasses import replace
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from vsperf.config.connections import End
+from vsperf.drivers.generators.base import ConnectionEnd, ConnectionEnds, ConnectionsRequest
 from vsperf.drivers.generators.tgen.connections import (
     ClientEnd,
     Connections,
     ServerEnd,
+    asked_of,
     made_of,
 )
 from vsperf.errors import ComponentError
+from vsperf.methods.connections import ConnectionsAsked
 
+SECOND_NS = 1_000_000_000
 GOLDEN = Path(__file__).parents[1] / "golden" / "tgen"
 BOTH = Connections(ClientEnd(), ServerEnd(), duration_ns=2_000_000_000, rate_cps=1000)
 
@@ -53,6 +59,40 @@ def test_the_last_connection_has_time_for_all_that_it_may_have_to_do() -> None:
 def test_no_server_loses_its_patience_with_a_connection_that_is_held(hold_s: int) -> None:
     held = replace(BOTH, hold_ns=hold_s * 1_000_000_000)
     assert held.message()["idle_ns"] > held.hold_ns + held.patience_ns
+
+
+def request(**asked: Any) -> Connections:
+    ends = ConnectionEnds(
+        ConnectionEnd(End("phy0", "02:00:00:00:00:01", IPv4Address("198.18.0.1"), 16), "mac"),
+        ConnectionEnd(End("phy1", "02:00:00:00:00:02", IPv4Address("198.19.0.1"), 4), "mac"),
+        "198.19.0.1",
+        4,
+    )
+    wanted = ConnectionsRequest(ConnectionsAsked(**asked), ends)
+    return asked_of(wanted, {"phy0": 0, "phy1": 1}, grace_ns=7)
+
+
+def test_a_rate_is_asked_for_in_its_own_time_and_what_is_open_in_as_much_as_it_takes() -> None:
+    rate = {"rate_cps": 1_000, "connections": 1_000}
+    assert request(**rate).duration_ns == SECOND_NS + 7
+    for of_open_ones in ({"hold_ns": 1}, {"request_rps": 9, "requests_due": 9}):
+        wanted = request(**rate, **of_open_ones)
+        assert wanted.duration_ns is not None and wanted.duration_ns > 10 * SECOND_NS
+
+
+def test_requests_by_a_clock_are_told_in_number_rate_and_time() -> None:
+    by_clock = request(rate_cps=1_000, connections=50, request_rps=400, requests_due=800)
+    assert by_clock.message()["asking"] == {
+        "rate_rps": 400, "requests": 800, "duration_ns": 2 * SECOND_NS + 7,
+    }  # fmt: skip
+    assert by_clock.patience_s() > 3 * 2
+    assert "asking" not in request(rate_cps=1, connections=1).message()
+
+
+def test_a_flood_is_told_with_whether_it_is_answered() -> None:
+    flooded = request(rate_cps=1, connections=1, flood_fps=70, flood_answered=True)
+    assert flooded.message()["flood"] == {"rate_fps": 70, "answered": True}
+    assert "flood" not in request(rate_cps=1, connections=1).message()
 
 
 def test_an_answer_tells_what_became_of_each_connection() -> None:

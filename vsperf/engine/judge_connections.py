@@ -64,7 +64,8 @@ def _of_time(
     """Hold the time from the first to the last against the rate that it stands for.
 
     Where some were not begun, the generator may have been kept away after the last one, and nobody
-    can tell that from pauses before it. Requests that found no connection have no time of theirs.
+    can tell that from pauses before it. Where they are held it is of no matter how long it takes to
+    open them. Requests that found no connection have no time of theirs.
     """
     if one.begun_ns is None:
         if not (isinstance(accounts, Asking) and accounts.asked == 0):
@@ -76,7 +77,7 @@ def _of_time(
     all_left = not accounts.unsent and not (isinstance(accounts, Asking) and accounts.failed)
     if all_left and paced_ns + allowed_ns < due_ns:
         yield Flag.RUSHED
-    if paced_ns > one.duration_ns + allowed_ns:
+    if paced_ns > one.duration_ns + allowed_ns and not one.hold_ns:
         yield Flag.STRETCHED
     if one.paused_ns > MOST_PAUSES * max(1, one.begun_ns):
         yield Flag.GENERATOR_PAUSED

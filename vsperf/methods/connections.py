@@ -70,6 +70,11 @@ class ConnectionsAsked:
         )
 
     @property
+    def is_of_open_ones(self) -> bool:
+        """Whether it is about connections that are open, and not about how fast they are opened."""
+        return self.hold_ns > 0 or self.request_rps is not None
+
+    @property
     def lasting_ns(self) -> int:
         """How long all takes if nothing fails: they are closed as fast as they were opened."""
         return self.duration_ns if not self.asking_ns else 2 * self.duration_ns + self.asking_ns

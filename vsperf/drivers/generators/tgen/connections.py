@@ -34,8 +34,8 @@ SLACK_S = 10.0
 ALL_PORTS = 64_512
 """From 1024 on."""
 OPENING_TIMES, OPENING_NS = 4, 10 * NANOSECONDS
-"""For so many times as long as it should take, and some time more, connections may be opened that
-requests wait for."""
+"""For so many times as long as it should take, and some time more, connections may be opened where
+it is about those that are open."""
 MOST_IDLE_NS = 24 * 3600 * NANOSECONDS
 """For which tgen's server waits for a request at most."""
 MOST_AT_ONCE = 1 << 22
@@ -208,14 +208,14 @@ def asked_of(
     if asked.flood_fps is not None:
         both = replace(both, flood=SynFlood(asked.flood_fps, asked.flood_answered))
     usual_ns = asked.lasting_ns + asked.hold_ns
-    if asked.request_rps is None:
-        return replace(both, slot_ns=asked_ns(usual_ns) or None)
-    by_clock = ByClock(asked.request_rps, asked.asking_ns + grace_ns, asked.requests_due)
-    # How long they take to open says nothing: what counts is what is asked once they are.
-    opening_ns = OPENING_TIMES * duration_ns + OPENING_NS
-    return replace(
-        both, duration_ns=opening_ns, asking=by_clock, slot_ns=asked_ns(usual_ns) or None
-    )
+    both = replace(both, slot_ns=asked_ns(usual_ns) or None)
+    if asked.request_rps is not None:
+        by_clock = ByClock(asked.request_rps, asked.asking_ns + grace_ns, asked.requests_due)
+        both = replace(both, asking=by_clock)
+    if asked.is_of_open_ones:
+        # How long they take to open says nothing of them.
+        both = replace(both, duration_ns=OPENING_TIMES * duration_ns + OPENING_NS)
+    return both
 
 
 def _ports_each(connections: int, addresses: int) -> int:
