@@ -13,6 +13,7 @@ from figure_contract import FigureContract
 from load_contract import LoadContract
 from method_contract import MethodContract
 from places import PLACEMENT, started_switch
+from program_contract import ProgramContract
 from simulated_cases import WAYS
 from switch_cases import PVP
 from trafficgen_contract import Rig, TrafficGeneratorContract
@@ -23,6 +24,7 @@ from vsperf_wires.export import Lines
 from vsperf_wires.generator import NumberedFrames, NumberedSpec
 from vsperf_wires.load import Spin
 from vsperf_wires.method import KeepsShare
+from vsperf_wires.program import Pour
 from vsperf_wires.switch import RelaySpec, RelaySwitch
 from vsperf_wires.vnf import RelayVnfs, RelayVnfSpec
 from vswitch_contract import ForwardingContract, real_case
@@ -31,6 +33,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.collectors.base import Collector
 from vsperf.drivers.generators.base import TrafficGenerator
 from vsperf.drivers.loads.base import LoadGenerator
+from vsperf.drivers.programs.base import Program
 from vsperf.drivers.vnfs.base import Vnf
 from vsperf.drivers.vswitches.base import VSwitch
 from vsperf.methods.base import Method
@@ -99,6 +102,16 @@ class TestSpin(LoadContract):
     @pytest.fixture
     def driver(self) -> LoadGenerator:
         return Spin()
+
+    @pytest.fixture
+    def settings(self) -> dict[str, Any]:
+        return {}
+
+
+class TestPour(ProgramContract):
+    @pytest.fixture
+    def driver(self) -> Program:
+        return Pour()
 
     @pytest.fixture
     def settings(self) -> dict[str, Any]:
