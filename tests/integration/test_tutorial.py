@@ -27,6 +27,7 @@ from conftest import REPOSITORY, Require
 
 DOCS = REPOSITORY / "docs"
 TUTORIAL = DOCS / "tutorial.md"
+SERVICE = DOCS / "tutorial-service.md"
 ADD_YOUR_OWN = DOCS / "how-to" / "add-your-own.md"
 ADDITIONS = (ADD_YOUR_OWN, *sorted(set((DOCS / "how-to").glob("add-*.md")) - {ADD_YOUR_OWN}))
 """Together they build one package."""
@@ -160,6 +161,22 @@ def test_the_tutorial_measures_the_real_switch(require: Require, tmp_path: Path)
     bear_a_busy_machine(tmp_path)
     try:
         follow(TUTORIAL, tmp_path)
+    finally:
+        run("vsperf clean", tmp_path, 0)
+
+
+@pytest.mark.thorough
+@pytest.mark.machine
+def test_the_tutorial_of_services_asks_what_applications_get(
+    require: Require, tmp_path: Path
+) -> None:
+    for part in ("ovs-dpdk", "tgen", "hugepages", "bridges", "ovs"):
+        require(part)
+    for program in ("iperf3", "wrk", "h2load", "nginx", "irtt"):
+        require(program)
+    bear_a_busy_machine(tmp_path)
+    try:
+        follow(SERVICE, tmp_path)
     finally:
         run("vsperf clean", tmp_path, 0)
 
