@@ -108,7 +108,7 @@ def test_the_testcases_of_places_need_no_option_on_the_default_testbed(
     assert run_cli(["plan", "places_*", "--json"]) == 0
     planned = json.loads(capfd.readouterr().out)
     assert len(planned) >= 8
-    assert {case["spec"]["vswitch"]["kind"] for case in planned} == {"ovs"}
+    assert {case["spec"]["vswitch"]["kind"] for case in planned} == {"ovs-dpdk"}
 
 
 @pytest.mark.parametrize("switch", ["linux-bridge", "ovs", "ovs-dpdk"])
