@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import random
 import signal
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 
 import pytest
 from leave_no_trace import networks
-from real_runs import Place, fixture_calibrations, fixture_place
+from places import room
+from real_runs import Place, fixture_calibrations, fixture_place, wait_until
+from switch_cases import TWO_CPUS, plugins, real_case
 
+from vsperf.config.case import CaseSpec
+from vsperf.deploy.deployment import PORTS_S, prepare
+from vsperf.deploy.places import Places, made_places
+from vsperf.deploy.planner import Drivers, make_plan
+from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.errors import ExitCode
+from vsperf.host.netns import within
 from vsperf.records.exchange import CLIENTS, Exchange
 from vsperf.records.flags import Flag
 from vsperf.records.run import Outcome
@@ -18,7 +30,10 @@ pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 BRIEF = ("--set=search.duration=2s", "--set=search.warm_up=1s", "--set=search.repeats=1")
-NEEDS = {"linux-bridge": "bridges", "ovs": "ovs"}
+NEEDS = {"linux-bridge": "bridges", "ovs": "ovs", "ovs-dpdk": "ovs-dpdk"}
+SENT_BYTES = 8 << 20
+ROOM_BYTES = 128 << 10
+"""Of each socket: so what is under way has room in the rings of a switch that is kept waiting."""
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +48,12 @@ def exchanges(place: Place) -> tuple[Exchange, ...]:
 
 @pytest.mark.everyday("the one path from a program to a report, which no recorded answer goes")
 @pytest.mark.parametrize(
-    "switch", ["linux-bridge", pytest.param("ovs", marks=pytest.mark.thorough)]
+    "switch",
+    [
+        "linux-bridge",
+        pytest.param("ovs", marks=pytest.mark.thorough),
+        pytest.param("ovs-dpdk", marks=pytest.mark.thorough),
+    ],
 )
 def test_streams_go_through_and_devices_bear_them_out(
     place: Place, require: Callable[[str], None], switch: str
@@ -100,13 +120,14 @@ def test_a_client_that_is_killed_leaves_no_number_and_says_who_it_was(
     assert place.traces() == []
 
 
+@pytest.mark.parametrize("switch", ["linux-bridge", "ovs-dpdk"])
 def test_what_a_killed_run_left_of_places_is_cleaned_up(
-    place: Place, require: Callable[[str], None]
+    place: Place, require: Callable[[str], None], switch: str
 ) -> None:
-    require("bridges")
+    require(NEEDS[switch])
     before = networks()
     run = place.start(
-        *("run", "places_tcp_stream", "--set=vswitch.kind=linux-bridge"),
+        *("run", "places_tcp_stream", f"--set=vswitch.kind={switch}"),
         *("--set=search.duration=60s", "--set=search.repeats=1"),
     )
     run.wait_until(lambda: "exchange-1-client-1" in place.programs().values())
@@ -116,3 +137,75 @@ def test_what_a_killed_run_left_of_places_is_cleaned_up(
     assert place("clean").code == 0
     assert networks() == before
     assert place.traces() == []
+
+
+@pytest.mark.parametrize("switch", ["ovs", "ovs-dpdk"])
+def test_data_arrive_as_they_were_sent_and_ports_count_what_devices_count(
+    require: Callable[[str], None], switch: str
+) -> None:
+    require(NEEDS[switch])
+    program = plugins().driver("program", "iperf3").Spec.model_validate({"kind": "iperf3"})
+    case = real_case(
+        switch,
+        search={"kind": "stream", "duration": "1s"},
+        traffic={"frame_size": "1518B"},
+        program=program,
+    )
+    with between_places(case) as (running, places):
+        data = random.Random(7).randbytes(SENT_BYTES)
+        assert sent_through(places, data) == data
+        # The last segments may still be on their way, such as who ends a connection.
+        wait_until(lambda: counted(running) == seen_by(places), patience_s=10)
+        assert counted(running) == seen_by(places)
+        (source, _) = places.counts()
+        assert source.sent_bytes > SENT_BYTES
+        assert source.sent_bytes <= 1514 * source.sent_frames
+
+
+@contextmanager
+def between_places(case: CaseSpec) -> Iterator[tuple[RunningSwitch, Places]]:
+    """Have a switch between places, as a run does."""
+    drivers = Drivers.of(case, plugins())
+    plan = make_plan(case, drivers, TWO_CPUS)
+    with room("a test of places") as workspace, ExitStack() as stack:
+        prepare(case, plan, workspace, stack)
+        places = stack.enter_context(made_places(case, plan.plan.endpoints, workspace))
+        start = drivers.vswitch.start(case, plan.switch, plan.plan.placement, workspace)
+        running = stack.enter_context(start)
+        places.join(offloads=False)
+        running.await_ports(case.topology.links, PORTS_S)
+        yield running, places
+
+
+def sent_through(places: Places, data: bytes) -> bytes:
+    """Send by TCP from the first place to the second one, and return what arrived."""
+    near, far = places.by_link.values()
+    with within(far.network, socket.socket) as listening, within(near.network, socket.socket) as to:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, ROOM_BYTES)
+        to.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, ROOM_BYTES)
+        listening.bind((far.address, 0))
+        listening.listen()
+        to.connect(listening.getsockname())
+        taken, _ = listening.accept()
+
+        def send() -> None:
+            to.sendall(data)
+            to.shutdown(socket.SHUT_WR)
+
+        with taken, ThreadPoolExecutor(1) as pool:
+            sending = pool.submit(send)
+            arrived = b"".join(iter(lambda: taken.recv(1 << 20), b""))
+            sending.result()
+            return arrived
+
+
+def counted(running: RunningSwitch) -> list[tuple[int, int]]:
+    """Return the frames that each port has received and sent."""
+    counters = running.counters()
+    assert counters is not None
+    return [(port.received_frames, port.sent_frames) for port in counters.ports]
+
+
+def seen_by(places: Places) -> list[tuple[int, int]]:
+    """Return the frames that each place has sent and received."""
+    return [(one.sent_frames, one.received_frames) for one in places.counts()]

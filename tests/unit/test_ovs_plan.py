@@ -172,6 +172,51 @@ def test_a_device_by_af_xdp_is_called_as_the_kernel_calls_it() -> None:
     assert ports(links=links)[0].startswith("port 1 veth0 type=afxdp")
 
 
+PROGRAMS = {"search": {"kind": "stream", "duration": "1s"}}
+"""A method that has places."""
+
+
+def between_places(switch: dict[str, Any] | None = None, size: str = "1518B") -> dict[str, Any]:
+    return {**PROGRAMS, "traffic": {"frame_size": size}, "switch": switch or {}}
+
+
+def test_places_are_joined_to_packet_sockets_that_threads_poll() -> None:
+    socket = "qdisc_bypass=0,framecnt=2048 options:n_rxq=1"
+    assert ports(**between_places()) == [
+        f"port 1 phy0 type=dpdk options:dpdk-devargs=net_af_packet_phy0,iface=TAP-0-0,{socket}",
+        f"port 2 phy1 type=dpdk options:dpdk-devargs=net_af_packet_phy1,iface=TAP-0-1,{socket}",
+    ]
+    assert [(one.link, one.kind, shown(one.address)) for one in endpoints(**between_places())] == [
+        ("phy0", "place", "NAME-phy0/eth0"),
+        ("phy1", "place", "NAME-phy1/eth0"),
+    ]
+    pmd, main = OvsDpdk().needs(ovs_case(**between_places())).cpus
+    assert (pmd.busy, main.busy) == (True, False)
+
+
+def test_pairs_of_places_and_the_switch_are_in_a_network_that_goes_with_them() -> None:
+    made = steps(**between_places())
+    assert [step.action for step in made[:3]] == [
+        "make the network namespace NAME",
+        "make the pair of devices TAP-0-0 in it, silent and up",
+        "make the pair of devices TAP-0-1 in it, silent and up",
+    ]
+    (argv,) = (step.argv for step in made if "start the switch" in step.action)
+    assert argv is not None and argv[:2] == ("nsenter", "--net=/run/netns/NAME")
+
+
+def test_ports_of_places_take_queues_rings_and_cpus_from_the_settings() -> None:
+    chosen = {"rxqs": 2, "rx_ring": 4096, "rxq_affinity": {"phy0": "0:1,1:1"}}
+    line = ports(**between_places(chosen))[0]
+    assert ",framecnt=4096,qpairs=2 options:n_rxq=2 options:n_rxq_desc=4096 " in line
+    assert line.endswith("other_config:pmd-rxq-affinity=0:1,1:1")
+
+
+def test_frames_that_no_packet_socket_takes_are_refused_between_places() -> None:
+    with pytest.raises(UsageError, match="9000 bytes do not pass the pairs of devices of places"):
+        ports(**between_places(size="9018B"))
+
+
 def test_a_device_that_cannot_be_taken_is_refused() -> None:
     links = {"phy0": {"switch": "eth0", "generator": "eth1"}}
     with pytest.raises(UsageError, match="'eth0' as the switch's device"):

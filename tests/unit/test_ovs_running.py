@@ -362,6 +362,15 @@ def test_a_port_that_could_not_be_opened_is_named_with_what_the_switch_says() ->
     assert "Error attaching device" in why and "Driver cannot attach" in why
 
 
+def test_a_packet_socket_that_could_not_be_opened_is_not_blamed_on_the_testbed() -> None:
+    options = {"dpdk-devargs": "net_af_packet_phy0,iface=vsp-0-0"}
+    port = SwitchPort("phy0", 1, "phy0", "dpdk", options, tap="vsp-0-0")
+    error = port_problems([port], [Interface("phy0", -1, "could not add", None, {})], "")
+    assert error is not None
+    fix = error.problems[0].fix or ""
+    assert "net_af_packet, by which it opens vsp-0-0" in fix and "testbed" not in fix
+
+
 @pytest.mark.parametrize("interfaces", [[], [Interface("phy0", 5, None, None, {})]])
 def test_a_port_that_is_missing_or_has_another_number_is_an_error(
     interfaces: list[Interface],

@@ -31,6 +31,11 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
         "`search.offloads` is on, and vswitch ovs takes no frames",
         "--set search.offloads=off",
     ),
+    "offloads of a switch whose packet sockets have none": (
+        ("--vswitch", "ovs-dpdk", "--set", "search.offloads=on"),
+        "`search.offloads` is on, and vswitch ovs-dpdk takes no frames",
+        "--set search.offloads=off",
+    ),
     "a tap of the switch": (
         ("--vswitch", "ovs", "--set", "vswitch.ports=tap"),
         "a place cannot hold a tap that the switch holds",
@@ -103,10 +108,10 @@ def test_the_testcases_of_places_need_no_option_on_the_default_testbed(
     assert run_cli(["plan", "places_*", "--json"]) == 0
     planned = json.loads(capfd.readouterr().out)
     assert len(planned) >= 8
-    assert {case["spec"]["vswitch"]["kind"] for case in planned} == {"ovs"}
+    assert {case["spec"]["vswitch"]["kind"] for case in planned} == {"ovs-dpdk"}
 
 
-@pytest.mark.parametrize("switch", ["linux-bridge", "ovs"])
+@pytest.mark.parametrize("switch", ["linux-bridge", "ovs", "ovs-dpdk"])
 def test_a_plan_names_places_programs_and_cpus_and_no_generator(
     switch: str, capfd: pytest.CaptureFixture[str]
 ) -> None:

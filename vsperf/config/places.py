@@ -93,7 +93,7 @@ def _switch(spec: CaseSpec) -> Iterator[Problem]:
             f"vswitch {kind} has no ports that a place can be joined to, so far",
             None,
             f"the method {spec.search.kind} has programs at the ends of the links",
-            "--set vswitch.kind=linux-bridge, or --set vswitch.kind=ovs",
+            "--set vswitch.kind=linux-bridge, or --set vswitch.kind=ovs-dpdk",
         )
         return
     if getattr(spec.search, "offloads", "off") == "on" and not getattr(switch, "OFFLOADS", False):

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from vsperf.config.places import place_mtu
-from vsperf.deploy.deployment import PORTS_S
+from vsperf.deploy.deployment import PORTS_S, prepare
 from vsperf.deploy.exchanging import Part, exchanged, pairs_of, together
 from vsperf.deploy.places import Places, growth, made_places
 from vsperf.drivers.programs.base import Found, Program, Programs
@@ -48,6 +48,7 @@ def measure_exchanges(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecor
     assert programs is not None  # by the rules of places
     first = len(run.exchanges)
     with run.deploying() as (place, stack):
+        prepare(spec, plan, place, stack)
         run.enter("deploy")
         found = {program: program.find(spec) for program in programs.all}
         places = stack.enter_context(made_places(spec, plan.plan.endpoints, place))

@@ -117,6 +117,8 @@ def _port_fix(port: SwitchPort) -> str:
     if port.vnf is not None and port.tap is not None:
         more = ", and that DPDK has its driver net_af_packet" if port.type == "dpdk" else ""
         return f"see that {port.vnf} runs, which brings the tap with it{more}"
+    if port.type == "dpdk" and port.tap is not None:
+        return f"see that DPDK has its driver net_af_packet, by which it opens {port.tap}"
     fixes = {
         "dpdk": "see that the device is there and that DPDK may have it: "
         f"{port.options.get('dpdk-devargs')} comes from the testbed's link {port.link}",

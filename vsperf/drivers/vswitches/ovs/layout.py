@@ -56,7 +56,8 @@ class SwitchPort:
     device: str | None = None
     """The kernel's device that the interface has to be called like, if it is one."""
     tap: str | None = None
-    """The tap behind it, if there is one: of a VNF, or held by the switch itself."""
+    """The tap behind it, if there is one: of a VNF, or held by the switch itself. Or the switch's
+    end of the pair of devices that leads to a place."""
 
     @property
     def interface(self) -> str:

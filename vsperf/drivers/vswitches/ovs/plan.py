@@ -121,8 +121,8 @@ class Design(ABC):
 
     @property
     def taps(self) -> tuple[str, ...]:
-        """Taps that have to be there before the daemon, not filled in."""
-        return ()
+        """Taps, or ends of pairs, that have to be there before the daemon, not filled in."""
+        return tuple(port.tap for port in self.ports if port.link is not None and port.tap)
 
     @property
     def mtu(self) -> int:

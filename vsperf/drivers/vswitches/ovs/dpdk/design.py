@@ -65,7 +65,11 @@ class DpdkDesign(Design):
 
     @property
     def host_ports(self) -> tuple[SwitchPort, ...]:
-        return tuple(port for port in self.ports if needs_network(port))
+        return () if self.apart else tuple(port for port in self.ports if needs_network(port))
+
+    @property
+    def apart(self) -> bool:
+        return self.case.has_places
 
     @property
     def polling(self) -> Polling:

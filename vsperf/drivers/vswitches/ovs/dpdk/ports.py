@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from vsperf.config.case import CaseSpec
 from vsperf.config.wiring import Nic
 from vsperf.drivers.vswitches.base import wire_of
@@ -16,9 +18,12 @@ from vsperf.drivers.vswitches.ovs.layout import (
 from vsperf.drivers.vswitches.ports import (
     PCI_ADDRESS,
     VIRTUAL_DEVICE,
+    Place,
     device_endpoint,
+    place_endpoint,
     places_of,
     tap_name,
+    tap_of,
 )
 from vsperf.errors import UsageError
 from vsperf.records.run import Endpoint, Placeholder, Wire
@@ -39,16 +44,20 @@ def ports_of(case: CaseSpec, spec: OvsDpdkSpec) -> tuple[SwitchPort, ...]:
             fix="name ports that the topology uses",
         )
     mtu = mtu_request(case, spec.mtu)
-    return tuple(
-        _link_port(place.name, number, case.testbed.links[place.name].switch, spec, mtu)
-        if place.nic is None
-        else _vnf_port(place.nic, number, spec, mtu, case.vnf_queues)
-        for number, place in enumerate(places, start=1)
-    )
+    found = []
+    for number, place in enumerate(places, start=1):
+        if place.nic is not None:
+            found.append(_vnf_port(place.nic, number, spec, mtu, case.vnf_queues))
+        elif case.has_places:
+            found.append(_place_port(case, place, number, spec, mtu))
+        else:
+            device = case.testbed.links[place.name].switch
+            found.append(_link_port(place.name, number, device, spec, mtu))
+    return tuple(found)
 
 
 def endpoints_of(case: CaseSpec, ports: tuple[SwitchPort, ...]) -> tuple[Endpoint, ...]:
-    """Return where the generator finds each port."""
+    """Return what is at the other end of each link: the generator, or a place."""
     return tuple(_endpoint(case, port) for port in ports if port.link is not None)
 
 
@@ -82,34 +91,48 @@ def _link_port(
     return SwitchPort(name, number, link, type_, options, other_config, mtu)
 
 
+def _place_port(
+    case: CaseSpec, place: Place, number: int, spec: OvsDpdkSpec, mtu: int | None
+) -> SwitchPort:
+    pair = tap_of(place, case.topology)
+    fix = "take shorter frames, or another switch: --set vswitch.kind=ovs"
+    device = _packet_socket(place.name, pair, "the pairs of devices of places", fix, spec, mtu)
+    found = _link_port(place.name, number, device, spec, mtu)
+    return replace(found, tap=pair)
+
+
 def _vnf_port(nic: Nic, number: int, spec: OvsDpdkSpec, mtu: int | None, queues: int) -> SwitchPort:
     affinity = spec.rxq_affinity.get(nic.port)
     other_config = {} if affinity is None else {"pmd-rxq-affinity": affinity}
     if queues > 1:  # otherwise all frames of a polling thread take the queue of that thread
         other_config["tx-steering"] = "hash"
     if spec.vnf_ports == "tap":
-        type_, options = _device(nic.port, _tap_device(nic, spec, mtu), spec)
+        fix = "take shorter frames, or --set vswitch.vnf_ports=vhost-user"
+        device = _packet_socket(nic.port, tap_name(nic), "the taps of VNFs", fix, spec, mtu)
+        type_, options = _device(nic.port, device, spec)
     else:
         type_, options = _vhost(nic.port, spec)
     tap = tap_name(nic) if spec.vnf_ports == "tap" else None
     return SwitchPort(nic.port, number, None, type_, options, other_config, mtu, nic, tap=tap)
 
 
-def _tap_device(nic: Nic, spec: OvsDpdkSpec, mtu: int | None) -> str:
-    """Return how DPDK opens the tap of a NIC.
+def _packet_socket(
+    name: str, device: str, what: str, fix: str, spec: OvsDpdkSpec, mtu: int | None
+) -> str:
+    """Return how DPDK opens a device of the kernel: the tap of a NIC, or one that leads to a place.
 
     DPDK likes to go around the kernel's queues. Frames that a full tap refuses are then kept, and
     only leave in the next trial; by the queues they are dropped at once, and the tap counts them.
     """
     if mtu is not None and mtu > LARGEST_USUAL_MTU:
         raise UsageError(
-            f"packets of {mtu} bytes do not pass the taps of VNFs",
+            f"packets of {mtu} bytes do not pass {what}",
             why=f"DPDK's {PACKET_SOCKET}, by which OVS opens them, takes {LARGEST_USUAL_MTU} bytes",
-            fix="take shorter frames, or --set vswitch.vnf_ports=vhost-user",
+            fix=fix,
         )
     words = [
-        f"{PACKET_SOCKET}_{nic.port}",
-        f"iface={tap_name(nic)}",
+        f"{PACKET_SOCKET}_{name}",
+        f"iface={device}",
         "qdisc_bypass=0",
         f"framecnt={spec.rx_ring or RING_FRAMES}",
     ]
@@ -153,6 +176,8 @@ def _device(link: str, device: str, spec: OvsDpdkSpec) -> tuple[str, dict[str, s
 
 def _endpoint(case: CaseSpec, port: SwitchPort) -> Endpoint:
     link = str(port.link)
+    if case.has_places:
+        return place_endpoint(Place(link))
     if port.type == "dpdkvhostuserclient":
         return Endpoint(
             link=link, kind="vhost-user-client", address=port.options["vhost-server-path"]

@@ -17,6 +17,8 @@ class OvsDpdkSpec(OvsSettings):
     """Settings of Open vSwitch with DPDK."""
 
     HELD_STILL: ClassVar[bool] = True
+    PLACES: ClassVar[bool] = True
+    """Places can be joined to ports of it, each a device that it opens as a packet socket."""
 
     kind: Literal["ovs-dpdk"]
     pmds: Annotated[int, Field(ge=1, le=128)] = 1
@@ -31,8 +33,9 @@ class OvsDpdkSpec(OvsSettings):
     hugepages: bool = True
     """Take memory from hugepages; without, it is slower, and enough for trying things out."""
     ports: Literal["vhost-user-client", "vhost-user"] = "vhost-user-client"
-    """Ports of links without a device in the testbed. As `vhost-user-client` the switch calls and
-    the other end listens; as `vhost-user` the switch listens (OVS calls that one deprecated)."""
+    """Ports of links without a device in the testbed, unless places are joined to them. As
+    `vhost-user-client` the switch calls and the other end listens; as `vhost-user` the switch
+    listens (OVS calls that one deprecated)."""
     vnf_ports: Literal["vhost-user", "tap"] = "vhost-user"
     """What the NICs of VNFs are plugged into: `vhost-user`, where `ports` says who calls, or
     taps of the kernel, which the switch opens as packet sockets (DPDK's net_af_packet)."""

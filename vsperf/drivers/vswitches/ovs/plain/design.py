@@ -48,10 +48,6 @@ class PlainDesign(Design):
         return self.spec.apart
 
     @property
-    def taps(self) -> tuple[str, ...]:
-        return tuple(port.tap for port in self.ports if port.link is not None and port.tap)
-
-    @property
     def polls(self) -> bool:
         """Whether threads of its own poll, as they do for AF_XDP."""
         return any(port.type == "afxdp" for port in self.ports)
