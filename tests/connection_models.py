@@ -187,12 +187,15 @@ class Device:
         return asking(asked.requests_due, taken, begun - taken, seconds, self.busy_ppm)
 
 
+FEW = {"duration": "1s", "connections": 1_000, "min_rate": 2_000}
+
+
 def packets(**settings: Any) -> PacketRate:
-    return PacketRate.model_validate({"kind": "pps", "duration": "1s", **settings})
+    return PacketRate.model_validate({"kind": "pps", **FEW, **settings})
 
 
 def goodput(**settings: Any) -> Goodput:
-    return Goodput.model_validate({"kind": "goodput", "duration": "1s", **settings})
+    return Goodput.model_validate({"kind": "goodput", **FEW, **settings})
 
 
 def rate(**settings: Any) -> ConnectionRate:

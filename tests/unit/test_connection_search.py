@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any
 
 import pytest
-from connection_models import POLICY, Device, client, held, rate, server
+from connection_models import POLICY, Device, client, held, packets, rate, server
 from pydantic import ValidationError
+from search_models import case_of
 
 from vsperf.cli.connections_view import accounts_table
 from vsperf.engine.judge_connections import judged
@@ -209,7 +212,8 @@ def test_what_was_open_at_a_time_is_counted_and_not_presumed() -> None:
 def test_a_plan_knows_for_how_long_connections_are_opened_and_held() -> None:
     def planned_s(method: ConnectionSearch) -> float:
         lowest, highest = method.range
-        return estimate(method, POLICY, Loads(lowest, highest, highest + 1)).seconds
+        loads = Loads(lowest, highest, highest + 1, ascending=True)
+        return estimate(method, POLICY, loads).seconds
 
     quick, slow = (planned_s(held(rate=rate, hold="0s")) for rate in (10_000, 1_000))
     assert slow == pytest.approx(10 * quick, rel=0.05)
@@ -309,3 +313,67 @@ def test_where_connections_are_held_it_may_take_longer_to_open_them() -> None:
     assert Flag.STRETCHED not in judged(held_ones, POLICY).flags
     assert ConnectionsAsked(rate_cps=1, connections=1, hold_ns=1).is_of_open_ones
     assert not ConnectionsAsked(rate_cps=1, connections=1).is_of_open_ones
+
+
+SLOTS, AWAY_IN = 100, 50
+
+
+@dataclass
+class Restless(Device):
+    """A device on a machine that is away in every tenth slot of time, and begins too few in one."""
+
+    short_from: int = 10**9
+    """From this rate on."""
+
+    def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
+        short = 3 if asked.rate_cps >= self.short_from else 0
+        self.generator = (asked.connections - short) * asked.rate_cps // asked.connections
+        one = super().connect(asked)
+        assert one.client is not None and one.counts is not None
+        launched, completed = (
+            tuple(
+                count - (short if slot == AWAY_IN else 0) for slot, count in enumerate(spread(all_))
+            )
+            for all_ in (one.client.launched + short, one.client.completed + short)
+        )
+        slots = ConnectionSlots(
+            width_ns=10_000_000,
+            launched=launched,
+            answered=launched,
+            completed=completed,
+            established=(0,) * SLOTS,
+            away_ns=tuple(3_000_000 if slot % 10 == 0 else 0 for slot in range(SLOTS)),
+        )
+        counts = one.counts.model_copy(update={"slots": slots})
+        self.made[-1] = made = one.model_copy(update={"counts": counts})
+        return made
+
+
+def spread(count: int) -> tuple[int, ...]:
+    """By slots of 10 ms, in some of which the schedule stands still for three of them."""
+    ends = list(accumulate(7 if slot % 10 == 0 else 10 for slot in range(SLOTS)))
+    sums = [count * end // ends[-1] for end in ends]
+    return tuple(later - one for one, later in pairwise([0, *sums]))
+
+
+@pytest.mark.parametrize("short_from", [3_000, 8_000, 10**9])
+@pytest.mark.parametrize("capacity", [4_500, 60_000])
+def test_nothing_far_above_what_held_is_offered_for_clean_time_either(
+    capacity: int, short_from: int
+) -> None:
+    device = Restless(rate=capacity, short_from=short_from)
+    rate().play(device)
+    held_so_far = 500
+    for one in device.made:
+        assert one.rate_cps <= 2 * held_so_far, [made.rate_cps for made in device.made]
+        if not one.failed:
+            held_so_far = max(held_so_far, one.rate_cps)
+
+
+def test_where_nothing_has_failed_yet_twice_of_what_held_comes_next() -> None:
+    loads = Loads(500, 1_000_000, 1_000_001, ascending=True)
+    assert [loads.above(lower) for lower in (None, 8_000, 700_000)] == [500, 16_000, 1_000_000]
+    frames = Loads(500, 1_000_000, 1_000_001)
+    assert [frames.above(lower) for lower in (None, 8_000)] == [1_000_000, 1_000_000]
+    offered = packets().offers(case_of("mlr"), None)
+    assert offered.ascending, "what looks for clean time goes by what a plan may offer"

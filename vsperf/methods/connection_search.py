@@ -135,7 +135,8 @@ class ConnectionSearch(ConnectionMethod):
                 "the search begins at the first of both, and ends at the other",
                 "raise the higher one, or lower the other",
             )
-        return Loads(lowest, highest, highest + 1, virtual=case.virtual_links)
+        virtual = case.virtual_links
+        return Loads(lowest, highest, highest + 1, virtual=virtual, ascending=True)
 
     def confirmed(self, loads: Loads) -> Confirmed:
         """Return the search, whose bounds are tried once more at the end."""
@@ -163,7 +164,7 @@ class ConnectionSearch(ConnectionMethod):
         made: list[tuple[int, ConnectionTrial]] = []
         measure = partial(self._measured, bench, made)
         probe = Probe(measure, bench.budget, bench.overhead_ns)
-        found = self.confirmed(Loads(lowest, highest, highest + 1)).run(probe)
+        found = self.confirmed(Loads(lowest, highest, highest + 1, ascending=True)).run(probe)
         return self.answered(found, made)
 
     def _measured(

@@ -40,13 +40,14 @@ class RequestMethod(ConnectionSearch):
         ),
     }
 
-    connections: Count = 1_000
-    """That are open meanwhile, and ask in turn."""
-    rate: Count = 5_000
+    connections: Count = 10_000
+    """That are open meanwhile, and ask in turn: so many requests can be under way at a time. With a
+    tenth of it a pause of some milliseconds leaves none that could ask."""
+    rate: Count = 10_000
     """Connections that are opened in a second, before, and closed, behind."""
     duration: TrialDuration = Duration(5_000_000_000)
     """For which they ask in a trial."""
-    min_rate: Count = 2_000
+    min_rate: Count = 20_000
     """Requests a second at which the search begins; it doubles them until some fail."""
     max_rate: Count = 4_000_000
 

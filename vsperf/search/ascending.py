@@ -12,9 +12,6 @@ from fractions import Fraction
 from vsperf.search.classify import Bounds
 from vsperf.search.rfc2544 import Bisection
 
-FASTER = 2
-"""Each load on the way up is so many times the one before."""
-
 
 @dataclass(frozen=True, slots=True)
 class Ascending(Bisection):
@@ -26,10 +23,7 @@ class Ascending(Bisection):
     def _next(self, bounds: Bounds) -> int | None:
         if bounds.upper is not None:
             return self._between(bounds)
-        if bounds.lower is None:
-            return self.loads.minimum
-        highest = self.loads.maximum
-        return None if bounds.lower == highest else min(highest, FASTER * bounds.lower)
+        return None if bounds.lower == self.loads.maximum else self.loads.above(bounds.lower)
 
     def _between(self, bounds: Bounds) -> int | None:
         assert bounds.upper is not None

@@ -118,6 +118,10 @@ class Probe:
         return trial
 
 
+FASTER = 2
+"""On the way up each load is so many times the one before, for a device that may remember."""
+
+
 @dataclass(frozen=True, slots=True)
 class Loads:
     """The loads a search may offer, per direction [fps], and what stands at the upper end."""
@@ -140,6 +144,14 @@ class Loads:
     """Whether no cable has that line rate, but a virtual link, of which it is nominal."""
     switched: bool = True
     """Whether a switch is between the ends; else nothing but these can lose a frame."""
+    ascending: bool = False
+    """Whether a device may remember an overload, so that nothing is offered far above what held."""
+
+    def above(self, lower: int | None) -> int:
+        """Return what is offered next above what held, where nothing has failed yet."""
+        if not self.ascending:
+            return self.maximum
+        return self.minimum if lower is None else min(self.maximum, FASTER * lower)
 
     @property
     def blamed(self) -> tuple[Limit, str]:

@@ -170,7 +170,7 @@ def next_load(judged: Judged) -> int:
     first = min((load for load in tried if load in judged.lossy), default=upper)
     likely = max((load for load in tried if load < first), default=first)
     if bounds.upper is None:
-        return likely if likely in tried else loads.maximum
+        return likely if likely in tried else loads.above(bounds.lower)
     if bounds.lower is None and narrow(loads.minimum, upper):
         return loads.minimum
     if likely in tried and (
