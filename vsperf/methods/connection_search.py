@@ -455,6 +455,9 @@ def limit_of(
         f"at {said(upper)} {mildest.failed:,} of {mildest.accounts.launched:,} {mildest.noun} "
         f"failed ({human_share(float(mildest.failed_ratio or 0))}): {mildest.causes_text}"
     )
+    asking = mildest.counts.asking if mildest.counts else None
+    if asking is not None and asking.repeated:
+        reason += f"; {human_count(asking.repeated)} segments were lost, and sent again"
     dropped = mildest.switch.drops if mildest.switch is not None else {}
     told = [f"{count:,} {why}" for why, count in dropped.items() if count]
     reason += f"; the switch counted {', '.join(told)}" if told else ""
