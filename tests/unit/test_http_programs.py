@@ -1,7 +1,8 @@
 """What wrk and h2load tell of HTTP, by recorded answers of the real ones, and what is believed.
 
 Recorded with wrk 4.1.0, h2load 1.52.0 and nginx 1.22.1. In those called `frozen` nginx stood still
-for a second in the midst.
+for a second in the midst. Of wrk's that are refused before their times are read (`error`,
+`killed-server`) most times are left out.
 """
 
 from __future__ import annotations

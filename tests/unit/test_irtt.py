@@ -2,7 +2,8 @@
 
 In those called `frozen` one end stood still for 150 ms in the midst. For `lossy` a relay was
 between both ends, which lost three packets there and one back, doubled one, and held one back for
-35 ms.
+35 ms. A packet stands on a line of its own; of `killed-server` most are left out, as what it says
+before them is what counts.
 """
 
 from __future__ import annotations
