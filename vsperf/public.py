@@ -13,6 +13,7 @@ Names = tuple[str, ...]
 PUBLIC: Mapping[str, Mapping[str, Names]] = {
     "What a driver is told": {
         "vsperf.config.base": ("DriverSpec",),
+        "vsperf.drivers.settings": ("own_settings",),
         "vsperf.config.case": ("CaseSpec",),
         "vsperf.config.flows": ("link_mac",),
         "vsperf.config.method": ("RESTARTED", "GIVEN_OTHER_RULES"),

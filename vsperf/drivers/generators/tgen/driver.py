@@ -59,7 +59,8 @@ from vsperf.drivers.generators.tgen.turns_session import (
     planned_for,
     turns_by,
 )
-from vsperf.errors import ComponentError, UsageError
+from vsperf.drivers.settings import own_settings
+from vsperf.errors import ComponentError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import Want
@@ -341,12 +342,7 @@ def _started(
 
 
 def _spec_of(case: CaseSpec) -> TgenSpec:
-    if not isinstance(case.generator, TgenSpec):
-        raise UsageError(
-            f"tgen was given settings of kind {case.generator.kind!r}",
-            fix="--set generator.kind=tgen",
-        )
-    return case.generator
+    return own_settings(case.generator, TgenSpec, "tgen", "generator.kind=tgen")
 
 
 def _options(case: CaseSpec, spec: TgenSpec, placement: Placement) -> Options:

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
+from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.kernel_ports import MTU, POLL_S, needs_of
 from vsperf.drivers.vswitches.linux_bridge.doctor import CHECKS
@@ -20,7 +21,7 @@ from vsperf.drivers.vswitches.linux_bridge.plan import switch_plan
 from vsperf.drivers.vswitches.linux_bridge.running import RunningBridge
 from vsperf.drivers.vswitches.linux_bridge.spec import LinuxBridgeSpec
 from vsperf.drivers.vswitches.ports import far_end
-from vsperf.errors import ComponentError, NotReadyError, UsageError
+from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.cpus import Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import POLLING_SWITCH, Want
@@ -144,9 +145,6 @@ class _Instance:
 
 
 def _spec_of(case: CaseSpec) -> LinuxBridgeSpec:
-    if not isinstance(case.vswitch, LinuxBridgeSpec):
-        raise UsageError(
-            f"the kernel's bridge was given settings of kind {case.vswitch.kind!r}",
-            fix="--set vswitch.kind=linux-bridge",
-        )
-    return case.vswitch
+    return own_settings(
+        case.vswitch, LinuxBridgeSpec, "the kernel's bridge", "vswitch.kind=linux-bridge"
+    )

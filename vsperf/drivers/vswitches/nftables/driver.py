@@ -10,6 +10,7 @@ from typing import ClassVar
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import NETWORK_BITS
+from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.kernel_ports import MTU, needs_of
 from vsperf.drivers.vswitches.nftables.doctor import CHECKS
@@ -19,7 +20,7 @@ from vsperf.drivers.vswitches.nftables.plan import switch_plan
 from vsperf.drivers.vswitches.nftables.program import Nft
 from vsperf.drivers.vswitches.nftables.running import RunningRouter
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
-from vsperf.errors import NotReadyError, UsageError
+from vsperf.errors import NotReadyError
 from vsperf.host.cpus import Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import Want
@@ -98,9 +99,4 @@ def _made(design: Design, workspace: Workspace, stack: ExitStack) -> RunningRout
 
 
 def _spec_of(case: CaseSpec) -> NftablesSpec:
-    if not isinstance(case.vswitch, NftablesSpec):
-        raise UsageError(
-            f"a router of nftables was given settings of kind {case.vswitch.kind!r}",
-            fix="--set vswitch.kind=nftables",
-        )
-    return case.vswitch
+    return own_settings(case.vswitch, NftablesSpec, "a router of nftables", "vswitch.kind=nftables")
