@@ -120,6 +120,9 @@ PUBLIC: Mapping[str, Mapping[str, Names]] = {
         ),
         "vsperf.records.trial": ("Purpose", "Trial"),
     },
+    "What is done in the middle of a trial": {
+        "vsperf.engine.events": ("EventAction", "Parts"),
+    },
     "An export or a figure": {
         "vsperf.analysis.answers": ("headlines",),
         "vsperf.output.export.base": ("Format", "Watch", "all_cases", "text_of"),
