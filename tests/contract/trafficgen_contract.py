@@ -27,6 +27,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from driver_contract import DriverContract
 from kept import Kept, keeping
 from kept_session import state_of
 from leave_no_trace import Places, left_behind, snapshot
@@ -61,7 +62,7 @@ class Rig:
     directions: tuple[tuple[str, str], ...]
 
 
-class TrafficGeneratorContract:
+class TrafficGeneratorContract(DriverContract):
     """Checks that hold for any generator."""
 
     @pytest.fixture(scope="class")
@@ -100,17 +101,6 @@ class TrafficGeneratorContract:
     ) -> GeneratorSession:
         """The session that those share who only send through it."""
         return kept.lent(request.node.name)
-
-    def test_it_says_what_it_is(self, driver: TrafficGenerator) -> None:
-        assert driver.kind, "by which people choose it"
-        assert len(driver.summary.splitlines()) == 1, "one line for lists"
-
-    def test_its_settings_are_complete_with_nothing_but_the_kind(
-        self, driver: TrafficGenerator
-    ) -> None:
-        spec = driver.Spec.model_validate({"kind": driver.kind})
-        assert spec.kind == driver.kind
-        assert spec.model_dump(exclude_defaults=True) == {"kind": driver.kind}
 
     def test_planning_touches_nothing_and_is_repeatable(
         self, driver: TrafficGenerator, case: CaseSpec, rig: Rig

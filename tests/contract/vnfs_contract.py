@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from driver_contract import DriverContract
 from switch_cases import TWO_CPUS, deployed, plugins
 from witness import witness
 
@@ -30,7 +31,7 @@ from vsperf.records.trial import TrialCounts
 LIGHT = TrialRequest(load_fps=1_000, duration_ns=200_000_000)
 
 
-class VnfsContract:
+class VnfsContract(DriverContract):
     """Checks that hold for any VNFs."""
 
     @pytest.fixture(scope="class")
@@ -49,12 +50,6 @@ class VnfsContract:
         """Return what the NICs are plugged into, and which CPUs there are."""
         plan = make_plan(case, Drivers.of(case, plugins()), TWO_CPUS).plan
         return plan.wires, plan.placement
-
-    def test_they_say_what_they_are(self, driver: Vnf) -> None:
-        assert driver.kind, "by which people choose it"
-        assert len(driver.summary.splitlines()) == 1, "one line for lists"
-        spec = driver.Spec.model_validate({"kind": driver.kind})
-        assert spec.model_dump(exclude_defaults=True) == {"kind": driver.kind}
 
     def test_planning_touches_nothing_and_is_repeatable(
         self, driver: Vnf, case: CaseSpec, planned: tuple[tuple[Wire, ...], Placement]

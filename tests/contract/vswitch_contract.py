@@ -33,6 +33,7 @@ from typing import Any, ClassVar
 
 import pytest
 import switch_cases
+from driver_contract import DriverContract
 from kept import Kept, State, keeping
 from leave_no_trace import Places, left_behind, snapshot
 from places import PLACEMENT, room, started_switch
@@ -96,7 +97,7 @@ def thorough(value: str) -> Any:
     return pytest.param(value, marks=pytest.mark.thorough)
 
 
-class VSwitchContract:
+class VSwitchContract(DriverContract):
     """Checks that hold for any switch."""
 
     has_nics: ClassVar[bool] = True
@@ -111,15 +112,6 @@ class VSwitchContract:
     @classmethod
     def case(cls) -> CaseSpec:
         raise NotImplementedError
-
-    def test_it_says_what_it_is(self, driver: VSwitch) -> None:
-        assert driver.kind, "by which people choose it"
-        assert len(driver.summary.splitlines()) == 1, "one line for lists"
-
-    def test_its_settings_are_complete_with_nothing_but_the_kind(self, driver: VSwitch) -> None:
-        spec = driver.Spec.model_validate({"kind": driver.kind})
-        assert spec.kind == driver.kind
-        assert spec.model_dump(exclude_defaults=True) == {"kind": driver.kind}
 
     def test_planning_touches_nothing(self, driver: VSwitch, case: CaseSpec) -> None:
         driver.plan(case, PLACEMENT)  # whatever has to be imported is imported now
