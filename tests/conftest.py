@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 
+import assertions  # noqa: F401 - before all that it is about
 import debian_trees
 import pytest
 import tgen_programs

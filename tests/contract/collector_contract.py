@@ -79,6 +79,20 @@ def stored(folder: Path) -> StoredSeries:
     return found
 
 
+def fallen(found: StoredSeries) -> list[str]:
+    """Return what fell within a trial, of that which is declared to be a counter."""
+    last: dict[tuple[int, str, str], float] = {}
+    wrong = []
+    for sample in found.samples():
+        for name, value in sample.values.items():
+            quantity, key = found.header.quantity(name), (sample.trial, sample.of, name)
+            if quantity is not None and quantity.nature is Nature.COUNTER and value is not None:
+                if value < last.get(key, value):
+                    wrong.append(f"{name} of {sample.of}: {last[key]}, then {value}")
+                last[key] = value
+    return wrong
+
+
 class Fixtures:
     """A collector with settings, and a place for it."""
 
@@ -106,9 +120,9 @@ class CollectorContract(Fixtures):
     def test_what_it_collects_has_names_units_and_a_price(self, one: Held) -> None:
         head = one.header()
         names = [quantity.name for quantity in head.quantities]
-        assert names
-        assert len(names) == len(set(names))
-        assert all(quantity.unit for quantity in head.quantities)
+        assert names, "it says of nothing that it collects it"
+        assert len(names) == len(set(names)), "names stand for one thing each"
+        assert [one.name for one in head.quantities if not one.unit] == [], "units, or 1"
         assert head.disturbs.startswith("heavy: " if head.heavy else "light: ")
         assert SeriesHeader.model_validate_json(head.model_dump_json()) == head
 
@@ -118,7 +132,7 @@ class CollectorContract(Fixtures):
         first, second = (one.driver.plan(one.settings, "mine", PLACED) for _ in range(2))
         assert first == second
         assert {step.component for step in first} == {COMPONENT}
-        assert all("mine" in step.action for step in first)
+        assert [step.action for step in first if "mine" not in step.action] == [], "whose steps"
         assert known_too_early(first) == []
         assert list(tmp_path.iterdir()) == []
 
@@ -142,18 +156,20 @@ class LightContract(Fixtures):
                 time.sleep(TRIAL_S)
                 self.during(one, place)
                 running.end(trial)
-            assert bool(marked(place)) is self.runs_programs
+            assert bool(marked(place)) is self.runs_programs, "whether it has a program"
         assert marked(place) == []
         found = stored(tmp_path)
         samples = list(found.samples())
         assert {sample.trial for sample in samples} == {3, 8}
         for sample in samples:
             assert began <= sample.at_ns <= time.time_ns()
-            assert sample.of
+            assert sample.of, "it says of whom"
+            assert sample.values, f"nothing was seen of {sample.of}, and nobody says why"
             for name in sample.values:
                 quantity = found.header.quantity(name)
                 assert quantity is not None, f"{name} is declared nowhere"
                 assert quantity.nature is not Nature.TOTAL, "that is for heavy ones"
+        assert fallen(found) == [], "a counter only grows"
 
 
 class ProgramContract(LightContract):

@@ -70,7 +70,8 @@ class PlannedContract(Fixtures):
         assert first == second
         assert {step.component for step in first} == {NOISE}
         for name in ("noise 1", "noise 2"):
-            assert any(name in step.action and f"CPU {CPU}" in step.action for step in first)
+            said = [step.action for step in first if name in step.action]
+            assert any(f"CPU {CPU}" in action for action in said), f"{name}: {said}"
         assert sorted(tmp_path.iterdir()) == before
         assert known_too_early(first) == []
 
@@ -87,10 +88,10 @@ class RunningContract(Fixtures):
             wait_until(lambda: heard(running), PATIENCE_S)
             assert [one.instance for one in running.counts()] == ["noise 1"]
             assert running.failure() is None
-            assert running.facts()
+            assert running.facts(), "it says what it is"
             before = running.counts()[0]
             wait_until(lambda: _did_more(running, before.cpu_ns), PATIENCE_S)
-            assert marked(place)
+            assert marked(place), "it runs something"
         assert marked(place) == []
 
     def test_who_hangs_or_is_killed_is_told_by_name_and_its_end_is_no_obstacle(

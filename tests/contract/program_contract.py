@@ -86,6 +86,7 @@ class ProgramContract:
     def test_its_words_follow_from_what_is_asked_and_each_instance_has_its_port(
         self, driver: Program, case: CaseSpec
     ) -> None:
+        assert driver.EXCHANGES, "it can be asked for nothing"
         for traffic in sorted(driver.EXCHANGES):
             one, other = (Rendezvous("198.19.0.1", port) for port in (11_001, 11_002))
             for end in (driver.server, driver.client):
@@ -100,27 +101,35 @@ class ProgramContract:
             for code in (0, 1, -9, None):
                 nothing = Said(code, "ended", "")
                 found = driver.told(asked(traffic), nothing, nothing)
-                assert found.problem
-                assert found.received_bytes is None
-                assert found.transactions is None
+                assert found.problem, f"{traffic}: nothing was said, and nothing is wrong with that"
+                assert (found.received_bytes, found.transactions) == (None, None)
+                assert (found.intervals, found.packets) == ((), None)
 
     def test_all_instances_tell_what_was_exchanged_and_leave_nothing(
         self, driver: Program, case: CaseSpec, places: Places, place: Workspace
     ) -> None:
         for traffic in sorted(driver.EXCHANGES):
+            before = _carried(places)
             made = run(driver, case, asked(traffic, instances=2), places, place)
+            carried_bytes, carried_frames = (
+                now - then for now, then in zip(_carried(places), before, strict=True)
+            )
             (instances,) = made.instances
             assert [one.problem for one in instances] == ["", ""]
             for one in instances:
                 assert one.elapsed_ns is not None and one.elapsed_ns >= SECOND // 2
                 told = sum(part.amount for part in one.intervals)
-                assert told > 0
+                assert told > 0, "it told of nothing that arrived, and of no problem"
                 if not traffic.endswith("stream"):
                     assert told == one.transactions
                     continue
                 assert one.received_bytes is not None and one.sent_bytes is not None
                 assert told == one.received_bytes <= one.sent_bytes
                 assert (one.sent_packets is not None) is (traffic == "udp-stream")
+            received = sum(one.received_bytes or 0 for one in instances)
+            assert received <= carried_bytes, "more than the device carried"
+            answered = sum(one.transactions or 0 for one in instances)
+            assert answered <= carried_frames, "more than the device carried frames"
             assert [*marked(place), *_at_work(place)] == []
 
     @pytest.mark.parametrize("end", ["client", "server"])
@@ -137,7 +146,8 @@ class ProgramContract:
         ((one,),) = made.instances
         assert f"its {end} was killed by SIGKILL" in one.problem
         assert one.received_bytes is None
-        assert made.elapsed_ns < wanted.duration_ns
+        assert (one.transactions, one.intervals) == (None, ())
+        assert made.elapsed_ns < wanted.duration_ns, "its end was waited for"
         assert [*marked(place), *_at_work(place)] == []
 
 
@@ -146,6 +156,12 @@ def run(
 ) -> Made:
     part = Part(driver, driver.find(case), wanted, pairs_of(case, wanted, PLACED))
     return exchanged([part], places=places, workspace=place, label="contract")
+
+
+def _carried(places: Places) -> tuple[int, int]:
+    """Return what the only device of the network has received so far: bytes and frames."""
+    counts = places.counts()[0]
+    return counts.received_bytes, counts.received_frames
 
 
 def _kill(place: Workspace, end: str, network: Path) -> None:

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.machine
 
 
 class TestNoSwitch(ForwardingContract):
-    restarts = changes_rules = runs_programs = False
+    restarts = changes_rules = runs_programs = counts_at_ports = False
 
     @pytest.fixture(scope="class")
     @classmethod

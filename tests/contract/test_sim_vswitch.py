@@ -12,6 +12,8 @@ from vsperf.drivers.vswitches.sim import SimulatedSwitch
 
 
 class TestSimulatedSwitch(VSwitchContract):
+    has_nics = False
+
     @pytest.fixture(scope="class")
     @classmethod
     def driver(cls) -> VSwitch:
@@ -24,10 +26,9 @@ class TestSimulatedSwitch(VSwitchContract):
 
 
 class TestSoundSimulatedSwitch(ForwardingContract):
-    runs_programs = False
     """One that loses nothing, and frames that go through it."""
 
-    changes_rules = False
+    has_nics = runs_programs = changes_rules = counts_at_ports = False
 
     @pytest.fixture(scope="class")
     @classmethod

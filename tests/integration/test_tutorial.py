@@ -216,8 +216,8 @@ def test_the_package_that_the_pages_build_keeps_the_contracts(added: Path) -> No
     tests = REPOSITORY / "tests"
     paths = os.pathsep.join(map(str, (added / "packages", tests, tests / "contract")))
     held = run(
-        f"PYTHONPATH={shlex.quote(paths)} python -m pytest -q -p no:cacheprovider -p no:warnings "
-        "vsperf-wires",
+        f"PYTHONPATH={shlex.quote(paths)} python -m pytest -q -p assertions -p no:cacheprovider "
+        "-p no:warnings vsperf-wires",
         added,
         0,
         patience_s=300,

@@ -1,13 +1,20 @@
-"""The pages on additions show the package of `tests/outside`, and all of it."""
+"""The pages on additions show the package of `tests/outside`, and all of it.
+
+It imports no name of vsperf that is not meant for packages outside.
+"""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 from all_wrong import none_wrong
+
+from vsperf.public import PUBLIC
 
 TESTS = Path(__file__).parents[1]
 PACKAGE = TESTS / "outside"
@@ -56,3 +63,46 @@ def test_each_kind_of_what_it_brings_has_a_page() -> None:
     told = [body for _, body in blocks() if body.startswith(ENTRIES)]
     assert groups == {group for body in told for group in re.findall(r'"(vsperf\.\w+)"', body)}
     assert len(told) == len(groups)
+
+
+def names_of_vsperf(source: str) -> Iterator[str]:
+    """Yield what a file imports of vsperf: names with their modules, or whole modules."""
+    for part in ast.walk(ast.parse(source)):
+        if isinstance(part, ast.ImportFrom) and (part.module or "").split(".")[0] == "vsperf":
+            yield from (f"{part.module}.{one.name}" for one in part.names)
+        elif isinstance(part, ast.Import):
+            yield from (one.name for one in part.names if one.name.split(".")[0] == "vsperf")
+
+
+def test_it_imports_no_name_of_vsperf_but_those_for_packages_outside() -> None:
+    public = {
+        f"{module}.{name}" for part in PUBLIC.values() for module in part for name in part[module]
+    }
+    sources = {path: text for path, text in files().items() if path.endswith(".py")}
+    none_wrong(
+        f"{path}: {name}"
+        for path, source in sources.items()
+        for name in names_of_vsperf(source)
+        if name not in public
+    )
+
+
+def test_each_name_for_packages_outside_is_there() -> None:
+    none_wrong(
+        f"{module}.{name}"
+        for part in PUBLIC.values()
+        for module, names in part.items()
+        for name in names
+        if not hasattr(import_module(module), name)
+    )
+
+
+def test_pages_on_additions_point_at_modules_that_hold_such_names() -> None:
+    """What a page names as a file of vsperf is where these names are, or is one of the drivers."""
+    modules = {f"{module.replace('.', '/')}.py" for part in PUBLIC.values() for module in part}
+    none_wrong(
+        f"{page.name}: {named}"
+        for page in PAGES
+        for named in set(re.findall(r"\bvsperf/[\w/]+\.py", page.read_text()))
+        if named not in modules
+    )

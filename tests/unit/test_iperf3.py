@@ -11,7 +11,7 @@ from simulated_cases import simulated_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import Rendezvous, Said, Told
-from vsperf.drivers.programs.iperf3.driver import Iperf3, Iperf3Spec, lies_of, version_of
+from vsperf.drivers.programs.iperf3.driver import IPERF3, Iperf3, Iperf3Spec, lies_of
 from vsperf.errors import NotReadyError
 from vsperf.methods.exchanges import ExchangeAsked
 
@@ -164,9 +164,9 @@ def test_how_tcp_adapts_its_rate_is_said_where_it_was_asked_for_and_never_of_dat
 
 
 def test_its_version_is_read_and_another_program_is_none() -> None:
-    assert version_of("iperf 3.12 (cJSON 1.7.15)\nLinux", "iperf3") == "3.12"
+    assert IPERF3.version_of("iperf 3.12 (cJSON 1.7.15)\nLinux", "iperf3") == "3.12"
     with pytest.raises(NotReadyError, match="is no iperf3"):
-        version_of("iperf version 2.1.8", "iperf")
+        IPERF3.version_of("iperf version 2.1.8", "iperf")
 
 
 def test_what_has_to_be_known_of_a_version_is_told() -> None:

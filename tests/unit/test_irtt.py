@@ -2,7 +2,8 @@
 
 In those called `frozen` one end stood still for 150 ms in the midst. For `lossy` a relay was
 between both ends, which lost three packets there and one back, doubled one, and held one back for
-35 ms.
+35 ms. A packet stands on a line of its own; of `killed-server` most are left out, as what it says
+before them is what counts.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from simulated_cases import simulated_case
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import Rendezvous, Said, Told
 from vsperf.drivers.programs.irtt.answer import packets_of
-from vsperf.drivers.programs.irtt.driver import Irtt, IrttSpec, version_of
+from vsperf.drivers.programs.irtt.driver import IRTT, Irtt, IrttSpec
 from vsperf.errors import NotReadyError
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import ECHO
@@ -256,9 +257,9 @@ def test_its_words_ask_for_raw_times_by_the_clock_and_for_a_server_that_grants_t
 
 
 def test_its_version_is_read_and_another_program_is_refused() -> None:
-    assert version_of("irtt version: 0.9.0\nprotocol version: 1", "/usr/bin/irtt") == "0.9.0"
+    assert IRTT.version_of("irtt version: 0.9.0\nprotocol version: 1", "/usr/bin/irtt") == "0.9.0"
     with pytest.raises(NotReadyError, match="is no irtt"):
-        version_of("iperf 3.12", "/usr/bin/iperf3")
+        IRTT.version_of("iperf 3.12", "/usr/bin/iperf3")
 
 
 def test_one_that_is_not_there_says_how_to_get_it_or_to_name_another() -> None:

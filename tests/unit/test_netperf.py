@@ -11,7 +11,7 @@ from simulated_cases import simulated_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import Rendezvous, Said, Told
-from vsperf.drivers.programs.netperf.driver import Netperf, NetperfSpec, version_of
+from vsperf.drivers.programs.netperf.driver import NETPERF, Netperf, NetperfSpec
 from vsperf.errors import NotReadyError
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import RoundTrips
@@ -177,6 +177,6 @@ def test_requests_writes_and_sockets_are_what_is_asked_for() -> None:
 
 
 def test_a_version_is_read_and_another_program_is_none() -> None:
-    assert version_of("Netperf version 2.7.1", "/its/netperf") == "2.7.1"
+    assert NETPERF.version_of("Netperf version 2.7.1", "/its/netperf") == "2.7.1"
     with pytest.raises(NotReadyError, match="is no netperf"):
-        version_of("iperf 3.12", "/its/netperf")
+        NETPERF.version_of("iperf 3.12", "/its/netperf")

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from fractions import Fraction
-from types import TracebackType
 from typing import Any, Literal, Self
 
 from rich.console import Console, Group, RenderableType
@@ -60,12 +59,7 @@ class Progress(AbstractContextManager["Progress"]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop showing."""
 
 
@@ -400,12 +394,7 @@ class LiveProgress(Progress):
         self.live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.view = None
         self.live.stop()
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from vsperf.errors import NotReadyError
+from vsperf.host.devices import Devices
 from vsperf.host.netns import FOLDER, make_namespace
+from vsperf.host.steering import steer
 from vsperf.host.undo import RemoveNetwork
 from vsperf.host.workspace import Workspace
 
@@ -29,3 +31,16 @@ def private_network(workspace: Workspace, of: str = "") -> Iterator[str]:
                 "administer networks",
             ) from error
         yield name
+
+
+def hand_over(devices: Iterable[str], network: str, cpus: tuple[int, ...]) -> None:
+    """Hand devices of the host's network to another one, where these CPUs handle what they receive.
+
+    That is told by files which are there in the network of the host alone, so before they leave.
+    """
+    names = tuple(devices)
+    for name in names:
+        steer(name, cpus)
+    with Devices.connected() as host:
+        for name in names:
+            host.move(name, network)

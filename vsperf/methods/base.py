@@ -57,6 +57,7 @@ class TrialOptions:
 
 
 PLAIN = TrialOptions()
+"""A trial of a search, with nothing beside it."""
 RESTING = TrialOptions(Purpose.WARM_UP, "rest after overload", given=True)
 """Little is offered for a while, for whoever tired under overload; nothing follows from it."""
 

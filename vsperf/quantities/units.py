@@ -32,6 +32,7 @@ FCS_BYTES = 4
 WIRE_OVERHEAD_BYTES = 20
 """Preamble (7), start delimiter (1) and minimum inter-frame gap (12)."""
 NANOSECONDS = 1_000_000_000
+"""Of a second."""
 
 
 @functools.total_ordering

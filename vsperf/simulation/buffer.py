@@ -56,12 +56,6 @@ class Buffered(Behaviour):
         """Return that a trial passes up to its capacity, and up to one buffer more in a second."""
         return overload(capacity_fps, capacity_fps + self.frames, loss_ratio)
 
-    def longest_burst(self, rate_fps: int, capacity_fps: int) -> int | None:
-        """Return how many frames at a rate get through without loss; None where any number does."""
-        if rate_fps <= capacity_fps:
-            return None
-        return math.floor(self.frames / (1 - Fraction(capacity_fps, rate_fps)))
-
     def _lost_of_bursts(self, step: Conditions) -> int:
         """Return how many frames find the buffer full, of bursts after which it drains.
 

@@ -49,8 +49,7 @@ def wired(**sections: Any) -> CaseSpec:
 
 
 class TestRelay(ForwardingContract):
-    restarts = False
-    changes_rules = False
+    restarts = changes_rules = counts_at_ports = False
 
     @pytest.fixture(scope="class")
     @classmethod

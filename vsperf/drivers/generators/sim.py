@@ -19,6 +19,7 @@ from vsperf.drivers.generators.base import (
     Unmeasured,
 )
 from vsperf.drivers.generators.directions import check_directions
+from vsperf.drivers.settings import own_settings
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
@@ -197,12 +198,9 @@ class SimulatedGenerator(Unmeasured):
 
 
 def _spec_of(case: CaseSpec) -> SimulatedGeneratorSpec:
-    if not isinstance(case.generator, SimulatedGeneratorSpec):
-        raise UsageError(
-            f"the simulated generator was given settings of kind {case.generator.kind!r}",
-            fix="--set generator.kind=sim",
-        )
-    return case.generator
+    return own_settings(
+        case.generator, SimulatedGeneratorSpec, "the simulated generator", "generator.kind=sim"
+    )
 
 
 def _switch_behind(endpoints: tuple[Endpoint, ...]) -> SwitchModel:

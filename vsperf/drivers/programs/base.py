@@ -24,6 +24,13 @@ LONGEST_WORDS = 200
 S = TypeVar("S", bound=DriverSpec)
 
 
+class ProgramSpec(DriverSpec):
+    """Settings that every program of a machine has."""
+
+    path: str | None = None
+    """The program; the one in $PATH when not given."""
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """A program of this machine."""
@@ -155,6 +162,20 @@ class Programs:
                 fix="take another program: `vsperf plugins` shows all kinds",
             )
         return one
+
+
+def problem_of(client: Said, server: str) -> str:
+    """Return which end failed, and how; empty where none did.
+
+    `server` is what is wrong with that end. Most goes on until it is ended: `ended_early`.
+    """
+    failed = "" if client.exit_code == 0 else f"its client {client.quoted}"
+    return "; ".join(wrong for wrong in (failed, server) if wrong)
+
+
+def ended_early(server: Said) -> str:
+    """Return how a server ended that should go on; empty where it did."""
+    return "" if server.exit_code is None else f"its server {server.ending}"
 
 
 def settings_of(case: CaseSpec, wanted: type[S]) -> S:

@@ -5,51 +5,83 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+from vsperf.drivers.programs.base import Found, ProgramSpec, S
 from vsperf.errors import NotReadyError
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
 from vsperf.host.versions import ANSWER_S
 from vsperf.trust.programs import whole
 from vsperf.waits import run
 
 
-def located(
-    name: str,
-    path: str | None,
-    install: str,
-    search: str | None = None,
-    setting: str = "program.path",
-) -> str:
-    """Return the whole path of a program: the one that is named, or the one in $PATH.
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A program as distributions have it."""
 
-    Raises `NotReadyError` with how to install it where there is none.
-    """
-    place = shutil.which(path or name, path=search)
-    if place is None:
-        raise NotReadyError(
-            f"the program {path or name} cannot be run",
-            why="it is not installed" if path is None else f"{setting} names no program",
-            fix=f"{install}, or name one: --set {setting}=PATH",
-        )
-    return whole(place)
+    name: str
+    install: str
+    """The command by which it is had."""
+    asked: str
+    """The word to which it tells its version."""
+    version: str
+    """How that begins, as a pattern with a group for the number."""
+    setting: str = "program.path"
+    """By which another one is named."""
+
+    def of(self, spec: ProgramSpec | None, search: str | None = None) -> Found:
+        """Return the one that settings name, or the one in $PATH."""
+        return self.found(None if spec is None else spec.path, search)
+
+    def found(self, path: str | None, search: str | None = None) -> Found:
+        """Return where it is; raise `NotReadyError` with how to install it where it is not."""
+        place = shutil.which(path or self.name, path=search)
+        if place is None:
+            raise NotReadyError(
+                f"the program {path or self.name} cannot be run",
+                why="it is not installed" if path is None else f"{self.setting} names no program",
+                fix=f"{self.install}, or name one: --set {self.setting}=PATH",
+            )
+        program = whole(place)
+        return Found(program, self.version_of(_words((program, self.asked)), program))
+
+    def version_of(self, text: str, path: str) -> str:
+        """Return the version in what it says of itself; `NotReadyError` where there is none."""
+        found = re.match(self.version, text)
+        if found is None:
+            raise NotReadyError(
+                f"{path} is no {self.name}",
+                why=f"asked for its version it says {text.partition(chr(10))[0]!r}",
+                fix=f"name another one: --set {self.setting}=PATH",
+            )
+        return found[1]
+
+    def check(
+        self,
+        kind: type[S],
+        find: Callable[[S | None, str | None], Found],
+        use: str,
+        known: Callable[[Found], str],
+    ) -> Check:
+        """Return what doctor asks: whether it is there for its use, and what is known of it."""
+
+        def ask(here: Host) -> Answer:
+            try:
+                found = find(here.settings(kind), here.environment.get("PATH"))
+            except NotReadyError as error:
+                problem = error.problems[0]
+                return absent(f"{problem.what}: {problem.why}; {use}", self.install)
+            server = f" ({found.server})" if found.server else ""
+            return ok(f"{found.path}, version {found.version}{server}: {known(found)}")
+
+        return Check(self.name, Group.PROGRAMS, ask)
 
 
-def words_of(command: Sequence[str]) -> str:
+def _words(command: Sequence[str]) -> str:
     """Return what a program says when it is asked, whatever its exit code and wherever to."""
     try:
         done = run(command, ANSWER_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NotReadyError(f"{command[0]} does not tell its version", why=str(error)) from error
     return f"{done.stdout}{done.stderr}".strip()
-
-
-def version_in(text: str, pattern: str, name: str, program: str) -> str:
-    """Return the version in what a program says of itself; `NotReadyError` where there is none."""
-    found = re.match(pattern, text)
-    if found is None:
-        raise NotReadyError(
-            f"{program} is no {name}",
-            why=f"asked for its version it says {text.partition(chr(10))[0]!r}",
-            fix="name another one: --set program.path=PATH",
-        )
-    return found[1]

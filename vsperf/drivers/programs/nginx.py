@@ -11,14 +11,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from vsperf.drivers.programs.base import LONGEST_WORDS, Found, Rendezvous, Said
-from vsperf.drivers.programs.find import located, version_in, words_of
-from vsperf.errors import NotReadyError
-from vsperf.host.doctor.finding import Answer, absent, ok
+from vsperf.drivers.programs.base import LONGEST_WORDS, Found, ProgramSpec, Rendezvous, Said
+from vsperf.drivers.programs.find import Installed
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.trust.printable import printable
 
 PROGRAM = "nginx"
+USE = "for requests of HTTP between places"
 OBJECT = "object"
 """What clients ask for, and the file that it is in where it is long."""
 MOST_INLINE = 1024
@@ -57,12 +56,22 @@ DIED = re.compile(r"^.*\[(?:alert|emerg)\].*$", re.MULTILINE)
 """What it says where a worker of it died, or where it could not begin."""
 
 
-def with_nginx(client: Found, path: str | None, search: str | None, install: str) -> Found:
-    """Return a client of HTTP together with the nginx that answers it."""
-    server = located(PROGRAM, path, install, search, setting="program.server")
-    said = words_of((server, "-v"))
-    version = version_in(said, r"nginx version: nginx/(\d+(?:\.\d+)*)", PROGRAM, server)
-    return replace(client, version=f"{client.version} with nginx {version}", server=server)
+class HttpSpec(ProgramSpec):
+    """Settings of a client of HTTP."""
+
+    server: str | None = None
+    """The nginx that answers it; the one in $PATH when not given."""
+
+
+def found(client: Installed, spec: HttpSpec | None, search: str | None = None) -> Found:
+    """Return where a client of HTTP is, together with the nginx that answers it."""
+    version = r"nginx version: nginx/(\d+(?:\.\d+)*)"
+    nginx = Installed(PROGRAM, client.install, "-v", version, "program.server")
+    asks = client.of(spec, search)
+    answers = nginx.found(None if spec is None else spec.server, search)
+    return replace(
+        asks, version=f"{asks.version} with nginx {answers.version}", server=answers.path
+    )
 
 
 def files(asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
@@ -111,11 +120,3 @@ def problem_of(server: Said) -> str:
     if server.exit_code is not None:
         return f"its server {server.ending}{words}"
     return f"its server says{words}" if worst else ""
-
-
-def told_of(found: Found | NotReadyError, install: str, known: str) -> Answer:
-    """Return what doctor says of a client with its server."""
-    if isinstance(found, NotReadyError):
-        why = f"{found.problems[0].what}: {found.problems[0].why}"
-        return absent(f"{why}; for requests of HTTP between places", install)
-    return ok(f"{found.path}, version {found.version} ({found.server}): {known}")

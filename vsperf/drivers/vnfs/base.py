@@ -38,7 +38,7 @@ class RunningVnfs(Protocol):
         ...
 
     def counters(self) -> tuple[VnfCounters, ...]:
-        """Return the counters of every VNF, those without any included."""
+        """Return the counters of every VNF, those without any included; none of a model."""
         ...
 
     def facts(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
-from vsperf.errors import UsageError
+from vsperf.drivers.settings import own_settings
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.quantities.units import Duration
@@ -93,10 +93,4 @@ class SimulatedVnf:
 
 
 def _spec_of(case: CaseSpec) -> SimulatedVnfSpec:
-    if not isinstance(case.vnf, SimulatedVnfSpec):
-        kind = None if case.vnf is None else case.vnf.kind
-        raise UsageError(
-            f"simulated VNFs were given settings of kind {kind!r}",
-            fix="--set vnf.kind=sim",
-        )
-    return case.vnf
+    return own_settings(case.vnf, SimulatedVnfSpec, "simulated VNFs", "vnf.kind=sim")

@@ -12,6 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.counted import Counted
+from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import Filters, Rules, SwitchPlan
 from vsperf.errors import UsageError
 from vsperf.host.cpus import Needs
@@ -192,9 +193,6 @@ class SimulatedSwitch:
 
 
 def _spec_of(case: CaseSpec) -> SimulatedSwitchSpec:
-    if not isinstance(case.vswitch, SimulatedSwitchSpec):
-        raise UsageError(
-            f"the simulated switch was given settings of kind {case.vswitch.kind!r}",
-            fix="--set vswitch.kind=sim",
-        )
-    return case.vswitch
+    return own_settings(
+        case.vswitch, SimulatedSwitchSpec, "the simulated switch", "vswitch.kind=sim"
+    )

@@ -18,7 +18,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from vsperf.errors import Problem, StoreError, VsperfError
@@ -345,12 +344,7 @@ class Index:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _refresh(self) -> tuple[BrokenRun, ...]:

@@ -17,6 +17,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.flows import link_mac
 from vsperf.drivers.generators.base import OnSample, TrialRequest, Unmeasured
 from vsperf.drivers.generators.directions import check_directions
+from vsperf.drivers.settings import own_settings
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.doctor.wants import Want
@@ -242,18 +243,14 @@ def called(path: str) -> socket.socket:
 
 def check(case: CaseSpec, endpoints: tuple[Endpoint, ...]) -> NumberedSpec:
     """Return the settings; refuse those of others, and ports at which others speak."""
-    if not isinstance(case.generator, NumberedSpec):
-        raise UsageError(
-            f"numbered frames were given settings of kind {case.generator.kind!r}",
-            fix="--set generator.kind=numbered",
-        )
+    spec = own_settings(case.generator, NumberedSpec, "numbered frames", "generator.kind=numbered")
     for endpoint in endpoints:
         if endpoint.kind != PORT:
             raise UsageError(
                 f"numbered frames go to sockets, and {endpoint.link} is a {endpoint.kind} port",
                 fix="--vswitch relay",
             )
-    return case.generator
+    return spec
 
 
 def counted(way: Way, intended: int) -> Direction:

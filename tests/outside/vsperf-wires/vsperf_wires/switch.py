@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.method import GIVEN_OTHER_RULES, RESTARTED
+from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan, wire_of
 from vsperf.drivers.vswitches.forwarding import partners
 from vsperf.drivers.vswitches.ports import Place, places_of, vhost_socket
@@ -146,12 +147,7 @@ def command_line(case: CaseSpec, placement: Placement) -> tuple[str, ...]:
 
 
 def spec_of(case: CaseSpec) -> RelaySpec:
-    if not isinstance(case.vswitch, RelaySpec):
-        raise UsageError(
-            f"a relay was given settings of kind {case.vswitch.kind!r}",
-            fix="--set vswitch.kind=relay",
-        )
-    return case.vswitch
+    return own_settings(case.vswitch, RelaySpec, "a relay", "vswitch.kind=relay")
 
 
 def cannot_be(what: str) -> UsageError:

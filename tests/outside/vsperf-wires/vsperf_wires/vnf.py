@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
+from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vnfs.group import Group
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
@@ -138,9 +139,7 @@ def command_lines(
     case: CaseSpec, wires: tuple[Wire, ...], placement: Placement
 ) -> dict[str, tuple[str, ...]]:
     """Return what is run for each VNF, with the folder of a deployment not filled in."""
-    if not isinstance(case.vnf, RelayVnfSpec):
-        kind = None if case.vnf is None else case.vnf.kind
-        raise UsageError(f"relays were given settings of kind {kind!r}", fix="--set vnf.kind=relay")
+    own_settings(case.vnf, RelayVnfSpec, "relays", "vnf.kind=relay")
     found = {}
     for name in case.topology.vnfs:
         nics = [wire for wire in wires if wire.vnf == name]

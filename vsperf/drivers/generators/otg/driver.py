@@ -19,6 +19,7 @@ from vsperf.drivers.generators.otg.clock import Clock
 from vsperf.drivers.generators.otg.session import OtgSession
 from vsperf.drivers.generators.otg.spec import START, OtgSpec
 from vsperf.drivers.generators.otg.traffic import Way, most_flows, packet
+from vsperf.drivers.settings import own_settings
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.process import managed, written
@@ -137,12 +138,7 @@ class OtgGenerator(Unmeasured):
 
 
 def _spec_of(case: CaseSpec) -> OtgSpec:
-    if not isinstance(case.generator, OtgSpec):
-        raise UsageError(
-            f"the OTG driver was given settings of kind {case.generator.kind!r}",
-            fix="--set generator.kind=otg",
-        )
-    return case.generator
+    return own_settings(case.generator, OtgSpec, "the OTG driver", "generator.kind=otg")
 
 
 def _locations(case: CaseSpec, spec: OtgSpec, endpoints: tuple[Endpoint, ...]) -> dict[str, str]:

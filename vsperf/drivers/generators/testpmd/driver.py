@@ -24,7 +24,7 @@ from vsperf.drivers.generators.testpmd.checks import MOST_FLOWS, check
 from vsperf.drivers.generators.testpmd.plan import ROLE, Design, Part
 from vsperf.drivers.generators.testpmd.session import Running, TestpmdSession
 from vsperf.drivers.generators.testpmd.spec import TestpmdGeneratorSpec
-from vsperf.errors import UsageError
+from vsperf.drivers.settings import own_settings
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.programs import program_check
@@ -159,9 +159,4 @@ def _await_links(one: Running, workspace: Workspace) -> None:
 
 
 def _spec_of(case: CaseSpec) -> TestpmdGeneratorSpec:
-    if not isinstance(case.generator, TestpmdGeneratorSpec):
-        raise UsageError(
-            f"testpmd was given settings of kind {case.generator.kind!r}",
-            fix="--set generator.kind=testpmd",
-        )
-    return case.generator
+    return own_settings(case.generator, TestpmdGeneratorSpec, "testpmd", "generator.kind=testpmd")

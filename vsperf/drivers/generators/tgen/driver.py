@@ -14,7 +14,7 @@ from vsperf.config.abilities import Ability, Capabilities
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.traffic import Bursts, TrafficProfile, TrialPolicy
-from vsperf.config.wiring import directions_of, load_share, outer_nics
+from vsperf.config.wiring import directions_of, outer_nics
 from vsperf.drivers.generators.base import (
     ConnectionsRequest,
     HostJitter,
@@ -51,7 +51,7 @@ from vsperf.drivers.generators.tgen.replay import Replayed
 from vsperf.drivers.generators.tgen.samples import sampler
 from vsperf.drivers.generators.tgen.slots import asked_ns
 from vsperf.drivers.generators.tgen.spec import TgenSpec
-from vsperf.drivers.generators.tgen.traffic import Way, senders_each, streams
+from vsperf.drivers.generators.tgen.traffic import Way, senders_each, streams, ways_of
 from vsperf.drivers.generators.tgen.tsc import Tsc
 from vsperf.drivers.generators.tgen.turns_session import (
     TgenTurnsSession,
@@ -59,7 +59,8 @@ from vsperf.drivers.generators.tgen.turns_session import (
     planned_for,
     turns_by,
 )
-from vsperf.errors import ComponentError, UsageError
+from vsperf.drivers.settings import own_settings
+from vsperf.errors import ComponentError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import Want
@@ -266,16 +267,7 @@ class TgenGenerator:
         options = _options(case, spec, placement)
         with _started(case, endpoints, directions, placement, workspace) as (tgen, ports):
             numbers = tgen.port_numbers(ports)
-            ways = tuple(
-                Way(
-                    f"{enters} to {leaves}",
-                    numbers[enters],
-                    numbers[leaves],
-                    case.topology.lanes(enters, leaves),
-                    load_share(case.topology, case.traffic, (enters, leaves)),
-                )
-                for enters, leaves in directions
-            )
+            ways = ways_of(case, directions, numbers)
             each = senders(case, options)
             check_devices(tgen.ports(), each)
             asked = streams(case.traffic, ways, case.topology.dispatch, each)
@@ -350,12 +342,7 @@ def _started(
 
 
 def _spec_of(case: CaseSpec) -> TgenSpec:
-    if not isinstance(case.generator, TgenSpec):
-        raise UsageError(
-            f"tgen was given settings of kind {case.generator.kind!r}",
-            fix="--set generator.kind=tgen",
-        )
-    return case.generator
+    return own_settings(case.generator, TgenSpec, "tgen", "generator.kind=tgen")
 
 
 def _options(case: CaseSpec, spec: TgenSpec, placement: Placement) -> Options:

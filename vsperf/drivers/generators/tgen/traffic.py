@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from vsperf.config.case import CaseSpec
 from vsperf.config.flows import MOST_FLOWS, counts, group_mac, hosts
 from vsperf.config.topology import Dispatch
 from vsperf.config.traffic import Encapsulation, Replay, TrafficProfile
+from vsperf.config.wiring import load_share
 from vsperf.errors import ComponentError, UsageError
 from vsperf.records.trial import Direction, StepCounts
 
@@ -31,6 +33,22 @@ class Way:
     """Parallel paths that its frames take in turn."""
     share: Fraction = Fraction(1)
     """What it is offered of the load."""
+
+
+def ways_of(
+    case: CaseSpec, directions: Iterable[tuple[str, str]], numbers: Mapping[str, int]
+) -> tuple[Way, ...]:
+    """Return the directions of a case, by the numbers of their ports."""
+    return tuple(
+        Way(
+            f"{enters} to {leaves}",
+            numbers[enters],
+            numbers[leaves],
+            case.topology.lanes(enters, leaves),
+            load_share(case.topology, case.traffic, (enters, leaves)),
+        )
+        for enters, leaves in directions
+    )
 
 
 def senders_each(workers: int, ways: int, queues: int) -> int:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from vsperf.config.case import CaseSpec
-from vsperf.config.wiring import load_share
 from vsperf.drivers.generators.base import TurnSide, TurnsRequest
 from vsperf.drivers.generators.directions import check_directions
 from vsperf.drivers.generators.dpdk_ports import Port
@@ -17,7 +16,7 @@ from vsperf.drivers.generators.tgen.binary import TGEN
 from vsperf.drivers.generators.tgen.command import ONE_RING, Options, command_line, port_of
 from vsperf.drivers.generators.tgen.process import CONTROL, PREFIX, Tgen, running
 from vsperf.drivers.generators.tgen.spec import TgenSpec
-from vsperf.drivers.generators.tgen.traffic import Way, streams
+from vsperf.drivers.generators.tgen.traffic import Way, streams, ways_of
 from vsperf.drivers.generators.tgen.tsc import Tsc
 from vsperf.drivers.generators.tgen.turns import StreamSide, StreamTurns, take_turns
 from vsperf.errors import ComponentError, UsageError
@@ -187,18 +186,8 @@ def _configured(
     found: list[StreamSide] = []
     for side, own in zip(sides, ports, strict=True):
         check_directions("tgen", own, directions)
-        numbers = tgen.port_numbers(own)
         first = len(ways)
-        ways += [
-            Way(
-                f"{enters} to {leaves}",
-                numbers[enters],
-                numbers[leaves],
-                case.topology.lanes(enters, leaves),
-                load_share(case.topology, case.traffic, (enters, leaves)),
-            )
-            for enters, leaves in directions
-        ]
+        ways += ways_of(case, directions, tgen.port_numbers(own))
         found.append(StreamSide(tuple(range(first, len(ways))), side.processes))
     tgen.ask("configure", streams=streams(case.traffic, tuple(ways), case.topology.dispatch))
     return tuple(found), tuple(float(way.share) for way in ways)

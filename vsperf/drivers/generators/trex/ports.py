@@ -8,6 +8,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.flows import link_mac
 from vsperf.drivers.generators.dpdk_ports import Port, device_port
 from vsperf.drivers.generators.trex.spec import TrexSpec
+from vsperf.drivers.settings import own_settings
 from vsperf.errors import UsageError
 from vsperf.records.run import Endpoint, Placeholder
 
@@ -86,9 +87,4 @@ def configuration(case: CaseSpec, endpoints: tuple[Endpoint, ...], cpu: int) -> 
 
 def spec_of(case: CaseSpec) -> TrexSpec:
     """Return the settings; refuse those of another driver."""
-    if not isinstance(case.generator, TrexSpec):
-        raise UsageError(
-            f"TRex was given settings of kind {case.generator.kind!r}",
-            fix="--set generator.kind=trex",
-        )
-    return case.generator
+    return own_settings(case.generator, TrexSpec, "TRex", "generator.kind=trex")

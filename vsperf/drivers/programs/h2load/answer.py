@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from vsperf.drivers.programs.base import Said, Told
-from vsperf.drivers.programs.nginx import problem_of
+from vsperf.drivers.programs import nginx
+from vsperf.drivers.programs.base import Said, Told, problem_of
 from vsperf.drivers.programs.samples import round_trips
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import Failures, Interval, RoundTrips
@@ -63,11 +63,8 @@ class Request(NamedTuple):
 
 def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
     """Return what a client says, or what is wrong with either end."""
-    problems = [] if client.exit_code == 0 else [f"its client {client.quoted}"]
-    if wrong := problem_of(server):
-        problems.append(wrong)
-    if problems:
-        return Told(problem="; ".join(problems))
+    if problem := problem_of(client, nginx.problem_of(server)):
+        return Told(problem=problem)
     try:
         return _answered(asked, client)
     except ValueError as error:

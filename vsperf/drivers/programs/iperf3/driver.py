@@ -7,18 +7,23 @@ from typing import ClassVar, Literal
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.programs.base import Found, Rendezvous, Said, Told, settings_of
-from vsperf.drivers.programs.find import located, version_in
+from vsperf.drivers.programs.base import (
+    Found,
+    ProgramSpec,
+    Rendezvous,
+    Said,
+    Told,
+    settings_of,
+)
+from vsperf.drivers.programs.find import Installed
 from vsperf.drivers.programs.iperf3.answer import told
-from vsperf.errors import NotReadyError
-from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
-from vsperf.host.versions import version_text
+from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import Traffic
 
-PROGRAM = "iperf3"
-INSTALL = "apt-get install iperf3"
+IPERF3 = Installed("iperf3", "apt-get install iperf3", "--version", r"iperf (3\.\d+(?:\.\d+)?)")
+USE = "for methods that measure between places"
 INTERVAL_S = "0.25"
 """Of what a server tells: a window that begins in the midst of one is less than that off."""
 CONNECT_MS = 5_000
@@ -27,24 +32,12 @@ HONEST, THREADED = (3, 14), (3, 16)
 """Versions from which on it exits with 1 when it fails, and has a thread for each stream."""
 
 
-class Iperf3Spec(DriverSpec):
+class Iperf3Spec(ProgramSpec):
     """Settings of iperf3."""
 
     kind: Literal["iperf3"]
-    path: str | None = None
-    """The program; the one in $PATH when not given."""
     congestion: str | None = None
     """How TCP adapts its rate, such as cubic, at both ends; what the kernel has when not given."""
-
-
-def _found(path: str | None, search: str | None = None) -> Found:
-    program = located(PROGRAM, path, INSTALL, search)
-    return Found(program, version_of(version_text((program, "--version"), program), program))
-
-
-def version_of(text: str, program: str) -> str:
-    """Return the version in what it says of itself; raise `NotReadyError` where there is none."""
-    return version_in(text, r"iperf (3\.\d+(?:\.\d+)?)", PROGRAM, program)
 
 
 def lies_of(version: str) -> tuple[str, ...]:
@@ -55,14 +48,8 @@ def lies_of(version: str) -> tuple[str, ...]:
     return (*lies, f"{threads}: do not hold it against one with the other")
 
 
-def _ask(here: Host) -> Answer:
-    chosen = here.settings(Iperf3Spec)
-    try:
-        found = _found(None if chosen is None else chosen.path, here.environment.get("PATH"))
-    except NotReadyError as error:
-        why = error.problems[0].why or str(error)
-        return absent(f"{why}; for methods that measure between places", INSTALL)
-    return ok(f"{found.path}, version {found.version}: {'; '.join(lies_of(found.version))}")
+def _known(found: Found) -> str:
+    return "; ".join(lies_of(found.version))
 
 
 class Iperf3:
@@ -73,11 +60,11 @@ class Iperf3:
     Spec: ClassVar[type[DriverSpec]] = Iperf3Spec
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"tcp-stream", "udp-stream"})
     SERVER_ENDS: ClassVar[bool] = True
-    SERVER: ClassVar[str] = PROGRAM
-    checks: ClassVar[tuple[Check, ...]] = (Check(PROGRAM, Group.PROGRAMS, _ask),)
+    SERVER: ClassVar[str] = IPERF3.name
+    checks: ClassVar[tuple[Check, ...]] = (IPERF3.check(Iperf3Spec, IPERF3.of, USE, _known),)
 
     def find(self, case: CaseSpec) -> Found:
-        return _found(settings_of(case, Iperf3Spec).path)
+        return IPERF3.of(settings_of(case, Iperf3Spec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
         return {}

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vsperf.drivers.programs.base import Said, Told
+from vsperf.drivers.programs.base import Said, Told, ended_early, problem_of
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import Interval
 from vsperf.records.packets import Packets
@@ -29,13 +29,8 @@ ERRORS = {"send_err": "send", "receive_err": "receive"}
 
 def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
     """Return what a client says, or what is wrong with either end."""
-    problems = []
-    if client.exit_code != 0:
-        problems.append(f"its client {client.quoted}")
-    if server.exit_code is not None:  # it is ended when the client has
-        problems.append(f"its server {server.ending}")
-    if problems:
-        return Told(problem="; ".join(problems))
+    if problem := problem_of(client, ended_early(server)):
+        return Told(problem=problem)
     try:
         document = loads(client.text[client.text.index("{") : client.text.rindex("}") + 1])
     except (ValueError, RecursionError):

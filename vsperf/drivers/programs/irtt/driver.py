@@ -7,17 +7,24 @@ from typing import ClassVar, Literal
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.programs.base import Found, Rendezvous, Said, Told, settings_of
-from vsperf.drivers.programs.find import located, version_in
+from vsperf.drivers.programs.base import (
+    Found,
+    ProgramSpec,
+    Rendezvous,
+    Said,
+    Told,
+    settings_of,
+)
+from vsperf.drivers.programs.find import Installed
 from vsperf.drivers.programs.irtt.answer import told
-from vsperf.errors import NotReadyError
-from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
-from vsperf.host.versions import version_text
+from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import Traffic
 
-PROGRAM = "irtt"
-INSTALL = "apt-get install irtt"
+IRTT = Installed(
+    "irtt", "apt-get install irtt", "version", r"irtt version: (\d+(?:\.\d+)+)", "probe.path"
+)
+USE = "for latency under load between places"
 PAYLOAD_BYTES = 64
 """Of each packet: the least that its times and numbers fit into, rounded up."""
 TIMER = "hybrid:0.95"
@@ -34,32 +41,10 @@ KNOWN = (
 )
 
 
-class IrttSpec(DriverSpec):
+class IrttSpec(ProgramSpec):
     """Settings of irtt."""
 
     kind: Literal["irtt"]
-    path: str | None = None
-    """The program; the one in $PATH when not given."""
-
-
-def _found(path: str | None, search: str | None = None) -> Found:
-    program = located(PROGRAM, path, INSTALL, search, "probe.path")
-    return Found(program, version_of(version_text((program, "version"), program), program))
-
-
-def version_of(text: str, program: str) -> str:
-    """Return the version in what it says of itself; raise `NotReadyError` where there is none."""
-    return version_in(text, r"irtt version: (\d+(?:\.\d+)+)", PROGRAM, program)
-
-
-def _ask(here: Host) -> Answer:
-    chosen = here.settings(IrttSpec)
-    try:
-        found = _found(None if chosen is None else chosen.path, here.environment.get("PATH"))
-    except NotReadyError as error:
-        why = error.problems[0].why or str(error)
-        return absent(f"{why}; for latency under load between places", INSTALL)
-    return ok(f"{found.path}, version {found.version}: {KNOWN}")
 
 
 class Irtt:
@@ -70,11 +55,11 @@ class Irtt:
     Spec: ClassVar[type[DriverSpec]] = IrttSpec
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"udp-echo"})
     SERVER_ENDS: ClassVar[bool] = False
-    SERVER: ClassVar[str] = PROGRAM
-    checks: ClassVar[tuple[Check, ...]] = (Check(PROGRAM, Group.PROGRAMS, _ask),)
+    SERVER: ClassVar[str] = IRTT.name
+    checks: ClassVar[tuple[Check, ...]] = (IRTT.check(IrttSpec, IRTT.of, USE, lambda _: KNOWN),)
 
     def find(self, case: CaseSpec) -> Found:
-        return _found(settings_of(case, IrttSpec).path)
+        return IRTT.of(settings_of(case, IrttSpec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
         return {}

@@ -12,7 +12,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from vsperf.drivers.programs.base import LONGEST_WORDS, Said, Told
+from vsperf.drivers.programs.base import (
+    LONGEST_WORDS,
+    Said,
+    Told,
+    ended_early,
+    problem_of,
+)
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import Interval, RoundTrips
 from vsperf.trust.plain_json import MOST_COUNTED
@@ -50,13 +56,8 @@ lost, for good, ends none. A stream's own time goes on until all that was writte
 
 def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
     """Return what a client says, or what is wrong with either end."""
-    problems = []
-    if client.exit_code != 0:
-        problems.append(f"its client {client.quoted}")
-    if server.exit_code is not None:  # it is ended when the client has
-        problems.append(f"its server {server.ending}")
-    if problems:
-        return Told(problem="; ".join(problems))
+    if problem := problem_of(client, ended_early(server)):
+        return Told(problem=problem)
     try:
         return _told(asked, _lines(client.text))
     except (KeyError, ValueError) as error:

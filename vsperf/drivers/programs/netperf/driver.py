@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.programs.base import Found, Rendezvous, Said, Told, settings_of
-from vsperf.drivers.programs.find import located, version_in
+from vsperf.drivers.programs.base import (
+    Found,
+    ProgramSpec,
+    Rendezvous,
+    Said,
+    Told,
+    settings_of,
+)
+from vsperf.drivers.programs.find import Installed
 from vsperf.drivers.programs.netperf.answer import KEYS, told
 from vsperf.errors import NotReadyError
-from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
-from vsperf.host.versions import version_text
+from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import Traffic
 
-PROGRAM, SERVER = "netperf", "netserver"
-INSTALL = "apt-get install netperf"
-WHERE = "Debian 12 and Ubuntu have it in non-free and multiverse"
+NETPERF = Installed("netperf", "apt-get install netperf", "-V", r"Netperf version (\d+(?:\.\d+)*)")
+SERVER = "netserver"
+USE = (
+    "for requests and responses between places; Debian 12 and Ubuntu have it in non-free and "
+    "multiverse"
+)
+KNOWN = "its percentiles have two digits, and those of several instances cannot be merged"
 TESTS: dict[Traffic, str] = {
     "tcp-stream": "TCP_STREAM",
     "tcp-rr": "TCP_RR",
@@ -33,7 +44,7 @@ DATA_PORTS = 1_000
 INTERVAL_S = "0.25"
 
 
-class NetperfSpec(DriverSpec):
+class NetperfSpec(ProgramSpec):
     """Settings of netperf."""
 
     kind: Literal["netperf"]
@@ -41,34 +52,16 @@ class NetperfSpec(DriverSpec):
     """The program; the one in $PATH when not given. `netserver` is taken from the same folder."""
 
 
-def _found(path: str | None, search: str | None = None) -> Found:
-    program = located(PROGRAM, path, INSTALL, search)
-    server = str(Path(program).with_name(SERVER))
+def _found(spec: NetperfSpec | None, search: str | None = None) -> Found:
+    client = NETPERF.of(spec, search)
+    server = str(Path(client.path).with_name(SERVER))
     if shutil.which(server) is None:
         raise NotReadyError(
             f"the program {SERVER} cannot be run",
-            why=f"there is none beside {program}",
+            why=f"there is none beside {client.path}",
             fix="name a netperf that has one beside it: --set program.path=PATH",
         )
-    return Found(program, version_of(version_text((program, "-V"), program), program), server)
-
-
-def version_of(text: str, program: str) -> str:
-    """Return the version in what it says of itself; raise `NotReadyError` where there is none."""
-    return version_in(text, r"Netperf version (\d+(?:\.\d+)*)", PROGRAM, program)
-
-
-def _ask(here: Host) -> Answer:
-    chosen = here.settings(NetperfSpec)
-    try:
-        found = _found(None if chosen is None else chosen.path, here.environment.get("PATH"))
-    except NotReadyError as error:
-        why = error.problems[0].why or str(error)
-        return absent(f"{why}; for requests and responses between places; {WHERE}", INSTALL)
-    return ok(
-        f"{found.path}, version {found.version}: its percentiles have two digits, and those of "
-        "several instances cannot be merged"
-    )
+    return replace(client, server=server)
 
 
 class Netperf:
@@ -80,10 +73,12 @@ class Netperf:
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset(TESTS)
     SERVER_ENDS: ClassVar[bool] = False
     SERVER: ClassVar[str] = SERVER
-    checks: ClassVar[tuple[Check, ...]] = (Check(PROGRAM, Group.PROGRAMS, _ask),)
+    checks: ClassVar[tuple[Check, ...]] = (
+        NETPERF.check(NetperfSpec, _found, USE, lambda _: KNOWN),
+    )
 
     def find(self, case: CaseSpec) -> Found:
-        return _found(settings_of(case, NetperfSpec).path)
+        return _found(settings_of(case, NetperfSpec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
         return {}

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from vsperf.drivers.programs.base import Said, Told
-from vsperf.drivers.programs.nginx import problem_of
+from vsperf.drivers.programs import nginx
+from vsperf.drivers.programs.base import Said, Told, problem_of
 from vsperf.drivers.programs.samples import round_trips
 from vsperf.drivers.programs.wrk.script import MARK
 from vsperf.methods.exchanges import ExchangeAsked
@@ -27,11 +27,8 @@ MICROSECOND = 1_000
 
 def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
     """Return what a client says, or what is wrong with either end."""
-    problems = [] if client.exit_code == 0 else [f"its client {client.quoted}"]
-    if wrong := problem_of(server):
-        problems.append(wrong)
-    if problems:
-        return Told(problem="; ".join(problems))
+    if problem := problem_of(client, nginx.problem_of(server)):
+        return Told(problem=problem)
     lines = {name: int(value) for name, value in LINE.findall(client.text)}
     if lines.get("whole") != 1:
         return Told(problem=f"its client told no end: it {client.quoted}")

@@ -3,56 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import ClassVar, Literal
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs import nginx
 from vsperf.drivers.programs.base import Found, Rendezvous, Said, Told, settings_of
-from vsperf.drivers.programs.find import located, version_in, words_of
+from vsperf.drivers.programs.find import Installed
 from vsperf.drivers.programs.wrk.answer import told
 from vsperf.drivers.programs.wrk.script import FILE, SCRIPT
-from vsperf.errors import NotReadyError
-from vsperf.host.doctor.finding import Answer, Check, Group, Host
+from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import Traffic
 
-PROGRAM = "wrk"
-INSTALL = "apt-get install wrk nginx"
+WRK = Installed("wrk", "apt-get install wrk nginx", "-v", r"wrk (?:[a-z]+/)?(\d+(?:\.\d+)+)")
 KNOWN = (
     "it exits with 0 when its server died, and adds samples to its times that nobody measured: its "
     "counts are looked at, and these are taken out"
 )
 
 
-class WrkSpec(DriverSpec):
+class WrkSpec(nginx.HttpSpec):
     """Settings of wrk."""
 
     kind: Literal["wrk"]
-    path: str | None = None
-    """The program; the one in $PATH when not given."""
-    server: str | None = None
-    """The nginx that answers it; the one in $PATH when not given."""
-
-
-def _found(spec: WrkSpec | None, search: str | None = None) -> Found:
-    path = located(PROGRAM, None if spec is None else spec.path, INSTALL, search)
-    client = Found(path, version_of(words_of((path, "-v")), path))
-    return nginx.with_nginx(client, None if spec is None else spec.server, search, INSTALL)
-
-
-def version_of(text: str, program: str) -> str:
-    """Return the version in what it says of itself; raise `NotReadyError` where there is none."""
-    return version_in(text, r"wrk (?:[a-z]+/)?(\d+(?:\.\d+)+)", PROGRAM, program)
-
-
-def _ask(here: Host) -> Answer:
-    try:
-        found: Found | NotReadyError = _found(here.settings(WrkSpec), here.environment.get("PATH"))
-    except NotReadyError as error:
-        found = error
-    return nginx.told_of(found, INSTALL, KNOWN)
 
 
 class Wrk:
@@ -64,10 +40,12 @@ class Wrk:
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"http-rr", "http-crr"})
     SERVER_ENDS: ClassVar[bool] = False
     SERVER: ClassVar[str] = nginx.PROGRAM
-    checks: ClassVar[tuple[Check, ...]] = (Check(PROGRAM, Group.PROGRAMS, _ask),)
+    checks: ClassVar[tuple[Check, ...]] = (
+        WRK.check(WrkSpec, partial(nginx.found, WRK), nginx.USE, lambda _: KNOWN),
+    )
 
     def find(self, case: CaseSpec) -> Found:
-        return _found(settings_of(case, WrkSpec))
+        return nginx.found(WRK, settings_of(case, WrkSpec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
         return {**nginx.files(asked, meet), FILE: SCRIPT}

@@ -11,11 +11,11 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.dpdk.command import PROGRAM
 from vsperf.dpdk.running import find_testpmd
+from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vnfs.group import Group
 from vsperf.drivers.vnfs.process.command import PlannedVnf, command_line, needs_of, vnfs_of
 from vsperf.drivers.vnfs.process.spec import ProcessSpec
 from vsperf.drivers.vnfs.process.vnf import RunningVnf, started
-from vsperf.errors import UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import LONGEST_NAME, Workspace, require_short
 from vsperf.records.run import Placement, Step, Wire
@@ -112,10 +112,4 @@ def _step(vnf: PlannedVnf) -> Step:
 
 
 def _spec_of(case: CaseSpec) -> ProcessSpec:
-    if not isinstance(case.vnf, ProcessSpec):
-        kind = None if case.vnf is None else case.vnf.kind
-        raise UsageError(
-            f"VNFs that are processes were given settings of kind {kind!r}",
-            fix="--set vnf.kind=process",
-        )
-    return case.vnf
+    return own_settings(case.vnf, ProcessSpec, "VNFs that are processes", "vnf.kind=process")

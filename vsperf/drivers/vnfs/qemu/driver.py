@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
+from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vnfs.qemu.checks import check, require_no_devices
 from vsperf.drivers.vnfs.qemu.doctor import CHECKS
 from vsperf.drivers.vnfs.qemu.plan import (
@@ -18,7 +19,6 @@ from vsperf.drivers.vnfs.qemu.plan import (
 from vsperf.drivers.vnfs.qemu.running import QemuVnfs, all_started
 from vsperf.drivers.vnfs.qemu.spec import QemuSpec
 from vsperf.drivers.vnfs.settings import by_vnf
-from vsperf.errors import UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import Want
@@ -70,10 +70,4 @@ class Qemu:
 
 
 def _spec_of(case: CaseSpec) -> QemuSpec:
-    if not isinstance(case.vnf, QemuSpec):
-        kind = None if case.vnf is None else case.vnf.kind
-        raise UsageError(
-            f"QEMU was given settings of kind {kind!r}",
-            fix="--set vnf.kind=qemu",
-        )
-    return case.vnf
+    return own_settings(case.vnf, QemuSpec, "QEMU", "vnf.kind=qemu")

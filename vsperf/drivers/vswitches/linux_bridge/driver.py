@@ -11,20 +11,21 @@ from typing import ClassVar
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
+from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.kernel_ports import MTU, POLL_S, needs_of
 from vsperf.drivers.vswitches.linux_bridge.doctor import CHECKS
-from vsperf.drivers.vswitches.linux_bridge.layout import MTU, PMD_ROLE, Design
+from vsperf.drivers.vswitches.linux_bridge.layout import Design
 from vsperf.drivers.vswitches.linux_bridge.netlink import Netlink, connected, require_bridges
 from vsperf.drivers.vswitches.linux_bridge.plan import switch_plan
-from vsperf.drivers.vswitches.linux_bridge.running import POLL_S, RunningBridge
+from vsperf.drivers.vswitches.linux_bridge.running import RunningBridge
 from vsperf.drivers.vswitches.linux_bridge.spec import LinuxBridgeSpec
 from vsperf.drivers.vswitches.ports import far_end
-from vsperf.errors import ComponentError, NotReadyError, UsageError
-from vsperf.host.cpus import CpuNeed, Needs
+from vsperf.errors import ComponentError, NotReadyError
+from vsperf.host.cpus import Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import POLLING_SWITCH, Want
-from vsperf.host.networks import private_network
-from vsperf.host.steering import steer
+from vsperf.host.networks import hand_over, private_network
 from vsperf.host.taps import tap
 from vsperf.host.tuntap import is_held
 from vsperf.host.veths import veth
@@ -46,9 +47,7 @@ class LinuxBridge:
     checks: ClassVar[tuple[Check, ...]] = CHECKS
 
     def needs(self, case: CaseSpec) -> Needs:
-        chosen = _spec_of(case).cpus
-        cpus = None if chosen is None else chosen.cpus
-        return Needs((CpuNeed(PMD_ROLE, len(cpus) if cpus else 1, pinned=cpus),))
+        return needs_of(_spec_of(case).cpus)
 
     def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
         return switch_plan(Design(case, _spec_of(case), placement))
@@ -89,10 +88,7 @@ def _made(design: Design, workspace: Workspace, stack: ExitStack) -> RunningBrid
             stack.enter_context(tap(name, workspace, mtu=MTU, several_queues=True))
         else:  # the VNF has made it, and finds it by its name in the host's network
             _await_held(name, design.case.vnf_queues, workspace)
-        steer(name, design.cpus)
-    with connected() as host:
-        for name in devices.values():
-            host.move(name, network)
+    hand_over(devices.values(), network, design.cpus)
     instance = _Instance(design, devices, stack.enter_context(connected(network)))
     instance.make()
     return RunningBridge(
@@ -149,9 +145,6 @@ class _Instance:
 
 
 def _spec_of(case: CaseSpec) -> LinuxBridgeSpec:
-    if not isinstance(case.vswitch, LinuxBridgeSpec):
-        raise UsageError(
-            f"the kernel's bridge was given settings of kind {case.vswitch.kind!r}",
-            fix="--set vswitch.kind=linux-bridge",
-        )
-    return case.vswitch
+    return own_settings(
+        case.vswitch, LinuxBridgeSpec, "the kernel's bridge", "vswitch.kind=linux-bridge"
+    )

@@ -14,18 +14,14 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.flows import lane_mac
 from vsperf.config.wiring import Pass, passes
 from vsperf.drivers.vswitches.forwarding import groups
+from vsperf.drivers.vswitches.kernel_ports import PMD_ROLE, check_ports
 from vsperf.drivers.vswitches.linux_bridge.spec import LinuxBridgeSpec
 from vsperf.drivers.vswitches.ports import Place, places_of, tap_of
 from vsperf.errors import UsageError
-from vsperf.records.run import Placeholder, Placement
+from vsperf.records.run import Placement
 
-PMD_ROLE = "pmd"
-NETWORK = str(Placeholder.NAME)
-"""Its network namespace is called like the deployment."""
-MTU = 1500
-"""Of all devices."""
 LONGEST_BYTES = 1518
-"""Of a frame that carries such a packet; DPDK's net_tap, which the generator takes, has no more."""
+"""Of a frame with a packet of that MTU; DPDK's net_tap, which the generator takes, has no more."""
 PAIR = 2
 
 
@@ -125,19 +121,7 @@ class Design:
 def check(design: Design) -> None:
     """Refuse what a bridge cannot do."""
     topology = design.case.topology
-    if not design.cpus:
-        raise UsageError(
-            "no CPU was found that forwards frames",
-            fix="--set vswitch.cpus=1, or give the testbed's machine more CPUs",
-        )
-    for link in topology.links:
-        if design.case.testbed.links[link].switch is not None:
-            raise UsageError(
-                f"testbed link {link} has a device at the switch's end, which the kernel's bridge "
-                "is not given",
-                why="it is in a network of its own, and its ports are taps that are made there",
-                fix=f"leave testbed.links.{link}.switch out",
-            )
+    check_ports(design.case, design.cpus, "the kernel's bridge")
     several = next((ports for ports in design.bridges.values() if len(ports) > PAIR), None)
     if several is not None and design.learns:
         raise UsageError(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from vsperf.drivers.vswitches.base import SwitchPlan, wire_of
-from vsperf.drivers.vswitches.linux_bridge.layout import MTU, NETWORK, Design, check
+from vsperf.drivers.vswitches.kernel_ports import NETWORK, step, steps_of
+from vsperf.drivers.vswitches.linux_bridge.layout import Design, check
 from vsperf.drivers.vswitches.ports import link_endpoint
-from vsperf.records.run import Step
 
 SHOWN = 8
 """Addresses that a plan lists one by one."""
@@ -14,23 +14,11 @@ SHOWN = 8
 def switch_plan(design: Design) -> SwitchPlan:
     """Return all steps, and where the ports will be."""
     check(design)
-    cpus = ", ".join(str(cpu) for cpu in design.cpus)
     kind = "pair of devices" if design.case.has_places else "tap"
+    made = [port.device for port in design.ports if port.place.link is not None]
     steps = [
-        _step("make a network namespace of its own", f"namespace {NETWORK}"),
-        _step(
-            f"make a {kind} for each link",
-            *(
-                f"{kind} {port.device} up, mtu {MTU}, without IPv6 and ARP"
-                for port in design.ports
-                if port.place.link is not None
-            ),
-        ),
-        _step(
-            f"move all of them there, and have CPU {cpus} forward what comes in by them",
-            *(port.device for port in design.ports),
-        ),
-        _step(
+        *steps_of(kind, made, (port.device for port in design.ports), design.cpus),
+        step(
             "make the bridges and their ports at once",
             *(f"bridge {name}: {', '.join(ports)}" for name, ports in design.bridges.items()),
         ),
@@ -39,7 +27,7 @@ def switch_plan(design: Design) -> SwitchPlan:
         lines = [f"{entry.mac} behind {entry.port}" for entry in entries[:SHOWN]]
         if len(entries) > SHOWN:
             lines.append(f"… and {len(entries) - SHOWN} more")
-        steps.append(_step("tell them where addresses are, as they learn none", *lines))
+        steps.append(step("tell them where addresses are, as they learn none", *lines))
     return SwitchPlan(
         tuple(steps),
         tuple(
@@ -53,7 +41,3 @@ def switch_plan(design: Design) -> SwitchPlan:
             if port.place.nic is not None
         ),
     )
-
-
-def _step(action: str, *lines: str) -> Step:
-    return Step(component="vswitch", action=action, lines=lines)

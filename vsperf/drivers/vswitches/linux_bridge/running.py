@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import platform
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from vsperf.drivers.vswitches.linux_bridge.layout import MTU, BridgePort, Design
+from vsperf.drivers.vswitches.kernel_ports import MTU, await_ports, counted
+from vsperf.drivers.vswitches.linux_bridge.layout import BridgePort, Design
 from vsperf.drivers.vswitches.linux_bridge.netlink import FORWARDING, Netlink
-from vsperf.errors import ComponentError, DiedError
-from vsperf.host.devices import Device
-from vsperf.records.switch import PortCounters, SwitchCounters
-from vsperf.waits import sleep
+from vsperf.errors import ComponentError
+from vsperf.records.switch import SwitchCounters
 
-POLL_S = 0.01
-LOST = {
-    "rx_dropped": "rx dropped",
-    "rx_errors": "rx errors",
-    "tx_dropped": "tx tap full",
-    "tx_errors": "tx errors",
-}
-"""The kernel's name of a counter → why frames were lost there. What comes in is dropped where the
-CPU that is to forward it has a full queue."""
 IDLE_MAC = "06:00:00:{:02x}:{:02x}:{:02x}"
 """Addresses that no frame of a test has."""
 
@@ -63,19 +53,8 @@ class RunningBridge:
         return None
 
     def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
-        deadline = time.monotonic() + patience_s
-        awaited = [port for port in self.design.ports if port.place.name in places]
-        while waiting := self._waiting_for(awaited):
-            if (reason := self.failure()) is not None:
-                raise DiedError("the switch failed while it took up its ports", why=reason)
-            self.look()
-            if time.monotonic() > deadline:
-                raise ComponentError(
-                    f"port {', '.join(waiting)} of the bridge did not come up within "
-                    f"{patience_s:g} s",
-                    why="nobody holds the other end of its tap",
-                )
-            sleep(POLL_S)  # between two looks at a condition, never instead of one
+        waiting = partial(self._waiting_for, places)
+        await_ports(waiting, self.failure, self.look, patience_s, "the bridge")
 
     def counters(self) -> SwitchCounters:
         """Return all counters as they stand; how busy the kernel is with it, it does not say."""
@@ -84,7 +63,7 @@ class RunningBridge:
         if gone:
             raise ComponentError(f"the tap of {gone[0]} is gone, and nobody counts there")
         return SwitchCounters(
-            ports=tuple(_port(port, found[self._tap(port)]) for port in self.design.ports)
+            ports=tuple(counted(one.place, found[self._tap(one)]) for one in self.design.ports)
         )
 
     def facts(self) -> dict[str, Any]:
@@ -126,27 +105,17 @@ class RunningBridge:
             f"bridge -netns {self.network} fdb show",
         )
 
-    def _waiting_for(self, ports: list[BridgePort]) -> list[str]:
+    def _waiting_for(self, places: tuple[str, ...]) -> list[str]:
         found = self.netlink.devices()
-        states = {port.place.name: found.get(self._tap(port)) for port in ports}
+        states = {place: found.get(device) for place, device in self.devices.items()}
         return [
-            name for name, device in states.items() if device is None or device.state != FORWARDING
+            place
+            for place, device in states.items()
+            if place in places and (device is None or device.state != FORWARDING)
         ]
 
     def _tap(self, port: BridgePort) -> str:
         return self.devices[port.place.name]
-
-
-def _port(port: BridgePort, device: Device) -> PortCounters:
-    counted = device.counted
-    return PortCounters(
-        name=port.place.name,
-        link=port.place.link,
-        vnf=port.place.vnf,
-        received_frames=counted["rx_packets"],
-        sent_frames=counted["tx_packets"],
-        drops={reason: counted[name] for name, reason in LOST.items() if name in counted},
-    )
 
 
 def _idle_macs(first: int, count: int) -> Iterator[str]:

@@ -10,20 +10,21 @@ from typing import ClassVar
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import NETWORK_BITS
+from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.kernel_ports import MTU, needs_of
 from vsperf.drivers.vswitches.nftables.doctor import CHECKS
-from vsperf.drivers.vswitches.nftables.layout import MTU, PMD_ROLE, Design
+from vsperf.drivers.vswitches.nftables.layout import Design
 from vsperf.drivers.vswitches.nftables.netfilter import Addresses, Netfilter
 from vsperf.drivers.vswitches.nftables.plan import switch_plan
 from vsperf.drivers.vswitches.nftables.program import Nft
 from vsperf.drivers.vswitches.nftables.running import RunningRouter
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
-from vsperf.errors import NotReadyError, UsageError
-from vsperf.host.cpus import CpuNeed, Needs
+from vsperf.errors import NotReadyError
+from vsperf.host.cpus import Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import Want
-from vsperf.host.networks import private_network
-from vsperf.host.steering import steer
+from vsperf.host.networks import hand_over, private_network
 from vsperf.host.taps import tap
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Placement
@@ -42,9 +43,7 @@ class Nftables:
     checks: ClassVar[tuple[Check, ...]] = CHECKS
 
     def needs(self, case: CaseSpec) -> Needs:
-        chosen = _spec_of(case).cpus
-        cpus = None if chosen is None else chosen.cpus
-        return Needs((CpuNeed(PMD_ROLE, len(cpus) if cpus else 1, pinned=cpus),))
+        return needs_of(_spec_of(case).cpus)
 
     def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
         return switch_plan(Design(case, _spec_of(case), placement))
@@ -78,10 +77,7 @@ def _made(design: Design, workspace: Workspace, stack: ExitStack) -> RunningRout
     network = stack.enter_context(private_network(workspace))
     for name in devices.values():
         stack.enter_context(tap(name, workspace, mtu=MTU, several_queues=True))
-        steer(name, design.cpus)
-    with Addresses.connected() as host:
-        for name in devices.values():
-            host.move(name, network)
+    hand_over(devices.values(), network, design.cpus)
     talk = stack.enter_context(Addresses.connected(network))
     for port in design.ports:
         name = devices[port.place.name]
@@ -103,9 +99,4 @@ def _made(design: Design, workspace: Workspace, stack: ExitStack) -> RunningRout
 
 
 def _spec_of(case: CaseSpec) -> NftablesSpec:
-    if not isinstance(case.vswitch, NftablesSpec):
-        raise UsageError(
-            f"a router of nftables was given settings of kind {case.vswitch.kind!r}",
-            fix="--set vswitch.kind=nftables",
-        )
-    return case.vswitch
+    return own_settings(case.vswitch, NftablesSpec, "a router of nftables", "vswitch.kind=nftables")

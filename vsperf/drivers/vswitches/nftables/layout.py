@@ -12,16 +12,12 @@ from functools import cached_property
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import NETWORK_BITS, SERVICE_PORT, End, clients_of, servers_of
+from vsperf.drivers.vswitches.kernel_ports import PMD_ROLE, check_ports
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
 from vsperf.drivers.vswitches.ports import Place, tap_of
 from vsperf.errors import UsageError
-from vsperf.records.run import Placeholder, Placement
+from vsperf.records.run import Placement
 
-PMD_ROLE = "pmd"
-NETWORK = str(Placeholder.NAME)
-"""Its network namespace is called like the deployment."""
-MTU = 1500
-"""Of all devices."""
 PAIR = 2
 TABLE = "vsperf"
 """Of nftables, in a network in which there is no other."""
@@ -164,19 +160,7 @@ def check(design: Design) -> None:
             why="connections begin behind the one and are answered behind the other",
             fix="--set topology=p2p",
         )
-    if not design.cpus:
-        raise UsageError(
-            "no CPU was found that forwards frames",
-            fix="--set vswitch.cpus=1, or give the testbed's machine more CPUs",
-        )
-    for link in topology.links:
-        if case.testbed.links[link].switch is not None:
-            raise UsageError(
-                f"testbed link {link} has a device at the switch's end, which vswitch "
-                f"{case.vswitch.kind} is not given",
-                why="it is in a network of its own, and its ports are taps that are made there",
-                fix=f"leave testbed.links.{link}.switch out",
-            )
+    check_ports(case, design.cpus, f"vswitch {case.vswitch.kind}")
 
 
 def _chain(hook: str, priority: str, rule: str) -> list[str]:

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from vsperf.drivers.vswitches.base import SwitchPlan
-from vsperf.drivers.vswitches.nftables.layout import (
-    MTU,
-    NETWORK,
-    Design,
-    RouterPort,
-    check,
-    sysctls,
-)
+from vsperf.drivers.vswitches.kernel_ports import NETWORK, step, steps_of
+from vsperf.drivers.vswitches.nftables.layout import Design, RouterPort, check, sysctls
 from vsperf.drivers.vswitches.nftables.program import READING, entering
 from vsperf.drivers.vswitches.ports import link_endpoint
 from vsperf.records.run import Step
@@ -19,18 +13,10 @@ from vsperf.records.run import Step
 def switch_plan(design: Design) -> SwitchPlan:
     """Return all steps, and where the ports will be."""
     check(design)
-    cpus = ", ".join(str(cpu) for cpu in design.cpus)
+    devices = [port.device for port in design.ports]
     steps = (
-        _step("make a network namespace of its own", f"namespace {NETWORK}"),
-        _step(
-            "make a tap for each link",
-            *(f"tap {port.device} up, mtu {MTU}, without IPv6 and ARP" for port in design.ports),
-        ),
-        _step(
-            f"move all of them there, and have CPU {cpus} forward what comes in by them",
-            *(port.device for port in design.ports),
-        ),
-        _step(
+        *steps_of("tap", devices, devices, design.cpus),
+        step(
             "give them addresses, and tell who is behind them, for good",
             *(line for port in design.ports for line in _addresses(port)),
         ),
@@ -40,7 +26,7 @@ def switch_plan(design: Design) -> SwitchPlan:
             argv=(*entering(NETWORK), *READING),
             lines=tuple(design.ruleset().splitlines()),
         ),
-        _step(
+        step(
             "have it forward between them",
             *(
                 f"{name.replace('/', '.')} = {value}"
@@ -58,7 +44,3 @@ def _addresses(port: RouterPort) -> tuple[str, ...]:
     first, last = port.end.ips[0], port.end.ips[-1]
     hosts = first if first == last else f"{first} to {last}"
     return (f"{port.device} is {port.address}", f"{hosts} are {port.end.mac} behind {port.device}")
-
-
-def _step(action: str, *lines: str) -> Step:
-    return Step(component="vswitch", action=action, lines=lines)

@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 import platform
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from vsperf.drivers.vswitches.kernel_ports import MTU, await_ports, counted
 from vsperf.drivers.vswitches.nftables.layout import (
-    MTU,
     NO_IDLE_RULES,
     TABLE,
     Design,
-    RouterPort,
     idle_rules,
     sysctls,
 )
 from vsperf.drivers.vswitches.nftables.netfilter import Addresses, Netfilter
 from vsperf.drivers.vswitches.nftables.program import NAME, Nft, entering
-from vsperf.errors import ComponentError, DiedError
+from vsperf.errors import ComponentError
 from vsperf.host.devices import Device
-from vsperf.records.switch import Kept, PortCounters, SwitchCounters
-from vsperf.waits import sleep
+from vsperf.records.switch import Kept, SwitchCounters
 
-POLL_S = 0.01
-LOST = {
-    "rx_dropped": "rx dropped",
-    "rx_errors": "rx errors",
-    "tx_dropped": "tx tap full",
-    "tx_errors": "tx errors",
-}
-"""The kernel's name of a counter → why frames were lost there. What comes in is dropped where the
-CPU that is to forward it has a full queue."""
 FORWARDING = "ipv4/ip_forward"
 
 
@@ -68,18 +57,8 @@ class RunningRouter:
         return None if TABLE in tables else "its rules of nftables are gone"
 
     def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
-        deadline = time.monotonic() + patience_s
-        while waiting := self._waiting_for(places):
-            if (reason := self.failure()) is not None:
-                raise DiedError("the switch failed while it took up its ports", why=reason)
-            self.look()
-            if time.monotonic() > deadline:
-                raise ComponentError(
-                    f"port {', '.join(waiting)} of the router did not come up within "
-                    f"{patience_s:g} s",
-                    why="nobody holds the other end of its tap",
-                )
-            sleep(POLL_S)  # between two looks at a condition, never instead of one
+        waiting = partial(self._waiting_for, places)
+        await_ports(waiting, self.failure, self.look, patience_s, "the router")
 
     def next_hops(self) -> Mapping[str, str]:
         found = self.talk.devices()
@@ -95,7 +74,8 @@ class RunningRouter:
         refused = self.netfilter.refused()
         return SwitchCounters(
             ports=tuple(
-                _counted(port, self._device(found, port.place.name)) for port in self.design.ports
+                counted(port.place, self._device(found, port.place.name))
+                for port in self.design.ports
             ),
             drops=tracking.drops | ({} if refused is None else {"no rule lets it pass": refused}),
             reasons=tracking.reasons,
@@ -175,14 +155,3 @@ class RunningRouter:
         if device is None:
             raise ComponentError(f"the tap of {link} is gone, and nobody counts there")
         return device
-
-
-def _counted(port: RouterPort, device: Device) -> PortCounters:
-    counted = device.counted
-    return PortCounters(
-        name=port.place.name,
-        link=port.place.link,
-        received_frames=counted["rx_packets"],
-        sent_frames=counted["tx_packets"],
-        drops={reason: counted[name] for name, reason in LOST.items() if name in counted},
-    )

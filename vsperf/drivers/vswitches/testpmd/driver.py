@@ -13,12 +13,12 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.dpdk.command import MEGABYTE
 from vsperf.dpdk.running import Patience, RunningTestpmd, find_testpmd
+from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.testpmd.doctor import CHECKS, PURPOSE
 from vsperf.drivers.vswitches.testpmd.plan import MAIN_ROLE, NAME, PMD_ROLE, Design, switch_plan
 from vsperf.drivers.vswitches.testpmd.running import START_S, RunningSwitch
 from vsperf.drivers.vswitches.testpmd.spec import TestpmdSpec
-from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import POLLING_SWITCH, Want
@@ -139,9 +139,4 @@ class _Instance:
 
 
 def _spec_of(case: CaseSpec) -> TestpmdSpec:
-    if not isinstance(case.vswitch, TestpmdSpec):
-        raise UsageError(
-            f"testpmd was given settings of kind {case.vswitch.kind!r}",
-            fix="--set vswitch.kind=testpmd",
-        )
-    return case.vswitch
+    return own_settings(case.vswitch, TestpmdSpec, "testpmd", "vswitch.kind=testpmd")

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
+from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.vpp import layout
 from vsperf.drivers.vswitches.vpp.bringup import instance
@@ -20,7 +21,7 @@ from vsperf.drivers.vswitches.vpp.programs import find_programs, planned_program
 from vsperf.drivers.vswitches.vpp.running import RunningVpp
 from vsperf.drivers.vswitches.vpp.spec import VppSpec
 from vsperf.drivers.vswitches.vpp.startup import MAIN_ROLE, WORKER_ROLE, hugepage_bytes
-from vsperf.errors import NotReadyError, UsageError
+from vsperf.errors import NotReadyError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import POLLING_SWITCH, Want
@@ -109,9 +110,4 @@ def check_hugepages(design: Design) -> None:
 
 
 def _spec_of(case: CaseSpec) -> VppSpec:
-    if not isinstance(case.vswitch, VppSpec):
-        raise UsageError(
-            f"VPP was given settings of kind {case.vswitch.kind!r}",
-            fix="--set vswitch.kind=vpp",
-        )
-    return case.vswitch
+    return own_settings(case.vswitch, VppSpec, "VPP", "vswitch.kind=vpp")

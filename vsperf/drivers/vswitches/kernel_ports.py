@@ -1,0 +1,113 @@
+"""Ports of switches of the kernel: devices in a network of their own, alike whatever forwards."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.vswitches.ports import Place
+from vsperf.errors import ComponentError, DiedError, UsageError
+from vsperf.host.cpus import CpuNeed, Needs
+from vsperf.host.devices import Device
+from vsperf.quantities.units import CpuSet
+from vsperf.records.run import Placeholder, Step
+from vsperf.records.switch import PortCounters
+from vsperf.waits import sleep
+
+PMD_ROLE = "pmd"
+NETWORK = str(Placeholder.NAME)
+"""Their network namespace is called like the deployment."""
+MTU = 1500
+"""Of all devices."""
+POLL_S = 0.01
+LOST = {
+    "rx_dropped": "rx dropped",
+    "rx_errors": "rx errors",
+    "tx_dropped": "tx tap full",
+    "tx_errors": "tx errors",
+}
+"""The kernel's name of a counter → why frames were lost there. What comes in is dropped where the
+CPU that is to forward it has a full queue."""
+
+
+def needs_of(chosen: CpuSet | None) -> Needs:
+    """Return the CPUs that forward: those that were chosen, or one."""
+    cpus = None if chosen is None else chosen.cpus
+    return Needs((CpuNeed(PMD_ROLE, len(cpus) if cpus else 1, pinned=cpus),))
+
+
+def check_ports(case: CaseSpec, cpus: tuple[int, ...], who: str) -> None:
+    """Refuse what no switch of the kernel can do; `who` is this one, for people."""
+    if not cpus:
+        raise UsageError(
+            "no CPU was found that forwards frames",
+            fix="--set vswitch.cpus=1, or give the testbed's machine more CPUs",
+        )
+    for link in case.topology.links:
+        if case.testbed.links[link].switch is not None:
+            raise UsageError(
+                f"testbed link {link} has a device at the switch's end, which {who} is not given",
+                why="it is in a network of its own, and its ports are taps that are made there",
+                fix=f"leave testbed.links.{link}.switch out",
+            )
+
+
+def step(action: str, *lines: str) -> Step:
+    """Return a step of the switch that runs no program."""
+    return Step(component="vswitch", action=action, lines=lines)
+
+
+def steps_of(
+    kind: str, made: Iterable[str], moved: Iterable[str], cpus: Sequence[int]
+) -> tuple[Step, ...]:
+    """Return how devices of a kind are made, and moved into a network together with others."""
+    return (
+        step("make a network namespace of its own", f"namespace {NETWORK}"),
+        step(
+            f"make a {kind} for each link",
+            *(f"{kind} {device} up, mtu {MTU}, without IPv6 and ARP" for device in made),
+        ),
+        step(
+            f"move all of them there, and have CPU {', '.join(map(str, cpus))} forward what comes "
+            "in by them",
+            *moved,
+        ),
+    )
+
+
+def await_ports(
+    waiting_for: Callable[[], list[str]],
+    failure: Callable[[], str | None],
+    look: Callable[[], None],
+    patience_s: float,
+    who: str,
+) -> None:
+    """Wait until somebody is at the other end of each port.
+
+    `look` raises when another part of the deployment has ended.
+    """
+    deadline = time.monotonic() + patience_s
+    while waiting := waiting_for():
+        if (reason := failure()) is not None:
+            raise DiedError("the switch failed while it took up its ports", why=reason)
+        look()
+        if time.monotonic() > deadline:
+            raise ComponentError(
+                f"port {', '.join(waiting)} of {who} did not come up within {patience_s:g} s",
+                why="nobody holds the other end of its tap",
+            )
+        sleep(POLL_S)  # between two looks at a condition, never instead of one
+
+
+def counted(place: Place, device: Device) -> PortCounters:
+    """Return what the kernel counts at a port."""
+    found = device.counted
+    return PortCounters(
+        name=place.name,
+        link=place.link,
+        vnf=place.vnf,
+        received_frames=found["rx_packets"],
+        sent_frames=found["tx_packets"],
+        drops={reason: found[name] for name, reason in LOST.items() if name in found},
+    )
