@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from vsperf.config.places import place_mtu
+from vsperf.deploy.cpu_looks import SwitchCpus
 from vsperf.deploy.deployment import PORTS_S
 from vsperf.deploy.exchanging import Part, exchanged, pairs_of, together
 from vsperf.deploy.places import Places, growth, made_places
@@ -114,10 +115,14 @@ class ExchangeBench:
         index = len(run.exchanges) + 1
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         run.emit(ExchangeStarted(run.case, asked.traffic, pairs, asked.sending_ns))
-        before = self.places.counts()
+        before, counted = self.places.counts(), self.switch.counters()
         try:
             made = exchanged(
-                parts, places=self.places, workspace=self.place, label=f"exchange-{index}"
+                parts,
+                places=self.places,
+                workspace=self.place,
+                label=f"exchange-{index}",
+                switch=SwitchCpus.of(placement, self.place),
             )
         except ComponentError as error:
             if (why := self.switch.failure()) is not None:
@@ -125,6 +130,7 @@ class ExchangeBench:
             raise
         if (why := self.switch.failure()) is not None:
             raise DiedError("the switch failed while programs ran", why=why)
+        counters = self.switch.counters()
         method = method_of(spec)
         assert isinstance(method, Exchanges)
         *beside, instances = made.instances
@@ -152,6 +158,8 @@ class ExchangeBench:
                 flags=(),
                 reasons=(),
                 beside=_beside(parts[0], beside[0]) if beside else None,
+                cpu=made.cpu,
+                switch=None if counters is None or counted is None else counters.since(counted),
             )
         )
         run.record_exchange(one)
