@@ -13,6 +13,7 @@ from vsperf.analysis.summary import CaseRow
 from vsperf.analysis.ways import ways_of
 from vsperf.output.case_tables import curve_table, outcome_text
 from vsperf.output.collected_tables import sights
+from vsperf.output.cpu_tables import CPU_MEANING, cpu_tables
 from vsperf.output.report.account import account_of, account_table, telling, told, trials_table
 from vsperf.output.report.doubts import Concerns, criteria_of, standing_of
 from vsperf.output.report.environment import Found, found_of
@@ -384,6 +385,8 @@ class Teller:
             drawn=drawn(asked, plan, result, trials) if full else None,
             account=account_of(result, trials) if full else None,
             accounts=account_table(trials) if full else None,
+            cpu=cpu_tables(tuple(case.exchanges)) if full else (),
+            cpu_meaning=CPU_MEANING,
             noise=noise_table(record, trials),
             costs=cost_lines(self.compared.costs, case.run, case.label),
             collected=sights(case.folder, case.key, case.attempt, trials) if full else (),
