@@ -112,6 +112,13 @@ CASES = {
     "others on a CPU that is not full": Case(
         looked(QUIET[0], cpu(1, busy=0.8), QUIET[2], **LOAD), Limit.HOST, ("of CPU 1", "40%")
     ),
+    "noise beside the case": Case(
+        exchange(
+            cpu=use(cpu(2, busy=1), programs=(program(SWITCH, 0.5, 2), program("noise", 0.5, 2)))
+        ),
+        Limit.HOST,
+        ("of CPU 2", "the noise beside the case had 50%"),
+    ),
     "work of the kernel for nobody is not that of others": Case(
         looked(cpu(0, busy=0.3, soft=0.4), *QUIET[1:], **LOAD), Limit.UNKNOWN
     ),

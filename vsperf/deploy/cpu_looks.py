@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
+from vsperf.config.noise import NOISE
 from vsperf.host.cpu_time import Look, Watched
 from vsperf.host.files import Roots
+from vsperf.host.procfs import in_session, marked_below
 from vsperf.host.workspace import Workspace
 from vsperf.records.cpu_time import OWN, CpuUse
 from vsperf.records.run import Placement
@@ -27,7 +29,7 @@ class SwitchCpus:
     threads: tuple[Watched, ...] = ()
     """None where the kernel forwards: what it does in interrupts on these CPUs is the switch's."""
     ours: tuple[Watched, ...] = ()
-    """This program, whose looks cost CPU time, too."""
+    """This program, whose looks cost CPU time, too, and what is to disturb the case."""
 
     @classmethod
     def of(cls, placement: Placement, workspace: Workspace) -> SwitchCpus:
@@ -39,8 +41,18 @@ class SwitchCpus:
                 for pid, one in workspace.polling.items()
                 if one.part == SWITCH
             ),
-            (Watched(OWN, OWN, os.getpid(), placement.of(OWN), session=False),),
+            (
+                Watched(OWN, OWN, os.getpid(), placement.of(OWN), session=False),
+                *_noise(placement.of(NOISE), workspace),
+            ),
         )
+
+
+def _noise(cpus: tuple[int, ...], workspace: Workspace) -> Iterator[Watched]:
+    """Yield the programs of a load beside the case, if it has one, each with its children."""
+    for pid in marked_below(f"{workspace.name}/{NOISE}") if cpus else ():
+        if in_session(pid):  # it leads one
+            yield Watched(NOISE, f"{NOISE}, process {pid}", pid, cpus)
 
 
 @dataclass

@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Protocol
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.places import place_ip
@@ -28,6 +29,7 @@ from vsperf.host.cpu_time import Watched
 from vsperf.host.cpus import CpuNeed
 from vsperf.host.process import Managed, log_of, managed
 from vsperf.host.procfs import POLL_S, PROC
+from vsperf.host.threads import Polling
 from vsperf.host.workspace import Workspace
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.cpu_time import PROBE, CpuUse
@@ -186,6 +188,35 @@ class _Running:
         return Said(self.program.poll(), self.program.ending(), _text(self.program.log))
 
 
+class Around(Protocol):
+    """Whoever looks at programs that wait for the instant, and at the end of the last client."""
+
+    @property
+    def lead_ns(self) -> int:
+        """How long the first look may take: the instant is so much later."""
+        ...
+
+    def begin(self) -> None:
+        """Look before the instant."""
+        ...
+
+    def end(self) -> None:
+        """Look after it all."""
+        ...
+
+
+class Nobody:
+    """Nobody looks."""
+
+    lead_ns = 0
+
+    def begin(self) -> None:
+        """Do nothing."""
+
+    def end(self) -> None:
+        """Do nothing."""
+
+
 def exchanged(
     parts: Sequence[Part],
     *,
@@ -193,12 +224,14 @@ def exchanged(
     workspace: Workspace,
     label: str,
     switch: SwitchCpus,
+    around: Around | None = None,
 ) -> Made:
     """Have all pairs of all parts exchange data, and return what each of them told.
 
     `label` tells the programs of this exchange from those of others. As soon as one fails the
     others are ended: without it they answer another question.
     """
+    around = around or Nobody()
     began_ns = time.monotonic_ns()
     rows = [(part, pair) for part in parts for pair in part.pairs]
     pairs = [pair for _, pair in rows]
@@ -215,9 +248,11 @@ def exchanged(
             argv = part.program.server(places.case, path, part.asked, meet)
             entered = _entered(place.file, pair.server_cpus, 0, argv)
             name = f"{label}-server-{number}"
-            servers.append(stack.enter_context(_running(entered, name, workspace, folder)))
+            running = _running(entered, name, workspace, folder, SERVERS)
+            servers.append(stack.enter_context(running))
         _await_listening(servers, pairs, places, workspace)
-        instant_ns = time.monotonic_ns() + LEAD_NS + LEAD_EACH_NS * len(rows)
+        lead_ns = LEAD_NS + LEAD_EACH_NS * len(rows) + around.lead_ns
+        instant_ns = time.monotonic_ns() + lead_ns
         clients = []
         for number, (part, pair) in enumerate(rows, start=1):
             address = places.by_link[pair.target].address
@@ -226,7 +261,9 @@ def exchanged(
             place = places.by_link[pair.source]
             entered = _entered(place.file, (pair.client_cpu,), instant_ns, argv)
             name, folder = f"{label}-client-{number}", folders[number - 1]
-            clients.append(stack.enter_context(_running(entered, name, workspace, folder)))
+            running = _running(entered, name, workspace, folder, CLIENTS)
+            clients.append(stack.enter_context(running))
+        around.begin()
         sending_ns = [part.asked.sending_ns for part in parts]
         deadline_ns = instant_ns + max(sending_ns) + int(ENDS_S * 1e9)
         whole_ns = instant_ns + min(sending_ns) * 9 // 10
@@ -237,6 +274,7 @@ def exchanged(
         looks = Looks(watched, [warm_ns + edge_ns, end_ns - edge_ns])
         _await(clients, servers, deadline_ns, whole_ns, workspace, looks)
         looks.end()
+        around.end()
         ends = [part.program.SERVER_ENDS for part, _ in rows]
         _await_ends(clients, servers, ends)
         ended_ns, clock_ns = time.monotonic_ns(), time.time_ns()
@@ -340,11 +378,14 @@ def _folder(name: str, workspace: Workspace) -> Iterator[Path]:
 
 @contextmanager
 def _running(
-    argv: Sequence[str], name: str, workspace: Workspace, folder: Path
+    argv: Sequence[str], name: str, workspace: Workspace, folder: Path, role: str
 ) -> Iterator[_Running]:
     """Run a program that ends by itself, and remove what it wrote afterwards."""
+    watched = Polling(role, "")
     try:
-        with managed(argv, name=name, workspace=workspace, folder=folder) as program:
+        with managed(
+            argv, name=name, workspace=workspace, folder=folder, polling=watched
+        ) as program:
             workspace.parts.pop(name, None)  # that it ends is what it is for
             yield _Running(program)
     finally:

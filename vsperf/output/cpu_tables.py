@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from vsperf.config.noise import NOISE
 from vsperf.output.table import NOTHING, Column, Table
 from vsperf.quantities.human import human_count, human_ns
 from vsperf.records.cpu_time import OWN, PROBE, CpuTime, CpuUse, ProgramTime, added
 from vsperf.records.exchange import CLIENTS, SERVERS, Exchange, is_stream
 from vsperf.records.threads import SWITCH
 
-ROLES = (CLIENTS, SERVERS, PROBE, SWITCH, OWN)
+ROLES = (CLIENTS, SERVERS, PROBE, SWITCH, OWN, NOISE)
 COSTING = (CLIENTS, SERVERS, SWITCH)
 KERNEL = "the kernel, in interrupts"
 CPU_MEANING = (

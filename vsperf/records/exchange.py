@@ -15,7 +15,7 @@ from vsperf.records.base import Record
 from vsperf.records.cpu_time import CpuUse, added
 from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.packets import Packets, Times
-from vsperf.records.switch import SwitchCounters, cycles_of
+from vsperf.records.switch import NoiseActivity, SwitchCounters, cycles_of
 from vsperf.records.threads import SWITCH
 
 NANOSECONDS = 1_000_000_000
@@ -213,6 +213,15 @@ class Exchange(Record):
     """Who used the CPUs; None where programs ended before somebody could look twice."""
     switch: SwitchCounters | None = None
     """What counters of the switch grew by, from before the first program to after the last."""
+
+    noise: tuple[NoiseActivity, ...] = ()
+    """What each instance of a load beside the case did meanwhile."""
+
+    @property
+    def amount(self) -> int:
+        """Bits of streams that arrived, or transactions that were completed, in all the time."""
+        told = "received_bytes" if self.streams else "transactions"
+        return sum((getattr(one, told) or 0) for one in self.instances) * self._each
 
     @property
     def everyone(self) -> tuple[tuple[Traffic, Instance], ...]:

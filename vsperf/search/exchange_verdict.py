@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from vsperf.config.noise import NOISE
 from vsperf.quantities.human import human_count
 from vsperf.records.cpu_time import CpuTime, CpuUse
 from vsperf.records.exchange import CLIENTS, SERVERS, Exchange
@@ -116,9 +117,12 @@ def _of_others(use: CpuUse) -> tuple[Limit, str] | None:
 def _taken(cpu: CpuTime, use: CpuUse) -> str | None:
     """Say how much others had of a CPU, where that is much; None where it is not."""
     foreign, stolen = (use.share(one) for one in (use.foreign_ns(cpu), cpu.stolen_ns or 0))
-    if foreign + stolen < TAKEN:
+    beside = [one for one in use.placed_on(cpu.cpu) if one.role == NOISE]
+    noise = use.share(sum(one.time_ns or 0 for one in beside))
+    if foreign + stolen + noise < TAKEN:
         return None
-    return f"of CPU {cpu.cpu} programs of others used {foreign:.0%}, and a hypervisor {stolen:.0%}"
+    said = f"of CPU {cpu.cpu} programs of others used {foreign:.0%}, and a hypervisor {stolen:.0%}"
+    return f"{said}; the noise beside the case had {noise:.0%}" if beside else said
 
 
 def _datagrams(one: Exchange, full: Sequence[_Full]) -> tuple[Limit, str] | None:
