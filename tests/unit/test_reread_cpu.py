@@ -22,7 +22,7 @@ sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 from reread_cpu import answers_of_programs
 
 PMD = PmdCounters(cpu=2, frames=1, busy_cycles=100, idle_cycles=233)
-USED = {"clients": 0.5, "servers": 0.3, "switch": 0.2}
+USED: dict[str, Any] = {"clients": 0.5, "servers": 0.3, "switch": 0.2}
 MADE = {
     "threads": exchange(cpu=use(cpu(0), **USED)),
     "a kernel": exchange(cpu=use(cpu(2, busy=0.1, soft=0.3, idle=0.2), **{**USED, "switch": None})),

@@ -107,7 +107,7 @@ def spent_ns(one: Exchange, use: CpuUse, role: str) -> int | None:
         )
         sent_ns = one.warm_up_ns + one.asked_ns
         most = length_ns * len(pmds)
-        return min(most, most * busy * one.elapsed_ns // (every * sent_ns))
+        return min(most, int(most * busy * one.elapsed_ns // (every * sent_ns)))
     found = [each for each in use.programs if each.role == role]
     times = [time for each in found for time in (each.user_ns, each.system_ns)]
     known = [time for time in times if time is not None]
