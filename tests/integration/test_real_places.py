@@ -107,6 +107,27 @@ def test_cpu_time_is_told_by_role_and_what_runs_and_looks_beside_programs_too(
     assert place.traces() == []
 
 
+@pytest.mark.thorough
+def test_a_heavy_collector_has_exchanges_of_its_own_and_sees_both_ends(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    require("bridges")
+    require("perf")
+    words = ("--set=vswitch.kind=linux-bridge", "--set=collect={perf: {trials: 1, duration: 2s}}")
+    ended = place.until_decided("run", "places_tcp_stream", *words, *BRIEF)
+    assert ended.code == 0, ended.said
+    (case,) = place.records().cases()
+    assert case.record is not None and case.record.warnings == ()
+    (series,) = series_of(case.folder, case.key, 1)
+    (own,) = series.own_exchanges()
+    assert own.exchange.valid
+    seen = {sample.of: sample.values for sample in series.samples()}
+    assert {CLIENTS, SERVERS} <= set(seen)
+    assert all(seen[role]["task_ns"] > 0 for role in (CLIENTS, SERVERS))
+    assert "for a bit" in place("show", "latest", case.planned.label).out
+    assert place.traces() == []
+
+
 def test_with_offloads_fewer_and_longer_frames_pass(
     place: Place, require: Callable[[str], None]
 ) -> None:

@@ -111,6 +111,15 @@ def test_what_goes_wrong_with_a_heavy_one_is_a_warning_and_ends_it(
     assert notes_in(tmp_path)["perf"] == []
 
 
+def test_its_exchanges_take_time_of_the_case(tmp_path: Path) -> None:
+    """There is some for two of three."""
+    make, budget = Making(), Budget(17 * SECOND)
+    driver = Driver(Looks(), weighs=True, settings=asking(3))
+    with started(tmp_path, perf=driver) as collecting:
+        (warning,) = own_exchanges(collecting, make, budget)
+    assert warning == "2 of 3 exchanges for perf were made: the time was over"
+
+
 def test_where_the_time_is_over_a_heavy_one_has_nothing(tmp_path: Path) -> None:
     make = Making()
     with started(tmp_path, perf=Driver(Looks(), weighs=True)) as collecting:

@@ -14,7 +14,7 @@ from vsperf.cli.tables import print_table
 from vsperf.output.cpu_tables import COSTING, CPU_MEANING, cpu_tables
 from vsperf.output.table import NOTHING, Column, Table
 from vsperf.quantities.human import human_bytes, human_count, human_ns
-from vsperf.records.exchange import DeviceCounts, Exchange, Instance
+from vsperf.records.exchange import ECHO, DeviceCounts, Exchange, Instance
 from vsperf.records.files.view import CaseView
 from vsperf.records.packets import Packets, Times
 from vsperf.records.result import amount
@@ -57,8 +57,8 @@ def print_exchanges(out: Console, case: CaseView) -> None:
         out.print(packets.title, style="bold")
         print_table(out, packets)
     last = next((one for one in reversed(made) if one.valid), made[-1])
-    limit, why = limited(last)
-    if last.valid:
+    if last.valid and last.traffic != ECHO:  # whose clock is kept to, and whose answer is a time
+        limit, why = limited(last)
         out.print(f"limit of exchange #{last.index}: {limit.value}: {why}", soft_wrap=True)
     looked = ((table, CPU_MEANING) for table in cpu_tables((last,)))
     own = ((instances_table(last), BEGAN), (devices_table(last), ""))
@@ -154,7 +154,7 @@ def exchanges_data(case: CaseView) -> dict[str, Any]:
         | {
             "rates": {way: one.rate(way) for way in one.directions},
             "cpu_costs_ns": {role: _cost(one, role) for role in COSTING},
-            "limit": limited(one)[0].value if one.valid else None,
+            "limit": limited(one)[0].value if one.valid and one.traffic != ECHO else None,
         }
         for one in case.exchanges
     ]

@@ -105,6 +105,7 @@ def _own(taken: Taken, make: Make, budget: Budget) -> Iterator[str]:
             with ExitStack() as stack:
                 around = _Own(taken, index, stack)
                 one = make(index, duration_ns, around)
+            budget.spend(one.elapsed_ns)
             taken.seat.file.append(OwnExchange(exchange=one))
         except Exception as error:  # whatever it is: the answer is there already
             yield f"the exchange for {taken.name} failed: {why_of(error)}"
