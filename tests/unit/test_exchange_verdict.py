@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import pytest
 from exchanges import RATE, cpu, device, exchange, instance, program, use
 
+from vsperf.analysis.why import Verdict
+from vsperf.analysis.why_programs import why_programs
 from vsperf.records.exchange import CLIENTS, SERVERS, Exchange, Failures
 from vsperf.records.result import Limit
 from vsperf.records.switch import PmdCounters, PortCounters, SwitchCounters
@@ -189,6 +191,23 @@ def test_repeats_that_differ_have_the_limit_of_most_and_say_of_how_many() -> Non
     limit, reason = limited_in_repeats((full, quiet), full)
     assert limit is Limit.UNKNOWN
     assert "dut in #1, unknown in #1" in reason
+
+
+def test_why_programs_came_to_no_more_is_told_by_cpu_with_those_that_were_full() -> None:
+    first, sentences = why_programs((CASES["the switch"].one,))
+    assert first.startswith("The exchanges were limited by the switch: CPU 2 was busy")
+    told = {one.resource: one for one in sentences}
+    assert [one.verdict for one in told.values()] == [
+        *(Verdict.FREE, Verdict.FREE, Verdict.FULL, Verdict.UNKNOWN),
+    ]
+    assert told["CPU 2"].text == "CPU 2 (switch) was busy for 96% of the time, others had 1% of it."
+    first, sentences = why_programs((CASES["polling threads without"].one,))
+    assert first.startswith("What limited the exchanges cannot be told: ")
+    assert "had work for 24% of the time" in sentences[2].text
+    assert sentences[2].verdict is Verdict.FREE
+    _, (unknown, dropped) = why_programs((exchange(switch=dropping(7)),))
+    assert unknown.verdict is Verdict.UNKNOWN
+    assert dropped.text == "The switch dropped 7 frames."
 
 
 def test_what_is_unknown_of_a_program_blames_nobody_else() -> None:
