@@ -140,6 +140,7 @@ setup(
             "loss = vsperf.output.figures.trials:LOSS",
             "cycles = vsperf.output.figures.work:CYCLES",
             "caches = vsperf.output.figures.work:CACHE_SPLIT",
+            "cpu-cost = vsperf.output.figures.cpu_cost:CPU_COST",
             "buffer = vsperf.output.figures.buffer:PLOT",
             "buffer-runs = vsperf.output.figures.buffer:RUNS",
             "seconds = vsperf.output.figures.seconds:PLOT",

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from vsperf.records.exchange import DeviceCounts, Exchange, Instance, Interval, window_of
+from vsperf.records.cpu_time import CpuTime, CpuUse, ProgramTime
+from vsperf.records.exchange import (
+    CLIENTS,
+    SERVERS,
+    DeviceCounts,
+    Exchange,
+    Instance,
+    Interval,
+    window_of,
+)
+from vsperf.records.threads import SWITCH
 
 SECOND = 1_000_000_000
 DURATION_NS = 4 * SECOND
@@ -81,3 +91,50 @@ def exchange(*instances: Instance, **changed: Any) -> Exchange:
         "reasons": (),
     }
     return Exchange(**{**known, **changed})
+
+
+def program(role: str, share: float, *cpus: int, name: str = "", **changed: Any) -> ProgramTime:
+    """One that used a share of a CPU for four seconds, a quarter of it in its own code."""
+    used = round(share * DURATION_NS)
+    known: dict[str, Any] = {
+        "role": role,
+        "name": name or f"{role} 1",
+        "cpus": cpus,
+        "user_ns": used // 4,
+        "system_ns": used - used // 4,
+        "voluntary": 10,
+        "involuntary": 2,
+    }
+    return ProgramTime(**{**known, **changed})
+
+
+def cpu(
+    number: int, *, busy: float = 0, soft: float = 0, idle: float | None = None, steal: float = 0
+) -> CpuTime:
+    """One that was idle for all the time that is not said to be spent."""
+    left = 1 - busy - soft - steal if idle is None else idle
+    return CpuTime(
+        cpu=number,
+        user_ns=0,
+        system_ns=round(busy * DURATION_NS),
+        interrupts_ns=0,
+        soft_ns=round(soft * DURATION_NS),
+        idle_ns=round(left * DURATION_NS),
+        stolen_ns=round(steal * DURATION_NS),
+    )
+
+
+def use(
+    *cpus: CpuTime, clients: float = 0, servers: float = 0, switch: float | None = 0, **changed: Any
+) -> CpuUse:
+    """Clients on CPU 0, servers on CPU 1, a switch on CPU 2, whose kernel forwards without one."""
+    programs = [program(CLIENTS, clients, 0), program(SERVERS, servers, 1)]
+    programs += [] if switch is None else [program(SWITCH, switch, 2, name="ovs-vswitchd")]
+    known: dict[str, Any] = {
+        "began_ns": SECOND,
+        "ended_ns": SECOND + DURATION_NS,
+        "programs": tuple(programs),
+        "cpus": cpus,
+        "forwarding_cpus": (2,) if switch is None else (),
+    }
+    return CpuUse(**{**known, **changed})

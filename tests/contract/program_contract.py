@@ -24,6 +24,7 @@ from places import marked, short_room
 from simulated_cases import simulated_case
 
 from vsperf.config.case import CaseSpec
+from vsperf.deploy.cpu_looks import SwitchCpus
 from vsperf.deploy.exchanging import Made, Part, exchanged, is_in, pairs_of
 from vsperf.deploy.places import Place, Places
 from vsperf.drivers.programs.base import Program, Rendezvous, Said
@@ -155,7 +156,8 @@ def run(
     driver: Program, case: CaseSpec, wanted: ExchangeAsked, places: Places, place: Workspace
 ) -> Made:
     part = Part(driver, driver.find(case), wanted, pairs_of(case, wanted, PLACED))
-    return exchanged([part], places=places, workspace=place, label="contract")
+    nobody = SwitchCpus(())
+    return exchanged([part], places=places, workspace=place, label="contract", switch=nobody)
 
 
 def _carried(places: Places) -> tuple[int, int]:

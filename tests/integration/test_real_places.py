@@ -16,15 +16,18 @@ from real_runs import Place, fixture_calibrations, fixture_place, wait_until
 from switch_cases import TWO_CPUS, plugins, real_case
 
 from vsperf.config.case import CaseSpec
+from vsperf.config.noise import NOISE
 from vsperf.deploy.deployment import PORTS_S, prepare
 from vsperf.deploy.places import Places, made_places
 from vsperf.deploy.planner import Drivers, make_plan
 from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.errors import ExitCode
 from vsperf.host.netns import within
-from vsperf.records.exchange import CLIENTS, Exchange
+from vsperf.records.exchange import CLIENTS, SERVERS, Exchange
+from vsperf.records.files.series import series_of
 from vsperf.records.flags import Flag
 from vsperf.records.run import Outcome
+from vsperf.records.threads import SWITCH
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]
@@ -85,6 +88,64 @@ def test_streams_go_through_and_devices_bear_them_out(
     table = place("export", "csv", "latest", "--table", "cases").out
     assert "rate_bps" in table.partition("\n")[0]
     assert "places_tcp_stream" in place("export", "junit", "latest").out
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("switch", ["linux-bridge", "ovs"])
+def test_cpu_time_is_told_by_role_and_what_runs_and_looks_beside_programs_too(
+    place: Place, require: Callable[[str], None], switch: str
+) -> None:
+    require(NEEDS[switch])
+    require("stress-ng")
+    words = (f"--set=vswitch.kind={switch}", "--set=noise.kind=stress", *BRIEF)
+    near = ("--set=noise.near=same-cpu", "--set=collect=proc")
+    ended = place.until_decided("run", "places_tcp_stream", *words, *near)
+    assert ended.code == 0, ended.said
+    (case,) = place.records().cases()
+    one = next(one for one in case.exchanges if one.valid)
+    assert one.cpu is not None and one.window is not None
+    assert one.window.began_ns <= one.cpu.began_ns < one.cpu.ended_ns <= one.window.ended_ns
+    for role in (CLIENTS, SERVERS, SWITCH):
+        assert one.cpu_ns(role), role
+    assert bool(one.cpu.forwarding_cpus) is (switch == "linux-bridge")
+    # No CPU gave more time than passed, to a tick or two of each that has a part in it.
+    for cpu in one.cpu.cpus:
+        used = sum(each.time_ns or 0 for each in one.cpu.placed_on(cpu.cpu))
+        assert used <= one.cpu.length_ns + 100_000_000
+    assert [each.instance for each in one.noise] == ["noise 1"]
+    assert one.noise[0].cpu_ns
+    assert one.cpu.of(NOISE)
+    assert case.record is not None and case.record.result is not None
+    figures = {figure.name: figure for figure in case.record.result.figures}
+    assert figures["cpu_per_bit"].value
+    assert figures["rate"].reason
+    (series,) = series_of(case.folder, case.key, 1)
+    assert {"clients", "servers"} <= {sample.of for sample in series.samples()}
+    shown = place("show", "latest", case.planned.label).out
+    for words_ in ("CPU time by role", "limit of exchange", "what proc saw", "noise 1: "):
+        assert words_ in shown
+    assert place.traces() == []
+
+
+@pytest.mark.thorough
+def test_a_heavy_collector_has_exchanges_of_its_own_and_sees_both_ends(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    require("bridges")
+    require("perf")
+    words = ("--set=vswitch.kind=linux-bridge", "--set=collect={perf: {trials: 1, duration: 2s}}")
+    ended = place.until_decided("run", "places_tcp_stream", *words, *BRIEF)
+    assert ended.code == 0, ended.said
+    (case,) = place.records().cases()
+    assert case.record is not None and case.record.warnings == ()
+    (series,) = series_of(case.folder, case.key, 1)
+    (own,) = series.own_exchanges()
+    assert own.exchange.valid
+    seen = {sample.of: sample.values for sample in series.samples()}
+    assert {CLIENTS, SERVERS} <= set(seen)
+    assert all(seen[role]["task_ns"] > 0 for role in (CLIENTS, SERVERS))
+    assert "for a bit" in place("show", "latest", case.planned.label).out
+    assert place.traces() == []
 
 
 def test_with_offloads_fewer_and_longer_frames_pass(

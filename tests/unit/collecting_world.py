@@ -13,7 +13,7 @@ from simulated_cases import simulated_case
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import Case
-from vsperf.drivers.collectors.base import Seat
+from vsperf.drivers.collectors.base import Parts, Seat
 from vsperf.engine.collecting import Collecting, collected
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import Nowhere
@@ -80,10 +80,10 @@ def started(folder: Path, **drivers: Driver) -> Iterator[Collecting]:
     """Start collectors as a case does whose parts stand."""
     asked = {name: driver.settings for name, driver in drivers.items()}
     case = Case(simulated_case().model_copy(update={"collect": asked}))
-    deployment: Any = SimpleNamespace(switch=None, vnfs=None, generator=None, entries=())
+    parts = Parts(None, None, None)
     writer: Any = SimpleNamespace(folder=folder, run="run-1")
     known: Any = drivers
-    with collected(case, known, deployment, Placement(), Nowhere(), (writer, 1)) as found:
+    with collected(case, known, parts, Placement(), Nowhere(), (writer, 1)) as found:
         yield found
 
 

@@ -82,6 +82,15 @@ def buffer_case(size: str, time_ns: float, run: str, rate: str = "") -> CaseView
     return case(size, run=run, result=SearchResult(figures=figures))
 
 
+def cost_case(size: str, **roles: float) -> CaseView:
+    """Return a case of requests that cost each role so many nanoseconds."""
+    figures = tuple(
+        Figure(name=f"cpu_per_request_{role}", unit=Unit.NANOSECONDS, value=value)
+        for role, value in roles.items()
+    )
+    return case(size, result=SearchResult(figures=figures))
+
+
 def all_cases(*, simulated: bool = False, name: str = "ovs-dpdk") -> list[CaseView]:
     """Return cases of which every plot has something to say; `name` is what the switch is."""
     sizes = (("64B", 8_000_000), ("128B", 7_000_000), ("1518B", 800_000))
@@ -112,5 +121,6 @@ def all_cases(*, simulated: bool = False, name: str = "ovs-dpdk") -> list[CaseVi
     ]
     runs = tuple(f"2026-11-{20 + day}-b2b-{letters}" for day, letters in enumerate(LETTERS))
     cases += [buffer_case("64B", 400_000.0 + at, run) for at, run in enumerate(runs)]
+    cases += [cost_case(size, clients=7_000, servers=6_000, switch=9_000) for size, _ in sizes]
     collected = replace(throughput_case("64B", 4_000_000, simulated=simulated), folder=COLLECTED)
     return [*cases, collected, *views(SOAK)]

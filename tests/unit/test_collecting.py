@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from collecting_world import Driver, Looks, notes_in, started
 from config_world import library, loaded, problems, write
+from exchanges import exchange, instance
 from figure_world import COLLECTED
 from pydantic import ValidationError
 from record_samples import goal_result, trial
@@ -37,7 +38,7 @@ from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.files.series import SeriesFile, series_of
 from vsperf.records.result import Limit, LoadResult, SearchResult
 from vsperf.records.run import Placement
-from vsperf.records.series import Nature, Note, OwnTrial, Quantity, Sample
+from vsperf.records.series import Nature, Note, OwnExchange, OwnTrial, Quantity, Sample
 from vsperf.records.trial import Purpose, Trial
 from vsperf.search.base import Budget
 
@@ -491,6 +492,22 @@ def test_a_trial_of_ones_own_tells_what_a_frame_cost(tmp_path: Path) -> None:
     (part,) = sights(tmp_path, CASE, 1, ())
     assert part.title == "What perf saw, in a trial of its own"
     assert part.notes == ("not counted of the switch: llc_misses",)
+
+
+def test_an_exchange_of_ones_own_tells_what_a_request_cost_and_a_stream_what_a_bit(
+    tmp_path: Path,
+) -> None:
+    requests = exchange(instance(transactions=1000), traffic="tcp-rr")
+    counts = sample(1, 1, cycles=7_000_000, instructions=14_000_000)
+    SeriesFile.begin(tmp_path, HEAVY).append(counts, OwnExchange(exchange=requests))
+    (part,) = sights(tmp_path, CASE, 1, ())
+    assert part.table.names[-1] == "for a request"
+    assert rows(tmp_path)["switch", "cycles"][-1] == "7e+03"
+    assert rows(tmp_path)["switch", "instructions per cycle"][0] == "2.00"
+    other = tmp_path / "other"
+    SeriesFile.begin(other, HEAVY).append(counts, OwnExchange(exchange=exchange()))
+    (part,) = sights(other, CASE, 1, ())
+    assert part.table.names[-1] == "for a bit"
 
 
 def test_of_several_trials_of_ones_own_it_is_said_how_they_scatter(tmp_path: Path) -> None:

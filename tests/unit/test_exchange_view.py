@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-from exchanges import REVERSE, device, exchange, instance
+from types import SimpleNamespace
+from typing import Any
 
-from vsperf.cli.exchange_view import devices_table, instances_table
+import pytest
+from exchanges import REVERSE, cpu, device, exchange, instance, use
+
+from vsperf.cli.exchange_view import devices_table, exchanges_data, instances_table
 from vsperf.output.table import Table
 from vsperf.records.exchange import Failures, RoundTrips
 
@@ -38,3 +41,16 @@ def test_requests_by_a_clock_have_a_time_from_when_they_were_due_and_failures() 
     row = of(instances_table(one), 0)
     assert (row["p99 from due"], row["failed"]) == ("900.0 ms", "3")
     assert "failed" not in instances_table(exchange()).names
+
+
+def test_data_for_programs_have_costs_and_what_limited_each_exchange() -> None:
+    full = exchange(cpu=use(cpu(0, busy=1), clients=1, servers=0.5, switch=0.5))
+    echo = exchange(traffic="udp-echo", cpu=use(cpu(0), clients=0.5))
+    failed = exchange(flags=("program-failed",))
+    case: Any = SimpleNamespace(exchanges=(full, echo, failed))
+    found = exchanges_data(case)["all_exchanges"]
+    assert [one["limit"] for one in found] == ["generator", None, None]
+    assert found[0]["cpu_costs_ns"]["clients"] == pytest.approx(1)
+    assert found[2]["cpu_costs_ns"]["clients"] is None
+    nobody: Any = SimpleNamespace(exchanges=())
+    assert exchanges_data(nobody) == {}

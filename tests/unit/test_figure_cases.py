@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from connection_models import Device, rate
 from figure_cases import case, goal
-from figure_world import SOAK, buffer_case, throughput_case, tried
+from figure_world import SOAK, buffer_case, cost_case, throughput_case, tried
 
 from vsperf.output.figures.drawing import (
     Axis,
@@ -46,6 +46,21 @@ def with_flows(count: str) -> dict[str, Any]:
 
 def with_threads(count: int) -> dict[str, Any]:
     return {"vswitch": {"kind": "ovs-dpdk", "pmds": count}}
+
+
+def test_cpu_time_of_programs_is_a_bar_for_each_case_with_a_part_for_each_role() -> None:
+    bars = layers(
+        drawn(
+            "cpu-cost",
+            cost_case("64B", clients=5, servers=6, switch=7),
+            cost_case("128B", clients=8),
+        ),
+        Bars,
+    )
+    assert list(bars) == ["clients", "servers", "switch"]
+    assert [point.y for point in bars["clients"]] == [5, 8]
+    assert [point.y for point in bars["switch"]] == [7, 0]
+    assert drawings([cost_case("64B", clients=5)], ["cpu-cost"]) == []
 
 
 def test_latency_has_a_panel_for_each_load_and_a_line_for_each_share() -> None:

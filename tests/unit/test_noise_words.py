@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from config_world import library, loaded, problems, write
+from exchanges import exchange
 from noisy_runs import RUN, levels
 from record_samples import case_record, trial
 from report_pages import Reader, quietly
@@ -18,6 +19,7 @@ from vsperf.cli.main import run_cli
 from vsperf.config.case import Case
 from vsperf.config.loader import Request
 from vsperf.deploy.placement import place, sharing
+from vsperf.engine.judge_exchange import judged
 from vsperf.errors import ExitCode, SpecError
 from vsperf.host.cpus import Beside, Cpu, CpuNeed, CpuTopology, read_topology
 from vsperf.host.files import Roots
@@ -424,6 +426,17 @@ def test_who_was_not_heard_of_did_nothing_that_is_known_and_never_0() -> None:
     found = noise_table(None, (silent,))
     assert found is not None
     assert found.rows == (("noise 1", "–", "–", "–", "0 of 1 trials", "none"),)
+
+
+def test_beside_programs_it_is_told_by_exchange() -> None:
+    did = NoiseActivity(instance="noise 1", elapsed_ns=10**9, cpu_ns=5 * 10**8)
+    slack = judged(exchange(noise=(did,)), noise_slackened=True)
+    assert slack.flags == (Flag.NOISE_SLACKENED,)
+    assert not slack.valid
+    assert list(noise_lines(None, (exchange(noise=(did,)), slack))) == [
+        "noise 1: a CPU for 50% of the time",
+        "noise died or slackened in #1: nothing is concluded from these trials",
+    ]
 
 
 def test_a_case_without_noise_says_nothing_of_it() -> None:

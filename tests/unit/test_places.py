@@ -62,15 +62,16 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
         "programs run at the ends of links",
         "--set topology=p2p",
     ),
-    "noise": (
-        (*BRIDGE, "--set", "noise=stress"),
-        "`noise` and the method stream do not go together, so far",
-        "--set noise=none",
-    ),
-    "collectors": (
-        (*BRIDGE, "--set", "collect=proc"),
-        "`collect` and the method stream do not go together, so far",
+    "a look at the generator's ports": (
+        (*BRIDGE, "--set", "collect=pacing"),
+        "the collector pacing has nothing to collect here",
+        "the method stream has programs send, and no generator has ports",
         "--set collect=none",
+    ),
+    "parts of the cache": (
+        (*BRIDGE, "--set", "cache.switch=2 ways"),
+        "`cache` and the method stream do not go together, so far",
+        "--set cache=null",
     ),
     "a model": (
         ("--testbed", "sim"),
@@ -134,6 +135,21 @@ def test_a_plan_names_places_programs_and_cpus_and_no_generator(
     ]
     ports = [step["argv"][step["argv"].index("--port") + 1] for step in steps]
     assert ports == ["11001", "11002", "11001", "11002"]
+
+
+def test_a_plan_has_what_runs_and_looks_beside_programs_before_them(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    beside = ("--set", "noise.kind=stress", "--set", "noise.near=same-cpu")
+    words = (*BRIDGE, *beside, "--set", "noise.to=generator", "--set", "collect=proc", "--json")
+    assert run_cli(["plan", "places_tcp_stream", "--testbed", "local", *words]) == 0
+    (case,) = json.loads(capfd.readouterr().out)
+    placement = case["plan"]["placement"]["cpus"]
+    assert placement["noise"] == placement["clients"]
+    parts = [step["component"] for step in case["plan"]["steps"]]
+    assert [one for one in parts if one in ("noise", "collector", "program")] == [
+        *("noise", "collector", "program", "program"),
+    ]
 
 
 def test_offloads_and_instances_may_be_lists_that_make_cases(

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -62,6 +65,26 @@ def thread(
 
 def look(tree: MachineTree) -> Look:
     return Look.at(threads_of(PMDS, SWITCH, tree.roots), tree.roots)
+
+
+def test_of_a_program_that_sleeps_all_threads_are_meant_and_those_of_its_children() -> None:
+    child = "import time; print(flush=True); time.sleep(60)"
+    argv = [
+        sys.executable,
+        "-c",
+        f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])",
+    ]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True) as program:
+        try:
+            assert program.stdout is not None
+            program.stdout.readline()  # the child runs
+            found = threads_of(Polling("clients", ""), program.pid, Roots())
+            assert {one.part for one in found} == {"clients"}
+            pids = {one.folder.parent.parent.name for one in found}
+            assert str(program.pid) in pids
+            assert len(pids) == 2
+        finally:
+            os.killpg(program.pid, signal.SIGKILL)
 
 
 def test_polling_threads_are_told_by_their_names(tree: MachineTree) -> None:

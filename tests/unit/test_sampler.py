@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from vsperf.drivers.collectors.beside import SAMPLER
@@ -109,6 +110,31 @@ def test_threads_that_poll_have_names_and_others_are_one() -> None:
     assert set(found) == {"switch", "switch: other threads"}
     assert found["switch"]["resident_bytes"] > 1 << 20
     assert found["switch: other threads"]["voluntary"] > 0
+
+
+def test_programs_that_sleep_are_told_as_one_with_their_children() -> None:
+    """Two of them, of which nobody tells which of their threads is which."""
+    script = "import subprocess, sys; subprocess.run(['sleep', '60'])"
+    argv = [sys.executable, "-c", f"print(flush=True); {script}"]
+    with ExitStack() as stack:
+        running = [
+            stack.enter_context(
+                subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True)
+            )
+            for _ in range(2)
+        ]
+        for one in running:
+            stack.callback(os.killpg, one.pid, signal.SIGKILL)
+            assert one.stdout is not None
+            one.stdout.readline()
+        asked = {"roles": {"clients": [[one.pid, ""] for one in running]}, "cpus": []}
+        found = list(processes(Kernel(), asked))
+        alone = list(
+            processes(Kernel(), {"roles": {"clients": [[running[0].pid, ""]]}, "cpus": []})
+        )
+    assert [of for of, _ in found] == ["clients"]
+    assert {"user_ns", "system_ns", "voluntary", "resident_bytes"} <= set(found[0][1])
+    assert found[0][1]["resident_bytes"] > alone[0][1]["resident_bytes"]
 
 
 def test_each_cpu_in_use_is_looked_at() -> None:

@@ -21,6 +21,8 @@ from coverage_models import MODELS, Model
 from coverage_world import World
 from reread_connections import ANSWERS as CONNECTIONS
 from reread_connections import answers_of_connections
+from reread_cpu import KINDS as OF_PROGRAMS
+from reread_cpu import answers_of_programs, read_of
 from reread_figures import (
     READERS,
     alike,
@@ -392,6 +394,11 @@ def _of_case(
         yield from answers_of_connections(search, case.connections, result)
     elif kind in OF_PACKETS:
         yield from answers_of_packets(case.exchanges, result)
+    elif kind in OF_PROGRAMS:
+        if left is not None:
+            every = [*result.figures, *result.curves]
+            left[str(kind)] += len(every) - len(read_of(result))
+        yield from answers_of_programs(case.exchanges, result)
     else:
         if left is not None:
             left[str(kind)] += unread(search, result)

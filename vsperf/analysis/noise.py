@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from vsperf.records.exchange import Exchange
 from vsperf.records.flags import Flag
 from vsperf.records.run import CaseRecord
 from vsperf.records.switch import NoiseActivity
@@ -29,7 +30,7 @@ class Reached:
     """In which it was heard of."""
 
 
-def reached(record: CaseRecord | None, trials: Sequence[Trial]) -> tuple[Reached, ...]:
+def reached(record: CaseRecord | None, trials: Iterable[Trial | Exchange]) -> tuple[Reached, ...]:
     """Return what each instance did; nothing where nothing ran beside the case."""
     around = record.conditions if record is not None else None
     settled = around.noise.get("settled") if around is not None else None
@@ -41,13 +42,13 @@ def reached(record: CaseRecord | None, trials: Sequence[Trial]) -> tuple[Reached
     return tuple(_reached(name, rates, members) for name, members in found.items())
 
 
-def silent_trials(trials: Sequence[Trial]) -> tuple[int, ...]:
+def silent_trials(trials: Iterable[Trial | Exchange]) -> tuple[int, ...]:
     """Return the trials in which noise died or did less than it should have."""
     lost = {Flag.NOISE_ERROR, Flag.NOISE_SLACKENED}
     return tuple(trial.index for trial in trials if lost & set(trial.flags))
 
 
-def noise_lines(record: CaseRecord | None, trials: Sequence[Trial]) -> Iterator[str]:
+def noise_lines(record: CaseRecord | None, trials: Iterable[Trial | Exchange]) -> Iterator[str]:
     """Yield a line for each instance of a load: its rate when it settled, and in the trials."""
     for one in reached(record, trials):
         parts = (

@@ -11,12 +11,14 @@ from rich.console import Console
 
 from vsperf.cli.progress import exchange_line
 from vsperf.cli.tables import print_table
+from vsperf.output.cpu_tables import COSTING, CPU_MEANING, cpu_tables
 from vsperf.output.table import NOTHING, Column, Table
 from vsperf.quantities.human import human_bytes, human_count, human_ns
-from vsperf.records.exchange import DeviceCounts, Exchange, Instance
+from vsperf.records.exchange import ECHO, DeviceCounts, Exchange, Instance
 from vsperf.records.files.view import CaseView
 from vsperf.records.packets import Packets, Times
 from vsperf.records.result import amount
+from vsperf.search.exchange_verdict import limited
 
 Writer = Callable[[float], str]
 OF_HTTP = ("p99 from due", "failed")
@@ -55,7 +57,12 @@ def print_exchanges(out: Console, case: CaseView) -> None:
         out.print(packets.title, style="bold")
         print_table(out, packets)
     last = next((one for one in reversed(made) if one.valid), made[-1])
-    for table, meaning in ((instances_table(last), BEGAN), (devices_table(last), "")):
+    if last.valid and last.traffic != ECHO:  # whose clock is kept to, and whose answer is a time
+        limit, why = limited(last)
+        out.print(f"limit of exchange #{last.index}: {limit.value}: {why}", soft_wrap=True)
+    looked = ((table, CPU_MEANING) for table in cpu_tables((last,)))
+    own = ((instances_table(last), BEGAN), (devices_table(last), ""))
+    for table, meaning in (*own, *looked):
         out.print(table.title, style="bold")
         print_table(out, table)
         if meaning:
@@ -143,10 +150,20 @@ def devices_table(one: Exchange) -> Table:
 def exchanges_data(case: CaseView) -> dict[str, Any]:
     """Return the exchanges as plain data, with what is computed of each; nothing without any."""
     found = [
-        one.model_dump(mode="json") | {"rates": {way: one.rate(way) for way in one.directions}}
+        one.model_dump(mode="json")
+        | {
+            "rates": {way: one.rate(way) for way in one.directions},
+            "cpu_costs_ns": {role: _cost(one, role) for role in COSTING},
+            "limit": limited(one)[0].value if one.valid and one.traffic != ECHO else None,
+        }
         for one in case.exchanges
     ]
     return {"all_exchanges": found} if found else {}
+
+
+def _cost(one: Exchange, role: str) -> float | None:
+    cost = one.cpu_cost_ns(role)
+    return None if cost is None else float(cost)
 
 
 def _echoes(made: Sequence[Exchange]) -> list[_Echo]:

@@ -11,9 +11,11 @@ from rich.text import Text
 
 from vsperf.analysis.collected import digest
 from vsperf.analysis.why import Measured, Sentence, Verdict, explain, headline
+from vsperf.analysis.why_programs import why_programs
 from vsperf.cli.tables import console, simulated_banner
 from vsperf.errors import UsageError
 from vsperf.records.asked import Asked
+from vsperf.records.exchange import ECHO
 from vsperf.records.files.series import series_of
 from vsperf.records.files.view import CaseView, RunView
 
@@ -33,6 +35,8 @@ def why(run: RunView, case: CaseView) -> tuple[str, tuple[Sentence, ...]]:
             f"{case.label} came to no result that could be explained",
             why="it did not end" if case.record is None else case.record.reason,
         )
+    if believed := tuple(one for one in case.exchanges if one.valid and one.traffic != ECHO):
+        return why_programs(believed)
     sister = sister_of(run, case)
     found = explain(measured, _measured(sister) if sister is not None else None)
     return headline(measured, found), found

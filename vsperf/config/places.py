@@ -134,8 +134,6 @@ def _switch(spec: CaseSpec) -> Iterator[Problem]:
 def _not_so_far(spec: CaseSpec) -> Iterator[Problem]:
     """Yield what is not there for places yet, rather than leave it out in silence."""
     asked = {
-        "noise": (spec.noise is not None, "--set noise=none"),
-        "collect": (bool(spec.collect), "--set collect=none"),
         "cache": (bool(spec.cache), "--set cache=null"),
         "testbed.simulated": (spec.testbed.simulated, "a testbed that is real: --testbed local"),
     }

@@ -15,19 +15,24 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Protocol
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.places import place_ip
 from vsperf.config.wiring import directions_of
+from vsperf.deploy.cpu_looks import Looks, SwitchCpus
 from vsperf.deploy.places import Places
 from vsperf.drivers.programs.base import Found, Program, Programs, Rendezvous, Said, Told
 from vsperf.errors import ComponentError
 from vsperf.host import enter_network
+from vsperf.host.cpu_time import Watched
 from vsperf.host.cpus import CpuNeed
 from vsperf.host.process import Managed, log_of, managed
 from vsperf.host.procfs import POLL_S, PROC
+from vsperf.host.threads import Polling
 from vsperf.host.workspace import Workspace
 from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.records.cpu_time import PROBE, CpuUse
 from vsperf.records.exchange import CLIENTS, ECHO, SERVERS, Instance, Interval
 from vsperf.records.run import Placement, Step
 from vsperf.trust import own_python
@@ -41,6 +46,9 @@ LEAD_EACH_NS = 50_000_000
 """From the start of the clients to the instant, so that all of them wait for it by then."""
 ENDS_S = 10.0
 """How much longer than asked a client may take, with its connection and what it tells."""
+EDGE_NS = 50_000_000
+"""From either end of the window to a look at CPUs: clients take a moment to begin, and threads that
+end take with them how often they were switched."""
 AFTER_S = 3.0
 """Patience with a server whose client has ended."""
 LONGEST_ANSWER = 1 << 26
@@ -163,6 +171,8 @@ class Made:
     instances: tuple[tuple[Instance, ...], ...]
     """Of each part, in their order."""
     elapsed_ns: int
+    cpu: CpuUse | None
+    """None where it was over before somebody could look twice."""
 
 
 @dataclass
@@ -178,12 +188,50 @@ class _Running:
         return Said(self.program.poll(), self.program.ending(), _text(self.program.log))
 
 
-def exchanged(parts: Sequence[Part], *, places: Places, workspace: Workspace, label: str) -> Made:
+class Around(Protocol):
+    """Whoever looks at programs that wait for the instant, and at the end of the last client."""
+
+    @property
+    def lead_ns(self) -> int:
+        """How long the first look may take: the instant is so much later."""
+        ...
+
+    def begin(self) -> None:
+        """Look before the instant."""
+        ...
+
+    def end(self) -> None:
+        """Look after it all."""
+        ...
+
+
+class Nobody:
+    """Nobody looks."""
+
+    lead_ns = 0
+
+    def begin(self) -> None:
+        """Do nothing."""
+
+    def end(self) -> None:
+        """Do nothing."""
+
+
+def exchanged(
+    parts: Sequence[Part],
+    *,
+    places: Places,
+    workspace: Workspace,
+    label: str,
+    switch: SwitchCpus,
+    around: Around | None = None,
+) -> Made:
     """Have all pairs of all parts exchange data, and return what each of them told.
 
     `label` tells the programs of this exchange from those of others. As soon as one fails the
     others are ended: without it they answer another question.
     """
+    around = around or Nobody()
     began_ns = time.monotonic_ns()
     rows = [(part, pair) for part in parts for pair in part.pairs]
     pairs = [pair for _, pair in rows]
@@ -200,9 +248,11 @@ def exchanged(parts: Sequence[Part], *, places: Places, workspace: Workspace, la
             argv = part.program.server(places.case, path, part.asked, meet)
             entered = _entered(place.file, pair.server_cpus, 0, argv)
             name = f"{label}-server-{number}"
-            servers.append(stack.enter_context(_running(entered, name, workspace, folder)))
+            running = _running(entered, name, workspace, folder, SERVERS)
+            servers.append(stack.enter_context(running))
         _await_listening(servers, pairs, places, workspace)
-        instant_ns = time.monotonic_ns() + LEAD_NS + LEAD_EACH_NS * len(rows)
+        lead_ns = LEAD_NS + LEAD_EACH_NS * len(rows) + around.lead_ns
+        instant_ns = time.monotonic_ns() + lead_ns
         clients = []
         for number, (part, pair) in enumerate(rows, start=1):
             address = places.by_link[pair.target].address
@@ -211,11 +261,20 @@ def exchanged(parts: Sequence[Part], *, places: Places, workspace: Workspace, la
             place = places.by_link[pair.source]
             entered = _entered(place.file, (pair.client_cpu,), instant_ns, argv)
             name, folder = f"{label}-client-{number}", folders[number - 1]
-            clients.append(stack.enter_context(_running(entered, name, workspace, folder)))
+            running = _running(entered, name, workspace, folder, CLIENTS)
+            clients.append(stack.enter_context(running))
+        around.begin()
         sending_ns = [part.asked.sending_ns for part in parts]
         deadline_ns = instant_ns + max(sending_ns) + int(ENDS_S * 1e9)
         whole_ns = instant_ns + min(sending_ns) * 9 // 10
-        _await(clients, servers, deadline_ns, whole_ns, workspace)
+        warm_ns = instant_ns + max(part.asked.warm_up_ns for part in parts)
+        watched = (*_watched(rows, clients, servers), *switch.threads, *switch.ours)
+        edge_ns = min(EDGE_NS, min(part.asked.duration_ns for part in parts) // 20)
+        end_ns = instant_ns + min(sending_ns)
+        looks = Looks(watched, [warm_ns + edge_ns, end_ns - edge_ns])
+        _await(clients, servers, deadline_ns, whole_ns, workspace, looks)
+        looks.end()
+        around.end()
         ends = [part.program.SERVER_ENDS for part, _ in rows]
         _await_ends(clients, servers, ends)
         ended_ns, clock_ns = time.monotonic_ns(), time.time_ns()
@@ -228,7 +287,25 @@ def exchanged(parts: Sequence[Part], *, places: Places, workspace: Workspace, la
         for pair, one, said in zip(pairs, clients, told, strict=True)
     )
     made = tuple(tuple(islice(instances, len(part.pairs))) for part in parts)
-    return Made(made, ended_ns - began_ns)
+    return Made(made, ended_ns - began_ns, looks.use(_cpus(pairs), switch, instant_ns))
+
+
+def _watched(
+    rows: Sequence[tuple[Part, Pair]], clients: Sequence[_Running], servers: Sequence[_Running]
+) -> Iterator[Watched]:
+    """Yield all programs of all pairs; what measures beside others has a role of its own."""
+    for (part, pair), client, server in zip(rows, clients, servers, strict=True):
+        beside = part is not rows[-1][0]
+        for end, role, one, cpus in (
+            ("client", CLIENTS, client, (pair.client_cpu,)),
+            ("server", SERVERS, server, pair.server_cpus),
+        ):
+            name = f"{end} of {pair.name}"
+            yield Watched(PROBE if beside else role, name, one.program.pid, cpus)
+
+
+def _cpus(pairs: Sequence[Pair]) -> frozenset[int]:
+    return frozenset(cpu for pair in pairs for cpu in (pair.client_cpu, *pair.server_cpus))
 
 
 def _ended_ns(client: _Running, told: Told, since_clock_ns: int) -> int | None:
@@ -301,11 +378,14 @@ def _folder(name: str, workspace: Workspace) -> Iterator[Path]:
 
 @contextmanager
 def _running(
-    argv: Sequence[str], name: str, workspace: Workspace, folder: Path
+    argv: Sequence[str], name: str, workspace: Workspace, folder: Path, role: str
 ) -> Iterator[_Running]:
     """Run a program that ends by itself, and remove what it wrote afterwards."""
+    watched = Polling(role, "")
     try:
-        with managed(argv, name=name, workspace=workspace, folder=folder) as program:
+        with managed(
+            argv, name=name, workspace=workspace, folder=folder, polling=watched
+        ) as program:
             workspace.parts.pop(name, None)  # that it ends is what it is for
             yield _Running(program)
     finally:
@@ -359,6 +439,7 @@ def _await(
     deadline_ns: int,
     whole_ns: int,
     workspace: Workspace,
+    looks: Looks,
 ) -> None:
     """Wait until all clients have ended, or one program of a pair did so before its time.
 
@@ -370,8 +451,10 @@ def _await(
         watched = {stack.enter_context(_descriptor(one.program.pid)): one for one in every}
         left = list(clients)
         while left and (now := time.monotonic_ns()) < deadline_ns:
-            ready = wait_for(tuple(watched), min(1.0, (deadline_ns - now) / 1e9))
+            left_s = min(1.0, (deadline_ns - now) / 1e9, looks.left_s(now))
+            ready = wait_for(tuple(watched), left_s)
             seen_ns = time.monotonic_ns()
+            looks.attend()
             for descriptor in ready:
                 watched.pop(descriptor).ended_ns = seen_ns
             workspace.attend("while programs exchanged data")

@@ -12,7 +12,7 @@ from vsperf.config.places import place_ip, place_mtu, place_refusals
 from vsperf.config.wiring import directions_of, outer_nics
 from vsperf.deploy.cache import cache_cpus, cache_steps
 from vsperf.deploy.exchanging import exchange_steps, program_needs
-from vsperf.deploy.placement import place, shares_cpu, sharing
+from vsperf.deploy.placement import GENERATOR, place, shares_cpu, sharing
 from vsperf.deploy.sides import (
     SidePlan,
     placement_of,
@@ -21,7 +21,7 @@ from vsperf.deploy.sides import (
     require_one_generator,
     together_notes,
 )
-from vsperf.drivers.collectors.base import AtPorts, Collector
+from vsperf.drivers.collectors.base import AtPorts, Collector, refuse
 from vsperf.drivers.generators.base import TakesTurns, TrafficGenerator
 from vsperf.drivers.generators.exactness import less_exact
 from vsperf.drivers.loads.base import LoadGenerator
@@ -33,6 +33,7 @@ from vsperf.host.binding import pci_addresses
 from vsperf.host.cpus import CpuNeed, CpuTopology, Needs
 from vsperf.methods.exchanges import Exchanges
 from vsperf.plugins import Plugins
+from vsperf.records.exchange import CLIENTS
 from vsperf.records.run import Endpoint, Placeholder, Placement, Plan, Step, Wire
 
 OWN_ROLE = "vsperf"
@@ -73,7 +74,7 @@ class Drivers:
     def all(self) -> tuple[VSwitch | TrafficGenerator | Vnf | LoadGenerator, ...]:
         """Every driver of the case that has a part in its deployment."""
         if self.programs is not None:
-            return (self.vswitch,)
+            return (self.vswitch, *(() if self.noise is None else (self.noise,)))
         beside = (part for part in (self.vnf, self.noise) if part is not None)
         return (self.vswitch, self.generator, *beside)
 
@@ -129,7 +130,7 @@ def make_plan(spec: CaseSpec, drivers: Drivers, topology: CpuTopology) -> CasePl
         )
     _require_models_on_simulated_testbeds_only(spec, drivers)
     if drivers.programs is not None:
-        return _plan_of_places(spec, drivers.vswitch, drivers.programs, topology)
+        return _plan_of_places(spec, drivers, drivers.programs, topology)
     directions = directions_of(spec.topology, spec.traffic.direction)
     can = drivers.generator.capabilities(spec)
     if lacking := refusals(spec, can, len(directions)):
@@ -186,17 +187,22 @@ def _plan_of_sides(
 
 
 def _plan_of_places(
-    spec: CaseSpec, vswitch: VSwitch, programs: Programs, topology: CpuTopology
+    spec: CaseSpec, drivers: Drivers, programs: Programs, topology: CpuTopology
 ) -> CasePlan:
     """Return the plan of a case in which programs exchange data."""
     if refused := place_refusals(spec):
         raise SpecError(refused)
+    for collector in drivers.collectors.values():
+        if isinstance(collector, AtPorts):
+            why = f"the method {spec.search.kind} has programs send, and no generator has ports"
+            raise refuse(collector.kind, why, "--set collect=none")
     method = spec.search
     assert isinstance(method, Exchanges)
-    needs = vswitch.needs(spec)
-    cpus = [*needs.cpus, *program_needs(spec), CpuNeed(OWN_ROLE, 1, busy=False)]
+    parts = [driver.needs(spec) for driver in drivers.all]
+    needs = [_beside_programs(need) for part in parts for need in part.cpus]
+    cpus = [*needs, *program_needs(spec), CpuNeed(OWN_ROLE, 1, busy=False)]
     placement = place(cpus, _allowed(spec, topology))
-    switch = vswitch.plan(spec, placement)
+    switch = drivers.vswitch.plan(spec, placement)
     made = tuple(
         Step(
             component="place",
@@ -207,14 +213,35 @@ def _plan_of_places(
     )
     steps = exchange_steps(spec, programs, method.each, placement)
     plan = Plan(
-        steps=(*made, *switch.steps, *steps),
+        steps=(*made, *switch.steps, *_steps_beside(spec, drivers, placement), *steps),
         endpoints=switch.endpoints,
         directions=directions_of(spec.topology, spec.traffic.direction),
         placement=placement,
-        hugepage_bytes=_hugepages([needs], placement),
+        hugepage_bytes=_hugepages(parts, placement),
         notes=placement.notes,
     )
-    return CasePlan(plan, switch)
+    shared = sharing(placement, cpus)
+    return CasePlan(plan, switch, shares_cpu(placement, cpus), shared_roles=shared)
+
+
+def _beside_programs(need: CpuNeed) -> CpuNeed:
+    """Return what a load needs that is to disturb the generator: clients are in its place."""
+    if need.beside is None or need.beside.role != GENERATOR:
+        return need
+    return replace(need, beside=replace(need.beside, role=CLIENTS))
+
+
+def _steps_beside(spec: CaseSpec, drivers: Drivers, placement: Placement) -> tuple[Step, ...]:
+    """Return what starts what runs beside a case, and what looks at it."""
+    noise = drivers.noise.plan(spec, placement) if drivers.noise is not None else ()
+    return (
+        *noise,
+        *(
+            step
+            for name, collector in drivers.collectors.items()
+            for step in collector.plan(spec.collect[name], name, placement)
+        ),
+    )
 
 
 def _plan_of_one(
@@ -239,18 +266,12 @@ def _plan_of_one(
     for collector in drivers.collectors.values():
         if isinstance(collector, AtPorts):
             collector.fits(spec, entries_of(endpoints, directions))
-    noise = drivers.noise.plan(spec, placement) if drivers.noise is not None else ()
     steps = (
         *cache_steps(spec, cache_cpus(spec, placement)),
         *guests,
         *switch.steps,
         *drivers.generator.plan(spec, endpoints, placement),
-        *noise,
-        *(
-            step
-            for name, collector in drivers.collectors.items()
-            for step in collector.plan(spec.collect[name], name, placement)
-        ),
+        *_steps_beside(spec, drivers, placement),
     )
     simulated = ("SIMULATED: every number comes from a model",) if spec.testbed.simulated else ()
     plan = Plan(

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from vsperf.config.case import Case, CaseSpec
-from vsperf.deploy.deployment import Deployment
 from vsperf.drivers.collectors.base import (
     Collector,
     Hearing,
@@ -88,7 +87,7 @@ class Collecting:
         try:
             look(trial)
         except Exception as error:  # whatever it is: it may be a plugin's
-            self._lose(name, trial, _why(error))
+            self._lose(name, trial, why_of(error))
 
     def _lose(self, name: str, trial: int, why: str) -> None:
         seat, _ = self.running.pop(name)
@@ -98,7 +97,7 @@ class Collecting:
 
     def miss(self, name: str, file: SeriesFile | None, error: Exception) -> None:
         """Go on without one that did not start; it has no file where that cannot be made."""
-        text = f"the collector {name} did not start: {_why(error)}; it collected nothing"
+        text = f"the collector {name} did not start: {why_of(error)}; it collected nothing"
         self.warnings += (text,)
         if file is not None:
             _note(file, NO_TRIAL, text)
@@ -118,7 +117,8 @@ class Collecting:
         )
 
 
-def _why(error: Exception) -> str:
+def why_of(error: Exception) -> str:
+    """Say what went wrong with a collector, whoever raised it."""
     if isinstance(error, VsperfError):
         return error.with_why
     if isinstance(error, OSError) and error.strerror:
@@ -185,7 +185,7 @@ def _own_trial(taken: Taken, measurer: Measurer, request: TrialRequest, without:
     except RecordingError as error:
         return f"{without}: {error.with_why}"
     except Exception as error:
-        return f"the trial for {taken.name} failed: {_why(error)}"
+        return f"the trial for {taken.name} failed: {why_of(error)}"
     return collecting.warnings[0] if collecting.warnings else None
 
 
@@ -193,7 +193,7 @@ def _own_trial(taken: Taken, measurer: Measurer, request: TrialRequest, without:
 def collected(
     case: Case,
     drivers: Mapping[str, Collector],
-    deployment: Deployment,
+    parts: Parts,
     placement: Placement,
     workspace: Workspace,
     where: tuple[RunWriter, int],
@@ -203,7 +203,6 @@ def collected(
     `where` is the run that is written, and which attempt at the case this is.
     """
     spec = case.seeded_spec
-    parts = Parts(deployment.switch, deployment.vnfs, deployment.generator, deployment.entries)
     found = Collecting()
     with ExitStack() as stack:
         for name, driver in drivers.items():
@@ -232,7 +231,7 @@ def _end(seat: Seat, own: ExitStack) -> None:
     try:
         own.close()
     except Exception as error:  # what it has collected is there already
-        text = f"the collector {seat.name} did not end well: {_why(error)}"
+        text = f"the collector {seat.name} did not end well: {why_of(error)}"
         _note(seat.file, NO_TRIAL, text)
 
 

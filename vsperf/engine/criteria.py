@@ -39,7 +39,7 @@ from vsperf.records.result import (
 from vsperf.records.run import Check, Outcome
 from vsperf.records.trial import Purpose, Trial
 
-NOT_THE_SWITCH = (Limit.GENERATOR, Limit.VNF, Limit.HOST, Limit.UNCOUNTED)
+NOT_THE_SWITCH = (Limit.GENERATOR, Limit.SERVER, Limit.VNF, Limit.HOST, Limit.UNCOUNTED)
 """Where these end a result, the switch may do better: that it is too slow does not follow."""
 
 RATES = (Unit.FPS, Unit.BPS, Unit.PER_SECOND)

@@ -7,20 +7,25 @@ and programs are brought up, looked at, and what they did is judged and written 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
 from vsperf.config.places import place_mtu
+from vsperf.deploy.cpu_looks import SwitchCpus
 from vsperf.deploy.deployment import PORTS_S, prepare
-from vsperf.deploy.exchanging import Part, exchanged, pairs_of, together
+from vsperf.deploy.exchanging import Around, Part, exchanged, pairs_of, together
 from vsperf.deploy.places import Places, growth, made_places
+from vsperf.drivers.collectors.base import Parts
 from vsperf.drivers.programs.base import Found, Program, Programs
 from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.attempts import stayed_invalid, until_valid
+from vsperf.engine.background_load import BackgroundLoad, background_load, with_noise
 from vsperf.engine.closing import close_case
+from vsperf.engine.collecting import Collecting, collected
 from vsperf.engine.conditions import sorted_flags
+from vsperf.engine.exchange_collecting import Looking, own_exchanges, own_ns
 from vsperf.engine.judge_exchange import judged
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.workspace import Workspace
@@ -37,6 +42,7 @@ from vsperf.records.exchange import (
 )
 from vsperf.records.host import Conditions
 from vsperf.records.run import CaseRecord
+from vsperf.records.switch import NoiseActivity
 from vsperf.search.base import Budget
 
 
@@ -61,8 +67,20 @@ def measure_exchanges(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecor
             generator=_facts(programs.program, found)
             | ({} if programs.probe is None else {"probe": _facts(programs.probe, found)}),
         )
+        beside = stack.enter_context(background_load(run, place))
+        conditions = with_noise(conditions, beside)
+        parts, where = Parts(switch, None, None), (run.writer, run.attempt)
+        collectors = run.drivers.collectors
+        collecting = stack.enter_context(
+            collected(run.case, collectors, parts, plan.plan.placement, place, where)
+        )
+        bench = ExchangeBench(run, place, places, switch, programs, found, beside, collecting)
         run.enter("search")
-        result = method.play(ExchangeBench(run, place, places, switch, programs, found))
+        with run.budget.holding_back(own_ns(collecting)):
+            result = method.play(bench)
+        if collecting.apart:
+            run.enter("collect")
+        warnings += own_exchanges(collecting, bench.apart, run.budget)
         if run.keep():
             place.keep()
             access = (*places.access, *switch.access())
@@ -90,6 +108,9 @@ class ExchangeBench:
     switch: RunningSwitch
     programs: Programs
     found: Mapping[Program, Found]
+    noise: BackgroundLoad | None
+    """What runs beside the case, if anything does."""
+    collecting: Collecting
 
     @property
     def budget(self) -> Budget:
@@ -106,19 +127,44 @@ class ExchangeBench:
             raise stayed_invalid(named, one.flags, retries, "; ".join(one.reasons))
         return one
 
+    def apart(self, index: int, duration_ns: int, around: Around) -> Exchange:
+        """Make one exchange for a collector, which is in no record; raise where it went wrong."""
+        method = method_of(self.run.case.seeded_spec)
+        assert isinstance(method, Exchanges)
+        one = self._made(_lasting(method.each, duration_ns), index, None, around)
+        if not one.valid:
+            raise ComponentError("it cannot be believed", why="; ".join(one.reasons))
+        return one
+
     def _attempt(self, asked: ExchangeAsked, retry_of: int | None) -> Exchange:
         """Make one exchange, judge it, record it, and return it whatever the judgement."""
+        run, index = self.run, len(self.run.exchanges) + 1
+        pairs = sum(len(part.pairs) for part in self._parts(asked))
+        run.emit(ExchangeStarted(run.case, asked.traffic, pairs, asked.sending_ns))
+        one = self._made(asked, index, retry_of, Looking(self.collecting, index))
+        run.record_exchange(one)
+        run.budget.spend(one.elapsed_ns)
+        return one
+
+    def _made(
+        self, asked: ExchangeAsked, index: int, retry_of: int | None, around: Around
+    ) -> Exchange:
+        """Make one exchange, and judge it."""
         run, spec = self.run, self.run.case.seeded_spec
         placement = run.plan.plan.placement
         parts = self._parts(asked)
-        pairs = sum(len(part.pairs) for part in parts)
-        index = len(run.exchanges) + 1
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        run.emit(ExchangeStarted(run.case, asked.traffic, pairs, asked.sending_ns))
-        before = self.places.counts()
+        if self.noise is not None:
+            self.noise.begin()
+        before, counted = self.places.counts(), self.switch.counters()
         try:
             made = exchanged(
-                parts, places=self.places, workspace=self.place, label=f"exchange-{index}"
+                parts,
+                places=self.places,
+                workspace=self.place,
+                label=f"exchange-{index}",
+                switch=SwitchCpus.of(placement, self.place),
+                around=around,
             )
         except ComponentError as error:
             if (why := self.switch.failure()) is not None:
@@ -126,12 +172,14 @@ class ExchangeBench:
             raise
         if (why := self.switch.failure()) is not None:
             raise DiedError("the switch failed while programs ran", why=why)
+        noise, slackened = self._noise()
+        counters = self.switch.counters()
         method = method_of(spec)
         assert isinstance(method, Exchanges)
         *beside, instances = made.instances
         every = [one for each in made.instances for one in each]
         main = parts[-1]
-        one = judged(
+        return judged(
             Exchange(
                 index=index,
                 retry_of=retry_of,
@@ -153,11 +201,21 @@ class ExchangeBench:
                 flags=(),
                 reasons=(),
                 beside=_beside(parts[0], beside[0]) if beside else None,
-            )
+                cpu=made.cpu,
+                switch=None if counters is None or counted is None else counters.since(counted),
+                noise=noise,
+            ),
+            noise_slackened=slackened,
         )
-        run.record_exchange(one)
-        run.budget.spend(one.elapsed_ns)
-        return one
+
+    def _noise(self) -> tuple[tuple[NoiseActivity, ...], bool]:
+        """Return what ran beside an exchange did, and whether that was too little."""
+        if self.noise is None:
+            return (), False
+        if (why := self.noise.failure()) is not None:
+            raise DiedError("the noise beside the case failed while programs ran", why=why)
+        noise = self.noise.end()
+        return noise, self.noise.slackened(noise)
 
     def _parts(self, asked: ExchangeAsked) -> list[Part]:
         """Return what each program exchanges; what was asked for itself is the last one."""
@@ -169,6 +227,12 @@ class ExchangeBench:
             pairs = pairs_of(spec, one, placement, first)
             found.append(Part(program, self.found[program], one, pairs))
         return found
+
+
+def _lasting(asked: ExchangeAsked, duration_ns: int) -> ExchangeAsked:
+    """Return the same for another time, with what is exchanged beside it."""
+    beside = None if asked.beside is None else _lasting(asked.beside, duration_ns)
+    return replace(asked, duration_ns=duration_ns, beside=beside)
 
 
 def _facts(program: Program, found: Mapping[Program, Found]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from vsperf.config.wiring import load_shares
 from vsperf.deploy.deployment import Deployment
+from vsperf.drivers.collectors.base import Parts
 from vsperf.drivers.generators.base import GeneratorSession, HostJitter, KnowsMoreLater
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.background_load import background_load, with_noise
@@ -66,7 +67,8 @@ def instruments(
     placement = plan.plan.placement
     where = (run.writer, run.attempt)
     collectors = run.drivers.collectors if number == 1 else {}
-    with collected(run.case, collectors, deployment, placement, place, where) as collecting:
+    parts = Parts(deployment.switch, deployment.vnfs, deployment.generator, deployment.entries)
+    with collected(run.case, collectors, parts, placement, place, where) as collecting:
         measurer = Measurer(
             generator=deployment.generator,
             watch=watch,

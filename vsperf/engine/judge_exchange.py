@@ -34,9 +34,12 @@ MOST_APART = 100
 """One part in so many is what two ends of TCP may differ by, or what was under way at the end."""
 
 
-def judged(one: Exchange) -> Exchange:
+def judged(one: Exchange, *, noise_slackened: bool = False) -> Exchange:
     """Return it with its flags, and a sentence on each."""
     found = list(_doubts(one))
+    if noise_slackened:
+        why = "the noise beside the case did less than when it had settled, or was not heard of"
+        found.append((Flag.NOISE_SLACKENED, why))
     return one.model_copy(
         update={
             "flags": tuple(dict.fromkeys(flag for flag, _ in found)),

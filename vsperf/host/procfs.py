@@ -99,6 +99,17 @@ def left_in_session(leader: int, since: int) -> tuple[int, ...]:
     return tuple(found)
 
 
+def in_session(leader: int, proc: Path = PROC) -> tuple[int, ...]:
+    """Return the processes of a session: the one that leads it, and all that it started."""
+    found = []
+    for entry in os.scandir(proc):
+        if entry.name.isdigit():
+            state, *rest = _status(int(entry.name), proc)
+            if state not in ENDED and int(rest[2]) == leader:
+                found.append(int(entry.name))
+    return tuple(sorted(found))
+
+
 def end_all(find: Callable[[], tuple[int, ...]], patience_s: float, kill_s: float = 1.0) -> None:
     """End all processes that `find` returns: ask with SIGTERM, then SIGKILL.
 
@@ -120,10 +131,10 @@ def end_all(find: Callable[[], tuple[int, ...]], patience_s: float, kill_s: floa
     raise OSError(f"process {', '.join(str(pid) for pid in found)} does not end")
 
 
-def _status(pid: int) -> list[str]:
+def _status(pid: int, proc: Path = PROC) -> list[str]:
     """Return what the kernel says of a process, its state first; of one that is gone, an X."""
     try:
-        text = (PROC / str(pid) / "stat").read_text(errors="replace")
+        text = (proc / str(pid) / "stat").read_text(errors="replace")
     except OSError:
         return ["X"]
     return text.rpartition(")")[2].split()

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from vsperf.host.activity import STOLEN, cpu_ticks, ticks_per_second
 from vsperf.host.files import Roots
+from vsperf.host.procfs import in_session
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.threads import ThreadActivity
 
@@ -32,7 +33,8 @@ class Polling:
     part: str
     """Whose they are, for the record."""
     names: str
-    """A pattern that their names begin with."""
+    """A pattern that their names begin with; empty for all threads of a program that sleeps where
+    it has to wait, those of its children included."""
 
 
 LCORES = r"(lcore|rte|dpdk)-worker-?\d"
@@ -88,7 +90,8 @@ def threads_of(polling: Polling, pid: int, roots: Roots) -> tuple[Thread, ...]:
     They are looked for each time: a switch makes others when its ports change.
     """
     wanted, found = re.compile(polling.names), []
-    for folder in _tasks(pid, roots):
+    pids = (pid,) if polling.names else in_session(pid, roots.proc)
+    for folder in (task for one in pids for task in _tasks(one, roots)):
         name = (_text(folder / "comm") or "").rstrip("\n")
         if wanted.match(name):
             found.append(Thread(polling.part, name, folder))

@@ -91,10 +91,10 @@ class Http(Workload):
         """Return what can be judged."""
         own = dict.fromkeys((OWN_HALF, OWN_TAIL), Unit.NANOSECONDS)
         if self.rate is None:
-            return {RATE: Unit.PER_SECOND, **own, FAILED: Unit.COUNT}
+            return {RATE: Unit.PER_SECOND, **own, FAILED: Unit.COUNT, **self.cost_metrics()}
         due = dict.fromkeys((HALF, TAIL), Unit.NANOSECONDS)
         counts = dict.fromkeys((FAILED, WAITING), Unit.COUNT)
-        return {RATE: Unit.PER_SECOND, **due, **own, **counts}
+        return {RATE: Unit.PER_SECOND, **due, **own, **counts, **self.cost_metrics()}
 
     @property
     def each(self) -> ExchangeAsked:

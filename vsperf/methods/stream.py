@@ -65,8 +65,8 @@ class Stream(Streams):
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""
         if self.protocol == "tcp":
-            return {RATE: Unit.BPS, REPEATED: Unit.COUNT}
-        return {RATE: Unit.BPS, SENT: Unit.BPS, LOST: Unit.RATIO}
+            return {RATE: Unit.BPS, REPEATED: Unit.COUNT, **self.cost_metrics()}
+        return {RATE: Unit.BPS, SENT: Unit.BPS, LOST: Unit.RATIO, **self.cost_metrics()}
 
     def beside(self, made: Sequence[Exchange], middle: Exchange) -> Iterator[Figure]:
         """Yield what TCP sent again; of datagrams what was sent, and what no server had."""

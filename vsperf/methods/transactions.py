@@ -35,7 +35,8 @@ class _InTurns(Workload):
 
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""
-        return {RATE: Unit.PER_SECOND, MEAN: Unit.NANOSECONDS, TAIL: Unit.NANOSECONDS}
+        times = dict.fromkeys((MEAN, TAIL), Unit.NANOSECONDS)
+        return {RATE: Unit.PER_SECOND, **times, **self.cost_metrics()}
 
     @property
     def each(self) -> ExchangeAsked:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import statistics
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -24,16 +24,33 @@ from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import spread_of
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import CpuSet, Duration, FrameSize, LinkSpeed
-from vsperf.records.exchange import Exchange, Traffic
-from vsperf.records.result import Axis, Compliance, Curve, Figure, SearchResult
+from vsperf.records.exchange import CLIENTS, SERVERS, Exchange, Traffic, is_stream
+from vsperf.records.result import Axis, Compliance, Curve, Figure, Limit, SearchResult
+from vsperf.records.threads import SWITCH
 from vsperf.search.base import Loads
+from vsperf.search.exchange_verdict import limited_in_repeats
 
 RATE = "rate"
+COST = "cpu_per"
+"""Names of figures of CPU time begin so; what it is for follows, then whose it is."""
+ROLES = (CLIENTS, SERVERS, SWITCH)
 STEP_NS = 1_000_000_000
 """Of the curve over time."""
 SMALLEST_FRAME_BYTES = 594
 """With a packet of 576 bytes, which every host takes (RFC 791)."""
 MOST_INSTANCES = 64
+COSTS_OF = {
+    None: "clients, servers and switch together, whoever did the work of the network's stack",
+    CLIENTS: "clients, with what the kernel did as they ran",
+    SERVERS: "servers, with what the kernel did as they ran",
+    SWITCH: "the switch",
+}
+HOW_KNOWN = {
+    "interrupts": ": what the kernel did in interrupts on the CPUs that forward, which is the "
+    "stack of whoever receives, too",
+    "cycles": ": that in which its polling threads had work, by their own count of cycles; about",
+    "threads": ": its threads, with what the kernel did as they ran",
+}
 ONE_SUM = "; the program tells one sum of all its time, so that of the warm-up is in it"
 
 
@@ -131,7 +148,11 @@ class Workload(Method):
             return SearchResult(complete=made.in_time, spoiled=made.spoiled)
         middle = sorted(known, key=lambda one: one.worst_rate or 0)[(len(known) - 1) // 2]
         return SearchResult(
-            figures=(self._rate(known, middle), *self.beside(known, middle)),
+            figures=(
+                _with_limit(self._rate(known, middle), known, middle),
+                *self.beside(known, middle),
+                *self._costs(known, middle),
+            ),
             curves=tuple(rate_curves(middle)),
             complete=made.in_time,
             spoiled=made.spoiled,
@@ -155,6 +176,30 @@ class Workload(Method):
             f"{ONE_SUM if middle.sums_only else ''}",
         )
 
+    def cost_metrics(self) -> Mapping[str, Unit]:
+        """Return the figures of CPU time."""
+        names = [self._cost_name(role) for role in (None, *ROLES)]
+        return dict.fromkeys(names, Unit.NANOSECONDS)
+
+    def _costs(self, made: Sequence[Exchange], middle: Exchange) -> Iterator[Figure]:
+        """Yield the CPU time that a bit or a request costs: of all three together, and of each."""
+        at = conditions(middle)
+        for role in (None, *ROLES):
+            found = [one.cpu_cost_ns(role) for one in made]
+            costs = [None if cost is None else float(cost) for cost in found]
+            yield median_figure(
+                self._cost_name(role),
+                Unit.NANOSECONDS,
+                costs,
+                at,
+                f"CPU time of {COSTS_OF[role]}{HOW_KNOWN.get(_how(middle, role), '')}",
+                "the machine does not tell, or programs ended too early for two looks",
+            )
+
+    def _cost_name(self, role: str | None) -> str:
+        each = "bit" if is_stream(self.traffic) else "request"
+        return "_".join(filter(None, (COST, each, role)))
+
     @property
     @abstractmethod
     def counted(self) -> str:
@@ -165,6 +210,27 @@ class Workload(Method):
     ) -> tuple[Compliance, ...]:
         """No standard of frames says how programs measure."""
         return ()
+
+
+def _with_limit(rate: Figure, made: Sequence[Exchange], middle: Exchange) -> Figure:
+    """Return a rate with what limited it, as far as that can be told.
+
+    Where it cannot, the rate stands all the same: that nobody was at an end is no contradiction.
+    """
+    limit, why = limited_in_repeats(made, middle)
+    known = limit is not Limit.UNKNOWN
+    why = why if known else f"what limited it cannot be told: {why}"
+    update = {"limit": limit if known else None, "reason": f"{rate.reason}; {why}"}
+    return rate.model_copy(update=update)
+
+
+def _how(one: Exchange, role: str | None) -> str:
+    """Return by what the CPU time of a switch is known; empty where others are asked for, too."""
+    if role != SWITCH or one.cpu is None:
+        return ""
+    if one.cpu.forwarding_cpus:
+        return "interrupts"
+    return "cycles" if one.switch is not None and one.switch.pmds else "threads"
 
 
 def slower(one: Exchange) -> str:

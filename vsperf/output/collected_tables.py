@@ -14,8 +14,17 @@ from vsperf.errors import StoreError
 from vsperf.output.table import Table, columns
 from vsperf.quantities.human import human_byte_rate, human_bytes, human_count, human_ns, human_share
 from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.exchange import Exchange
 from vsperf.records.files.series import StoredSeries, series_of
-from vsperf.records.series import Nature, Note, OwnTrial, Quantity, Sample, SeriesHeader
+from vsperf.records.series import (
+    Nature,
+    Note,
+    OwnExchange,
+    OwnTrial,
+    Quantity,
+    Sample,
+    SeriesHeader,
+)
 from vsperf.records.switch import CacheActivity
 from vsperf.records.trial import Purpose, Trial
 
@@ -39,9 +48,16 @@ class Saw:
         return f"{self.table.title[0].upper()}{self.table.title[1:]}"
 
     @classmethod
-    def of(cls, title: str, rows: Iterable[tuple[str, ...]], notes: tuple[str, ...]) -> Saw:
-        """Return rows by `NAMES`."""
-        return cls(Table(title, columns(*NAMES, right=range(2, 6)), tuple(rows)), notes)
+    def of(
+        cls,
+        title: str,
+        rows: Iterable[tuple[str, ...]],
+        notes: tuple[str, ...],
+        each: str = NAMES[-1],
+    ) -> Saw:
+        """Return rows by `NAMES`; the last may be for something else than a frame."""
+        names = (*NAMES[:-1], each)
+        return cls(Table(title, columns(*names, right=range(2, 6)), tuple(rows)), notes)
 
 
 def title_of(collector: str, *, heavy: bool, trials: int = 1, left_out: int = 0) -> str:
@@ -59,13 +75,20 @@ def saw(
     header: SeriesHeader,
     samples: Iterable[Sample],
     notes: Iterable[Note],
-    own: Iterable[OwnTrial],
+    own: Iterable[OwnTrial | OwnExchange],
 ) -> Saw:
     """Return what a collector saw: how fast counters grew, how gauges stood, what came together."""
     courses: dict[tuple[str, str], dict[int, Course]] = {}
     for (trial, of, name), course in digest(header, samples).courses.items():
         courses.setdefault((of, name), {})[trial] = course
-    frames = {one.trial.index: one.trial.sent_frames for one in own if one.trial.valid}
+    frames: dict[int, int] = {}
+    each = NAMES[-1]
+    for one in own:
+        if isinstance(one, OwnExchange):
+            each = f"for a {'bit' if one.exchange.streams else 'request'}"
+        made = one.exchange if isinstance(one, OwnExchange) else one.trial
+        if made.valid:
+            frames[made.index] = made.amount if isinstance(made, Exchange) else made.sent_frames
     if header.heavy:  # of a trial that went wrong nothing is told
         courses = {
             key: {trial: course for trial, course in found.items() if trial in frames}
@@ -77,7 +100,7 @@ def saw(
         said = ("no trial of it counts" if header.heavy else NOTHING,)
     heavy, more = header.heavy, len(rows[MOST_ROWS:])
     title = title_of(header.collector, heavy=heavy, trials=len(frames), left_out=more)
-    return Saw.of(title, rows[:MOST_ROWS], said)
+    return Saw.of(title, rows[:MOST_ROWS], said, each)
 
 
 def _rows(
@@ -211,7 +234,8 @@ def sights(run: Path, case: str, attempt: int, trials: Sequence[Trial]) -> tuple
 
 def _sight(stored: StoredSeries) -> Saw:
     try:
-        return saw(stored.header, stored.samples(), stored.notes(), stored.own_trials())
+        own: list[OwnTrial | OwnExchange] = [*stored.own_trials(), *stored.own_exchanges()]
+        return saw(stored.header, stored.samples(), stored.notes(), own)
     except StoreError as error:
         header = stored.header
         return Saw.of(title_of(header.collector, heavy=header.heavy), (), (str(error),))

@@ -6,6 +6,8 @@ import math
 
 NO_MATTER = 0.05
 """A spread below this share of a time is not worth a word."""
+FEW_NS = 10
+"""Below it a part of a nanosecond matters, such as of the CPU time that a bit costs."""
 SOME_S = 30
 """Up to here it does not matter how long somebody waits."""
 
@@ -66,7 +68,7 @@ def human_ns(ns: float) -> str:
     for factor, unit in scales:
         if ns >= factor:
             return f"{_digits(ns / factor)} {unit}"
-    return f"{ns:.0f} ns"
+    return f"{ns:.3g} ns" if ns < FEW_NS else f"{ns:.0f} ns"
 
 
 def human_seconds(seconds: float) -> str:

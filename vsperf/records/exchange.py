@@ -12,8 +12,11 @@ from typing import Literal
 
 from vsperf.quantities.unit import Unit
 from vsperf.records.base import Record
+from vsperf.records.cpu_time import CpuUse, added
 from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.packets import Packets, Times
+from vsperf.records.switch import NoiseActivity, SwitchCounters, cycles_of
+from vsperf.records.threads import SWITCH
 
 NANOSECONDS = 1_000_000_000
 CLIENTS, SERVERS = "clients", "servers"
@@ -206,6 +209,19 @@ class Exchange(Record):
     """One sentence on each flag: who, and by how much."""
     beside: Beside | None = None
     """None where one program alone exchanged data. Rates do not count it; the window does."""
+    cpu: CpuUse | None = None
+    """Who used the CPUs; None where programs ended before somebody could look twice."""
+    switch: SwitchCounters | None = None
+    """What counters of the switch grew by, from before the first program to after the last."""
+
+    noise: tuple[NoiseActivity, ...] = ()
+    """What each instance of a load beside the case did meanwhile."""
+
+    @property
+    def amount(self) -> int:
+        """Bits of streams that arrived, or transactions that were completed, in all the time."""
+        told = "received_bytes" if self.streams else "transactions"
+        return sum((getattr(one, told) or 0) for one in self.instances) * self._each
 
     @property
     def everyone(self) -> tuple[tuple[Traffic, Instance], ...]:
@@ -237,6 +253,49 @@ class Exchange(Record):
             (end, one.packets.longest_ns(first_ns + end - step_ns, first_ns + end))
             for end in range(step_ns, window.length_ns + 1, step_ns)
         )
+
+    def cpu_ns(self, role: str) -> int | None:
+        """Return the CPU time of a role between both looks; None where it is not known.
+
+        Of threads that never sleep it is what they were busy with, by their own count; of a kernel
+        that forwards, all of its time in interrupts on the CPUs that do so.
+        """
+        if self.cpu is None:
+            return None
+        if role == SWITCH and self.cpu.forwarding_cpus:
+            return self.cpu.forwarding_ns
+        if role == SWITCH and self.switch is not None and self.switch.pmds:
+            share = self.polling_share
+            return None if share is None else int(share * self.cpu.length_ns)
+        return self.cpu.time_ns(role)
+
+    @property
+    def polling_share(self) -> Fraction | None:
+        """How many CPUs the switch's polling threads had work for while clients sent; about.
+
+        They count from before the first program started to after the last one ended, and are taken
+        to have had nothing to do before and after. None where there are none, or they do not tell.
+        """
+        pmds = () if self.switch is None else self.switch.pmds
+        busy, idle = cycles_of(pmds)
+        sending_ns = self.warm_up_ns + self.asked_ns
+        if not pmds or busy is None or idle is None or busy + idle == 0:
+            return None
+        share = Fraction(busy, busy + idle) * Fraction(self.elapsed_ns, sending_ns)
+        return min(share, Fraction(1)) * len(pmds)
+
+    def cpu_cost_ns(self, role: str | None = None) -> Fraction | None:
+        """Return the CPU time that a bit, or a transaction, cost a role, or all three together.
+
+        What arrived between both looks is what it was spent on. None where one of both is unknown.
+        """
+        if self.cpu is None:
+            return None
+        roles = (CLIENTS, SERVERS, SWITCH) if role is None else (role,)
+        spent = added(self.cpu_ns(one) for one in roles)
+        looks = self.cpu.began_ns, self.cpu.ended_ns
+        arrived = sum(one.arrived(*looks) for one in self.instances) * self._each
+        return None if spent is None or not arrived else Fraction(spent, arrived)
 
     @property
     def valid(self) -> bool:

@@ -12,25 +12,32 @@ SEVERITIES = {
     Severity.INVALID: "the numbers are not used",
 }
 LIMITS = {
-    Limit.DUT: "The switch lost frames that were really sent: this is its capacity.",
+    Limit.DUT: "The switch lost frames that were really sent: this is its capacity. Of programs: "
+    "it had no CPU time left, or dropped what they sent.",
     Limit.VNF: "Most frames ended in the VNFs, or before their full rings. The "
     "switch may do better with faster VNFs.",
-    Limit.GENERATOR: "The generator could not send more. The switch may do better.",
+    Limit.GENERATOR: "The generator could not send more, or programs that are in its place had no "
+    "CPU time left. The switch may do better.",
+    Limit.SERVER: "The programs that answer had no CPU time left, or did not read what came to "
+    "them. The switch may do better.",
     Limit.LINK: "The line rate passed, and no link carries more. The switch may do better.",
     Limit.HOST: "What made trials fail was lost while the machine kept generator or switch from "
     "running, or had their CPUs at another distance, so it says nothing on the switch. Where there "
-    "is an answer from clean time, or by regime, that is without it.",
+    "is an answer from clean time, or by regime, that is without it. Of programs: others had a CPU "
+    "for a good part of the time that had nothing left.",
     Limit.UNCOUNTED: "Frames went missing, and no counter of switch or VNFs says where. The "
     "switch may do better, or something beside it drops frames.",
     Limit.SETTING: "The highest load that the settings allow (`search.max_load`) passed.",
     Limit.BUDGET: "The time given ended before the limit was found.",
     Limit.UNKNOWN: "Trials contradict each other, as the flags say, so little of their time was "
-    "clean that nobody can tell whose loss it was, or there is no answer, for the reason given.",
+    "clean that nobody can tell whose loss it was, or there is no answer, for the reason given. Of "
+    "programs: none had nothing left, or several had.",
 }
 LIMITED_BY = {
     Limit.DUT: "the switch",
     Limit.VNF: "the VNFs",
     Limit.GENERATOR: "the generator",
+    Limit.SERVER: "the programs that answer",
     Limit.LINK: "the line rate",
     Limit.HOST: "the host",
     Limit.UNCOUNTED: "something that nobody counted",

@@ -37,6 +37,8 @@ class Limit(enum.StrEnum):
     """The VNFs: the switch had the frames, and they did not take or keep them."""
     GENERATOR = "generator"
     """The generator could not send more; the switch may well do better."""
+    SERVER = "server"
+    """The programs that answer could not do more; the switch may well do better."""
     LINK = "link"
     """The line rate passed."""
     HOST = "host"

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter
 
 from vsperf.records.base import Record
+from vsperf.records.exchange import Exchange
 from vsperf.records.trial import Trial
 
 SERIES_VERSION = 1
@@ -91,6 +92,14 @@ class OwnTrial(Record):
     trial: Trial
 
 
+class OwnExchange(Record):
+    """An exchange of programs that a heavy collector had for itself; no result rests on it."""
+
+    type: Literal["exchange"] = "exchange"
+    exchange: Exchange
+    """Its index counts those of the collector alone."""
+
+
 class Note(Record):
     """Something that a reader of the series has to know, such as why they end."""
 
@@ -99,6 +108,8 @@ class Note(Record):
     text: str
 
 
-SeriesLine = Annotated[SeriesHeader | Sample | OwnTrial | Note, Field(discriminator="type")]
+SeriesLine = Annotated[
+    SeriesHeader | Sample | OwnTrial | OwnExchange | Note, Field(discriminator="type")
+]
 SERIES_LINE: TypeAdapter[SeriesLine] = TypeAdapter(SeriesLine)
 """Reads and writes any line."""

@@ -279,7 +279,39 @@ PROGRAMS: Mapping[str, str] = MappingProxyType(
         "probe": "A program that measures how long packets take while others send as much as they "
         "can.",
         "loaded": "Beside streams that send as much as they can.",
-        "idle": "The same packets with nothing beside them.",
+        "idle": "The same packets with nothing beside them; of a CPU, that it had nothing to do.",
+        "role": "What a program is there for: a client, a server, the probe, the switch, or vsperf "
+        "itself.",
+        "who": "Which program it is, or whose programs run on a CPU.",
+        "CPU time": "For how long something ran on CPUs, as the kernel counts it. What the kernel "
+        "does for frames is with whoever ran then: the sender, the switch, or, in interrupts, "
+        "nobody.",
+        "of a CPU": "CPU time as a share of the time that passed.",
+        "user": "CPU time in programs themselves.",
+        "system": "CPU time in the kernel, as programs called it.",
+        "for a request": "CPU time divided by the requests that were answered meanwhile.",
+        "for a bit": "CPU time divided by the bits that arrived meanwhile.",
+        "gave way": "How often a program gave its CPU away, as it had to wait: voluntary context "
+        "switches.",
+        "was stopped": "How often a program's CPU was taken away from it: involuntary context "
+        "switches.",
+        "soft interrupts": "Time in which the kernel does what interrupts have put off, such as "
+        "handling frames that came in.",
+        "not counted": "Time of a CPU that the kernel counts nowhere: mostly interrupts that came "
+        "while it was idle, as its clock stands then.",
+        "others": "What a CPU did that no program of this exchange asked for: programs of others, "
+        "and the kernel's own work.",
+        "cpu per request": "CPU time that a request costs clients, servers and switch together. "
+        "Who of them does the work of the network's stack differs by switch; the sum does not.",
+        "cpu per request clients": "The same of clients alone.",
+        "cpu per request servers": "The same of servers alone.",
+        "cpu per request switch": "The same of the switch alone: of its threads, or of a kernel "
+        "that forwards its interrupts on the CPUs that do so.",
+        "cpu per bit": "CPU time that a bit costs clients, servers and switch together.",
+        "cpu per bit clients": "The same of clients alone.",
+        "cpu per bit servers": "The same of servers alone.",
+        "cpu per bit switch": "The same of the switch alone: of its threads, or of a kernel that "
+        "forwards its interrupts on the CPUs that do so.",
         "packets by a clock": "Packets that a probe sends at a fixed interval, whatever became of "
         "those before; each of them is sent back.",
         "packets due": "Packets that were to be sent by the clock in the window.",

@@ -365,7 +365,7 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
         out.print(line, soft_wrap=True)
     if said:
         out.print("--json has all of them, and so has `vsperf export`", style="dim")
-    for line in noise_lines(case.record, case.trials):
+    for line in noise_lines(case.record, case.exchanges or case.trials):
         out.print(line, soft_wrap=True)
     _print_work(out, made)
     with _understanding(case):

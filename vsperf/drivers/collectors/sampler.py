@@ -23,6 +23,8 @@ from typing import Any
 
 PIECE = 1 << 16
 NAMED = re.compile(r"^(voluntary|nonvoluntary)_ctxt_switches:\s*(\d+)$", re.MULTILINE)
+SESSION = 3
+"""Column of a process's `stat`, counted from its state."""
 STEAL = 7
 """Column of a CPU's line in /proc/stat."""
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
@@ -63,13 +65,52 @@ def processes(kernel: Kernel, asked: dict[str, Any]) -> Iterator[Found]:
     """Yield what each role used and waited for, and what its CPUs were interrupted by."""
     for role, wanted in asked["roles"].items():
         memory = 0
+        whole: dict[str, int] = {}
         for pid, names in wanted:
-            statm = kernel.text(f"/proc/{pid}/statm").split()
-            memory += int(statm[1]) * PAGE if len(statm) > 1 else 0
-            yield from _threads(kernel, role, pid, names)
+            if names:
+                memory += _resident(kernel, pid)
+                yield from _threads(kernel, role, pid, names)
+                continue
+            for one in _session(pid):
+                memory += _resident(kernel, one)
+                whole = _sum(whole, *_tasks(kernel, one))
         if memory:
-            yield role, {"resident_bytes": memory}
+            yield role, {**whole, "resident_bytes": memory}
     yield from _cpus(kernel, frozenset(asked["cpus"]))
+
+
+def _resident(kernel: Kernel, pid: int) -> int:
+    statm = kernel.text(f"/proc/{pid}/statm").split()
+    return int(statm[1]) * PAGE if len(statm) > 1 else 0
+
+
+def _session(leader: int) -> Iterator[int]:
+    """Yield the processes of a session: a server may start one for each client."""
+    for name in os.listdir("/proc"):  # noqa: PTH208
+        if name.isdigit():
+            try:
+                columns = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue  # it has ended
+            if len(columns) > SESSION and int(columns[SESSION]) == leader:
+                yield int(name)
+
+
+def _tasks(kernel: Kernel, pid: int) -> Iterator[dict[str, int]]:
+    """Yield the counters of all threads of a process."""
+    try:
+        numbers = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208
+    except OSError:
+        return
+    for number in numbers:
+        yield _thread(kernel, f"/proc/{pid}/task/{number}")
+
+
+def _sum(*found: dict[str, int]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for one in found:
+        total = {**total, **{key: total.get(key, 0) + count for key, count in one.items()}}
+    return total
 
 
 def _threads(kernel: Kernel, role: str, pid: int, names: str) -> Iterator[Found]:

@@ -13,6 +13,7 @@ from vsperf.analysis.summary import CaseRow
 from vsperf.analysis.ways import ways_of
 from vsperf.output.case_tables import curve_table, outcome_text
 from vsperf.output.collected_tables import sights
+from vsperf.output.cpu_tables import CPU_MEANING, cpu_tables
 from vsperf.output.report.account import account_of, account_table, telling, told, trials_table
 from vsperf.output.report.doubts import Concerns, criteria_of, standing_of
 from vsperf.output.report.environment import Found, found_of
@@ -37,7 +38,7 @@ from vsperf.quantities.human import human_fps
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.asked import Asked
 from vsperf.records.chain import Way
-from vsperf.records.exchange import CLIENTS, SERVERS
+from vsperf.records.exchange import CLIENTS, SERVERS, Exchange
 from vsperf.records.files.reader import RunState
 from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.meaning import LIMITED_BY
@@ -251,7 +252,9 @@ BESIDE = ("noise", "settled at", "in trials", "had a CPU", "heard of in", "died 
 COSTS = ("case", "number", "beside", "quiet", "beside noise", "change", "judged", "repeats")
 
 
-def noise_table(record: CaseRecord | None, trials: Sequence[Trial]) -> Table | None:
+def noise_table(
+    record: CaseRecord | None, trials: Sequence[Trial] | Sequence[Exchange]
+) -> Table | None:
     """Return a row for each instance of a load; None where nothing ran beside the case."""
     made = sum(bool(trial.noise) for trial in trials)
     lost = ", ".join(f"#{index}" for index in silent_trials(trials)) or "none"
@@ -384,7 +387,9 @@ class Teller:
             drawn=drawn(asked, plan, result, trials) if full else None,
             account=account_of(result, trials) if full else None,
             accounts=account_table(trials) if full else None,
-            noise=noise_table(record, trials),
+            cpu=cpu_tables(tuple(case.exchanges)) if full else (),
+            cpu_meaning=CPU_MEANING,
+            noise=noise_table(record, tuple(case.exchanges) or trials),
             costs=cost_lines(self.compared.costs, case.run, case.label),
             collected=sights(case.folder, case.key, case.attempt, trials) if full else (),
             plan=self.plans.tell(plan, anchor, label) if plan is not None else None,

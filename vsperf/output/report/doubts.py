@@ -19,7 +19,8 @@ from vsperf.records.run import CaseRecord, Outcome
 FLAG_WEIGHTS = {Severity.INVALID: 2, Severity.SUSPECT: 3, Severity.NOTE: 7}
 ENDS = (Outcome.ERROR, Outcome.INVALID, Outcome.FAIL, Outcome.ABORTED, Outcome.SKIP)
 NOT_THE_SWITCH = (
-    Limit.GENERATOR, Limit.VNF, Limit.HOST, Limit.UNCOUNTED, Limit.BUDGET, Limit.UNKNOWN,
+    Limit.GENERATOR, Limit.SERVER, Limit.VNF, Limit.HOST, Limit.UNCOUNTED, Limit.BUDGET,
+    Limit.UNKNOWN,
 )  # fmt: skip
 WORDS = {True: "met", False: "MISSED", None: "open"}
 SHOWN = 3

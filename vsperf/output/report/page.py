@@ -250,6 +250,9 @@ class CasePart:
     drawn: Drawn | None
     account: Account | None
     accounts: Table | None
+    cpu: tuple[Table, ...]
+    """Who used the CPUs while programs exchanged data."""
+    cpu_meaning: str
     noise: Table | None
     """What ran beside it, and what that reached."""
     costs: tuple[str, ...]

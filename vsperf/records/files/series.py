@@ -16,7 +16,15 @@ from pathlib import Path
 from vsperf.errors import Location, RecordingError, StoreError
 from vsperf.records.files import lines
 from vsperf.records.files.reader import why_unreadable
-from vsperf.records.series import SERIES_LINE, Note, OwnTrial, Sample, SeriesHeader, SeriesLine
+from vsperf.records.series import (
+    SERIES_LINE,
+    Note,
+    OwnExchange,
+    OwnTrial,
+    Sample,
+    SeriesHeader,
+    SeriesLine,
+)
 from vsperf.trust import trusted
 from vsperf.trust.named_files import written
 from vsperf.trust.plain_json import refuse_wild_numbers
@@ -113,6 +121,10 @@ class StoredSeries:
     def own_trials(self) -> Iterator[OwnTrial]:
         """Yield the trials that it had for itself."""
         return (one for one in self._lines() if isinstance(one, OwnTrial))
+
+    def own_exchanges(self) -> Iterator[OwnExchange]:
+        """Yield the exchanges of programs that it had for itself."""
+        return (one for one in self._lines() if isinstance(one, OwnExchange))
 
     def _lines(self) -> Iterator[SeriesLine]:
         with lines.opened(self.path) as found:

@@ -1,0 +1,217 @@
+"""What limited an exchange: by whose CPU was full, by what was dropped, or nobody can tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+from exchanges import RATE, cpu, device, exchange, instance, program, use
+
+from vsperf.analysis.why import Verdict
+from vsperf.analysis.why_programs import why_programs
+from vsperf.records.exchange import CLIENTS, SERVERS, Exchange, Failures
+from vsperf.records.result import Limit
+from vsperf.records.switch import PmdCounters, PortCounters, SwitchCounters
+from vsperf.records.threads import SWITCH
+from vsperf.search.exchange_verdict import limited, limited_in_repeats
+
+QUIET = (cpu(0, busy=0.3), cpu(1, busy=0.4), cpu(2, busy=0.5))
+LOAD = {"clients": 0.3, "servers": 0.4, "switch": 0.5}
+
+
+def dropping(frames: int) -> SwitchCounters:
+    port = PortCounters(name="1", received_frames=10**6, sent_frames=10**6, drops={"rx": frames})
+    return SwitchCounters(ports=(port,))
+
+
+def polling(busy: int) -> SwitchCounters:
+    """A switch with a polling thread, of whose cycles so many in a hundred were busy ones."""
+    pmd = PmdCounters(cpu=2, frames=1, busy_cycles=busy, idle_cycles=100 - busy)
+    return SwitchCounters(pmds=(pmd,))
+
+
+def datagrams(lost: int, came: int) -> Exchange:
+    """A stream of a hundred thousand datagrams, so many of which came to the last device."""
+    sent = instance(sent_packets=100_000, lost_packets=lost, write_bytes=1400)
+    devices = (device("phy0", 0), device("phy1", 10 * RATE, frames=came))
+    return exchange(sent, traffic="udp-stream", devices=devices, cpu=use(*QUIET, **LOAD))
+
+
+@dataclass
+class Case:
+    one: Exchange
+    limit: Limit
+    words: tuple[str, ...] = field(default_factory=tuple)
+
+
+def looked(*cpus: object, **used: object) -> Exchange:
+    return exchange(cpu=use(*cpus, **used))  # type: ignore[arg-type]
+
+
+CASES = {
+    "nobody is at an end": Case(
+        looked(*QUIET, **LOAD), Limit.UNKNOWN, ("the busiest CPU was 2, for 50%", "waited")
+    ),
+    "nobody looked": Case(exchange(), Limit.UNKNOWN, ("nobody could look",)),
+    "clients": Case(
+        looked(cpu(0, busy=0.97), *QUIET[1:], **{**LOAD, "clients": 0.96}),
+        Limit.GENERATOR,
+        ("CPU 0 was busy all the time (clients 96%)",),
+    ),
+    "servers": Case(
+        looked(QUIET[0], cpu(1, busy=1), QUIET[2], **{**LOAD, "servers": 0.99}),
+        Limit.SERVER,
+        ("CPU 1", "servers 99%"),
+    ),
+    "the switch": Case(
+        looked(*QUIET[:2], cpu(2, busy=0.96), **{**LOAD, "switch": 0.95}),
+        Limit.DUT,
+        ("CPU 2", "switch 95%"),
+    ),
+    "both ends on one CPU": Case(
+        exchange(
+            cpu=use(
+                cpu(0, busy=1),
+                cpu(2, busy=0.5),
+                programs=(program(CLIENTS, 0.5, 0), program(SERVERS, 0.48, 0)),
+            )
+        ),
+        Limit.GENERATOR,
+        ("clients 50%, servers 48%",),
+    ),
+    "switch and clients on one CPU": Case(
+        exchange(
+            cpu=use(cpu(0, busy=1), programs=(program(CLIENTS, 0.5, 0), program(SWITCH, 0.5, 0)))
+        ),
+        Limit.UNKNOWN,
+        ("clients 50%, switch 50%",),
+    ),
+    "two at their ends": Case(
+        looked(*(cpu(0, busy=1), QUIET[1], cpu(2, busy=1)), **{**LOAD, "clients": 1, "switch": 1}),
+        Limit.UNKNOWN,
+        ("CPU 0", "CPU 2", "nobody can tell which"),
+    ),
+    "a kernel that forwards": Case(
+        looked(*QUIET[:2], cpu(2, soft=0.97), **{**LOAD, "switch": None}),
+        Limit.DUT,
+        ("switch 97%",),
+    ),
+    "a kernel whose interrupts of an idle CPU nobody counts": Case(
+        looked(*QUIET[:2], cpu(2, soft=0.4, idle=0.02), **{**LOAD, "switch": None}),
+        Limit.DUT,
+        ("switch 98%",),
+    ),
+    "others on a full CPU": Case(
+        looked(cpu(0, busy=1), *QUIET[1:], **{**LOAD, "clients": 0.6}),
+        Limit.HOST,
+        ("of CPU 0 programs of others used 40%",),
+    ),
+    "a hypervisor": Case(
+        looked(cpu(0, busy=0.8, steal=0.2), *QUIET[1:], **{**LOAD, "clients": 0.8}),
+        Limit.HOST,
+        ("a hypervisor 20%",),
+    ),
+    "others on a CPU that is not full": Case(
+        looked(QUIET[0], cpu(1, busy=0.8), QUIET[2], **LOAD), Limit.HOST, ("of CPU 1", "40%")
+    ),
+    "noise beside the case": Case(
+        exchange(
+            cpu=use(cpu(2, busy=1), programs=(program(SWITCH, 0.5, 2), program("noise", 0.5, 2)))
+        ),
+        Limit.HOST,
+        ("of CPU 2", "the noise beside the case had 50%"),
+    ),
+    "work of the kernel for nobody is not that of others": Case(
+        looked(cpu(0, busy=0.3, soft=0.4), *QUIET[1:], **LOAD), Limit.UNKNOWN
+    ),
+    "a switch that is full while others are on another CPU": Case(
+        looked(
+            *(cpu(0, busy=1), QUIET[1], cpu(2, busy=1)), **{**LOAD, "clients": 0.6, "switch": 1}
+        ),
+        Limit.DUT,
+    ),
+    "polling threads with work": Case(
+        looked(*QUIET[:2], cpu(2, busy=1), **{**LOAD, "switch": 1}).model_copy(
+            update={"switch": polling(90)}
+        ),
+        Limit.DUT,
+        ("polling threads of the switch had work",),
+    ),
+    "polling threads without": Case(
+        looked(*QUIET[:2], cpu(2, busy=1), **{**LOAD, "switch": 1}).model_copy(
+            update={"switch": polling(20)}
+        ),
+        Limit.UNKNOWN,
+    ),
+    "frames that were dropped": Case(
+        looked(*QUIET, **LOAD).model_copy(update={"switch": dropping(1000)}),
+        Limit.DUT,
+        ("dropped 1,000 frames",),
+    ),
+    "a frame that was dropped": Case(
+        looked(*QUIET, **LOAD).model_copy(update={"switch": dropping(1)}), Limit.UNKNOWN
+    ),
+    "a reader of datagrams": Case(datagrams(50_000, 95_000), Limit.SERVER, ("too slow",)),
+    "a switch that drops datagrams": Case(
+        datagrams(50_000, 50_000).model_copy(update={"switch": dropping(49_000)}),
+        Limit.DUT,
+        ("49,000 of 50,000 datagrams",),
+    ),
+    "datagrams that nobody counted": Case(datagrams(50_000, 50_000), Limit.UNCOUNTED),
+    "few datagrams": Case(datagrams(500, 99_500), Limit.UNKNOWN),
+    "a clock that was followed": Case(
+        exchange(
+            instance(
+                transactions=1000,
+                failures=Failures(statuses=0, sockets=0, timeouts=0, unanswered=2),
+            ),
+            traffic="http-open",
+        ),
+        Limit.SETTING,
+        ("no more was asked",),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_limit_goes_by_what_was_counted_and_says_so(name: str) -> None:
+    case = CASES[name]
+    limit, reason = limited(case.one)
+    assert limit is case.limit, reason
+    for words in case.words:
+        assert words in reason
+
+
+def test_repeats_that_differ_have_the_limit_of_most_and_say_of_how_many() -> None:
+    full, quiet = CASES["the switch"].one, CASES["nobody is at an end"].one
+    assert limited_in_repeats((full,) * 3, full) == limited(full)
+    limit, reason = limited_in_repeats((full, quiet, full), full)
+    assert limit is Limit.DUT
+    assert "in 2 of 3 repeats" in reason
+    limit, reason = limited_in_repeats((full, quiet), full)
+    assert limit is Limit.UNKNOWN
+    assert "dut in #1, unknown in #1" in reason
+
+
+def test_why_programs_came_to_no_more_is_told_by_cpu_with_those_that_were_full() -> None:
+    first, sentences = why_programs((CASES["the switch"].one,))
+    assert first.startswith("The exchanges were limited by the switch: CPU 2 was busy")
+    told = {one.resource: one for one in sentences}
+    assert [one.verdict for one in told.values()] == [
+        *(Verdict.FREE, Verdict.FREE, Verdict.FULL, Verdict.UNKNOWN),
+    ]
+    assert told["CPU 2"].text == "CPU 2 (switch) was busy for 96% of the time, others had 1% of it."
+    first, sentences = why_programs((CASES["polling threads without"].one,))
+    assert first.startswith("What limited the exchanges cannot be told: ")
+    assert "had work for 24% of the time" in sentences[2].text
+    assert sentences[2].verdict is Verdict.FREE
+    _, (unknown, dropped) = why_programs((exchange(switch=dropping(7)),))
+    assert unknown.verdict is Verdict.UNKNOWN
+    assert dropped.text == "The switch dropped 7 frames."
+
+
+def test_what_is_unknown_of_a_program_blames_nobody_else() -> None:
+    """A CPU that is full, and on which a program has run whose time nobody knows."""
+    lost = program(CLIENTS, 0.9, 0, user_ns=None)
+    found = limited(exchange(cpu=use(cpu(0, busy=1), programs=(lost,))))
+    assert found[0] is Limit.UNKNOWN
