@@ -28,6 +28,7 @@ SHARED = (
     "needs",
     "paired_models",
     "reread_connections",
+    "reread_cpu",
     "reread_figures",
     "reread_goals",
     "reread_packets",

@@ -234,7 +234,7 @@ def _overrides() -> tuple[Callable[[F], F], ...]:
             multiple=True,
             metavar="FILE",
             type=click.Path(path_type=Path),
-            help="Settings in YAML, over the testcase's; repeatable.",
+            help="YAML over the testcase; repeatable.",
         ),
         click.option(
             ALLOW,
