@@ -202,6 +202,13 @@ pause_schedule(struct worker *worker, struct connections *connections)
 	worker->paused_cycles += away;
 }
 
+/* Where the client is, for what it begins by itself. */
+static bool
+has_room(const struct connections *connections)
+{
+	return CONNECTIONS_HELD - connections->port[0].held >= ROOM_TO_LAUNCH;
+}
+
 static void
 note(const struct worker *worker, const struct connections *connections,
 	struct connections_moment *moment)
@@ -214,14 +221,15 @@ note(const struct worker *worker, const struct connections *connections,
 
 /* When connections have begun: ask by a clock, and close. False when that is over, or was not to be. */
 static bool
-go_on_by_clock(struct worker *worker, struct connections *connections, bool has_room)
+go_on_by_clock(struct worker *worker, struct connections *connections)
 {
 	enum asking_phase before = connections->client.asking.phase, after;
 	bool more;
 
 	if (!connections->request.client.is_here)
 		return false;
-	more = client_clock(&connections->client, worker->last_tick, has_room);
+	more = client_clock(&connections->client, worker->last_tick,
+		has_room(connections));
 	after = connections->client.asking.phase;
 	if (before != after && after == ASKING_GOES_ON)
 		note(worker, connections, &connections->asking_begun);
@@ -239,18 +247,22 @@ begin_due(struct worker *worker, struct connections *connections, uint64_t now)
 	bool timed = connections->duration_cycles != 0;
 	bool is_client = connections->request.client.is_here;
 	bool more = is_client ? client_unsent(&connections->client) != 0 : timed;
-	bool has_room = CONNECTIONS_HELD - connections->port[0].held >= ROOM_TO_LAUNCH;
-
 	if (more && timed && (int64_t)(now - end) >= 0) {
 		more = is_client && (int64_t)(now - end - grace) < 0;
 		now = end - 1;
 	}
-	if (connections->request.flood.rate_mfps != 0 && has_room)
-		flood_send(&connections->flood, worker->last_tick);
-	if (more && is_client && has_room)
+	if (more && is_client && has_room(connections))
 		client_launch(&connections->client, now);
-	else if (!more && !go_on_by_clock(worker, connections, has_room))
+	else if (!more && !go_on_by_clock(worker, connections))
 		connections->over_tsc = worker->last_tick;
+}
+
+/* As long as any connection is under way. */
+static void
+flood_on(struct connections *connections, uint64_t now)
+{
+	if (connections->request.flood.rate_mfps != 0 && has_room(connections))
+		flood_send(&connections->flood, now);
 }
 
 /* Nobody has anything left to do, or there is no more time for it. */
@@ -333,6 +345,8 @@ connections_run(struct worker *worker)
 		busy = receive_all(worker, connections);
 		if (connections->over_tsc == 0)
 			begin_due(worker, connections, worker->last_tick);
+		if (connections->done_tsc == 0)
+			flood_on(connections, worker->last_tick);
 		look_after(connections, worker->last_tick);
 		send_all(worker, connections);
 		busy |= frames != connections->client.end.counts.sent +
