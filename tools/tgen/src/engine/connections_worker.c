@@ -247,6 +247,7 @@ begin_due(struct worker *worker, struct connections *connections, uint64_t now)
 	bool timed = connections->duration_cycles != 0;
 	bool is_client = connections->request.client.is_here;
 	bool more = is_client ? client_unsent(&connections->client) != 0 : timed;
+
 	if (more && timed && (int64_t)(now - end) >= 0) {
 		more = is_client && (int64_t)(now - end - grace) < 0;
 		now = end - 1;
