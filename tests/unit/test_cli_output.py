@@ -354,3 +354,8 @@ def test_what_is_mistyped_is_answered_with_what_was_meant(
 ) -> None:
     assert run_cli(typed.split()) == ExitCode.BAD_INPUT
     assert MISTYPED[typed] in capsys.readouterr().err
+
+
+def test_a_file_without_a_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_cli(["tgen", "capture", "--vdev", "net_ring0", ""]) == ExitCode.BAD_INPUT
+    assert "names no file" in capsys.readouterr().err

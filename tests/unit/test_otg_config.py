@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from otg_documents import config, flow, increment, packet, value
 
+from vsperf.otg.answers import refuse_unknown
 from vsperf.otg.config import Config, Place, merged, read_config
 from vsperf.otg.document import Document, RefusedError
 from vsperf.otg.flows import Flow, write_frames
@@ -495,3 +496,12 @@ def test_all_of_them_left_too_late() -> None:
 def test_a_machine_that_was_away_is_named() -> None:
     (note,) = said(ENDLESS, 500_000, SECOND, paused_ns=SECOND // 2)
     assert note.endswith("; the machine kept tgen from running for 0.500 s")
+
+
+def test_names_of_others_stay_in_the_line_of_a_refusal() -> None:
+    document = Document({"port_names": ["a"]})
+    asked = document.root
+    refuse_unknown(asked, "port_names", asked.texts("port_names"), ["\n", "b"])
+    with pytest.raises(RefusedError) as refused:
+        document.finish()
+    assert refused.value.messages == ("port_names: there is no 'a', only '\\n', b",)

@@ -130,9 +130,9 @@ def _flow_metrics(generator: Generator, asked: Node, document: Document) -> list
     asked.at_most("metric_names", MOST_COLUMNS)
     names = asked.texts("flow_names")
     columns = asked.texts("metric_names")
-    _known(asked, "metric_names", columns, FLOW_METRICS)
+    refuse_unknown(asked, "metric_names", columns, FLOW_METRICS)
     counted = [flow for flow in generator.config.flows if flow.metrics]
-    _known(asked, "flow_names", names, [flow.name for flow in counted])
+    refuse_unknown(asked, "flow_names", names, [flow.name for flow in counted])
     document.finish()
     counts = generator.counts()
     return [
@@ -168,8 +168,8 @@ def _port_metrics(generator: Generator, asked: Node, document: Document) -> list
     asked.at_most("column_names", MOST_COLUMNS)
     names = asked.texts("port_names")
     columns = asked.texts("column_names")
-    _known(asked, "column_names", columns, PORT_METRICS)
-    _known(asked, "port_names", names, list(generator.config.ports))
+    refuse_unknown(asked, "column_names", columns, PORT_METRICS)
+    refuse_unknown(asked, "port_names", names, list(generator.config.ports))
     document.finish()
     with generator.turn:
         ports = dict(generator.config.ports)
@@ -200,10 +200,12 @@ def _port_metrics(generator: Generator, asked: Node, document: Document) -> list
     return found
 
 
-def _known(asked: Node, key: str, said: Sequence[str], known: Sequence[str]) -> None:
+def refuse_unknown(asked: Node, key: str, said: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse each name that there is not, in one line whatever others are called."""
     for one in said:
         if one not in known:
-            asked.refuse(f"there is no {one!r}, only {', '.join(known) or 'none'}", key)
+            names = ", ".join(name if name.isprintable() else repr(name) for name in known)
+            asked.refuse(f"there is no {one!r}, only {names or 'none'}", key)
 
 
 def _chosen(found: Answer, columns: Sequence[str]) -> Answer:

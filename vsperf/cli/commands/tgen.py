@@ -163,6 +163,8 @@ def capture(
     """
     from vsperf.drivers.generators.tgen import byhand
 
+    if not file.name:
+        raise UsageError(f"{str(file)!r} names no file", fix="name one, such as seen.pcap")
     files = {n: file.with_suffix(f".{n}{file.suffix}") for n in range(len(devices))}
     if len(devices) == 1:
         files = {0: file}
