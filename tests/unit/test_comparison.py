@@ -24,6 +24,7 @@ from vsperf.output.compare_text import (
     change_tables,
     change_text,
     comparison_data,
+    environment_table,
     notes,
     reservations,
 )
@@ -153,6 +154,19 @@ class TestWhatDiffers:
         run(tmp_path, "cccc", {1: [1]}, around=new)
         (version,) = of(tmp_path, "aaaa", "cccc").contrasts
         assert version.values == (("3.1.0",), ("3.5.0",))
+
+    def test_people_read_a_short_digest_and_programs_the_whole(self, tmp_path: Path) -> None:
+        old, new = ("0123456789abcdef" * 4, "fedcba9876543210" * 4)
+        for name, digest in (("aaaa", old), ("bbbb", new)):
+            run(tmp_path, name, {1: [1]}, around=Conditions(switch={"daemon_sha256": digest}))
+        compared = of(tmp_path, "aaaa", "bbbb")
+        assert environment_table(compared).texts[0][:3] == (
+            "switch.daemon_sha256",
+            "0123456789ab…",
+            "fedcba987654…",
+        )
+        (data,) = comparison_data(compared)["environment"]
+        assert data["values"] == [[old], [new]]
 
     def test_a_setting_is_told_though_a_fact_of_its_name_is_not(self, tmp_path: Path) -> None:
         run(tmp_path, "aaaa", {1: [1]}, spec={"vswitch": {"hugepages": True}})

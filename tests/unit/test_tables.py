@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsperf.cli.tables import print_table
+from vsperf.cli.tables import print_table, print_unbroken
 from vsperf.cli.terminal import PlainConsole
 from vsperf.output.table import Cell, Column, Table, columns, html_table, markdown_table
 
@@ -97,6 +98,52 @@ def test_what_may_stand_below_the_first_column_does_so_where_there_is_little_roo
     out, file = terminal(200)
     print_table(out, table)
     assert long in file.getvalue().splitlines()[1]
+
+
+SETTINGS = Table(
+    "environment",
+    columns("what differs", "A", "B", "where", "", others="left"),
+    (
+        (
+            "vswitch.behaviour.lost_at_capacity",
+            "1%",
+            "–",
+            "phy2phy_tput-64B, phy2phy_tput-512B",
+            "",
+        ),
+        ("testbed.title", "a switch, a generator and a cable", "the same", "", ""),
+    ),
+)
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 220])
+def test_where_words_are_to_be_copied_none_is_broken(width: int) -> None:
+    out, file = terminal(width)
+    print_unbroken(out, SETTINGS)
+    words = Counter(word for row in SETTINGS.texts for cell in row for word in cell.split())
+    assert not words - Counter(file.getvalue().split())
+    if width > 60:
+        assert max(map(len, file.getvalue().splitlines())) <= width
+
+
+def test_words_that_do_not_fit_beside_each_other_stand_in_a_block(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out, file = terminal(40)
+    monkeypatch.setattr(type(out), "is_terminal", property(lambda self: True))
+    print_unbroken(out, SETTINGS)
+    assert file.getvalue().splitlines() == [
+        "what differs",
+        "vswitch.behaviour.lost_at_capacity",
+        "  A      1%",
+        "  B      –",
+        "  where  phy2phy_tput-64B,",
+        "    phy2phy_tput-512B",
+        "testbed.title",
+        "  A      a switch, a generator and a",
+        "    cable",
+        "  B      the same",
+    ]
 
 
 TABLE = Table(

@@ -12,6 +12,7 @@ from vsperf.cli import tables
 from vsperf.cli.commands import doctor, explain, plugins
 from vsperf.cli.main import run_cli
 from vsperf.cli.terminal import PlainConsole
+from vsperf.host.doctor.finding import Finding, Group, Status
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 VIEWS = (["plugins"], ["explain"], ["doctor"])
@@ -27,6 +28,18 @@ def test_lines_fit_80_columns_and_are_broken_between_words(
     assert not long, "only a path or another word that is longer than a line may be"
     if argv != ["doctor"]:  # it looks at a machine that changes
         assert " ".join(narrow).split() == " ".join(wide).split()
+
+
+def test_doctor_shows_people_a_short_digest_and_programs_the_whole(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    digest = "0123456789abcdef" * 4
+    image = Finding("guest image", Group.PROGRAMS, Status.OK, f"/images/guest, {digest}")
+    monkeypatch.setattr(doctor, "examine", lambda here, chosen: [image])
+    printed = _printed(["doctor"], 80, monkeypatch, capsys)
+    assert "  ✓ guest image  /images/guest, 0123456789ab…" in printed
+    run_cli(["doctor", "--json"])
+    assert digest in capsys.readouterr().out
 
 
 def _printed(

@@ -13,7 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from vsperf.quantities.human import human_expected, human_fps, human_ns, human_seconds
+from vsperf.quantities.human import (
+    human_digests,
+    human_expected,
+    human_fps,
+    human_ns,
+    human_seconds,
+)
 from vsperf.quantities.quantity import Quantity, UnitError
 from vsperf.quantities.units import Count, CpuSet, Duration, FrameSize, LinkSpeed, Rate, Ratio
 
@@ -229,3 +235,11 @@ def test_a_bit_rate_says_its_layer_and_layers_differ_by_the_gap() -> None:
 )
 def test_people_read_four_digits_and_a_prefix(text: str, shown: str) -> None:
     assert text == shown
+
+
+def test_people_read_the_first_digits_of_a_digest_and_a_path_stays_whole() -> None:
+    digest = "0123456789abcdef" * 4
+    assert human_digests(f"guest, {digest}: Linux") == "guest, 0123456789ab…: Linux"
+    commit = digest[:40]
+    for whole in (f"/images/{digest}", f"/images/{digest}/initrd", f"{digest}.img", commit):
+        assert human_digests(whole) == whole

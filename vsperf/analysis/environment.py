@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from vsperf.quantities.human import human_digests
 from vsperf.records.asked import Asked
 from vsperf.records.run import CaseRecord, CaseStart, PlannedCase, RunHeader
 
@@ -51,7 +52,8 @@ class Contrast:
 
     def text(self, side: int) -> str:
         """Return the values of a side for people."""
-        text = " | ".join("–" if value is None else value for value in self.values[side]) or "–"
+        values = ("–" if value is None else human_digests(value) for value in self.values[side])
+        text = " | ".join(values) or "–"
         return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 from rich.cells import cell_len
@@ -12,7 +14,7 @@ from rich.text import Text
 
 from vsperf.analysis.summary import CaseRow
 from vsperf.cli.notes import OUTCOME_STYLES, criteria, notes
-from vsperf.cli.terminal import PlainConsole
+from vsperf.cli.terminal import INDENT, PlainConsole, fitting
 from vsperf.output.case_tables import (
     REPEATS,
     CaseColumn,
@@ -64,12 +66,13 @@ def simulated_banner() -> Text:
     )
 
 
-def shown(table: Table) -> RichTable:
-    """Return a table for a terminal."""
+def shown(table: Table, widths: Sequence[int] = ()) -> RichTable:
+    """Return a table for a terminal; without `widths` of its columns, each has what it takes."""
     found = RichTable(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
-    for column in table.columns:
+    for column, width in zip_longest(table.columns, widths):
         found.add_column(
             column.name,
+            width=width,
             justify="right" if column.align == "right" else "left",
             no_wrap=not column.breaks,
             overflow="fold" if column.breaks else "ellipsis",
@@ -87,6 +90,39 @@ def print_table(out: Console, table: Table) -> None:
         if number:
             out.print()
         out.print(shown(part))
+
+
+def print_unbroken(out: Console, table: Table) -> None:
+    """Print a table in which no word is broken, such as a setting's path, which is to be copied.
+
+    Where the words do not fit beside each other, each row is a block of lines.
+    """
+    widths = _between_words(table, out.width)
+    if widths is not None:
+        out.print(shown(table, widths))
+        return
+    first, *others = table.columns
+    label = max(cell_len(column.name) for column in others)
+    out.print(Text(first.name, "bold"))
+    for head, *cells in table.rows:
+        out.print(_text(head), soft_wrap=True)
+        for column, cell in zip(others, cells, strict=True):
+            if str(cell):
+                line = Text(f"{INDENT}{column.name:<{label}}{INDENT}").append_text(_text(cell))
+                out.print(fitting(line, out, 2 * INDENT), soft_wrap=True)
+
+
+def _between_words(table: Table, width: int) -> list[int] | None:
+    """Return widths of columns that hold their words; None where these take more places."""
+    least = [max(one, GAP + 1) for one in _widths(table)]  # Rich gives 1 to what needs 0
+    if sum(least) - GAP > width:
+        return None
+    whole = tuple(replace(column, breaks=False) for column in table.columns)
+    found = [max(one, GAP + 1) for one in _widths(replace(table, columns=whole))]
+    while sum(found) - GAP > width:
+        places = (place for place in range(len(found)) if found[place] > least[place])
+        found[max(places, key=found.__getitem__)] -= 1
+    return [one - GAP for one in found]
 
 
 def _text(cell: str | Cell) -> Text:

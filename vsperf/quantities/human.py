@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 NO_MATTER = 0.05
 """A spread below this share of a time is not worth a word."""
@@ -10,6 +11,8 @@ FEW_NS = 10
 """Below it a part of a nanosecond matters, such as of the CPU time that a bit costs."""
 SOME_S = 30
 """Up to here it does not matter how long somebody waits."""
+DIGEST = re.compile(r"(?<![\w/.-])([0-9a-f]{12})[0-9a-f]{52}(?![\w/.-])")
+"""A SHA-256 that is no part of a path, and the digits that tell two of them apart."""
 
 
 def human_fps(fps: float) -> str:
@@ -93,3 +96,8 @@ def human_expected(seconds: float, spread_s: float, here_s: float | None = None)
     minutes = math.ceil(here_s / 60)
     here = "some seconds" if here_s <= SOME_S else f"about {minutes} min"
     return f"{text} of simulated time, {here} here"
+
+
+def human_digests(text: str) -> str:
+    """Write the digests in a text for people: their first digits."""
+    return DIGEST.sub(r"\1…", text)

@@ -13,7 +13,7 @@ from vsperf.analysis.sides import Side, apart, baseline_side, side
 from vsperf.cli.output import say
 from vsperf.cli.quantities import QuantityType
 from vsperf.cli.stored import complete_baseline, complete_run, results_option
-from vsperf.cli.tables import console, shown, simulated_banner
+from vsperf.cli.tables import console, print_unbroken, shown, simulated_banner
 from vsperf.config.document import COMPARABLE
 from vsperf.errors import ExitCode, RecordingError, UsageError
 from vsperf.output.compare_page import html_page, markdown
@@ -187,19 +187,19 @@ def _print(found: Comparison, only_changed: bool, limit: int) -> None:
     out.print()
     environment = environment_table(found)
     if environment.rows:
-        out.print(shown(environment))
+        print_unbroken(out, environment)
     else:
         out.print("nothing that was recorded of host, software and settings differs")
     if found.generators:
         own = generators_table(found.generators)
         out.print()
         out.print(own.title, style="bold", markup=False)
-        out.print(shown(own))
+        print_unbroken(out, own)
     for table in change_tables(found, only_changed=only_changed):
         out.print()
         out.print(table.title, style="bold", markup=False)
         if table.rows:
-            out.print(shown(table.first(limit)))
+            print_unbroken(out, table.first(limit))
             if len(table.rows) > limit:
                 out.print(f"and {len(table.rows) - limit} more, none with a greater change")
         else:

@@ -37,6 +37,7 @@ from vsperf.host.doctor.finding import (
 from vsperf.host.doctor.usable import WAY, Judged, Part, judge_drivers, judge_way
 from vsperf.host.network import Network
 from vsperf.plugins import Plugins
+from vsperf.quantities.human import human_digests
 
 LABEL = 7
 """Places that `ready:` and `not:` take."""
@@ -187,7 +188,7 @@ def _show(out: Console, findings: Iterable[Finding]) -> None:
         for finding in (finding for finding in found if finding.group is group):
             sign, colour = MARKS[finding.status]
             text = Text("  ").append(sign, colour or "")
-            text.append(f" {finding.name:<{width}}  {finding.evidence}")
+            text.append(f" {finding.name:<{width}}  {human_digests(finding.evidence)}")
             _line(out, text, width + 6)
             if finding.fix and finding.status is not Status.OK:
                 _line(out, Text(f"{'':<{width + 6}}fix: {finding.fix}"), width + 11)
