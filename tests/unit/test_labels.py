@@ -307,6 +307,16 @@ def test_the_help_says_which_options_can_be_given_again() -> None:
     assert silent == []
 
 
+def test_each_help_has_an_example_and_the_first_says_where_exit_codes_stand() -> None:
+    without = [
+        path
+        for path, command in _commands("vsperf", cli)
+        if not isinstance(command, click.Group) and f"  {path}" not in (command.epilog or "")
+    ]
+    assert without == []
+    assert "vsperf explain exit-codes" in CliRunner().invoke(cli, ["--help"]).output
+
+
 def _commands(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
     yield path, command
     if isinstance(command, click.Group):

@@ -87,7 +87,8 @@ class LazyGroup(click.Group):
     "  vsperf plan phy2phy_tput                # all that a run would do\n"
     "  vsperf run phy2phy_tput                 # measure OVS-DPDK on this machine\n"
     "  vsperf run phy2phy_tput --testbed sim   # a model instead, in a second\n"
-    "  vsperf show latest\n",
+    "  vsperf show latest\n\n"
+    "Exit codes: `vsperf explain exit-codes`.\n",
 )
 @click.version_option(__version__, prog_name="vsperf")
 def cli() -> None:

@@ -31,7 +31,7 @@ def command() -> None:
     """
 
 
-@command.command(name="set")
+@command.command(name="set", epilog="Example:\n\n\b\n  vsperf baseline set main latest\n")
 @click.argument("name", shell_complete=complete_baseline)
 @click.argument("run", shell_complete=complete_run)
 @results_option
@@ -47,7 +47,7 @@ def set_command(name: str, run: str, results: Path) -> int:
     return ExitCode.OK
 
 
-@command.command(name="list")
+@command.command(name="list", epilog="Example:\n\n\b\n  vsperf baseline list --json\n")
 @results_option
 @json_option
 def list_command(results: Path, as_json: bool) -> int:
@@ -71,7 +71,7 @@ def list_command(results: Path, as_json: bool) -> int:
     return ExitCode.OK
 
 
-@command.command(name="remove")
+@command.command(name="remove", epilog="Example:\n\n\b\n  vsperf baseline remove main\n")
 @click.argument("name", shell_complete=complete_baseline)
 @results_option
 def remove_command(name: str, results: Path) -> int:

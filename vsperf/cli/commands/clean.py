@@ -83,7 +83,7 @@ def command(dry_run: bool, forget: tuple[str, ...], results: Path, as_json: bool
 
     Programs that still run are ended, what was changed on the machine is changed back, and files
     are removed. Runs that are going on are left alone. Stored measurements stay, those of
-    interrupted runs too: `vsperf run --resume` goes on with them.
+    interrupted runs too: `vsperf run --resume` goes on with them. Exits with 6 if something stays.
     """
     rows = []
     for removal in _removals(results, _known(forget)):

@@ -16,7 +16,7 @@ SHELLS = ("bash", "zsh", "fish")
 )
 @click.argument("shell", type=click.Choice(SHELLS))
 def command(shell: str) -> None:
-    """Print the completion script for SHELL."""
+    """Print the completion script for bash, zsh or fish."""
     from vsperf.cli.main import cli
 
     kind = get_completion_class(shell)

@@ -58,7 +58,7 @@ def command(
 
     Prints what runs and how to use it, waits until Ctrl-C, and takes everything down. Without
     --with-generator the ports of the links wait for a generator of your own. Of a testcase with
-    several cases, the first is deployed.
+    several cases, the first is deployed. Exits with 4 if a part fails while it waits.
     """
     plugins = Plugins.load()
     cases = load(replace(request, names=(testcase,)), plugins).cases

@@ -73,8 +73,8 @@ def command(request: Request, results: Path, as_json: bool) -> int:
     """Check this machine and this installation; changes nothing.
 
     Each check gives its evidence, and where something can be mended, the command for it. The last
-    lines say which ways of frames (topologies) and which drivers can be used. Exits with 3 if
-    something would keep a run from working. Parts that are elsewhere (`vswitch.install`,
+    lines say which topologies and which drivers can be used. Exits with 3 if something would keep
+    a run from working. Parts that are elsewhere (`vswitch.install`,
     `vswitch.root`, `vnf.root`) are looked for where a run with the same options would find them.
     """
     plugins = Plugins.load()

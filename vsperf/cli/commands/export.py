@@ -45,7 +45,9 @@ def complete_format(ctx: click.Context, param: click.Parameter, incomplete: str)
     help="Where to; a folder where the format makes several files. Without it, or as -, print.",
 )
 @click.option("--table", metavar="NAME", help="Only this one of several, such as cases.")
-@click.option("--like", metavar="PROGRAM", help="With the columns of another program: vsperf.")
+@click.option(
+    "--like", metavar="PROGRAM", help="As another program: `vsperf` for columns of OPNFV VSPERF."
+)
 @click.option("--list", "listing", is_flag=True, help="List the formats.")
 @results_option
 def command(

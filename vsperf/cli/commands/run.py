@@ -170,9 +170,9 @@ def command(
 ) -> int:
     """Run the testcases that NAME... selects: names, globs, files, or tag:TAG.
 
-    Prints an estimate first, shows progress on stderr, stores every trial as soon as it is made,
-    and ends with a table. A run that was interrupted goes on with --resume RUN; cases that are
-    finished are not repeated.
+    Prints an estimate, shows progress on stderr, stores each trial as soon as it is made, and ends
+    with a table; the gravest outcome decides the exit code. --resume RUN goes on with an
+    interrupted run, and repeats no finished case.
     """
     plugins = Plugins.load()
     argv = sys.argv[1:]

@@ -17,7 +17,7 @@ KINDS = ("testcase", "record")
 )
 @click.argument("kind", type=click.Choice(KINDS))
 def command(kind: str) -> int:
-    """Print the JSON Schema of KIND.
+    """Print the JSON Schema of testcases or of records.
 
     `testcase` describes the YAML files of testcases, testbeds and presets with the drivers of
     this installation; `record` describes the lines of a run's records.jsonl.
