@@ -192,12 +192,18 @@ def test_a_file_by_its_path_may_have_the_name_of_what_it_extends(tmp_path: Path)
         (
             "extends: [base]",
             {},
-            ["mine.yaml:2:10: `extends` names a testcase, and is a list"],
+            [
+                "mine.yaml:2:10: `extends` names a testcase, and is a list\n"
+                "  fix: write `extends: NAME`"
+            ],
         ),
         (
             "extends:",
             {},
-            ["mine.yaml:2:9: `extends` names a testcase, and is empty"],
+            [
+                "mine.yaml:2:9: `extends` names a testcase, and is empty\n"
+                "  fix: write `extends: NAME`"
+            ],
         ),
         (
             "extends: mine",
@@ -446,19 +452,23 @@ def test_the_kind_may_be_repeated(tmp_path: Path) -> None:
         ),
         (
             "methods: {mlr: [1]}",
-            "over.yaml:1:16: `methods.mlr` holds settings of the method, and is a list",
+            "over.yaml:1:16: `methods.mlr` holds settings of the method, and is a list\n"
+            "  fix: write `mlr: {SETTING: VALUE}`, or `mlr: {}`",
         ),
         (
             "methods: {mlr: }",
-            "over.yaml:1:16: `methods.mlr` holds settings of the method, and is empty",
+            "over.yaml:1:16: `methods.mlr` holds settings of the method, and is empty\n"
+            "  fix: write `mlr: {SETTING: VALUE}`, or `mlr: {}`",
         ),
         (
             "methods: [mlr]",
-            "over.yaml:1:10: `methods` holds settings by the kind of a method, and is a list",
+            "over.yaml:1:10: `methods` holds settings by the kind of a method, and is a list\n"
+            "  fix: write `methods: {KIND: {SETTING: VALUE}}`",
         ),
         (
             "methods:",
-            "over.yaml:1:9: `methods` holds settings by the kind of a method, and is empty",
+            "over.yaml:1:9: `methods` holds settings by the kind of a method, and is empty\n"
+            "  fix: write `methods: {KIND: {SETTING: VALUE}}`",
         ),
         (
             "method: {fixed: {}}",

@@ -51,6 +51,19 @@ def test_a_command_that_is_advised_has_no_remark_that_a_shell_would_read() -> No
     none_wrong(f"{at}: {fix}" for at, fix in _fixes() if COMMAND.match(fix) and " (" in fix)
 
 
+def test_what_is_wrong_in_a_specification_is_told_with_what_mends_it() -> None:
+    none_wrong(
+        f"{relative(path)}:{node.lineno}"
+        for path in sorted((REPOSITORY / "vsperf" / "config").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "Problem"
+        and len(node.args) <= FOURTH
+        and not any(one.arg == "fix" for one in node.keywords)
+    )
+
+
 def _fixes() -> Iterator[tuple[str, str]]:
     for path in sorted((REPOSITORY / "vsperf").rglob("*.py")):
         yield from _fixes_of(path)

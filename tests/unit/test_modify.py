@@ -185,6 +185,7 @@ def test_what_cannot_be_done_to_these_frames_is_told_with_its_place(
     (problem,) = refused.value.problems
     assert problem.what.startswith(words)
     assert problem.why
+    assert problem.fix
     assert problem.where is not None
     assert problem.where.line == 6
 

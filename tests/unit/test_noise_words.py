@@ -149,7 +149,8 @@ class TestProblems:
     def test_a_file_that_is_no_level_is_told(self, tmp_path: Path) -> None:
         write(tmp_path, {"conf/noise/odd.yaml": "noise: {kind: memory}\ntraffic: {flows: 2}\n"})
         assert wrong(tmp_path, "noise: odd\n") == [
-            "a level of noise holds `title` and `noise`; found: traffic; None"
+            "a level of noise holds `title` and `noise`; found: traffic; "
+            "write all of its settings below `noise:`"
         ]
 
     @pytest.mark.parametrize(

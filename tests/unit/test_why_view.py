@@ -15,6 +15,7 @@ from why_samples import BOUND, bound_at, passing
 
 from vsperf.analysis.why import Sentence, Verdict
 from vsperf.cli.why_view import show_why, sister_of, why
+from vsperf.errors import UsageError
 from vsperf.records.files.series import SeriesFile
 from vsperf.records.files.view import CaseView, RunView, open_run
 from vsperf.records.run import Line, PlannedCase, TrialLine
@@ -166,3 +167,11 @@ def test_programs_read_the_same(both: RunView, capsys: pytest.CaptureFixture[str
     show_why(both, of(both, "level_1-proc"), as_json=True)
     rows = json.loads(capsys.readouterr().out)["sentences"]
     assert rows[0]["resource"] == "the cost of a frame" and "none-proc" in rows[0]["text"]
+
+
+def test_of_a_case_without_a_result_it_says_where_its_trials_are(tmp_path: Path) -> None:
+    run = stored(tmp_path, {"noise": "none"}, without="none")
+    with pytest.raises(UsageError) as refused:
+        why(run, of(run, "none"))
+    (problem,) = refused.value.problems
+    assert problem.fix == f"look at its trials: vsperf show {RUN} none"

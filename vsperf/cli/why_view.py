@@ -34,6 +34,7 @@ def why(run: RunView, case: CaseView) -> tuple[str, tuple[Sentence, ...]]:
         raise UsageError(
             f"{case.label} came to no result that could be explained",
             why="it did not end" if case.record is None else case.record.reason,
+            fix=f"look at its trials: vsperf show {run.run} {case.label}",
         )
     if believed := tuple(one for one in case.exchanges if one.valid and one.traffic != ECHO):
         return why_programs(believed)

@@ -61,7 +61,8 @@ def _with(name: str, document: Section, drivers: Drivers) -> tuple[Section, list
         return document, []
     if not isinstance(told, Section):
         what = f"`{name}` holds settings by the kind of a {NOUNS[section]}, and is {_said(told)}"
-        return document, [Problem(what, told.mark.location)]
+        fix = f"write `{name}: {{KIND: {{SETTING: VALUE}}}}`"
+        return document, [Problem(what, told.mark.location, None, fix)]
     problems: list[Problem] = []
     for kind, entry in told.entries.items():
         problems += _problems(name, kind, entry, drivers)
@@ -94,7 +95,8 @@ def _problems(name: str, kind: str, entry: Entry, drivers: Drivers) -> list[Prob
         return []
     if not isinstance(node, Section):
         what = f"`{path}` holds settings of the {noun}, and is {_said(node)}"
-        return [Problem(what, node.mark.location)]
+        fix = f"write `{kind}: {{SETTING: VALUE}}`, or `{kind}: {{}}`"
+        return [Problem(what, node.mark.location, None, fix)]
     settings = node if "kind" in node.entries else node.having("kind", Scalar(kind, entry.key))
     # What is missing may stand in the case's own section; whether all fits together is seen there.
     return validate(settings, known[kind], Context(incomplete=True), path)[1]

@@ -25,7 +25,8 @@ def read_section(path: Path, source: Source) -> Section:
     tree = parse(text, located)
     if not isinstance(tree, Section):
         what = f"a file holds sections such as `traffic:`, not {described(plain(tree))}"
-        raise SpecError([Problem(what, tree.mark.location)])
+        fix = "write each setting as `SECTION:`, with its keys indented below it"
+        raise SpecError([Problem(what, tree.mark.location, None, fix)])
     return tree
 
 
@@ -38,17 +39,20 @@ def _read(path: Path, source: Source) -> bytes:
         with opened_file(path) as file:
             data = file.read(LARGEST_FILE + 1)
     except FileNotFoundError as error:
-        raise _error(source, "there is no such file") from error
+        fix = "name one that is there; names without a slash are looked up: `vsperf list`"
+        raise _error(source, "there is no such file", fix=fix) from error
     except IsADirectoryError as error:
         fix = "name a file inside it"
         raise _error(source, "this is a folder, not a file", fix=fix) from error
     except DistrustedError as error:
-        raise _error(source, "this is a device or a pipe, not a file") from error
+        fix = "save what it says in a file"
+        raise _error(source, "this is a device or a pipe, not a file", fix=fix) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise _error(source, "the file cannot be read", why=reason) from error
     if len(data) > LARGEST_FILE:
-        raise _error(source, f"the file is larger than {LARGEST_FILE // 1000} kB")
+        fix = "name a specification; frames of a capture are sent by `traffic.replay`"
+        raise _error(source, f"the file is larger than {LARGEST_FILE // 1000} kB", fix=fix)
     return data
 
 
@@ -65,5 +69,6 @@ def _decode(data: bytes, source: Source) -> str:
             column = next(i for i, char in enumerate(content, 1) if not is_plain_text(char))
             place = Location(source.name, number, column)
             what = "the file holds a control character; it may be no text at all"
-            raise SpecError([Problem(what, place)])
+            fix = "remove it, or name a file of text"
+            raise SpecError([Problem(what, place, None, fix)])
     return text

@@ -160,7 +160,7 @@ class LayerReader:
         name, place, one = plain(extends), extends.mark.location, kind.removesuffix("s")
         if not isinstance(name, str):
             what = f"`{EXTENDS}` names a {one}, and is {described(name)}"
-            self.problems.append(Problem(what, place))
+            self.problems.append(Problem(what, place, None, f"write `{EXTENDS}: NAME`"))
             return None
         base = self._beside(name, chain[-1]) or self._named(kind, name, place)
         keys = [found.key for found in chain]
@@ -180,7 +180,8 @@ class LayerReader:
         tree = layer.get(PRESET_HEADER)
         if not isinstance(tree, Section):
             what = f"a preset begins with `{PRESET_HEADER}:`, its name and title"
-            self.problems.append(Problem(what, (tree or layer).mark.location))
+            fix = f"write `{PRESET_HEADER}: {{name: NAME, title: TITLE}}` at its top"
+            self.problems.append(Problem(what, (tree or layer).mark.location, None, fix))
             return None
         header, problems = validate(tree, PresetHeader, Context(), PRESET_HEADER)
         self.problems += problems
@@ -219,7 +220,8 @@ class LayerReader:
         if not isinstance(tree, Section):
             where = tree.mark.location if tree else None
             what = f"`{SELECTION}:` holds `preset:` and `testbed:`"
-            self.problems.append(Problem(what, where))
+            fix = f"write `{SELECTION}: {{testbed: NAME}}`"
+            self.problems.append(Problem(what, where, None, fix))
             return None, {}
         chosen, problems = validate(tree, Selection, Context(), SELECTION)
         self.problems += problems

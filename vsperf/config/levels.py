@@ -62,7 +62,8 @@ def _resolved(node: Node, library: Library, kinds: Collection[str]) -> Node:
     if strange or not isinstance(level, Section):
         what = f"a level of noise holds `title` and `{NOISE}`"
         why = f"found: {listed(strange)}" if strange else f"`{NOISE}` is {_said(level)}"
-        raise SpecError([Problem(what, told.mark.location, why)])
+        fix = f"write all of its settings below `{NOISE}:`"
+        raise SpecError([Problem(what, told.mark.location, why, fix)])
     merged = merge_sections(level, node.without(KIND))
     if NAME in merged.entries:
         return merged

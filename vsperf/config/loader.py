@@ -95,7 +95,8 @@ def load(request: Request, library: Library, drivers: Drivers) -> Loaded:
         reader.problems += error.problems
     if not 1 <= request.repeat <= MOST_REPEATS:
         what = f"a case can be repeated 1 to {MOST_REPEATS} times"
-        reader.problems.append(Problem(what, Location(f"--repeat {request.repeat}")))
+        place = Location(f"--repeat {request.repeat}")
+        reader.problems.append(Problem(what, place, None, "give so many, or leave --repeat out"))
     loader = _Loader(request, reader, drivers)
     resolved = [loader.testcase(found) for found in chosen]
     if not chosen:

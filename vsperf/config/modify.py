@@ -94,22 +94,29 @@ class Modify(Spec):
         if traffic.replay is not None:
             first = next(iter(self.model_dump(exclude_defaults=True)))
             why = "what is in a file nobody knows, so nobody could see whether it was done"
-            yield Contradiction(first, "cannot be done to the frames of a file", why)
+            fix = "take vswitch.modify out, or traffic.replay"
+            yield Contradiction(first, "cannot be done to the frames of a file", why, fix)
             return
         if self.pop_vlan and not traffic.outer_vlans:
-            why = "give the frames some: traffic.vlans, or traffic.encapsulation.vlans in a tunnel"
-            yield Contradiction("pop_vlan", "takes a VLAN tag away, and the frames have none", why)
+            what = "takes a VLAN tag away, and the frames have none"
+            why = "neither traffic.vlans nor traffic.encapsulation.vlans gives them one"
+            fix = "give them one, as by --set traffic.vlans=[100], or take pop_vlan out"
+            yield Contradiction("pop_vlan", what, why, fix)
         elif self.push_vlan is not None and len(self.tags_of(traffic)) > MOST_TAGS:
             what = f"would be tag number {len(self.tags_of(traffic))} of each frame"
-            yield Contradiction("push_vlan", what, f"a frame has at most {MOST_TAGS} of them")
+            why = f"a frame has at most {MOST_TAGS} of them"
+            yield Contradiction("push_vlan", what, why, "take one off by pop_vlan: true")
         for name in LAYER3_FIELDS:
             if getattr(self, name) is not None and traffic.mpls:
                 why = "a switch sees MPLS labels, and not what is behind them"
-                yield Contradiction(name, "cannot be set in frames with traffic.mpls", why)
+                what, fix = "cannot be set in frames with traffic.mpls", f"take {name} or mpls out"
+                yield Contradiction(name, what, why, fix)
         for name in ("source_ip", "destination_ip"):
             if (text := getattr(self, name)) is not None and _kind(text) != traffic.outer_layer3:
                 what = f"is the {_said(_kind(text))} address {text}"
-                yield Contradiction(name, what, f"the frames are {_said(traffic.outer_layer3)}")
+                frames = _said(traffic.outer_layer3)
+                fix = f"write an address of {frames}"
+                yield Contradiction(name, what, f"the frames are {frames}", fix)
 
 
 def _kind(text: str) -> Layer3:

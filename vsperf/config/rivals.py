@@ -38,7 +38,8 @@ def with_rivals(document: Section) -> tuple[Section, dict[str, str], list[Proble
     if len(node.items) > MOST:
         what = f"`vswitch` holds {len(node.items)} switches, and at most {MOST} can be compared"
         why = "all of them are deployed at the same time, and take turns"
-        return document, {}, [Problem(what, node.mark.location, why)]
+        fix = "leave some out, or compare them in several runs"
+        return document, {}, [Problem(what, node.mark.location, why, fix)]
     named = named_items(node)
     if problems := same_names(VSWITCH, [one for one in named if one.given]):
         return document, {}, problems

@@ -181,7 +181,7 @@ def _modifications(spec: CaseSpec, document: Section) -> list[Problem]:
     for one in spec.modify.contradictions(spec.traffic):
         node = find(document, f"vswitch.modify.{one.path}")
         what = f"`vswitch.modify.{one.path}` {one.what}"
-        problems.append(Problem(what, node.mark.location if node else None, one.why))
+        problems.append(Problem(what, node.mark.location if node else None, one.why, one.fix))
     return problems
 
 

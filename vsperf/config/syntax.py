@@ -57,4 +57,6 @@ def explain(error: yaml.MarkedYAMLError, mark: Mark) -> Problem:
     for piece, what, fix in _EXPLAINED:
         if piece in message:
             return Problem(f"not valid YAML: {what}", mark.location, why, fix)
-    return Problem(f"not valid YAML: {error.problem or 'it cannot be read'}", mark.location, why)
+    what = f"not valid YAML: {error.problem or 'it cannot be read'}"
+    fix = "put texts with special characters in quotes, and check brackets and indentation"
+    return Problem(what, mark.location, why, fix)

@@ -156,7 +156,7 @@ def _problems(
         problem, mark = _problem(detail, place, tree, context, prefix)
         # Several members of a union may refuse the same value: the first says enough.
         found.setdefault((mark, "" if kind != "missing" else problem.what), problem)
-    counted = [Problem(f"… and {more} more problems")] if more else []
+    counted = [Problem(f"… and {more} more problems", fix="mend the first ones")] if more else []
     return [*found.values(), *counted]
 
 

@@ -43,7 +43,8 @@ def parse(text: str, source: Source, column: int = 0) -> Node:
     if builder.problems:
         raise SpecError(builder.problems)
     if builder.root is None:
-        raise SpecError([Problem("the file is empty", builder.last.location)])
+        fix = "write at least one section into it"
+        raise SpecError([Problem("the file is empty", builder.last.location, None, fix)])
     return builder.root
 
 

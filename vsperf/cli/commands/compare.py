@@ -105,7 +105,11 @@ def command(
     wanted = "json" if as_json else wanted
     every = _sides(results, sides, baseline, by)
     if len(every) > MOST_SIDES:
-        raise UsageError(f"no more than {MOST_SIDES} sides can be compared")
+        raise UsageError(
+            f"no more than {MOST_SIDES} sides can be compared",
+            why=f"these are {len(every)}, and each has a letter",
+            fix="name fewer; runs with one label, as revision=4f2c1ab, are one side",
+        )
     found = compare(every, anyway=anyway, latency=latency)
     text = _text(found, wanted, only_changed)
     if text is not None:
