@@ -32,7 +32,7 @@ from vsperf.engine.criteria import flags_of, outcome_of
 from vsperf.engine.disturb import run_trial
 from vsperf.engine.events import Parts
 from vsperf.errors import InvalidTrialError
-from vsperf.methods.base import PLAIN, SHARE_BEFORE, Method, TrialOptions, repeated
+from vsperf.methods.base import PLAIN, SHARE_BEFORE, TrialOptions, repeated
 from vsperf.methods.seconds import Hours
 from vsperf.quantities.units import NANOSECONDS, FrameSize
 from vsperf.records.flags import Flag
@@ -420,10 +420,9 @@ def test_a_switch_that_loses_frames_besides_shows_it_in_the_difference() -> None
     hold_each(SEEDS, check, "seed {}".format)
 
 
-# The page on methods: it knows all of them, and its example is one.
+# The page on methods: it knows all of them.
 
 PAGES = Path(__file__).parents[2] / "docs" / "methods"
-CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
 def test_every_method_has_a_row_that_leads_to_its_page() -> None:
@@ -446,19 +445,3 @@ def test_every_page_says_how_long_it_takes_and_what_it_cannot_tell() -> None:
         for heading in ("**What it cannot tell.**", "**Time.**", "**On a virtual machine")
         if heading not in text
     )
-
-
-def test_the_method_of_the_example_works() -> None:
-    (code,) = CODE.findall((PAGES / "README.md").read_text())
-    found: dict[str, object] = {"__name__": "example"}
-    exec(compile(code, "README.md", "exec", dont_inherit=True), found)
-    kind = found["TopLoad"]
-    assert isinstance(kind, type) and issubclass(kind, Method)
-    settings = {"kind": "top", "min_load": "1fps", "max_load": "50%", "duration": "1s"}
-    method = kind.model_validate(settings)
-
-    result = method.run(FluidBench(1_000_000))
-
-    assert result.figures[0].text == "1.000 Mfps"
-    assert result.figures[0].at == "the line rate"
-    assert method.compliance(case_of("mlr"), (64,), result) == ()
