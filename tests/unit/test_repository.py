@@ -227,6 +227,14 @@ def test_the_generated_pages_are_current() -> None:
     assert done.returncode == 0, f"run `make docs`:\n{done.stdout}{done.stderr}"
 
 
+def test_the_page_of_settings_says_what_each_means() -> None:
+    """A `kind` is explained by the settings that it brings."""
+    page = (REFERENCE / "settings.md").read_text()
+    rows = re.findall(r"^\| `([\w.\[\]-]+)`[^|]*\|.*\| ([^|]*) \|$", page, re.MULTILINE)
+    assert ("vnf.each.NAME", True) in [(path, bool(said)) for path, said in rows]
+    none_wrong(path for path, said in rows if not said and not path.endswith(".kind"))
+
+
 def test_no_test_is_skipped_past_the_parts() -> None:
     """Continuous integration fails for a part that is missing, but sees no skip of another kind."""
     skips = re.compile(r"pytest\.skip\(|mark\.skip|importorskip")

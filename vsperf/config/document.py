@@ -58,7 +58,9 @@ class Selection(Spec):
     """Which preset and which testbed are meant when the command line does not say."""
 
     preset: str | None = None
+    """As `--preset` says it."""
     testbed: str | None = None
+    """As `--testbed` says it."""
 
 
 def document_model(drivers: Drivers) -> type[CaseSpec]:
@@ -140,12 +142,21 @@ def document_schema(drivers: Drivers) -> dict[str, Any]:
     family = {
         "type": "object",
         "properties": {
-            "name": {"type": "string"},
-            "vms": {"type": "integer", "minimum": 0, "maximum": 64},
+            "name": {"type": "string", "description": "A family of paths, such as `pvvp`."},
+            "vms": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 64,
+                "description": "How many VNFs, of a family that takes any number.",
+            },
         },
         "additionalProperties": False,
     }
-    named = {"type": "string", "examples": ["p2p", "pvp", "pvvp3"]}
+    named = {
+        "type": "string",
+        "examples": ["p2p", "pvp", "pvvp3"],
+        "description": "A family of paths; a number says how many VNFs: `pvvp3`.",
+    }
     properties["topology"] = {"anyOf": [named, family, properties["topology"]]}
     properties[SELECTION] = _partial(Selection.model_json_schema(schema_generator=DescribedSchema))
     schema["$defs"]["TestcaseOfSuite"] = {

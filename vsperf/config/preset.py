@@ -11,6 +11,8 @@ class PresetHeader(Spec):
     """Names a preset and what it builds upon."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
+    """What `--preset` calls it; its file is called the same."""
     title: str = ""
+    """One line for lists."""
     extends: str | None = None
     """Another preset, whose values this one overrides."""

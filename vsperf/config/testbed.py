@@ -36,7 +36,9 @@ class Testbed(Spec):
     __test__ = False  # not a test class, whatever its name suggests to pytest
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
+    """What `--testbed` and records call it; its file is called the same."""
     title: str = ""
+    """One line for lists."""
     simulated: bool = False
     """True where numbers come from a model; every output then says so."""
     hosts: dict[str, Host] = Field(default_factory=lambda: {"local": Host()})

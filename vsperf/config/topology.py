@@ -50,7 +50,9 @@ class Topology(Spec):
     """A concrete graph: every path spelled out."""
 
     name: str = "custom"
+    """What plans and tables call it."""
     paths: tuple[Path, ...] = Field(min_length=1)
+    """Of each path the places that a frame visits, in order: links and VNFs."""
     nics: Literal[1, 2] = 2
     """NICs of a VNF for each path through it; with one, frames go back out of it."""
     dispatch: Dispatch = "mac"

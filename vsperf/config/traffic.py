@@ -350,3 +350,4 @@ class LatencyTrials(Spec):
     loads: tuple[Ratio, ...]
     """Shares of that bound; an empty list switches latency trials off."""
     duration: Duration
+    """Length of a trial."""

@@ -46,7 +46,9 @@ class BroadcastForwarding(WithThroughput):
 
     kind: Literal["broadcast"]
     throughput_duration: TrialDuration = Duration.parse("1s")
+    """Length of the trials in which the throughput is looked for."""
     throughput_sum: TrialDuration = Duration.parse("5s")
+    """Trial time at a load after which it is decided."""
     duration: TrialDuration = Duration.parse("5s")
     """Length of a trial in which latency is measured."""
     repeats: int = Field(default=3, ge=1, le=1000)

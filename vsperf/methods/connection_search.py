@@ -291,6 +291,7 @@ class ConnectionRate(ConnectionSearch):
     min_rate: Count = 500
     """Connections a second at which the search begins; it doubles them until some fail."""
     max_rate: Count = 1_000_000
+    """Connections a second beyond which nothing is tried."""
     requests: Requests = 1
     """On each connection, one after the other, each with a response."""
 
@@ -346,6 +347,7 @@ class ConcurrentConnections(ConnectionSearch):
     min_connections: Count = 1_000
     """At which the search begins; it doubles them until some fail."""
     max_connections: Count = 1_000_000
+    """Beyond which nothing is tried."""
     requests: Requests = 1
     """On each connection, one after the other, each with a response."""
 

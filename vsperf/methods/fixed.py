@@ -42,11 +42,13 @@ class FixedLoad(Method):
 
     kind: Literal["fixed"]
     loads: tuple[Rate, ...] = Field(min_length=1)
+    """Offered one after the other."""
     duration: TrialDuration | None = None
     """Length of a trial; not needed when the number of frames is given."""
     frames: Count | None = None
     """Frames per direction of a trial, as a burst at the load; wins over a duration."""
     repeats: int = Field(default=1, ge=1, le=1000)
+    """Trials at each load."""
     loss_ratio: Ratio = ZERO
     """Loss up to which a load counts as passed."""
     event: EventName | None = None

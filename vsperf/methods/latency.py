@@ -55,6 +55,7 @@ class LatencyByTag(WithThroughput):
     tag_after: Duration
     """When the tagged frame leaves; the standard asks for 60 s."""
     repeats: int = Field(default=20, ge=1, le=1000)
+    """Trials, each with a tagged frame; the standard asks for 20."""
 
     @model_validator(mode="after")
     def _leaves_frames_to_tag(self) -> Self:

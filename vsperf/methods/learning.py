@@ -35,7 +35,9 @@ class AddressLearning(WithinRange):
 
     kind: Literal["learning"]
     min_load: Rate = Rate.parse("50fps")
+    """Lowest load that is tried."""
     max_load: Rate = Rate.parse("100%")
+    """Highest load that is tried."""
     width: Width = Ratio.parse("2%")
     """By how much two rates differ, as a share of the lower one."""
     repeats: int = Field(default=3, ge=1, le=1000)

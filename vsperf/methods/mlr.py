@@ -27,10 +27,15 @@ class MlrGoal(Goal):
     """A goal of an MLRsearch (RFC 9971); what is not given here is taken from the search."""
 
     exceed_ratio: Ratio | None = None
+    """As `search.exceed_ratio`, for this goal alone."""
     initial_duration: Duration | None = None
+    """As `search.initial_duration`, for this goal alone."""
     final_duration: Duration | None = None
+    """As `search.final_duration`, for this goal alone."""
     duration_sum: Duration | None = None
+    """As `search.duration_sum`, for this goal alone."""
     width: Ratio | None = None
+    """As `search.width`, for this goal alone."""
 
 
 class MlrSearch(Throughput):
@@ -43,7 +48,9 @@ class MlrSearch(Throughput):
     exceed_ratio: Ratio
     """Share of the trial time at a load that may lose more than the goal allows."""
     initial_duration: Duration
+    """Length of the first trials, which show where the answer lies."""
     final_duration: Duration
+    """Length of the trials that decide."""
     duration_sum: Duration
     """Trial time at a load after which its classification is final."""
     width: Ratio

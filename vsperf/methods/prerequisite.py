@@ -94,7 +94,9 @@ class WithThroughput(WithinRange):
     """How often the upper bound of the throughput is tried again."""
 
     min_load: Rate = Rate.parse("9001fps")
+    """Lowest load that is tried."""
     max_load: Rate = Rate.parse("100%")
+    """Highest load that is tried."""
     throughput: Rate | None = None
     """What was measured before with the same frames, flows and directions; it is looked for when
     not given."""

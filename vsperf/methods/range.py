@@ -31,7 +31,9 @@ class WithinRange(Method):
     """Offers loads between two."""
 
     min_load: Rate
+    """Lowest load that is tried."""
     max_load: Rate
+    """Highest load that is tried."""
 
     def contradictions(self, size: FrameSize, link: LinkSpeed) -> Iterator[Contradiction]:
         """Yield that the range of loads is empty, if it is."""

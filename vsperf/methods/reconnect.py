@@ -48,6 +48,7 @@ class Reconnect(ConnectionMethod):
     duration: TrialDuration = Duration(20_000_000_000)
     """Of a trial; the event comes after a quarter of it."""
     repeats: int = Field(default=3, ge=1, le=1000)
+    """Trials of each event."""
 
     @model_validator(mode="after")
     def _leaves_time(self) -> Self:

@@ -43,6 +43,7 @@ class SystemRecovery(WithThroughput):
     duration: TrialDuration
     """Of each of the two loads."""
     repeats: int = Field(default=5, ge=1, le=1000)
+    """Trials; the answer is the mean over them."""
 
     @model_validator(mode="after")
     def _overloads(self) -> Self:

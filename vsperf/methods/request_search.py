@@ -50,6 +50,7 @@ class RequestMethod(ConnectionSearch):
     min_rate: Count = 20_000
     """Requests a second at which the search begins; it doubles them until some fail."""
     max_rate: Count = 4_000_000
+    """Requests a second beyond which nothing is tried."""
 
     @abstractmethod
     def each(self, there: Sequence[ConnectionTrial]) -> Fraction | None:

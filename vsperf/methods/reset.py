@@ -58,6 +58,7 @@ class ResetTime(WithThroughput):
     duration: TrialDuration
     """Length of a trial; the event comes after a quarter of it."""
     repeats: int = Field(default=3, ge=1, le=1000)
+    """Trials of each event."""
 
     @model_validator(mode="after")
     def _leaves_time(self) -> Self:

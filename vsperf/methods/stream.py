@@ -28,6 +28,7 @@ class Streams(Workload):
     counted: ClassVar[str] = "data that arrived"
 
     protocol: Literal["tcp", "udp"] = "tcp"
+    """TCP, or datagrams of UDP."""
     write: ByteSize | None = None
     """What a client writes at once; with `udp` the payload of each datagram. What the program takes
     when not given, which is in the record."""

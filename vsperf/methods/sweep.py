@@ -28,8 +28,11 @@ class LoadSweep(WithinRange):
     """Offers the highest load first, and then less and less in equal steps."""
 
     min_load: Rate = Rate.parse("1fps")
+    """Lowest load that is tried."""
     max_load: Rate = Rate.parse("100%")
+    """Highest load that is tried."""
     duration: TrialDuration
+    """Length of a trial."""
     step: Ratio = Ratio.parse("10%")
     """Distance of two loads, as a share of the highest one."""
 

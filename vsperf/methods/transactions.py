@@ -61,6 +61,7 @@ class Transactions(_InTurns):
 
     kind: Literal["rr"]
     protocol: Literal["tcp", "udp"] = "tcp"
+    """TCP, or datagrams of UDP."""
 
     @property
     def traffic(self) -> Traffic:

@@ -29,6 +29,7 @@ class Tst009Search(Throughput):
     kind: Literal["tst009"]
     goals: dict[GoalName, Goal] = Field(min_length=1)
     duration: TrialDuration
+    """Length of a trial."""
     step: Rate
     """Distance of two loads of the array; a percentage is one of the highest load: the line rate,
     or of `max_load` or what the generator can do where that is less."""

@@ -43,7 +43,9 @@ class WakeUp(WithThroughput):
 
     kind: Literal["wake_up"]
     throughput_duration: TrialDuration = Duration.parse("1s")
+    """Length of the trials in which the throughput is looked for."""
     throughput_sum: TrialDuration = Duration.parse("5s")
+    """Trial time at a load after which it is decided."""
     load: Ratio = Ratio.parse("50%")
     """Share of the throughput at which frames come before the silence and after it."""
     silence: Duration = Duration.parse("100ms")
@@ -52,6 +54,7 @@ class WakeUp(WithThroughput):
     frames: Annotated[int, Field(ge=100, le=10_000_000), Counted] = 10_000
     """So many each way before the silence, and as many after it."""
     repeats: int = Field(default=10, ge=1, le=1000)
+    """Trials, each with one silence; the answers are medians over them."""
 
     @model_validator(mode="after")
     def _is_silent(self) -> Self:

@@ -92,6 +92,7 @@ class Asymmetric(Behaviour):
 
     kind: Literal["asymmetric"]
     slow_direction: Literal["forward", "reverse"] = "reverse"
+    """Which one is slower."""
     capacity_share: PositiveShare = Ratio.parse("70%")
     """Capacity of the slow direction, as a share of the other one's."""
 
