@@ -17,7 +17,7 @@ from vsperf.errors import InvalidTrialError
 from vsperf.methods.connection_search import ConnectionSearch
 from vsperf.methods.connections import ConnectionsAsked, ConnectionsBench
 from vsperf.methods.estimate import estimate
-from vsperf.quantities.units import NANOSECONDS
+from vsperf.quantities.units import NANOSECONDS, Duration
 from vsperf.records.connections import (
     ConnectionSlots,
     ConnectionTrial,
@@ -58,6 +58,19 @@ def test_both_ends_of_the_interval_are_tried_again() -> None:
     found = first(rate().play(device))
     for end in (found.lower, found.upper):
         assert len([one for one in device.made if one.rate_cps == end]) >= 2
+
+
+@pytest.mark.parametrize("duration", ["7ms", "333ms", "2500ms"])
+def test_a_duration_into_which_no_whole_number_of_connections_fits_is_no_shorter_one(
+    duration: str,
+) -> None:
+    """A trial that is shorter than asked decides no load, and the search would never leave it."""
+    device = Device(rate=12_345, budget=Budget(60 * NANOSECONDS))
+    found = first(rate(duration=duration, min_rate=333).play(device))
+    assert found.lower is not None and found.upper is not None
+    assert found.lower <= 12_345 < found.upper
+    assert min(one.duration_ns for one in device.made) >= Duration.parse(duration).ns
+    assert rate(duration="2500ms").trial_at(333).connections == 833
 
 
 def test_what_all_rates_hold_is_bounded_by_what_may_be_offered() -> None:

@@ -19,6 +19,7 @@ from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.connections import Asking, ConnectionSlots, ConnectionTrial, Unbalanced
 from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit, SearchResult
+from vsperf.search.base import Budget
 
 BY_CLOCK = ConnectionsAsked(
     rate_cps=5_000, connections=1_000, request_rps=10_000, requests_due=10_000
@@ -56,6 +57,14 @@ def test_each_trial_opens_all_connections_and_asks_on_them_by_a_clock() -> None:
     assert (asked.connections, asked.rate_cps, asked.hold_ns) == (200, 1_000, 0)
     assert (asked.request_rps, asked.requests_due) == (30_000, 60_000)
     assert asked.lasting_ns == int(2.4 * NANOSECONDS), "they are closed as fast as they are opened"
+
+
+def test_a_duration_into_which_no_whole_number_of_requests_fits_is_no_shorter_one() -> None:
+    device = Device(requests=12_345, budget=Budget(60 * NANOSECONDS))
+    found = figures(packets(duration="1700ms", min_rate=2_001).play(device))["request_rate"]
+    assert found.lower is not None and found.upper is not None
+    assert found.lower <= 12_345 < found.upper
+    assert min(one.duration_ns for one in device.made) >= 1_700_000_000
 
 
 def test_a_check_opens_a_few_and_asks_once_on_each() -> None:

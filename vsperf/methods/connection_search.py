@@ -23,6 +23,7 @@ from vsperf.methods.connections import (
     ConnectionsAsked,
     ConnectionsBench,
     Count,
+    due_in,
     tail_ns,
 )
 from vsperf.methods.range import TrialDuration
@@ -317,7 +318,7 @@ class ConnectionRate(ConnectionSearch):
         """Return connections at a rate, none of which is held."""
         return ConnectionsAsked(
             rate_cps=load,
-            connections=max(1, load * self.duration_ns // NANOSECONDS),
+            connections=due_in(self.duration_ns, load),
             requests=self.requests,
             request_bytes=self.request,
             response_bytes=self.response,

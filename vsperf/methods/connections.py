@@ -171,6 +171,15 @@ class ConnectionMethod(Method):
         return ()
 
 
+def due_in(duration_ns: int, rate: int) -> int:
+    """Return how many are due at a rate until a time is over, the last one included.
+
+    One fewer would make a trial a part of its distance shorter than it was asked for. Searches take
+    that for a short one, which decides no load, and would ask for it again and again.
+    """
+    return -(-rate * duration_ns // NANOSECONDS)
+
+
 def paid(bench: ConnectionsBench, asked: ConnectionsAsked) -> ConnectionTrial:
     """Open connections once, and have the time of it paid."""
     bench.budget.require(asked.lasting_ns + bench.overhead_ns)

@@ -14,10 +14,10 @@ from typing import ClassVar, Literal
 from vsperf.config.case import CaseSpec
 from vsperf.methods.base import refused
 from vsperf.methods.connection_search import ConnectionSearch, Tails
-from vsperf.methods.connections import ConnectionsAsked, Count, Request, Response
+from vsperf.methods.connections import ConnectionsAsked, Count, Request, Response, due_in
 from vsperf.methods.range import TrialDuration
 from vsperf.quantities.unit import Unit
-from vsperf.quantities.units import NANOSECONDS, Duration
+from vsperf.quantities.units import Duration
 from vsperf.records.connections import ConnectionTrial
 from vsperf.records.result import Figure, GoalResult
 from vsperf.search.base import Loads
@@ -96,7 +96,7 @@ class RequestMethod(ConnectionSearch):
             rate_cps=self.rate,
             connections=self.connections,
             request_rps=load,
-            requests_due=max(1, load * self.duration_ns // NANOSECONDS),
+            requests_due=due_in(self.duration_ns, load),
             request_bytes=self.request,
             response_bytes=self.response,
             attempts=self.attempts,
