@@ -383,6 +383,20 @@ def test_nothing_far_above_what_held_is_offered_for_clean_time_either(
             held_so_far = max(held_so_far, one.rate_cps)
 
 
+def test_where_connections_are_held_no_time_is_cleaner_than_another() -> None:
+    """Not even where as many are open as begin in a second, so that load and rate are one number.
+
+    One load alone would be known of then, and all others tried for it until none may be any more.
+    """
+    device, other = (Restless(room=12_345) for _ in range(2))
+    found = first(held(rate=4_000, max_connections=64_000).play(device))
+    assert found.lower is not None and found.upper is not None
+    assert found.lower <= 12_345 < found.upper
+    held(rate=4_001, max_connections=64_000).play(other)
+    assert [one.asked for one in device.made] == [one.asked for one in other.made]
+    assert {one.as_load(one.asked).slots for one in device.made} == {None}
+
+
 def test_where_nothing_has_failed_yet_twice_of_what_held_comes_next() -> None:
     loads = Loads(500, 1_000_000, 1_000_001, ascending=True)
     assert [loads.above(lower) for lower in (None, 8_000, 700_000)] == [500, 16_000, 1_000_000]

@@ -471,9 +471,13 @@ class ConnectionTrial(Record):
 
 
 def _slots(one: ConnectionTrial) -> Slots | None:
-    """Return slots of time as searches know them: every one of them is told, from the first on."""
+    """Return slots of time as searches know them: every one of them is told, from the first on.
+
+    Where connections are held the load is how many are open, and no part of the time has less of
+    it: nothing can be left out, whatever their number in a second happens to be.
+    """
     found = one.slots
-    if found is None or one.accounts is None:
+    if found is None or one.accounts is None or one.hold_ns:
         return None
     begun, ended = found.launched, found.completed
     if one.request_rps is not None:
