@@ -184,6 +184,15 @@ def test_the_time_that_is_over_leaves_what_is_known() -> None:
     assert first(found).value is not None
 
 
+def test_no_trial_begins_that_takes_longer_than_there_is_time() -> None:
+    """Each is opened for as many seconds as there are thousands, and held for twice as long."""
+    device = Device(budget=Budget(20 * NANOSECONDS))
+    found = held(rate=1_000, hold="1s").play(device)
+    assert [one.asked for one in device.made] == [1_000, 2_000, 4_000]
+    assert not found.complete
+    assert first(found).limit is Limit.BUDGET
+
+
 def test_a_trial_that_stays_invalid_is_no_answer() -> None:
     def backwards(index: int) -> dict[str, Any]:
         return {"launching_ns": 1} if index > 1 else {}
@@ -206,6 +215,7 @@ def test_each_is_held_until_the_last_has_been_opened() -> None:
     asked = held(rate=1_000, hold="2s").trial_at(5_000)
     assert (asked.connections, asked.rate_cps) == (5_000, 1_000)
     assert asked.hold_ns == 12 * NANOSECONDS
+    assert asked.lasting_ns == 17 * NANOSECONDS, "so long is the last one open"
 
 
 def test_what_was_open_at_a_time_is_counted_and_not_presumed() -> None:

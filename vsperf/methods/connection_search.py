@@ -179,6 +179,7 @@ class ConnectionSearch(ConnectionMethod):
         asked = self.trial_at(load)
         if self.syn_flood is not None:
             asked = replace(asked, flood_fps=self.syn_flood, flood_answered=self.half_open)
+        bench.budget.require(asked.lasting_ns + bench.overhead_ns)
         one = bench.connect(asked)
         made.append((load, one))
         return one.as_load(load)
@@ -366,7 +367,7 @@ class ConcurrentConnections(ConnectionSearch):
 
     def lasting_ns(self, load: int) -> int:
         """Until the last has been opened, and held as long as the first was."""
-        return 2 * (load * NANOSECONDS // self.rate) + self.hold.ns
+        return self.trial_at(load).lasting_ns
 
     def trial_at(self, load: int) -> ConnectionsAsked:
         """Return so many connections, each of which is held until the last has been opened."""

@@ -76,8 +76,13 @@ class ConnectionsAsked:
 
     @property
     def lasting_ns(self) -> int:
-        """How long all takes if nothing fails: they are closed as fast as they were opened."""
-        return self.duration_ns if not self.asking_ns else 2 * self.duration_ns + self.asking_ns
+        """How long all takes if nothing fails: the last one is held as long as the others.
+
+        Those that ask by a clock are closed as fast as they were opened.
+        """
+        if self.asking_ns:
+            return 2 * self.duration_ns + self.asking_ns
+        return self.duration_ns + self.hold_ns
 
 
 @runtime_checkable

@@ -207,8 +207,7 @@ def asked_of(
     )
     if asked.flood_fps is not None:
         both = replace(both, flood=SynFlood(asked.flood_fps, asked.flood_answered))
-    usual_ns = asked.lasting_ns + asked.hold_ns
-    both = replace(both, slot_ns=asked_ns(usual_ns) or None)
+    both = replace(both, slot_ns=asked_ns(asked.lasting_ns) or None)
     if asked.request_rps is not None:
         by_clock = ByClock(asked.request_rps, asked.asking_ns + grace_ns, asked.requests_due)
         both = replace(both, asking=by_clock)
