@@ -14,7 +14,7 @@ from search_models import case_of
 from vsperf.cli.connections_view import accounts_table
 from vsperf.engine.judge_connections import judged
 from vsperf.errors import InvalidTrialError
-from vsperf.methods.connection_search import ConnectionSearch
+from vsperf.methods.connection_search import ConnectionSearch, limit_of
 from vsperf.methods.connections import ConnectionsAsked, ConnectionsBench
 from vsperf.methods.estimate import estimate
 from vsperf.quantities.units import NANOSECONDS, Duration
@@ -24,7 +24,7 @@ from vsperf.records.connections import (
     Unbalanced,
 )
 from vsperf.records.flags import Flag
-from vsperf.records.result import Figure, Limit, SearchResult
+from vsperf.records.result import Figure, GoalResult, Limit, SearchResult
 from vsperf.records.switch import SwitchCounters
 from vsperf.records.trial import Purpose
 from vsperf.search.base import Budget, Loads
@@ -104,6 +104,36 @@ def test_where_the_generator_has_no_time_left_nobody_can_tell_whose_failures_are
     found = first(rate().play(Device(rate=10_000, busy_ppm=990_000)))
     assert found.limit is Limit.GENERATOR
     assert "no time left" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("limit", "flags", "said"),
+    [
+        (Limit.DUT, (), "no answer"),
+        (Limit.HOST, (), "in clean time none of these trials would have failed"),
+        (Limit.UNKNOWN, (Flag.UPPER_NOT_REPRODUCED,), "when it was tried again, none failed"),
+        (Limit.UNKNOWN, (Flag.CONSTANT_LOSS,), "about as many fail at any load"),
+        (Limit.UNKNOWN, (), "whose failures these are nobody can tell"),
+    ],
+)
+def test_a_limit_that_is_not_the_switch_says_what_makes_it_another(
+    limit: Limit, flags: tuple[Flag, ...], said: str
+) -> None:
+    lossy = Device(rate=900).connect(ConnectionsAsked(rate_cps=1_000, connections=1_000))
+    goal = GoalResult(
+        goal="connections",
+        loss_ratio="0",
+        lower_fps=500,
+        upper_fps=1_000,
+        throughput_fps=500,
+        limit=limit,
+        reason="in words of frames",
+        flags=flags,
+    )
+    found, reason = limit_of(goal, [(1_000, lossy)], str)
+    assert found is limit
+    assert reason.startswith("at 1000 100 of 1,000 connections failed")
+    assert reason.endswith(said)
 
 
 def test_failures_are_told_by_their_cause() -> None:
@@ -229,7 +259,8 @@ def test_what_was_open_at_a_time_is_counted_and_not_presumed() -> None:
             )
 
     found = first(held(max_connections=4_000).play(Late()))
-    assert (found.value, found.lower) == (3_993, 4_000)
+    assert (found.value, found.lower) == (3_993, 3_993)
+    assert found.text == "≥ 3,993"
 
 
 def test_a_plan_knows_for_how_long_connections_are_opened_and_held() -> None:

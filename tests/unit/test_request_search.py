@@ -79,8 +79,18 @@ def test_what_the_generator_does_not_ask_is_not_the_devices() -> None:
 
 
 def test_where_the_generator_had_no_time_left_nobody_can_tell_whose_failures_are() -> None:
-    answer = packets().play(Device(requests=20_000, busy_ppm=980_000)).figures[0]
-    assert answer.limit is Limit.GENERATOR
+    found = figures(packets().play(Device(requests=20_000, busy_ppm=980_000)))
+    assert found["packet_rate"].limit is found["request_rate"].limit is Limit.GENERATOR
+    assert found["request_rate"].upper is not None, "so a criterion on it would blame the switch"
+
+
+def test_requests_that_may_be_late_are_not_said_to_be_in_time() -> None:
+    strict, lenient = (
+        figures(packets(failed=share).play(Device(requests=20_000)))["request_rate"].reason
+        for share in ("0", "5%")
+    )
+    assert strict.endswith("all of which were answered at once")
+    assert lenient.endswith("5% or fewer of which were not answered at once")
 
 
 def test_a_search_that_could_not_see_a_loss_is_refused() -> None:

@@ -31,6 +31,7 @@ from vsperf.quantities.human import human_bytes, human_count, human_share
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Duration, Ratio
 from vsperf.records.connections import ConnectionTrial, Flood
+from vsperf.records.flags import Flag
 from vsperf.records.result import (
     Axis,
     Curve,
@@ -205,11 +206,12 @@ class ConnectionSearch(ConnectionMethod):
         """Yield the figure that matters most, and what else the interval stands for."""
         there = _at(made, goal.lower_fps)
         limit, reason = limit_of(goal, made, self._said)
+        held = None if goal.lower_fps is None else self.found_at(goal.lower_fps, there)
         yield Figure(
             name=self.answer,
             unit=self.unit,
-            value=None if goal.lower_fps is None else self.found_at(goal.lower_fps, there),
-            lower=self.stands_for(goal.lower_fps, there),
+            value=held,
+            lower=held,
             upper=self.stands_for(goal.upper_fps, there),
             at=self.conditions(),
             limit=limit,
@@ -463,12 +465,26 @@ def limit_of(
     dropped = mildest.switch.drops if mildest.switch is not None else {}
     told = [f"{count:,} {why}" for why, count in dropped.items() if count]
     reason += f"; the switch counted {', '.join(told)}" if told else ""
+    reason += _doubted(goal)
     busy = [one.busy_ppm for one in lossy]
     if limit is Limit.DUT and min(busy, default=0) >= SATURATED_PPM:
         return Limit.GENERATOR, (
             f"{reason}; the generator had no time left there, so nobody can tell whose they are"
         )
     return limit, reason
+
+
+def _doubted(goal: GoalResult) -> str:
+    """Say why failures at an upper bound are not the switch's, where a search has found that."""
+    if goal.limit is Limit.HOST:
+        return "; in clean time none of these trials would have failed"
+    if goal.limit is not Limit.UNKNOWN:
+        return ""
+    if Flag.UPPER_NOT_REPRODUCED in goal.flags:
+        return "; when it was tried again, none failed"
+    if Flag.CONSTANT_LOSS in goal.flags:
+        return "; about as many fail at any load"
+    return "; whose failures these are nobody can tell"
 
 
 def _not_begun(

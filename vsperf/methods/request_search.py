@@ -114,15 +114,22 @@ class RequestMethod(ConnectionSearch):
     def answers(
         self, goal: GoalResult, made: Sequence[tuple[int, ConnectionTrial]]
     ) -> Iterator[Figure]:
-        """Yield the answer, and the requests that it was found by."""
-        yield from super().answers(goal, made)
+        """Yield the answer, and the requests that it was found by, which have the same limit."""
+        answer, *others = super().answers(goal, made)
+        yield from (answer, *others)
+        late = (
+            f"{self.failed} or fewer of which were not"
+            if self.failed.value
+            else "all of which were"
+        )
         yield Figure(
             name=REQUEST_RATE,
             unit=Unit.PER_SECOND,
             value=goal.lower_fps,
             lower=goal.lower_fps,
             upper=goal.upper_fps,
-            reason="requests that were due in a second, all of which were answered at once",
+            limit=answer.limit,
+            reason=f"requests that were due in a second, {late} answered at once",
         )
 
 
