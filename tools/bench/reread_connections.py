@@ -25,6 +25,8 @@ ANSWERS = {
     "connection_soak": "failed_connections",
 }
 HIGHEST_NS, DIGITS = 3_600_000_000_000, 3
+HALVED = 4
+"""Parts from which on the second half of a soak has two of its own."""
 
 
 def answers_of_connections(
@@ -130,8 +132,10 @@ def figures_of_parts(parts: Sequence[ConnectionTrial]) -> Iterator[tuple[str, Ow
         Own(sum(client_of(one).launched - client_of(one).completed for one in parts)),
     )
     ends = [tail([times_of(one).handshake]) for one in (parts[0], parts[-1])]
-    if ends[0] is not None and ends[1] is not None:
+    if parts[0] is not parts[-1] and ends[0] is not None and ends[1] is not None:
         yield "handshake_drift", Own(ends[1] - ends[0])
+    if len(parts) < HALVED:
+        return
     half = parts[(len(parts) + 1) // 2 - 1]
     for name, field in (("entries_growth", "entries"), ("memory_growth", "memory_bytes")):
         middle, last = (one.kept and getattr(one.kept[2], field) for one in (half, parts[-1]))
