@@ -334,6 +334,14 @@ def test_a_part_that_failed_is_what_is_told() -> None:
     assert judged(trial(), POLICY, Flag.SWITCH_ERROR).flags == (Flag.SWITCH_ERROR,)
 
 
+def test_noise_that_did_less_than_it_should_spoils_a_trial_beside_it() -> None:
+    one = judged(trial(), POLICY, noise_slackened=True)
+    assert one.flags == (Flag.NOISE_SLACKENED,)
+    assert not one.valid
+    died = judged(trial(), POLICY, Flag.NOISE_ERROR, noise_slackened=True)
+    assert died.flags == (Flag.NOISE_ERROR,)
+
+
 def test_accounts_that_do_not_add_up_are_none() -> None:
     sound = client(10, 10, 0, 1, "refused")
     with pytest.raises(Unbalanced, match="adds up to"):

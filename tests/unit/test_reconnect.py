@@ -12,12 +12,15 @@ from conftest import REPOSITORY
 from connection_models import POLICY, Device
 from pydantic import ValidationError
 
+from vsperf.engine.watch import not_back
 from vsperf.errors import InvalidTrialError
 from vsperf.methods.connections import ConnectionsAsked
 from vsperf.methods.estimate import estimate
+from vsperf.methods.events import RESETS
 from vsperf.methods.reconnect import Reconnect
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.connections import ConnectionSlots, ConnectionTrial
+from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.trial import Event
 from vsperf.search.base import Budget, Loads
@@ -149,6 +152,12 @@ def test_a_trial_that_stays_invalid_leaves_nothing_of_its_event() -> None:
 def test_what_would_tell_nothing_is_refused(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         method(**settings)
+
+
+def test_who_did_not_come_back_is_whom_something_was_done_to() -> None:
+    flags = {event: not_back(event, "gone").flag for event in (*RESETS, "reboot-vnfs")}
+    assert flags == {**dict.fromkeys(RESETS, Flag.SWITCH_ERROR), "reboot-vnfs": Flag.VNF_ERROR}
+    assert not_back("kill-switch", "gone").failure == "gone"
 
 
 def test_a_plan_knows_how_long_it_takes() -> None:
