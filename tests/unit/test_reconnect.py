@@ -52,6 +52,10 @@ class Restarted(Device):
     failed: int = 0
     back_ns: int = 2 * NANOSECONDS
     """When what was done to it was over."""
+    away: tuple[int, int] = (0, -1)
+    """Slots from one to another in which the generator itself does not run."""
+    tells: bool = True
+    """Whether it tells when SYNs were answered."""
     asked: list[ConnectionsAsked] = field(default_factory=list)
 
     def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
@@ -66,8 +70,8 @@ class Restarted(Device):
             answered=(10,) * SLOTS,
             completed=(10,) * SLOTS,
             established=(0,) * SLOTS,
-            away_ns=(0,) * SLOTS,
-            heard=told,
+            away_ns=tuple(WIDTH_NS * (self.away[0] <= n <= self.away[1]) for n in range(SLOTS)),
+            heard=told if self.tells else None,
         )
         event = Event(name=str(asked.event), began_ns=NANOSECONDS, ended_ns=self.back_ns)
         counts = one.counts.model_copy(update={"slots": slots})
@@ -113,6 +117,22 @@ def test_a_trial_that_was_over_before_the_switch_was_back_says_what_to_do() -> N
     assert "until it was back took 6.000 s: raise search.duration" in reason
     soon = Restarted(silences=(((101, SLOTS - 1),),))
     assert "duration" not in figures(method().play(soon))["kill_time"].reason
+
+
+def test_time_in_which_the_generator_itself_was_away_is_not_the_switchs() -> None:
+    found = figures(method().play(Restarted(away=(101, 115))))["kill_time"]
+    assert (found.value, found.limit) == (30 * WIDTH_NS, Limit.HOST)
+    assert found.reason.endswith("for 50% of it the generator itself was kept from running")
+    elsewhere = figures(method().play(Restarted(away=(200, 215))))["kill_time"]
+    assert elsewhere.limit is Limit.DUT
+    none = figures(method().play(Restarted(silences=((),), away=(200, 215))))["kill_time"]
+    assert (none.value, none.limit) == (0, Limit.DUT)
+
+
+def test_when_answers_came_that_nobody_tells_is_not_never() -> None:
+    found = figures(method().play(Restarted(tells=False)))["kill_time"]
+    assert (found.value, found.limit) == (None, Limit.UNKNOWN)
+    assert found.reason == "when SYNs were answered is not told in 2 of 2 trials"
 
 
 def test_a_generator_that_does_not_tell_when_answers_came_tells_no_time() -> None:

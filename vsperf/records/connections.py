@@ -419,14 +419,29 @@ class ConnectionTrial(Record):
 
         None where nobody can tell, and where none was answered any more.
         """
+        silent = self._silent_slots
+        return None if silent is None or self.slots is None else len(silent) * self.slots.width_ns
+
+    @property
+    def outage_away_ns(self) -> int:
+        """For how long of that time the generator itself did not run, and asked nobody."""
+        silent = self._silent_slots
+        if not silent or self.slots is None:
+            return 0
+        return sum(self.slots.away_ns[silent.start : silent.stop])
+
+    @property
+    def _silent_slots(self) -> range | None:
+        """The longest stretch of slots without an answer between two with some."""
         if self.slots is None or self.slots.heard is None:
             return None
         told = [number for number, count in enumerate(self.slots.heard) if count]
         last_due = (self.begun_ns or 0) // self.slots.width_ns
         if not told or told[-1] + 1 < last_due:
             return None
-        longest = max((later - one - 1 for one, later in pairwise(told)), default=0)
-        return longest * self.slots.width_ns
+        return max(
+            (range(one + 1, later) for one, later in pairwise(told)), key=len, default=range(0)
+        )
 
     def as_load(self, load: int) -> Trial:
         """Return it as a search sees it: of what was offered, how much came to its end in order.
