@@ -94,6 +94,20 @@ def test_what_was_not_begun_while_the_machine_was_away_is_the_machines() -> None
     assert "kept it from running for 23" in found.reason
 
 
+def test_what_was_not_begun_for_want_of_ports_says_what_to_do() -> None:
+    class Few(Device):
+        def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
+            self.generator = 64_512 * asked.rate_cps // asked.connections
+            one = super().connect(asked)
+            assert one.counts is not None and one.client is not None
+            told = one.client.model_copy(update={"no_port": one.client.unsent})
+            return one.model_copy(update={"counts": one.counts.model_copy(update={"client": told})})
+
+    found = first(held(clients=1).play(Few()))
+    assert found.limit is Limit.GENERATOR
+    assert "no port left, and search.clients says how many" in found.reason
+
+
 def test_a_generator_that_begins_too_few_at_any_rate_leaves_no_number() -> None:
     found = first(rate().play(Device(generator=100)))
     assert (found.value, found.limit) == (None, Limit.UNKNOWN)

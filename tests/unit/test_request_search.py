@@ -11,8 +11,8 @@ from search_models import case_of
 
 from vsperf.cli.connections_view import asking_table
 from vsperf.cli.progress import connections_line
+from vsperf.config.method import Contradiction
 from vsperf.engine.judge_connections import judged
-from vsperf.errors import VsperfError
 from vsperf.methods.connections import ConnectionsAsked
 from vsperf.methods.request_search import PacketRate
 from vsperf.quantities.units import NANOSECONDS
@@ -93,14 +93,25 @@ def test_requests_that_may_be_late_are_not_said_to_be_in_time() -> None:
     assert lenient.endswith("5% or fewer of which were not answered at once")
 
 
-def test_a_search_that_could_not_see_a_loss_is_refused() -> None:
+def contradictions(**settings: Any) -> list[Contradiction]:
     case = case_of("mlr")
-    seldom = packets(connections=1_001, min_rate=2_000)
-    with pytest.raises(VsperfError, match="less than 2 times a second each") as refused:
-        seldom.offers(case, None)
-    assert refused.value.problems[0].fix is not None
-    assert "search.min_rate=2002" in refused.value.problems[0].fix
-    assert packets(connections=1_000, min_rate=2_000).offers(case, None).minimum == 2_000
+    return list(packets(**settings).contradictions(case.traffic.frame_size, case.slowest_link))
+
+
+def test_a_search_that_could_not_see_a_loss_is_refused() -> None:
+    (seldom,) = contradictions(connections=1_001, min_rate=2_000)
+    assert (seldom.path, seldom.fix) == (
+        "min_rate", "--set search.min_rate=2002, or have fewer connections",
+    )  # fmt: skip
+    assert "less than 2 times a second each" in seldom.what
+    assert contradictions(connections=1_000, min_rate=2_000) == []
+
+
+def test_connections_that_cannot_all_be_open_are_refused() -> None:
+    (many,) = contradictions(connections=64_513, min_rate=200_000, clients=1)
+    assert (many.path, many.fix) == ("connections", "--set search.clients=2")
+    assert many.what == "is 64,513, and search.clients is 1"
+    assert contradictions(connections=64_512, min_rate=200_000, clients=1) == []
 
 
 def test_how_often_a_connection_asks_is_not_said_as_the_clock_says_it() -> None:

@@ -17,7 +17,8 @@ from pydantic import Field, model_validator
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.counted import Counted
-from vsperf.methods.base import Bench, probe_on, refused
+from vsperf.config.method import Contradiction
+from vsperf.methods.base import Bench, probe_on
 from vsperf.methods.connections import (
     ConnectionMethod,
     ConnectionsAsked,
@@ -29,7 +30,7 @@ from vsperf.methods.connections import (
 from vsperf.methods.range import TrialDuration
 from vsperf.quantities.human import human_bytes, human_count, human_share
 from vsperf.quantities.unit import Unit
-from vsperf.quantities.units import NANOSECONDS, Duration, Ratio
+from vsperf.quantities.units import NANOSECONDS, Duration, FrameSize, LinkSpeed, Ratio
 from vsperf.records.connections import ConnectionTrial, Flood
 from vsperf.records.flags import Flag
 from vsperf.records.result import (
@@ -78,6 +79,8 @@ class ConnectionSearch(ConnectionMethod):
     unit: ClassVar[Unit]
     searched: ClassVar[Unit]
     """Of the load."""
+    ends: ClassVar[tuple[str, str]] = ("min_rate", "max_rate")
+    """The settings between which it searches."""
     tails: ClassVar[Tails] = OPENING
 
     syn_flood: Count | None = None
@@ -128,15 +131,23 @@ class ConnectionSearch(ConnectionMethod):
     def found_at(self, load: int, made: Sequence[ConnectionTrial]) -> int | None:
         """Return what a load that held stands for, by what its trials counted."""
 
+    def contradictions(self, size: FrameSize, link: LinkSpeed) -> Iterator[Contradiction]:
+        """Yield that there is nothing to search; frames and links have no say in it."""
+        yield from super().contradictions(size, link)
+        (lowest, highest), (first, last) = self.range, self.ends
+        if lowest >= highest:
+            told = {first: f"is {lowest:,}", last: f"is {highest:,}"}
+            written, other = (last, first) if last in self.model_fields_set else (first, last)
+            yield Contradiction(
+                written,
+                f"{told[written]}, and {other} {told[other]}",
+                f"the search begins at {first}, and ends at {last}",
+                f"raise search.{last}, or lower search.{first}",
+            )
+
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
         """Return the range; no frame is offered, so no line has anything to say to it."""
         lowest, highest = self.range
-        if lowest >= highest:
-            raise refused(
-                f"there is nothing to search between {lowest:,} and {highest:,}",
-                "the search begins at the first of both, and ends at the other",
-                "raise the higher one, or lower the other",
-            )
         virtual = case.virtual_links
         return Loads(lowest, highest, highest + 1, virtual=virtual, ascending=True)
 
@@ -339,6 +350,7 @@ class ConcurrentConnections(ConnectionSearch):
 
     summary: ClassVar[str] = "most TCP connections that are open at a time, none of which fails"
     answer: ClassVar[str] = "concurrent_connections"
+    ends: ClassVar[tuple[str, str]] = ("min_connections", "max_connections")
     unit: ClassVar[Unit] = Unit.COUNT
     searched: ClassVar[Unit] = Unit.COUNT
 
@@ -498,7 +510,9 @@ def _not_begun(
     reason = f"at {said(load)} the generator began {one.short} in time"
     away = one.paused_ns / max(1, one.begun_ns or 0)
     limit = Limit.GENERATOR
-    if away >= AWAY:
+    if one.client is not None and one.client.no_port:
+        reason += "; its addresses had no port left, and search.clients says how many there are"
+    elif away >= AWAY:
         limit, share = Limit.HOST, human_share(min(1.0, away))
         reason += f"; the machine kept it from running for {share} of the time"
     return (Limit.UNKNOWN if lower is None else limit), reason

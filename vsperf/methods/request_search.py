@@ -11,16 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from vsperf.config.case import CaseSpec
-from vsperf.methods.base import refused
+from vsperf.config.connections import PORTS_EACH
+from vsperf.config.method import Contradiction
 from vsperf.methods.connection_search import ConnectionSearch, Tails
 from vsperf.methods.connections import ConnectionsAsked, Count, Request, Response, due_in
 from vsperf.methods.range import TrialDuration
 from vsperf.quantities.unit import Unit
-from vsperf.quantities.units import Duration
+from vsperf.quantities.units import Duration, FrameSize, LinkSpeed
 from vsperf.records.connections import ConnectionTrial
 from vsperf.records.result import Figure, GoalResult
-from vsperf.search.base import Loads
 
 REQUEST_RATE = "request_rate"
 TURNS = 2
@@ -65,17 +64,25 @@ class RequestMethod(ConnectionSearch):
         """Of rates of requests."""
         return self.min_rate, self.max_rate
 
-    def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
-        """Return the range, at whose lower end each connection asks often enough."""
+    def contradictions(self, size: FrameSize, link: LinkSpeed) -> Iterator[Contradiction]:
+        """Yield that connections ask too seldom, or cannot all be open."""
+        yield from super().contradictions(size, link)
         if self.min_rate < TURNS * self.connections:
-            raise refused(
-                f"search.min_rate is {self.min_rate:,}, and {self.connections:,} connections ask "
-                f"in turn: less than {TURNS} times a second each",
+            yield Contradiction(
+                "min_rate",
+                f"is {self.min_rate:,}, and {self.connections:,} connections ask in turn: less "
+                f"than {TURNS} times a second each",
                 "what is lost is sent again after a second, and a connection that is not asked "
                 "before shows no loss",
                 f"--set search.min_rate={TURNS * self.connections}, or have fewer connections",
             )
-        return super().offers(case, generator_cap)
+        if self.connections > self.clients * PORTS_EACH:
+            yield Contradiction(
+                "connections",
+                f"is {self.connections:,}, and search.clients is {self.clients}",
+                f"each has a port of its own, of which an address has {PORTS_EACH:,}",
+                f"--set search.clients={-(-self.connections // PORTS_EACH)}",
+            )
 
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""
