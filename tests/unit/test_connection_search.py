@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
 import pytest
+from conftest import REPOSITORY
 from connection_models import POLICY, Device, client, held, packets, rate, server
 from pydantic import ValidationError
 from search_models import case_of
@@ -17,6 +19,7 @@ from vsperf.errors import InvalidTrialError
 from vsperf.methods.connection_search import ConnectionSearch, limit_of
 from vsperf.methods.connections import ConnectionsAsked, ConnectionsBench
 from vsperf.methods.estimate import estimate
+from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Duration
 from vsperf.records.connections import (
     ConnectionSlots,
@@ -28,6 +31,9 @@ from vsperf.records.result import Figure, GoalResult, Limit, SearchResult
 from vsperf.records.switch import SwitchCounters
 from vsperf.records.trial import Purpose
 from vsperf.search.base import Budget, Loads
+
+sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
+from reread_connections import answers_of_connections
 
 
 def first(result: SearchResult) -> Figure:
@@ -400,6 +406,8 @@ class Restless(Device):
 
     short_from: int = 10**9
     """From this rate on."""
+    every: int = 10
+    """One slot in so many is the one in which it is away."""
 
     def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
         short = 3 if asked.rate_cps >= self.short_from else 0
@@ -418,7 +426,7 @@ class Restless(Device):
             answered=launched,
             completed=completed,
             established=(0,) * SLOTS,
-            away_ns=tuple(3_000_000 if slot % 10 == 0 else 0 for slot in range(SLOTS)),
+            away_ns=tuple(3_000_000 * (slot % self.every == 0) for slot in range(SLOTS)),
         )
         counts = one.counts.model_copy(update={"slots": slots})
         self.made[-1] = made = one.model_copy(update={"counts": counts})
@@ -444,6 +452,46 @@ def test_nothing_far_above_what_held_is_offered_for_clean_time_either(
         assert one.rate_cps <= 2 * held_so_far, [made.rate_cps for made in device.made]
         if not one.failed:
             held_so_far = max(held_so_far, one.rate_cps)
+
+
+@pytest.mark.parametrize("short_from", [3_000, 10**9])
+def test_the_answer_from_clean_time_stands_beside_that_from_all_time(short_from: int) -> None:
+    """Where the machine is away connections are begun too late, and the next ones are not."""
+    device = Restless(rate=4_500, short_from=short_from)
+    result = rate().play(device)
+    found = {one.name: one for one in result.figures}
+    answer, clean = found["connection_rate"], found["connection_rate_clean"]
+    assert clean.lower is not None and answer.lower is not None
+    assert clean.value == clean.lower >= answer.lower
+    assert clean.limit is (Limit.DUT if short_from > 4_500 else Limit.GENERATOR)
+    assert "of the time in which nothing kept the generator from running" in clean.reason
+    assert f"{clean.lower:,.0f}/s held" in clean.reason
+    settings = rate().model_dump(mode="json")
+    told = answers_of_connections(settings, device.made, result)
+    assert [(who, text) for who, against in told for text in against] == []
+    wrong = clean.model_copy(update={"value": clean.value + 1})
+    others = tuple(one for one in result.figures if one is not clean)
+    changed = result.model_copy(update={"figures": (*others, wrong)})
+    told = answers_of_connections(settings, device.made, changed)
+    assert [who for who, against in told if against] == ["connection_rate_clean"]
+
+
+def test_where_too_little_time_is_clean_it_is_said_in_place_of_a_number() -> None:
+    device = Restless(rate=4_500, every=2)
+    result = rate(max_rate=1_000).play(device)
+    found = {one.name: one for one in result.figures}
+    clean = found["connection_rate_clean"]
+    assert (clean.value, clean.limit) == (None, None)
+    assert "of the time was clean" in clean.reason
+    assert found["connection_rate"].value == 1_000
+
+
+def test_a_criterion_can_be_about_clean_time_where_there_is_some() -> None:
+    assert rate().metrics()["connection_rate_clean"] is Unit.PER_SECOND
+    assert "packet_rate_clean" in packets().metrics()
+    assert not [name for name in held().metrics() if name.endswith("_clean")]
+    quiet = {one.name for one in rate().play(Device(rate=10_000)).figures}
+    assert "connection_rate_clean" not in quiet, "nobody knows of any"
 
 
 def test_where_connections_are_held_no_time_is_cleaner_than_another() -> None:

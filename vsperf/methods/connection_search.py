@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -35,6 +36,7 @@ from vsperf.records.connections import ConnectionTrial, Flood
 from vsperf.records.flags import Flag
 from vsperf.records.result import (
     Axis,
+    CleanResult,
     Curve,
     Figure,
     GoalResult,
@@ -59,6 +61,8 @@ LONGER = 2
 REPEATED = "repeated_segments"
 ARRIVED = "flood_arrived"
 MEMORY = "memory_per_connection"
+IN_CLEAN_TIME = "_clean"
+"""Behind the name of an answer: that from clean time alone."""
 Tails = Mapping[str, tuple[str, str]]
 """Figures of times that 99 of 100 did not exceed: which histogram it is, and what it says."""
 OPENING: Tails = {
@@ -82,6 +86,8 @@ class ConnectionSearch(ConnectionMethod):
     ends: ClassVar[tuple[str, str]] = ("min_rate", "max_rate")
     """The settings between which it searches."""
     tails: ClassVar[Tails] = OPENING
+    of_time: ClassVar[bool] = True
+    """Whether a part of the time of a trial says what its load is, so that clean time does."""
 
     syn_flood: Count | None = None
     """SYNs a second that nobody goes on from, beside the connections: each from another address or
@@ -107,7 +113,8 @@ class ConnectionSearch(ConnectionMethod):
         """Return what can be judged."""
         times = dict.fromkeys(self.tails, Unit.NANOSECONDS)
         flood = {} if self.syn_flood is None else {ARRIVED: Unit.RATIO}
-        return {self.answer: self.unit, **times, REPEATED: Unit.RATIO, **flood}
+        clean = {f"{self.answer}{IN_CLEAN_TIME}": self.unit} if self.of_time else {}
+        return {self.answer: self.unit, **clean, **times, REPEATED: Unit.RATIO, **flood}
 
     @property
     @abstractmethod
@@ -203,6 +210,7 @@ class ConnectionSearch(ConnectionMethod):
         figures: list[Figure] = []
         for goal in found.goals:
             figures += self.answers(goal, made)
+            figures += self._in_clean_time(goal, made)
             figures += self._beside(_at(made, goal.lower_fps), self._at(goal.lower_fps))
         return SearchResult(
             figures=tuple(figures),
@@ -228,6 +236,38 @@ class ConnectionSearch(ConnectionMethod):
             limit=limit,
             reason=reason,
             flags=goal.flags,
+        )
+
+    def _in_clean_time(
+        self, goal: GoalResult, made: Sequence[tuple[int, ConnectionTrial]]
+    ) -> Iterator[Figure]:
+        """Yield the answer from clean time alone, or why there is none; nothing where nobody knows.
+
+        That its trials do not agree, or leave it open whose failures they were, is no doubt on the
+        answer from all time: it has no number then, and no limit.
+        """
+        clean = goal.clean
+        if clean is None:
+            return
+        share, name = human_share(float(Fraction(clean.share))), f"{self.answer}{IN_CLEAN_TIME}"
+        if clean.limit is None or clean.limit is Limit.UNKNOWN:
+            why = clean.reason if clean.limit is None else "trials do not agree in it"
+            reason = f"{share} of the time was clean: {why}"
+            yield Figure(name=name, unit=self.unit, value=None, reason=reason)
+            return
+        same = clean.model_dump(include={"lower_fps", "upper_fps", "limit", "flags"})
+        limit, _ = limit_of(goal.model_copy(update=same), made, self._said)
+        there = _at(made, clean.lower_fps)
+        held = None if clean.lower_fps is None else self.found_at(clean.lower_fps, there)
+        yield Figure(
+            name=name,
+            unit=self.unit,
+            value=held,
+            lower=held,
+            upper=self.stands_for(clean.upper_fps, there),
+            limit=None if limit is Limit.UNKNOWN else limit,
+            reason=f"in the {share} of the time in which nothing kept the generator from running"
+            f"{_known(clean, self._said)}",
         )
 
     def stands_for(self, load: int | None, there: Sequence[ConnectionTrial]) -> int | None:
@@ -351,6 +391,7 @@ class ConcurrentConnections(ConnectionSearch):
     summary: ClassVar[str] = "most TCP connections that are open at a time, none of which fails"
     answer: ClassVar[str] = "concurrent_connections"
     ends: ClassVar[tuple[str, str]] = ("min_connections", "max_connections")
+    of_time: ClassVar[bool] = False
     unit: ClassVar[Unit] = Unit.COUNT
     searched: ClassVar[Unit] = Unit.COUNT
 
@@ -518,7 +559,7 @@ def _not_begun(
     return (Limit.UNKNOWN if lower is None else limit), reason
 
 
-def _known(goal: GoalResult, said: Callable[[int], str]) -> str:
+def _known(goal: GoalResult | CleanResult, said: Callable[[int], str]) -> str:
     parts = []
     if goal.lower_fps is not None:
         parts.append(f"{said(goal.lower_fps)} held")
