@@ -14,6 +14,8 @@ from pydantic import ValidationError
 from search_models import case_of
 
 from vsperf.cli.connections_view import accounts_table
+from vsperf.config.expect import Expectation
+from vsperf.engine.criteria import check_all
 from vsperf.engine.judge_connections import judged
 from vsperf.errors import InvalidTrialError
 from vsperf.methods.connection_search import ConnectionSearch, limit_of
@@ -154,6 +156,25 @@ def test_a_limit_that_is_not_the_switch_says_what_makes_it_another(
     assert found is limit
     assert reason.startswith("at 1000 100 of 1,000 connections failed")
     assert reason.endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("device", "least", "met"),
+    [
+        (Device(rate=300), "500", False),
+        (Device(rate=300), "400", None),
+        (Device(rate=300, busy_ppm=990_000), "500", None),
+        (Device(rate=10_000), "9k", True),
+        (Device(rate=10_000), "11k", False),
+    ],
+)
+def test_a_rate_that_not_even_the_lowest_load_reached_is_missed(
+    device: Device, least: str, met: bool | None
+) -> None:
+    wanted = Expectation.model_validate({"metric": "connection_rate", "min": least})
+    asked = case_of("mlr").model_copy(update={"search": rate(), "expect": (wanted,)})
+    (check,) = check_all(asked, rate().play(device), ())
+    assert check.met is met, check.found
 
 
 def test_failures_are_told_by_their_cause() -> None:
