@@ -65,6 +65,7 @@ def measure_connections(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRec
         stack.enter_context(disturbed(run, around, place))
         run.enter("search")
         result = method.play(bench)
+        warnings += around.collecting.without_frames()
         found = looked_back(around.found, deployment.generator)
         if run.keep():
             place.keep()
