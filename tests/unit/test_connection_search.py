@@ -224,6 +224,12 @@ def test_half_open_connections_are_of_a_flood() -> None:
         rate(half_open=True)
 
 
+def test_not_all_may_fail() -> None:
+    with pytest.raises(ValidationError, match="`failed` is 100%: where all may fail, any load"):
+        rate(failed="100%")
+    assert rate(failed="99%").failed.value < 1
+
+
 def test_a_share_that_may_fail_is_let_through() -> None:
     strict = first(rate().play(Device(rate=10_000)))
     lenient = first(rate(failed="10%").play(Device(rate=10_000)))

@@ -104,9 +104,11 @@ class ConnectionSearch(ConnectionMethod):
     """Repeats at the upper bound, to tell overload from accident."""
 
     @model_validator(mode="after")
-    def _floods(self) -> Self:
+    def _tells_something(self) -> Self:
         if self.half_open and self.syn_flood is None:
             raise ValueError("half_open says how a flood is answered, and syn_flood asks for none")
+        if self.failed.value >= 1:
+            raise ValueError(f"`failed` is {self.failed}: where all may fail, any load holds")
         return self
 
     def metrics(self) -> Mapping[str, Unit]:
