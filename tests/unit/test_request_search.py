@@ -9,16 +9,20 @@ from connection_models import POLICY, Device, asking, client, goodput, packets
 from pydantic import ValidationError
 from search_models import case_of
 
+from vsperf.analysis.why import Verdict
+from vsperf.analysis.why_connections import why_connections
 from vsperf.cli.connections_view import asking_table
 from vsperf.cli.progress import connections_line
 from vsperf.config.method import Contradiction
 from vsperf.engine.judge_connections import judged
 from vsperf.methods.connections import ConnectionsAsked
 from vsperf.methods.request_search import PacketRate
+from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.connections import Asking, ConnectionSlots, ConnectionTrial, Unbalanced
 from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit, SearchResult
+from vsperf.records.switch import PmdCounters, SwitchCounters
 from vsperf.search.base import Budget
 
 BY_CLOCK = ConnectionsAsked(
@@ -217,3 +221,38 @@ def test_accounts_are_shown_in_the_words_of_the_progress() -> None:
     one = trial(asking=by_clock(asked=9_000, unasked=400, waiting=600, replied=9_000))
     told = {str(row[0]): str(row[1]) for row in asking_table(one).texts}
     assert (told["due"], told["not begun"], told["waiting"]) == ("10,000", "400", "600")
+
+
+def test_why_there_are_no_more_is_told_by_trials_of_connections_and_not_of_frames() -> None:
+    device = Device(requests=20_000)
+    result = packets().play(device)
+    head, sentences = why_connections(result.figures, device.made)
+    assert head.startswith("The packet rate was limited by the switch: at 20,")
+    told = {one.resource: one for one in sentences}
+    least = min(one.rate for one in device.made if one.failed)
+    assert told["the generator"].verdict is Verdict.FREE
+    assert f"at {least:,}/s" in told["the generator"].text
+    assert "busy 30% of the time" in told["the generator"].text
+    assert told["the polling threads of the switch"].verdict is Verdict.UNKNOWN
+    late = Device(asks=20_000, busy_ppm=990_000)
+    head, (generator, *_) = why_connections(packets().play(late).figures, late.made)
+    assert head.startswith("The packet rate was limited by the generator")
+    assert generator.verdict is Verdict.FULL and "requests in time" in generator.text
+    assert why_connections(result.figures, ()) == (head_of(result), ())
+
+
+def head_of(result: SearchResult) -> str:
+    return f"The packet rate was limited by the switch: {result.figures[0].reason}."
+
+
+def test_threads_of_a_switch_that_were_busy_and_what_it_dropped_say_why() -> None:
+    one = trial(asking=by_clock(asked=9_000, waiting=1_000, replied=9_000))
+    full = PmdCounters(cpu=3, frames=1, busy_cycles=97, idle_cycles=3)
+    switch = SwitchCounters(pmds=(full,), drops={"rx full": 7})
+    made = [one.model_copy(update={"switch": switch})]
+    figure = Figure(name="packet_rate", unit=Unit.PER_SECOND, value=1, reason="nobody knows")
+    head, (_, threads, drops) = why_connections([figure], made)
+    assert head == "What limited the packet rate cannot be told: nobody knows."
+    assert threads.verdict is drops.verdict is Verdict.FULL
+    assert "on CPU 3 was busy 97%" in threads.text
+    assert drops.text.endswith("in which 1,000 requests failed, the switch dropped 7 frames.")
