@@ -496,7 +496,7 @@ def test_the_answer_from_clean_time_stands_beside_that_from_all_time(short_from:
     settings = rate().model_dump(mode="json")
     told = answers_of_connections(settings, device.made, result)
     assert [(who, text) for who, against in told for text in against] == []
-    wrong = clean.model_copy(update={"value": clean.value + 1})
+    wrong = clean.model_copy(update={"value": clean.lower + 1})
     others = tuple(one for one in result.figures if one is not clean)
     changed = result.model_copy(update={"figures": (*others, wrong)})
     told = answers_of_connections(settings, device.made, changed)
