@@ -15,6 +15,7 @@ from search_models import case_of
 
 from vsperf.cli.connections_view import accounts_table
 from vsperf.config.expect import Expectation
+from vsperf.engine.conditions import busy
 from vsperf.engine.criteria import check_all
 from vsperf.engine.judge_connections import judged
 from vsperf.errors import InvalidTrialError
@@ -532,7 +533,11 @@ def test_where_connections_are_held_no_time_is_cleaner_than_another() -> None:
     assert found.lower <= 12_345 < found.upper
     held(rate=4_001, max_connections=64_000).play(other)
     assert [one.asked for one in device.made] == [one.asked for one in other.made]
-    assert {one.as_load(one.asked).slots for one in device.made} == {None}
+    assert {one.as_load(one.asked, of_time=False).slots for one in device.made} == {None}
+    away = Restless(every=2)
+    held(max_connections=2_000).play(away)
+    told = [one.as_load(one.rate) for one in away.made]
+    assert busy(told), "whether the machine was too busy is told all the same"
 
 
 def test_where_nothing_has_failed_yet_twice_of_what_held_comes_next() -> None:

@@ -203,7 +203,7 @@ class ConnectionSearch(ConnectionMethod):
         bench.budget.require(asked.lasting_ns + bench.overhead_ns)
         one = bench.connect(asked)
         made.append((load, one))
-        return one.as_load(load)
+        return one.as_load(load, of_time=self.of_time)
 
     def answered(
         self, found: SearchResult, made: Sequence[tuple[int, ConnectionTrial]]

@@ -443,11 +443,13 @@ class ConnectionTrial(Record):
             (range(one + 1, later) for one, later in pairwise(told)), key=len, default=range(0)
         )
 
-    def as_load(self, load: int) -> Trial:
+    def as_load(self, load: int, *, of_time: bool = True) -> Trial:
         """Return it as a search sees it: of what was offered, how much came to its end in order.
 
         Searches know loads and what was lost of them, and not what these are made of. `load` is
-        what is searched for: connections in a second, or at a time, or requests in a second.
+        what is searched for: connections in a second, or at a time, or requests in a second. What
+        is open at a time is so all the time (not `of_time`): no part of it can be left out, even
+        where as many begin in a second, so that load and rate happen to be one number.
         """
         assert self.counts is not None
         accounts = self.accounts
@@ -473,7 +475,7 @@ class ConnectionTrial(Record):
                 paused_ns=self.paused_ns,
                 missed_frames=self.counts.missed_frames,
             ),
-            slots=_slots(self),
+            slots=_slots(self) if of_time else None,
             index=self.index,
             purpose=self.purpose,
             load_fps=load,
@@ -486,13 +488,9 @@ class ConnectionTrial(Record):
 
 
 def _slots(one: ConnectionTrial) -> Slots | None:
-    """Return slots of time as searches know them: every one of them is told, from the first on.
-
-    Where connections are held the load is how many are open, and no part of the time has less of
-    it: nothing can be left out, whatever their number in a second happens to be.
-    """
+    """Return slots of time as searches know them: every one of them is told, from the first on."""
     found = one.slots
-    if found is None or one.accounts is None or one.hold_ns:
+    if found is None or one.accounts is None:
         return None
     begun, ended = found.launched, found.completed
     if one.request_rps is not None:
