@@ -336,6 +336,18 @@ def test_one_that_was_lost_hears_nothing_more(tmp_path: Path) -> None:
     assert "was lost at trial 1" in warning
 
 
+def test_where_no_frames_are_sent_it_is_said_who_collected_nothing(tmp_path: Path) -> None:
+    """Of connections: what was lost or did not start is told there, too."""
+    looks, lost = Looks(), Looks(dies_at=1)
+    with started(tmp_path, one=heavy(looks, 3), two=Driver(lost)) as found:
+        found.begin(1, Purpose.SEARCH)
+        found.end()
+        told, nothing = found.without_frames()
+    assert "the collector two was lost at trial 1" in told
+    assert nothing.startswith("nothing was collected by one: it looks at trials of frames")
+    assert looks.looks == []
+
+
 def test_those_that_no_time_is_left_for_are_told(tmp_path: Path) -> None:
     for_one_ns = NANOSECONDS + POLICY.overhead_ns
     with started(tmp_path, one=heavy(Looks(), 3)) as found:

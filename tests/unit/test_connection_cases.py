@@ -27,6 +27,25 @@ def test_what_no_connection_would_follow_is_refused(
     assert f"at: --set {setting}" in said
 
 
+NO_RANGE = {
+    ("phy2phy_cps", "search.min_rate=2M"): "`search.min_rate` is 2,000,000, and max_rate is",
+    ("phy2phy_cc", "search.min_connections=1M"): "`search.min_connections` is 1,000,000, and max_",
+    ("phy2phy_pps", "search.min_rate=100"): "`search.min_rate` is 100, and 10,000 connections ask",
+    ("phy2phy_goodput", "search.max_rate=100"): "`search.max_rate` is 100, and min_rate is 20,000",
+}
+
+
+@pytest.mark.parametrize(("testcase", "setting"), NO_RANGE)
+def test_a_range_in_which_nothing_can_be_searched_is_refused_where_it_is_written(
+    testcase: str, setting: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code = run_cli(["plan", testcase, "--testbed", "local", "--set", setting])
+    said = capfd.readouterr().err
+    assert code == 2, said
+    assert NO_RANGE[testcase, setting] in said
+    assert f"at: --set {setting}" in said
+
+
 @pytest.mark.parametrize("direction", ["forward", "both"])
 def test_clients_are_at_one_end_whichever_way_frames_go(direction: str) -> None:
     setting = f"traffic.direction={direction}"

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
 import pytest
+from conftest import REPOSITORY
 from connection_models import POLICY, Device, client, held, packets, rate, server
 from pydantic import ValidationError
 from search_models import case_of
 
 from vsperf.cli.connections_view import accounts_table
+from vsperf.config.expect import Expectation
+from vsperf.engine.conditions import busy
+from vsperf.engine.criteria import check_all
 from vsperf.engine.judge_connections import judged
 from vsperf.errors import InvalidTrialError
-from vsperf.methods.connection_search import ConnectionSearch
+from vsperf.methods.connection_search import ConnectionSearch, limit_of
 from vsperf.methods.connections import ConnectionsAsked, ConnectionsBench
 from vsperf.methods.estimate import estimate
-from vsperf.quantities.units import NANOSECONDS
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import NANOSECONDS, Duration
 from vsperf.records.connections import (
     ConnectionSlots,
     ConnectionTrial,
     Unbalanced,
 )
 from vsperf.records.flags import Flag
-from vsperf.records.result import Figure, Limit, SearchResult
+from vsperf.records.result import Figure, GoalResult, Limit, SearchResult
 from vsperf.records.switch import SwitchCounters
 from vsperf.records.trial import Purpose
 from vsperf.search.base import Budget, Loads
+
+sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
+from reread_connections import answers_of_connections
 
 
 def first(result: SearchResult) -> Figure:
@@ -60,6 +69,19 @@ def test_both_ends_of_the_interval_are_tried_again() -> None:
         assert len([one for one in device.made if one.rate_cps == end]) >= 2
 
 
+@pytest.mark.parametrize("duration", ["7ms", "333ms", "2500ms"])
+def test_a_duration_into_which_no_whole_number_of_connections_fits_is_no_shorter_one(
+    duration: str,
+) -> None:
+    """A trial that is shorter than asked decides no load, and the search would never leave it."""
+    device = Device(rate=12_345, budget=Budget(60 * NANOSECONDS))
+    found = first(rate(duration=duration, min_rate=333).play(device))
+    assert found.lower is not None and found.upper is not None
+    assert found.lower <= 12_345 < found.upper
+    assert min(one.duration_ns for one in device.made) >= Duration.parse(duration).ns
+    assert rate(duration="2500ms").trial_at(333).connections == 833
+
+
 def test_what_all_rates_hold_is_bounded_by_what_may_be_offered() -> None:
     found = first(rate(max_rate=8_000).play(Device()))
     assert (found.value, found.upper, found.limit) == (8_000, None, Limit.SETTING)
@@ -81,6 +103,20 @@ def test_what_was_not_begun_while_the_machine_was_away_is_the_machines() -> None
     assert "kept it from running for 23" in found.reason
 
 
+def test_what_was_not_begun_for_want_of_ports_says_what_to_do() -> None:
+    class Few(Device):
+        def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
+            self.generator = 64_512 * asked.rate_cps // asked.connections
+            one = super().connect(asked)
+            assert one.counts is not None and one.client is not None
+            told = one.client.model_copy(update={"no_port": one.client.unsent})
+            return one.model_copy(update={"counts": one.counts.model_copy(update={"client": told})})
+
+    found = first(held(clients=1).play(Few()))
+    assert found.limit is Limit.GENERATOR
+    assert "no port left, and search.clients says how many" in found.reason
+
+
 def test_a_generator_that_begins_too_few_at_any_rate_leaves_no_number() -> None:
     found = first(rate().play(Device(generator=100)))
     assert (found.value, found.limit) == (None, Limit.UNKNOWN)
@@ -91,6 +127,55 @@ def test_where_the_generator_has_no_time_left_nobody_can_tell_whose_failures_are
     found = first(rate().play(Device(rate=10_000, busy_ppm=990_000)))
     assert found.limit is Limit.GENERATOR
     assert "no time left" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("limit", "flags", "said"),
+    [
+        (Limit.DUT, (), "no answer"),
+        (Limit.HOST, (), "in clean time none of these trials would have failed"),
+        (Limit.UNKNOWN, (Flag.UPPER_NOT_REPRODUCED,), "when it was tried again, none failed"),
+        (Limit.UNKNOWN, (Flag.CONSTANT_LOSS,), "about as many fail at any load"),
+        (Limit.UNKNOWN, (), "whose failures these are nobody can tell"),
+    ],
+)
+def test_a_limit_that_is_not_the_switch_says_what_makes_it_another(
+    limit: Limit, flags: tuple[Flag, ...], said: str
+) -> None:
+    lossy = Device(rate=900).connect(ConnectionsAsked(rate_cps=1_000, connections=1_000))
+    goal = GoalResult(
+        goal="connections",
+        loss_ratio="0",
+        lower_fps=500,
+        upper_fps=1_000,
+        throughput_fps=500,
+        limit=limit,
+        reason="in words of frames",
+        flags=flags,
+    )
+    found, reason = limit_of(goal, [(1_000, lossy)], str)
+    assert found is limit
+    assert reason.startswith("at 1000 100 of 1,000 connections failed")
+    assert reason.endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("device", "least", "met"),
+    [
+        (Device(rate=300), "500", False),
+        (Device(rate=300), "400", None),
+        (Device(rate=300, busy_ppm=990_000), "500", None),
+        (Device(rate=10_000), "9k", True),
+        (Device(rate=10_000), "11k", False),
+    ],
+)
+def test_a_rate_that_not_even_the_lowest_load_reached_is_missed(
+    device: Device, least: str, met: bool | None
+) -> None:
+    wanted = Expectation.model_validate({"metric": "connection_rate", "min": least})
+    asked = case_of("mlr").model_copy(update={"search": rate(), "expect": (wanted,)})
+    (check,) = check_all(asked, rate().play(device), ())
+    assert check.met is met, check.found
 
 
 def test_failures_are_told_by_their_cause() -> None:
@@ -140,6 +225,12 @@ def test_half_open_connections_are_of_a_flood() -> None:
         rate(half_open=True)
 
 
+def test_not_all_may_fail() -> None:
+    with pytest.raises(ValidationError, match="`failed` is 100%: where all may fail, any load"):
+        rate(failed="100%")
+    assert rate(failed="99%").failed.value < 1
+
+
 def test_a_share_that_may_fail_is_let_through() -> None:
     strict = first(rate().play(Device(rate=10_000)))
     lenient = first(rate(failed="10%").play(Device(rate=10_000)))
@@ -171,6 +262,15 @@ def test_the_time_that_is_over_leaves_what_is_known() -> None:
     assert first(found).value is not None
 
 
+def test_no_trial_begins_that_takes_longer_than_there_is_time() -> None:
+    """Each is opened for as many seconds as there are thousands, and held for twice as long."""
+    device = Device(budget=Budget(20 * NANOSECONDS))
+    found = held(rate=1_000, hold="1s").play(device)
+    assert [one.asked for one in device.made] == [1_000, 2_000, 4_000]
+    assert not found.complete
+    assert first(found).limit is Limit.BUDGET
+
+
 def test_a_trial_that_stays_invalid_is_no_answer() -> None:
     def backwards(index: int) -> dict[str, Any]:
         return {"launching_ns": 1} if index > 1 else {}
@@ -193,6 +293,7 @@ def test_each_is_held_until_the_last_has_been_opened() -> None:
     asked = held(rate=1_000, hold="2s").trial_at(5_000)
     assert (asked.connections, asked.rate_cps) == (5_000, 1_000)
     assert asked.hold_ns == 12 * NANOSECONDS
+    assert asked.lasting_ns == 17 * NANOSECONDS, "so long is the last one open"
 
 
 def test_what_was_open_at_a_time_is_counted_and_not_presumed() -> None:
@@ -206,7 +307,8 @@ def test_what_was_open_at_a_time_is_counted_and_not_presumed() -> None:
             )
 
     found = first(held(max_connections=4_000).play(Late()))
-    assert (found.value, found.lower) == (3_993, 4_000)
+    assert (found.value, found.lower) == (3_993, 3_993)
+    assert found.text == "≥ 3,993"
 
 
 def test_a_plan_knows_for_how_long_connections_are_opened_and_held() -> None:
@@ -280,6 +382,14 @@ def test_a_part_that_failed_is_what_is_told() -> None:
     assert judged(trial(), POLICY, Flag.SWITCH_ERROR).flags == (Flag.SWITCH_ERROR,)
 
 
+def test_noise_that_did_less_than_it_should_spoils_a_trial_beside_it() -> None:
+    one = judged(trial(), POLICY, noise_slackened=True)
+    assert one.flags == (Flag.NOISE_SLACKENED,)
+    assert not one.valid
+    died = judged(trial(), POLICY, Flag.NOISE_ERROR, noise_slackened=True)
+    assert died.flags == (Flag.NOISE_ERROR,)
+
+
 def test_accounts_that_do_not_add_up_are_none() -> None:
     sound = client(10, 10, 0, 1, "refused")
     with pytest.raises(Unbalanced, match="adds up to"):
@@ -324,6 +434,8 @@ class Restless(Device):
 
     short_from: int = 10**9
     """From this rate on."""
+    every: int = 10
+    """One slot in so many is the one in which it is away."""
 
     def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
         short = 3 if asked.rate_cps >= self.short_from else 0
@@ -342,7 +454,7 @@ class Restless(Device):
             answered=launched,
             completed=completed,
             established=(0,) * SLOTS,
-            away_ns=tuple(3_000_000 if slot % 10 == 0 else 0 for slot in range(SLOTS)),
+            away_ns=tuple(3_000_000 * (slot % self.every == 0) for slot in range(SLOTS)),
         )
         counts = one.counts.model_copy(update={"slots": slots})
         self.made[-1] = made = one.model_copy(update={"counts": counts})
@@ -368,6 +480,64 @@ def test_nothing_far_above_what_held_is_offered_for_clean_time_either(
         assert one.rate_cps <= 2 * held_so_far, [made.rate_cps for made in device.made]
         if not one.failed:
             held_so_far = max(held_so_far, one.rate_cps)
+
+
+@pytest.mark.parametrize("short_from", [3_000, 10**9])
+def test_the_answer_from_clean_time_stands_beside_that_from_all_time(short_from: int) -> None:
+    """Where the machine is away connections are begun too late, and the next ones are not."""
+    device = Restless(rate=4_500, short_from=short_from)
+    result = rate().play(device)
+    found = {one.name: one for one in result.figures}
+    answer, clean = found["connection_rate"], found["connection_rate_clean"]
+    assert clean.lower is not None and answer.lower is not None
+    assert clean.value == clean.lower >= answer.lower
+    assert clean.limit is (Limit.DUT if short_from > 4_500 else Limit.GENERATOR)
+    assert "of the time in which nothing kept the generator from running" in clean.reason
+    assert f"{clean.lower:,.0f}/s held" in clean.reason
+    settings = rate().model_dump(mode="json")
+    told = answers_of_connections(settings, device.made, result)
+    assert [(who, text) for who, against in told for text in against] == []
+    wrong = clean.model_copy(update={"value": clean.lower + 1})
+    others = tuple(one for one in result.figures if one is not clean)
+    changed = result.model_copy(update={"figures": (*others, wrong)})
+    told = answers_of_connections(settings, device.made, changed)
+    assert [who for who, against in told if against] == ["connection_rate_clean"]
+
+
+def test_where_too_little_time_is_clean_it_is_said_in_place_of_a_number() -> None:
+    device = Restless(rate=4_500, every=2)
+    result = rate(max_rate=1_000).play(device)
+    found = {one.name: one for one in result.figures}
+    clean = found["connection_rate_clean"]
+    assert (clean.value, clean.limit) == (None, None)
+    assert "of the time was clean" in clean.reason
+    assert found["connection_rate"].value == 1_000
+
+
+def test_a_criterion_can_be_about_clean_time_where_there_is_some() -> None:
+    assert rate().metrics()["connection_rate_clean"] is Unit.PER_SECOND
+    assert "packet_rate_clean" in packets().metrics()
+    assert not [name for name in held().metrics() if name.endswith("_clean")]
+    quiet = {one.name for one in rate().play(Device(rate=10_000)).figures}
+    assert "connection_rate_clean" not in quiet, "nobody knows of any"
+
+
+def test_where_connections_are_held_no_time_is_cleaner_than_another() -> None:
+    """Not even where as many are open as begin in a second, so that load and rate are one number.
+
+    One load alone would be known of then, and all others tried for it until none may be any more.
+    """
+    device, other = (Restless(room=12_345) for _ in range(2))
+    found = first(held(rate=4_000, max_connections=64_000).play(device))
+    assert found.lower is not None and found.upper is not None
+    assert found.lower <= 12_345 < found.upper
+    held(rate=4_001, max_connections=64_000).play(other)
+    assert [one.asked for one in device.made] == [one.asked for one in other.made]
+    assert {one.as_load(one.asked, of_time=False).slots for one in device.made} == {None}
+    away = Restless(every=2)
+    held(max_connections=2_000).play(away)
+    told = [one.as_load(one.rate) for one in away.made]
+    assert busy(told), "whether the machine was too busy is told all the same"
 
 
 def test_where_nothing_has_failed_yet_twice_of_what_held_comes_next() -> None:

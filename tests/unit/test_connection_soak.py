@@ -12,6 +12,7 @@ from conftest import REPOSITORY
 from connection_models import POLICY, Device, held
 from pydantic import ValidationError
 
+from vsperf.analysis.answers import may_be_negative, more_is_better
 from vsperf.drivers.vswitches.nftables.netfilter import slab_bytes
 from vsperf.host.procfs import resident_bytes
 from vsperf.methods.connection_soak import ConnectionSoak
@@ -78,6 +79,37 @@ def test_what_fails_is_counted_by_cause() -> None:
     failed = figures(method().play(Keeper(rate=990, cause="refused")))["failed_connections"]
     assert (failed.value, failed.limit) == (600, Limit.DUT)
     assert "600 refused" in failed.reason
+
+
+def test_where_the_generator_had_no_time_left_nobody_can_tell_whose_failures_are() -> None:
+    busy = Keeper(rate=990, busy_ppm=980_000)
+    failed = figures(method().play(busy))["failed_connections"]
+    assert (failed.value, failed.limit) == (600, Limit.GENERATOR)
+    assert "no time left" in failed.reason
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_what_was_looked_at_too_seldom_has_not_grown_by_nothing(parts: int) -> None:
+    """Of one part the first is the last, and its middle one, too."""
+    leaks = Keeper(
+        entries=lambda part: 100 * part,
+        handshake_ns=lambda part: 100_000 * part,
+        budget=Budget((10 * parts + 5) * NANOSECONDS),
+    )
+    found = method().play(leaks)
+    names = {*figures(found)}
+    assert names == {"failed_connections"} | ({"handshake_drift"} if parts > 1 else set())
+    settings = method().model_dump(mode="json")
+    told = answers_of_connections(settings, leaks.made, found)
+    assert [(who, text) for who, against in told for text in against] == []
+
+
+def test_what_a_switch_keeps_is_better_where_it_is_less_and_may_shrink() -> None:
+    for name, unit in ConnectionSoak.metrics(method()).items():
+        assert not more_is_better(name, unit), name
+    assert not more_is_better("memory_per_connection", held().metrics()["memory_per_connection"])
+    assert may_be_negative("entries_growth") and may_be_negative("memory_growth")
+    assert not may_be_negative("failed_connections")
 
 
 def test_a_table_that_fills_and_stays_has_not_grown() -> None:

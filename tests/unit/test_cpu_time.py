@@ -215,6 +215,8 @@ def test_polling_threads_cost_what_they_were_busy_with_and_not_all_their_time() 
     pmd = PmdCounters(cpu=2, frames=1, busy_cycles=100, idle_cycles=200)
     one = requests(cpu=use(switch=1), switch=SwitchCounters(pmds=(pmd,)))
     assert one.cpu_cost_ns(SWITCH) == pytest.approx(40_000)
+    longer = one.model_copy(update={"asked_ns": 2_500_000_000})
+    assert longer.cpu_ns(SWITCH) == one.cpu_ns(SWITCH), "it sent for whole seconds all the same"
     silent = PmdCounters(cpu=2, frames=1, busy_cycles=None, idle_cycles=None)
     assert requests(switch=SwitchCounters(pmds=(silent,))).cpu_cost_ns(SWITCH) is None
 

@@ -170,6 +170,27 @@ CASES = {
         Limit.SETTING,
         ("no more was asked",),
     ),
+    "a clock whose requests failed": Case(
+        exchange(
+            instance(
+                transactions=1000,
+                failures=Failures(statuses=400, sockets=0, timeouts=0, unanswered=2),
+            ),
+            traffic="http-open",
+        ),
+        Limit.UNKNOWN,
+        ("nobody could look",),
+    ),
+    "drops of datagrams, which slow nobody down": Case(
+        datagrams(500, 99_500).model_copy(update={"switch": dropping(500)}),
+        Limit.UNKNOWN,
+        ("waited",),
+    ),
+    "two looks within a few ticks": Case(
+        exchange(cpu=use(cpu(0, busy=1), clients=1, began_ns=0, ended_ns=90_000_000)),
+        Limit.UNKNOWN,
+        ("both looks at the CPUs were 90.00 ms apart",),
+    ),
 }
 
 

@@ -13,6 +13,8 @@ from simulated_cases import simulated_case
 
 from vsperf.analysis.answers import more_is_better
 from vsperf.config.expect import Expectation
+from vsperf.deploy.exchanging import whose_fault
+from vsperf.drivers.programs.base import Told
 from vsperf.engine.criteria import check_all
 from vsperf.engine.judge_exchange import judged
 from vsperf.methods.base import Repeats
@@ -181,6 +183,20 @@ class Bench:
         self.asked.append(asked)
         self.budget.spend(asked.sending_ns)
         return self.made[len(self.asked) - 1]
+
+
+def test_those_that_were_ended_for_another_are_not_to_blame() -> None:
+    """As soon as one fails the others are ended: that they had not is no fault of theirs."""
+    killed, ended = Told(problem="its server was killed"), Told(problem="its client had not ended")
+    found = whose_fault([ended, killed, ended], [False, True, False])
+    assert [one.problem for one in found] == ["", "its server was killed", ""]
+    made = [instance(n, problem=one.problem, intervals=()) for n, one in enumerate(found, start=1)]
+    one = judged(exchange(*made))
+    assert one.flags == (Flag.PROGRAM_FAILED,)
+    assert one.reasons == ("instance 2, phy0 to phy1: its server was killed",)
+    hung = [ended, Told()]
+    assert whose_fault(hung, [False, False]) == hung, "nobody began it: who hangs is to blame"
+    assert whose_fault(hung, [False, True]) == hung
 
 
 def stream(**settings: Any) -> Stream:

@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from connection_models import Device, rate
+from connection_models import Device, packets, rate
 from figure_cases import case, goal
 from figure_world import SOAK, buffer_case, cost_case, throughput_case, tried
 
+from vsperf.methods.connection_search import ConnectionSearch
+from vsperf.methods.connection_soak import ConnectionSoak
 from vsperf.output.figures.drawing import (
     Axis,
     Bars,
@@ -358,8 +360,10 @@ def test_where_trials_lie_apart_one_panel_will_do(plot: str) -> None:
     assert len(drawn(plot, searched(3, 2, 1.5, 1, 1.01)).panels) == 1
 
 
-def connections_case(device: Device) -> CaseView:
-    method = rate()
+def connections_case(
+    device: Device, method: ConnectionSearch | ConnectionSoak | None = None
+) -> CaseView:
+    method = method or rate()
     device.connect(method.checking())
     result = method.play(device)
     return replace(case("1518B", result=result), connections=tuple(device.made))
@@ -375,6 +379,22 @@ def test_connections_that_were_not_begun_stand_beside_those_that_failed() -> Non
     assert late.keys() == {point.x for point in found["failed"]}
     assert late == {x: pytest.approx(max(0, 1 - 7_000 / x), abs=1e-3) for x in late}
     assert 0 < max(late.values()) < 1
+
+
+def test_requests_that_were_not_begun_stand_at_their_own_rate() -> None:
+    """And not at that by which connections are opened before."""
+    panel = drawn("curves", connections_case(Device(asks=34_567), packets())).panels[0]
+    found = {one.name: one.points for one in panel.layers if isinstance(one, Line)}
+    late = {point.x: point.y for point in found["not begun"]}
+    assert late.keys() == {point.x for point in found["failed"]}
+    assert late == {x: pytest.approx(max(0, 1 - 34_567 / x), abs=1e-3) for x in late}
+
+
+def test_a_chart_over_time_has_no_line_by_load() -> None:
+    asked = {"kind": "connection_soak", "duration": "40s", "part": "10s", "rate": 1_000}
+    soak = connections_case(Device(generator=999), ConnectionSoak.model_validate(asked))
+    assert any(one.client is not None and one.client.unsent for one in soak.connections)
+    assert {len(one.layers) for one in drawn("curves", soak).panels} == {1}
 
 
 def test_a_chart_of_connections_that_were_all_begun_has_no_line_for_others() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from echoes import MS, PACKETS, Bench, alone, beside, probe
-from exchanges import FORWARD, REVERSE, SECOND, device, exchange, instance
+from exchanges import FORWARD, REVERSE, SECOND, cpu, device, exchange, instance, use
 from pydantic import ValidationError
 
 from vsperf.analysis.answers import may_be_negative, more_is_better
@@ -16,7 +16,7 @@ from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.methods.latency_under_load import LatencyUnderLoad
 from vsperf.records.exchange import ECHO, Exchange, Instance, window_of
 from vsperf.records.flags import Flag, Severity
-from vsperf.records.result import Figure, SearchResult
+from vsperf.records.result import Figure, Limit, SearchResult
 
 
 def method(**settings: Any) -> LatencyUnderLoad:
@@ -73,6 +73,19 @@ class TestAnswers:
         assert values["rate"] == 8 * 125_000_000
         assert found["p50_idle"].at.startswith("udp echo by irtt 0.9.0, ")
         assert found["p50_loaded"].at.startswith("tcp stream by iperf3 3.12, ")
+
+    def test_the_rate_beside_says_what_limited_it_as_that_of_streams_does(self) -> None:
+        """Else a criterion on it would blame the switch for what its clients could not do."""
+        full = use(cpu(0, busy=1), clients=1)
+        loaded = beside().model_copy(update={"cpu": full})
+        result = method().play(Bench([alone(), loaded]))
+        found = figures(result)
+        assert found["rate"].limit is Limit.GENERATOR
+        assert "CPU 0 was busy all the time" in found["rate"].reason
+        assert found["p99_loaded"].limit is None
+        untold = figures(method().play(Bench([alone(), beside()])))["rate"]
+        assert untold.limit is None
+        assert "what limited it cannot be told" in untold.reason
 
     def test_a_difference_is_that_of_each_repeat_and_may_be_below_nothing(self) -> None:
         """The medians are 1 and 2 ms; of the three repeats two grew by 1, and one by 3."""

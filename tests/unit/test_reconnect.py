@@ -12,12 +12,15 @@ from conftest import REPOSITORY
 from connection_models import POLICY, Device
 from pydantic import ValidationError
 
+from vsperf.engine.watch import not_back
 from vsperf.errors import InvalidTrialError
 from vsperf.methods.connections import ConnectionsAsked
 from vsperf.methods.estimate import estimate
+from vsperf.methods.events import RESETS
 from vsperf.methods.reconnect import Reconnect
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.connections import ConnectionSlots, ConnectionTrial
+from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.trial import Event
 from vsperf.search.base import Budget, Loads
@@ -49,6 +52,10 @@ class Restarted(Device):
     failed: int = 0
     back_ns: int = 2 * NANOSECONDS
     """When what was done to it was over."""
+    away: tuple[int, int] = (0, -1)
+    """Slots from one to another in which the generator itself does not run."""
+    tells: bool = True
+    """Whether it tells when SYNs were answered."""
     asked: list[ConnectionsAsked] = field(default_factory=list)
 
     def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
@@ -63,8 +70,8 @@ class Restarted(Device):
             answered=(10,) * SLOTS,
             completed=(10,) * SLOTS,
             established=(0,) * SLOTS,
-            away_ns=(0,) * SLOTS,
-            heard=told,
+            away_ns=tuple(WIDTH_NS * (self.away[0] <= n <= self.away[1]) for n in range(SLOTS)),
+            heard=told if self.tells else None,
         )
         event = Event(name=str(asked.event), began_ns=NANOSECONDS, ended_ns=self.back_ns)
         counts = one.counts.model_copy(update={"slots": slots})
@@ -112,6 +119,22 @@ def test_a_trial_that_was_over_before_the_switch_was_back_says_what_to_do() -> N
     assert "duration" not in figures(method().play(soon))["kill_time"].reason
 
 
+def test_time_in_which_the_generator_itself_was_away_is_not_the_switchs() -> None:
+    found = figures(method().play(Restarted(away=(101, 115))))["kill_time"]
+    assert (found.value, found.limit) == (30 * WIDTH_NS, Limit.HOST)
+    assert found.reason.endswith("for 50% of it the generator itself was kept from running")
+    elsewhere = figures(method().play(Restarted(away=(200, 215))))["kill_time"]
+    assert elsewhere.limit is Limit.DUT
+    none = figures(method().play(Restarted(silences=((),), away=(200, 215))))["kill_time"]
+    assert (none.value, none.limit) == (0, Limit.DUT)
+
+
+def test_when_answers_came_that_nobody_tells_is_not_never() -> None:
+    found = figures(method().play(Restarted(tells=False)))["kill_time"]
+    assert (found.value, found.limit) == (None, Limit.UNKNOWN)
+    assert found.reason == "when SYNs were answered is not told in 2 of 2 trials"
+
+
 def test_a_generator_that_does_not_tell_when_answers_came_tells_no_time() -> None:
     one = Restarted().connect(method().trial_of("kill-switch"))
     assert one.counts is not None and one.counts.slots is not None
@@ -149,6 +172,12 @@ def test_a_trial_that_stays_invalid_leaves_nothing_of_its_event() -> None:
 def test_what_would_tell_nothing_is_refused(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         method(**settings)
+
+
+def test_who_did_not_come_back_is_whom_something_was_done_to() -> None:
+    flags = {event: not_back(event, "gone").flag for event in (*RESETS, "reboot-vnfs")}
+    assert flags == {**dict.fromkeys(RESETS, Flag.SWITCH_ERROR), "reboot-vnfs": Flag.VNF_ERROR}
+    assert not_back("kill-switch", "gone").failure == "gone"
 
 
 def test_a_plan_knows_how_long_it_takes() -> None:

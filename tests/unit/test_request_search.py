@@ -9,16 +9,21 @@ from connection_models import POLICY, Device, asking, client, goodput, packets
 from pydantic import ValidationError
 from search_models import case_of
 
+from vsperf.analysis.why import Verdict
+from vsperf.analysis.why_connections import why_connections
 from vsperf.cli.connections_view import asking_table
 from vsperf.cli.progress import connections_line
+from vsperf.config.method import Contradiction
 from vsperf.engine.judge_connections import judged
-from vsperf.errors import VsperfError
 from vsperf.methods.connections import ConnectionsAsked
 from vsperf.methods.request_search import PacketRate
+from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.connections import Asking, ConnectionSlots, ConnectionTrial, Unbalanced
 from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit, SearchResult
+from vsperf.records.switch import PmdCounters, SwitchCounters
+from vsperf.search.base import Budget
 
 BY_CLOCK = ConnectionsAsked(
     rate_cps=5_000, connections=1_000, request_rps=10_000, requests_due=10_000
@@ -58,6 +63,14 @@ def test_each_trial_opens_all_connections_and_asks_on_them_by_a_clock() -> None:
     assert asked.lasting_ns == int(2.4 * NANOSECONDS), "they are closed as fast as they are opened"
 
 
+def test_a_duration_into_which_no_whole_number_of_requests_fits_is_no_shorter_one() -> None:
+    device = Device(requests=12_345, budget=Budget(60 * NANOSECONDS))
+    found = figures(packets(duration="1700ms", min_rate=2_001).play(device))["request_rate"]
+    assert found.lower is not None and found.upper is not None
+    assert found.lower <= 12_345 < found.upper
+    assert min(one.duration_ns for one in device.made) >= 1_700_000_000
+
+
 def test_a_check_opens_a_few_and_asks_once_on_each() -> None:
     few = packets().checking()
     assert (few.connections, few.request_rps, few.requests_due) == (20, None, None)
@@ -70,18 +83,39 @@ def test_what_the_generator_does_not_ask_is_not_the_devices() -> None:
 
 
 def test_where_the_generator_had_no_time_left_nobody_can_tell_whose_failures_are() -> None:
-    answer = packets().play(Device(requests=20_000, busy_ppm=980_000)).figures[0]
-    assert answer.limit is Limit.GENERATOR
+    found = figures(packets().play(Device(requests=20_000, busy_ppm=980_000)))
+    assert found["packet_rate"].limit is found["request_rate"].limit is Limit.GENERATOR
+    assert found["request_rate"].upper is not None, "so a criterion on it would blame the switch"
+
+
+def test_requests_that_may_be_late_are_not_said_to_be_in_time() -> None:
+    strict, lenient = (
+        figures(packets(failed=share).play(Device(requests=20_000)))["request_rate"].reason
+        for share in ("0", "5%")
+    )
+    assert strict.endswith("all of which were answered at once")
+    assert lenient.endswith("5% or fewer of which were not answered at once")
+
+
+def contradictions(**settings: Any) -> list[Contradiction]:
+    case = case_of("mlr")
+    return list(packets(**settings).contradictions(case.traffic.frame_size, case.slowest_link))
 
 
 def test_a_search_that_could_not_see_a_loss_is_refused() -> None:
-    case = case_of("mlr")
-    seldom = packets(connections=1_001, min_rate=2_000)
-    with pytest.raises(VsperfError, match="less than 2 times a second each") as refused:
-        seldom.offers(case, None)
-    assert refused.value.problems[0].fix is not None
-    assert "search.min_rate=2002" in refused.value.problems[0].fix
-    assert packets(connections=1_000, min_rate=2_000).offers(case, None).minimum == 2_000
+    (seldom,) = contradictions(connections=1_001, min_rate=2_000)
+    assert (seldom.path, seldom.fix) == (
+        "min_rate", "--set search.min_rate=2002, or have fewer connections",
+    )  # fmt: skip
+    assert "less than 2 times a second each" in seldom.what
+    assert contradictions(connections=1_000, min_rate=2_000) == []
+
+
+def test_connections_that_cannot_all_be_open_are_refused() -> None:
+    (many,) = contradictions(connections=64_513, min_rate=200_000, clients=1)
+    assert (many.path, many.fix) == ("connections", "--set search.clients=2")
+    assert many.what == "is 64,513, and search.clients is 1"
+    assert contradictions(connections=64_512, min_rate=200_000, clients=1) == []
 
 
 def test_how_often_a_connection_asks_is_not_said_as_the_clock_says_it() -> None:
@@ -187,3 +221,38 @@ def test_accounts_are_shown_in_the_words_of_the_progress() -> None:
     one = trial(asking=by_clock(asked=9_000, unasked=400, waiting=600, replied=9_000))
     told = {str(row[0]): str(row[1]) for row in asking_table(one).texts}
     assert (told["due"], told["not begun"], told["waiting"]) == ("10,000", "400", "600")
+
+
+def test_why_there_are_no_more_is_told_by_trials_of_connections_and_not_of_frames() -> None:
+    device = Device(requests=20_000)
+    result = packets().play(device)
+    head, sentences = why_connections(result.figures, device.made)
+    assert head.startswith("The packet rate was limited by the switch: at 20,")
+    told = {one.resource: one for one in sentences}
+    least = min(one.rate for one in device.made if one.failed)
+    assert told["the generator"].verdict is Verdict.FREE
+    assert f"at {least:,}/s" in told["the generator"].text
+    assert "busy 30% of the time" in told["the generator"].text
+    assert told["the polling threads of the switch"].verdict is Verdict.UNKNOWN
+    late = Device(asks=20_000, busy_ppm=990_000)
+    head, (generator, *_) = why_connections(packets().play(late).figures, late.made)
+    assert head.startswith("The packet rate was limited by the generator")
+    assert generator.verdict is Verdict.FULL and "requests in time" in generator.text
+    assert why_connections(result.figures, ()) == (head_of(result), ())
+
+
+def head_of(result: SearchResult) -> str:
+    return f"The packet rate was limited by the switch: {result.figures[0].reason}."
+
+
+def test_threads_of_a_switch_that_were_busy_and_what_it_dropped_say_why() -> None:
+    one = trial(asking=by_clock(asked=9_000, waiting=1_000, replied=9_000))
+    full = PmdCounters(cpu=3, frames=1, busy_cycles=97, idle_cycles=3)
+    switch = SwitchCounters(pmds=(full,), drops={"rx full": 7})
+    made = [one.model_copy(update={"switch": switch})]
+    figure = Figure(name="packet_rate", unit=Unit.PER_SECOND, value=1, reason="nobody knows")
+    head, (_, threads, drops) = why_connections([figure], made)
+    assert head == "What limited the packet rate cannot be told: nobody knows."
+    assert threads.verdict is drops.verdict is Verdict.FULL
+    assert "on CPU 3 was busy 97%" in threads.text
+    assert drops.text.endswith("in which 1,000 requests failed, the switch dropped 7 frames.")

@@ -20,7 +20,7 @@ from vsperf.records.result import CleanResult, GoalResult, Limit, SearchResult
 from vsperf.records.trial import Trial
 from vsperf.search.base import Probe
 from vsperf.search.classify import failed
-from vsperf.search.settle import least_trials
+from vsperf.search.settle import UNSEEN, least_trials
 
 # In clean time a search answers once more: for what the switch does while all of it runs.
 
@@ -132,6 +132,21 @@ def test_a_generator_without_slots_has_one_answer() -> None:
 
     goal, _ = found("mlr", measure)
     assert goal.clean is None
+
+
+def test_loads_of_which_nobody_knows_the_clean_time_are_not_tried_for_it_again_and_again() -> None:
+    def measure(load_fps: int, duration_ns: int) -> Trial:
+        slotted = in_slots(load_fps, duration_ns, CAPACITY, 1, 0, 0)
+        known = load_fps <= CAPACITY
+        return slotted if known else slotted.model_copy(update={"slots": None})
+
+    goal, probe = found("rfc2544", measure)
+    plain = probe_of(measure)
+    spec_of("rfc2544", goals=NDR).search(LOADS).run(plain)
+    assert goal.lower_fps is not None, "the raw answer stands"
+    assert clean_of(goal).limit is None
+    assert "of 3 trials in turn nobody knows" in clean_of(goal).reason
+    assert len(probe.trials) <= len(plain.trials) + 2 + UNSEEN
 
 
 @pytest.mark.parametrize("name", ["mlr", "mlr as rfc2544", "rfc2544", "tst009"])

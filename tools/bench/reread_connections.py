@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from hdrh.histogram import HdrHistogram
 from reread_figures import figures_differ
+from reread_goals import Found, Weighed, bounds, in_clean_time, share_of, silent_too
 from reread_trials import Own
 
+from vsperf.quantities.units import Duration
 from vsperf.quantities.units import Ratio as Share
 from vsperf.records.connections import ClientAccounts, ConnectionTrial, Times
 from vsperf.records.flags import Flag, Severity
-from vsperf.records.result import SearchResult
+from vsperf.records.result import Figure, SearchResult
 
 LOADS = {"cps": "rate_cps", "cc": "asked", "pps": "request_rps", "goodput": "request_rps"}
 """By kind of method: what a load is of a trial."""
@@ -25,13 +28,28 @@ ANSWERS = {
     "connection_soak": "failed_connections",
 }
 HIGHEST_NS, DIGITS = 3_600_000_000_000, 3
+IN_CLEAN_TIME = "_clean"
+"""Behind the name of an answer: that from clean time alone."""
+HALVED = 4
+"""Parts from which on the second half of a soak has two of its own."""
 
 
 def answers_of_connections(
     search: Mapping[str, Any], trials: Iterable[ConnectionTrial], result: SearchResult
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each figure that is printed, and where it is not what the trials say."""
-    yield from figures_differ(result.figures, own_figures(search, since_check(trials)))
+    """Yield each figure that is printed, and where it is not what the trials say.
+
+    Where clean time led to no number, trials may have one all the same: the time was over.
+    """
+    printed = [one for one in result.figures if one.value is not None or not _of_clean_time(one)]
+    own = own_figures(search, since_check(trials))
+    if not any(map(_of_clean_time, printed)):
+        own = {name: one for name, one in own.items() if not name.endswith(IN_CLEAN_TIME)}
+    yield from figures_differ(printed, own)
+
+
+def _of_clean_time(figure: Figure) -> bool:
+    return figure.name.endswith(IN_CLEAN_TIME)
 
 
 def since_check(trials: Iterable[ConnectionTrial]) -> list[ConnectionTrial]:
@@ -68,6 +86,11 @@ def own_figures(search: Mapping[str, Any], trials: Sequence[ConnectionTrial]) ->
     if floods and sum(one.sent for one in floods):
         came = sum(one.arrived for one in floods) / sum(one.sent for one in floods)
         arrived["flood_arrived"] = Own(came)
+    if (cleaned := clean_bounds(search, by_load)) is not None:
+        stands_for = partial(_stands_for, kind, search, by_load[cleaned.lower or 0])
+        arrived[f"{ANSWERS[kind]}{IN_CLEAN_TIME}"] = Own(
+            stands_for(cleaned.lower), upper=stands_for(cleaned.upper)
+        )
     if LOADS[kind] == "request_rps":
         each = bits_or_packets(kind, search, there)
         return {
@@ -104,6 +127,30 @@ def fails(one: ConnectionTrial, allowed: Fraction) -> bool:
     return missing > allowed * due or Flag.SHORT_OFFER in one.flags
 
 
+def clean_bounds(
+    search: Mapping[str, Any], by_load: Mapping[int, Sequence[ConnectionTrial]]
+) -> Found | None:
+    """Return the bounds in clean time; None where nobody knows of any, or too little is clean."""
+    if search["kind"] not in {"cps", "pps", "goodput"}:
+        return None
+    ns = Duration.parse(search["duration"]).ns
+    goal = Weighed(share_of(search.get("failed") or "0"), Fraction(0), ns, ns)
+    trials = [one.as_load(load) for load, some in by_load.items() for one in some]
+    silent = silent_too(trials)
+    seen = [found for one in trials if (found := in_clean_time(one, silent=silent)) is not None]
+    return bounds(goal, seen) if seen else None
+
+
+def _stands_for(
+    kind: str, search: Mapping[str, Any], there: Sequence[ConnectionTrial], load: int | None
+) -> int | None:
+    """Return what a load stands for: itself, or of requests the bits or packets of each."""
+    if LOADS[kind] != "request_rps" or load is None:
+        return load
+    each = bits_or_packets(kind, search, there)
+    return None if each is None else int(load * each)
+
+
 def figures_of_events(trials: Iterable[ConnectionTrial]) -> Iterator[tuple[str, Own]]:
     """Yield for how long nobody could connect around each event, and how many failed, in the mean.
 
@@ -130,8 +177,10 @@ def figures_of_parts(parts: Sequence[ConnectionTrial]) -> Iterator[tuple[str, Ow
         Own(sum(client_of(one).launched - client_of(one).completed for one in parts)),
     )
     ends = [tail([times_of(one).handshake]) for one in (parts[0], parts[-1])]
-    if ends[0] is not None and ends[1] is not None:
+    if parts[0] is not parts[-1] and ends[0] is not None and ends[1] is not None:
         yield "handshake_drift", Own(ends[1] - ends[0])
+    if len(parts) < HALVED:
+        return
     half = parts[(len(parts) + 1) // 2 - 1]
     for name, field in (("entries_growth", "entries"), ("memory_growth", "memory_bytes")):
         middle, last = (one.kept and getattr(one.kept[2], field) for one in (half, parts[-1]))

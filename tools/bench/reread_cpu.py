@@ -105,7 +105,9 @@ def spent_ns(one: Exchange, use: CpuUse, role: str) -> int | None:
             sum(part)
             for part in zip(*((b or 0, (b or 0) + (i or 0)) for b, i in pmds), strict=True)
         )
-        sent_ns = one.warm_up_ns + one.asked_ns
+        beside = () if one.beside is None else one.beside.instances
+        longest = max((each.elapsed_ns or 0) for each in (*one.instances, *beside))
+        sent_ns = max(longest, one.warm_up_ns + one.asked_ns)
         most = length_ns * len(pmds)
         return min(most, int(most * busy * one.elapsed_ns // (every * sent_ns)))
     found = [each for each in use.programs if each.role == role]

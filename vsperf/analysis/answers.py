@@ -150,9 +150,9 @@ def share_text(share: Fraction | None) -> str:
 
 # The numbers that a result answers with, each with the interval in which the truth lies.
 
-LOSSES = ("loss", "lost", "repeated", "failed", "waiting", "unsent")
+LOSSES = ("loss", "lost", "repeated", "failed", "waiting", "unsent", "growth", "memory")
 """A figure whose name says so is better where it is less."""
-DIFFERENCES = ("drift", "difference")
+DIFFERENCES = ("drift", "difference", "growth")
 """A figure whose name says so may lie below 0, which no time, rate or count does."""
 
 

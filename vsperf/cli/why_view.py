@@ -11,6 +11,7 @@ from rich.text import Text
 
 from vsperf.analysis.collected import digest
 from vsperf.analysis.why import Measured, Sentence, Verdict, explain, headline
+from vsperf.analysis.why_connections import why_connections
 from vsperf.analysis.why_programs import why_programs
 from vsperf.cli.tables import console, simulated_banner
 from vsperf.errors import UsageError
@@ -18,6 +19,7 @@ from vsperf.records.asked import Asked
 from vsperf.records.exchange import ECHO
 from vsperf.records.files.series import series_of
 from vsperf.records.files.view import CaseView, RunView
+from vsperf.records.result import COUNTED
 
 BESIDE = ("noise", "collect")
 """Words of a testcase in one of which a sister may differ: what is beside the switch, not what is
@@ -38,6 +40,10 @@ def why(run: RunView, case: CaseView) -> tuple[str, tuple[Sentence, ...]]:
         )
     if believed := tuple(one for one in case.exchanges if one.valid and one.traffic != ECHO):
         return why_programs(believed)
+    if measured.record.result is not None and case.connections:
+        counted = [one for one in case.connections if one.valid and one.purpose in COUNTED]
+        if figures := measured.record.result.figures:
+            return why_connections(figures, counted)
     sister = sister_of(run, case)
     found = explain(measured, _measured(sister) if sister is not None else None)
     return headline(measured, found), found

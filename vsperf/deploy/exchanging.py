@@ -12,7 +12,7 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
@@ -28,7 +28,7 @@ from vsperf.host import enter_network
 from vsperf.host.cpu_time import Watched
 from vsperf.host.cpus import CpuNeed
 from vsperf.host.process import Managed, log_of, managed
-from vsperf.host.procfs import POLL_S, PROC
+from vsperf.host.procfs import POLL_S, PROC, is_stopped
 from vsperf.host.threads import Polling
 from vsperf.host.workspace import Workspace
 from vsperf.methods.exchanges import ExchangeAsked
@@ -51,6 +51,8 @@ EDGE_NS = 50_000_000
 end take with them how often they were switched."""
 AFTER_S = 3.0
 """Patience with a server whose client has ended."""
+NOT_ENDED = "had not ended"
+"""What is said of a program that was made to end."""
 LONGEST_ANSWER = 1 << 26
 """Bytes of what a program tells: a line for each of two million requests, or days of intervals."""
 LISTENING = {"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"}
@@ -184,8 +186,11 @@ class _Running:
     """When it was seen to have ended."""
 
     def said(self) -> Said:
-        """Return how it ended, and what it wrote."""
-        return Said(self.program.poll(), self.program.ending(), _text(self.program.log))
+        """Return how it ended, and what it wrote; nobody waits for one that is to go on."""
+        code = self.program.poll()
+        known = code is not None or is_stopped(self.program.pid)
+        ending = self.program.ending() if known else NOT_ENDED
+        return Said(code, ending, _text(self.program.log))
 
 
 class Around(Protocol):
@@ -278,16 +283,32 @@ def exchanged(
         ends = [part.program.SERVER_ENDS for part, _ in rows]
         _await_ends(clients, servers, ends)
         ended_ns, clock_ns = time.monotonic_ns(), time.time_ns()
-        told = [
+        every = [
             part.program.told(part.asked, client.said(), server.said())
             for (part, _), client, server in zip(rows, clients, servers, strict=True)
         ]
+        early = [
+            any(one.ended_ns is not None and one.ended_ns < whole_ns for one in pair)
+            for pair in zip(clients, servers, strict=True)
+        ]
+        told = whose_fault(every, early)
     instances = iter(
         _instance(pair, _ended_ns(one, said, ended_ns - clock_ns), instant_ns, said)
         for pair, one, said in zip(pairs, clients, told, strict=True)
     )
     made = tuple(tuple(islice(instances, len(part.pairs))) for part in parts)
     return Made(made, ended_ns - began_ns, looks.use(_cpus(pairs), switch, instant_ns))
+
+
+def whose_fault(told: Sequence[Told], early: Sequence[bool]) -> list[Told]:
+    """Return what pairs told, without the problems of those that were ended for another's.
+
+    `early` says of each whether one of its programs ended before its time, and so began that.
+    """
+    if not any(one.problem for one, began in zip(told, early, strict=True) if began):
+        return list(told)
+    pairs = zip(told, early, strict=True)
+    return [one if began else replace(one, problem="") for one, began in pairs]
 
 
 def _watched(

@@ -116,6 +116,17 @@ class Collecting:
             if (warning := _own_trials(taken, measurer, load_fps)) is not None
         )
 
+    def without_frames(self) -> tuple[str, ...]:
+        """Return what failed in a case whose trials send no frames: heavy ones have none of those.
+
+        That nothing was collected is not to be found out from a file that is empty.
+        """
+        why = "it looks at trials of frames, and the method has none"
+        return (
+            *self.warnings,
+            *(f"nothing was collected by {taken.name}: {why}" for taken in self.apart),
+        )
+
 
 def why_of(error: Exception) -> str:
     """Say what went wrong with a collector, whoever raised it."""

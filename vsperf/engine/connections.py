@@ -28,8 +28,8 @@ from vsperf.engine.events import Parts
 from vsperf.engine.instruments import Instruments, disturbed, instruments, looked_back
 from vsperf.engine.judge import in_order
 from vsperf.engine.judge_connections import judged
-from vsperf.engine.measurer import PAID
-from vsperf.engine.watch import Seen
+from vsperf.engine.measurer import FAILED, PAID
+from vsperf.engine.watch import Seen, not_back
 from vsperf.errors import ComponentError, DiedError, PathError
 from vsperf.methods.base import SHARE_BEFORE, method_of
 from vsperf.methods.connections import ConnectionsAsked, OpensConnections
@@ -65,6 +65,7 @@ def measure_connections(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRec
         stack.enter_context(disturbed(run, around, place))
         run.enter("search")
         result = method.play(bench)
+        warnings += around.collecting.without_frames()
         found = looked_back(around.found, deployment.generator)
         if run.keep():
             place.keep()
@@ -164,7 +165,7 @@ class MeasuredConnections:
             lost, error = failure, failure.with_why
         seen = watch.end()
         if isinstance(lost, DiedError):
-            seen = Seen(failure=lost.with_why)  # what was done to the switch left none
+            seen = not_back(asked.event, lost.with_why)
         self.around.collecting.end()
         one = self._judged(asked, retry_of, started_at, counts, error, seen)
         if asked.event is not None and counts is not None:
@@ -175,7 +176,8 @@ class MeasuredConnections:
         if counts is not None and not (one.valid and asked.purpose in PAID):
             run.budget.spend(counts.elapsed_ns)
         if seen.failure is not None:
-            raise DiedError(f"a part failed during trial {one.index}", why=seen.failure)
+            part = FAILED.get(seen.flag, "the switch")
+            raise DiedError(f"{part} failed during trial {one.index}", why=seen.failure)
         if (reason := generator.failure()) is not None:
             raise DiedError(f"the generator failed during trial {one.index}", why=reason)
         return one
@@ -250,4 +252,5 @@ class MeasuredConnections:
             error=error or seen.failure,
         )
         flag = seen.flag if seen.failure is not None else None
-        return judged(one, self.run.case.seeded_spec.trial, flag)
+        policy = self.run.case.seeded_spec.trial
+        return judged(one, policy, flag, noise_slackened=seen.noise_slackened)

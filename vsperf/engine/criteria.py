@@ -86,10 +86,17 @@ def _check_figure(expected: Expectation, spec: CaseSpec, figure: Figure | None) 
     """Judge the side of a figure that is certain: what was seen to hold, or not to."""
     sign = "≤" if expected.at_most else "≥"
     criterion = f"{expected.metric} {sign} {expected.asked}"
-    if figure is None or figure.value is None or worst(figure.flags) is Severity.INVALID:
+    if figure is None or worst(figure.flags) is Severity.INVALID:
         why = figure.reason if figure is not None else "not measured"
         return Check(criterion=criterion, met=None, found=why)
     asked = _number(expected.bound, figure.unit, spec)
+    if figure.value is None:
+        # Not even the lowest that was tried held: more than that is missed all the same.
+        switch = figure.limit not in (*NOT_THE_SWITCH, Limit.UNKNOWN)
+        below = figure.upper is not None and figure.upper <= asked and not expected.at_most
+        if switch and below:
+            return Check(criterion=criterion, met=False, found=figure.text)
+        return Check(criterion=criterion, met=None, found=figure.reason)
     found = figure.text
     low = figure.value if figure.lower is None else figure.lower
     high = figure.value if figure.upper is None else figure.upper

@@ -20,15 +20,23 @@ LEAST_FLOOD = 0.9
 
 
 def judged(
-    one: ConnectionTrial, policy: TrialPolicy, failed: Flag | None = None
+    one: ConnectionTrial,
+    policy: TrialPolicy,
+    failed: Flag | None = None,
+    *,
+    noise_slackened: bool = False,
 ) -> ConnectionTrial:
-    """Return it with its flags; `failed` is the part that no longer worked, if one did not."""
+    """Return it with its flags; `failed` is the part that no longer worked, if one did not.
+
+    `noise_slackened`: what runs beside the case did less than when it had settled.
+    """
     if failed is not None:
         flags: tuple[Flag, ...] = (failed,)
     elif one.counts is None or one.counts.client is None or one.accounts is None:
         flags = (Flag.GENERATOR_ERROR,)
     else:
-        flags = in_order(_doubts(one, one.counts, policy))
+        slackened = (Flag.NOISE_SLACKENED,) if noise_slackened else ()
+        flags = in_order({*_doubts(one, one.counts, policy), *slackened})
     return one.model_copy(update={"flags": flags})
 
 

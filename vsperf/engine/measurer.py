@@ -18,13 +18,13 @@ from vsperf.engine.disturb import NOTHING, prepare, run_trial
 from vsperf.engine.events import Parts
 from vsperf.engine.judge import Asked, in_order, judge, judge_with_context
 from vsperf.engine.seconds import Seconds
-from vsperf.engine.watch import Seen, Watch
+from vsperf.engine.watch import Watch, not_back
 from vsperf.errors import ComponentError, DiedError
 from vsperf.methods.base import PLAIN, OnSecond, TrialOptions
 from vsperf.quantities.human import human_fps
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag
-from vsperf.records.trial import Held, Purpose, Trial, TrialCounts, to_vnfs
+from vsperf.records.trial import Held, Purpose, Trial, TrialCounts
 from vsperf.search.base import Budget
 from vsperf.waits import sleep
 
@@ -177,8 +177,7 @@ class Measurer:
         seen = self.watch.end()
         self.around.end()
         if isinstance(lost, DiedError):
-            flag = Flag.VNF_ERROR if to_vnfs(options.event) else Flag.SWITCH_ERROR
-            seen = Seen(failure=lost.with_why, flag=flag)
+            seen = not_back(options.event, lost.with_why)
         if seen.failure is not None:
             flags, error = (seen.flag,), seen.failure
         elif seen.noise_slackened:

@@ -37,6 +37,11 @@ class Seen:
     """Which part that is."""
 
 
+def not_back(event: str | None, why: str) -> Seen:
+    """Return what is seen where what was done to a part left none that works."""
+    return Seen(failure=why, flag=Flag.VNF_ERROR if to_vnfs(event) else Flag.SWITCH_ERROR)
+
+
 @dataclass
 class Watch:
     """Looks before a trial and after it."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -17,21 +18,25 @@ from pydantic import Field, model_validator
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.counted import Counted
-from vsperf.methods.base import Bench, probe_on, refused
+from vsperf.config.method import Contradiction
+from vsperf.methods.base import Bench, probe_on
 from vsperf.methods.connections import (
     ConnectionMethod,
     ConnectionsAsked,
     ConnectionsBench,
     Count,
+    due_in,
     tail_ns,
 )
 from vsperf.methods.range import TrialDuration
 from vsperf.quantities.human import human_bytes, human_count, human_share
 from vsperf.quantities.unit import Unit
-from vsperf.quantities.units import NANOSECONDS, Duration, Ratio
+from vsperf.quantities.units import NANOSECONDS, Duration, FrameSize, LinkSpeed, Ratio
 from vsperf.records.connections import ConnectionTrial, Flood
+from vsperf.records.flags import Flag
 from vsperf.records.result import (
     Axis,
+    CleanResult,
     Curve,
     Figure,
     GoalResult,
@@ -56,6 +61,8 @@ LONGER = 2
 REPEATED = "repeated_segments"
 ARRIVED = "flood_arrived"
 MEMORY = "memory_per_connection"
+IN_CLEAN_TIME = "_clean"
+"""Behind the name of an answer: that from clean time alone."""
 Tails = Mapping[str, tuple[str, str]]
 """Figures of times that 99 of 100 did not exceed: which histogram it is, and what it says."""
 OPENING: Tails = {
@@ -76,7 +83,11 @@ class ConnectionSearch(ConnectionMethod):
     unit: ClassVar[Unit]
     searched: ClassVar[Unit]
     """Of the load."""
+    ends: ClassVar[tuple[str, str]] = ("min_rate", "max_rate")
+    """The settings between which it searches."""
     tails: ClassVar[Tails] = OPENING
+    of_time: ClassVar[bool] = True
+    """Whether a part of the time of a trial says what its load is, so that clean time does."""
 
     syn_flood: Count | None = None
     """SYNs a second that nobody goes on from, beside the connections: each from another address or
@@ -93,16 +104,19 @@ class ConnectionSearch(ConnectionMethod):
     """Repeats at the upper bound, to tell overload from accident."""
 
     @model_validator(mode="after")
-    def _floods(self) -> Self:
+    def _tells_something(self) -> Self:
         if self.half_open and self.syn_flood is None:
             raise ValueError("half_open says how a flood is answered, and syn_flood asks for none")
+        if self.failed.value >= 1:
+            raise ValueError(f"`failed` is {self.failed}: where all may fail, any load holds")
         return self
 
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""
         times = dict.fromkeys(self.tails, Unit.NANOSECONDS)
         flood = {} if self.syn_flood is None else {ARRIVED: Unit.RATIO}
-        return {self.answer: self.unit, **times, REPEATED: Unit.RATIO, **flood}
+        clean = {f"{self.answer}{IN_CLEAN_TIME}": self.unit} if self.of_time else {}
+        return {self.answer: self.unit, **clean, **times, REPEATED: Unit.RATIO, **flood}
 
     @property
     @abstractmethod
@@ -126,15 +140,23 @@ class ConnectionSearch(ConnectionMethod):
     def found_at(self, load: int, made: Sequence[ConnectionTrial]) -> int | None:
         """Return what a load that held stands for, by what its trials counted."""
 
+    def contradictions(self, size: FrameSize, link: LinkSpeed) -> Iterator[Contradiction]:
+        """Yield that there is nothing to search; frames and links have no say in it."""
+        yield from super().contradictions(size, link)
+        (lowest, highest), (first, last) = self.range, self.ends
+        if lowest >= highest:
+            told = {first: f"is {lowest:,}", last: f"is {highest:,}"}
+            written, other = (last, first) if last in self.model_fields_set else (first, last)
+            yield Contradiction(
+                written,
+                f"{told[written]}, and {other} {told[other]}",
+                f"the search begins at {first}, and ends at {last}",
+                f"raise search.{last}, or lower search.{first}",
+            )
+
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
         """Return the range; no frame is offered, so no line has anything to say to it."""
         lowest, highest = self.range
-        if lowest >= highest:
-            raise refused(
-                f"there is nothing to search between {lowest:,} and {highest:,}",
-                "the search begins at the first of both, and ends at the other",
-                "raise the higher one, or lower the other",
-            )
         virtual = case.virtual_links
         return Loads(lowest, highest, highest + 1, virtual=virtual, ascending=True)
 
@@ -178,9 +200,10 @@ class ConnectionSearch(ConnectionMethod):
         asked = self.trial_at(load)
         if self.syn_flood is not None:
             asked = replace(asked, flood_fps=self.syn_flood, flood_answered=self.half_open)
+        bench.budget.require(asked.lasting_ns + bench.overhead_ns)
         one = bench.connect(asked)
         made.append((load, one))
-        return one.as_load(load)
+        return one.as_load(load, of_time=self.of_time)
 
     def answered(
         self, found: SearchResult, made: Sequence[tuple[int, ConnectionTrial]]
@@ -189,6 +212,7 @@ class ConnectionSearch(ConnectionMethod):
         figures: list[Figure] = []
         for goal in found.goals:
             figures += self.answers(goal, made)
+            figures += self._in_clean_time(goal, made)
             figures += self._beside(_at(made, goal.lower_fps), self._at(goal.lower_fps))
         return SearchResult(
             figures=tuple(figures),
@@ -203,16 +227,49 @@ class ConnectionSearch(ConnectionMethod):
         """Yield the figure that matters most, and what else the interval stands for."""
         there = _at(made, goal.lower_fps)
         limit, reason = limit_of(goal, made, self._said)
+        held = None if goal.lower_fps is None else self.found_at(goal.lower_fps, there)
         yield Figure(
             name=self.answer,
             unit=self.unit,
-            value=None if goal.lower_fps is None else self.found_at(goal.lower_fps, there),
-            lower=self.stands_for(goal.lower_fps, there),
+            value=held,
+            lower=held,
             upper=self.stands_for(goal.upper_fps, there),
             at=self.conditions(),
             limit=limit,
             reason=reason,
             flags=goal.flags,
+        )
+
+    def _in_clean_time(
+        self, goal: GoalResult, made: Sequence[tuple[int, ConnectionTrial]]
+    ) -> Iterator[Figure]:
+        """Yield the answer from clean time alone, or why there is none; nothing where nobody knows.
+
+        That its trials do not agree, or leave it open whose failures they were, is no doubt on the
+        answer from all time: it has no number then, and no limit.
+        """
+        clean = goal.clean
+        if clean is None:
+            return
+        share, name = human_share(float(Fraction(clean.share))), f"{self.answer}{IN_CLEAN_TIME}"
+        if clean.limit is None or clean.limit is Limit.UNKNOWN:
+            why = clean.reason if clean.limit is None else "trials do not agree in it"
+            reason = f"{share} of the time was clean: {why}"
+            yield Figure(name=name, unit=self.unit, value=None, reason=reason)
+            return
+        same = clean.model_dump(include={"lower_fps", "upper_fps", "limit", "flags"})
+        limit, _ = limit_of(goal.model_copy(update=same), made, self._said)
+        there = _at(made, clean.lower_fps)
+        held = None if clean.lower_fps is None else self.found_at(clean.lower_fps, there)
+        yield Figure(
+            name=name,
+            unit=self.unit,
+            value=held,
+            lower=held,
+            upper=self.stands_for(clean.upper_fps, there),
+            limit=None if limit is Limit.UNKNOWN else limit,
+            reason=f"in the {share} of the time in which nothing kept the generator from running"
+            f"{_known(clean, self._said)}",
         )
 
     def stands_for(self, load: int | None, there: Sequence[ConnectionTrial]) -> int | None:
@@ -318,7 +375,7 @@ class ConnectionRate(ConnectionSearch):
         """Return connections at a rate, none of which is held."""
         return ConnectionsAsked(
             rate_cps=load,
-            connections=max(1, load * self.duration_ns // NANOSECONDS),
+            connections=due_in(self.duration_ns, load),
             requests=self.requests,
             request_bytes=self.request,
             response_bytes=self.response,
@@ -336,6 +393,8 @@ class ConcurrentConnections(ConnectionSearch):
 
     summary: ClassVar[str] = "most TCP connections that are open at a time, none of which fails"
     answer: ClassVar[str] = "concurrent_connections"
+    ends: ClassVar[tuple[str, str]] = ("min_connections", "max_connections")
+    of_time: ClassVar[bool] = False
     unit: ClassVar[Unit] = Unit.COUNT
     searched: ClassVar[Unit] = Unit.COUNT
 
@@ -367,7 +426,7 @@ class ConcurrentConnections(ConnectionSearch):
 
     def lasting_ns(self, load: int) -> int:
         """Until the last has been opened, and held as long as the first was."""
-        return 2 * (load * NANOSECONDS // self.rate) + self.hold.ns
+        return self.trial_at(load).lasting_ns
 
     def trial_at(self, load: int) -> ConnectionsAsked:
         """Return so many connections, each of which is held until the last has been opened."""
@@ -463,12 +522,26 @@ def limit_of(
     dropped = mildest.switch.drops if mildest.switch is not None else {}
     told = [f"{count:,} {why}" for why, count in dropped.items() if count]
     reason += f"; the switch counted {', '.join(told)}" if told else ""
+    reason += _doubted(goal)
     busy = [one.busy_ppm for one in lossy]
     if limit is Limit.DUT and min(busy, default=0) >= SATURATED_PPM:
         return Limit.GENERATOR, (
             f"{reason}; the generator had no time left there, so nobody can tell whose they are"
         )
     return limit, reason
+
+
+def _doubted(goal: GoalResult) -> str:
+    """Say why failures at an upper bound are not the switch's, where a search has found that."""
+    if goal.limit is Limit.HOST:
+        return "; in clean time none of these trials would have failed"
+    if goal.limit is not Limit.UNKNOWN:
+        return ""
+    if Flag.UPPER_NOT_REPRODUCED in goal.flags:
+        return "; when it was tried again, none failed"
+    if Flag.CONSTANT_LOSS in goal.flags:
+        return "; about as many fail at any load"
+    return "; whose failures these are nobody can tell"
 
 
 def _not_begun(
@@ -482,13 +555,15 @@ def _not_begun(
     reason = f"at {said(load)} the generator began {one.short} in time"
     away = one.paused_ns / max(1, one.begun_ns or 0)
     limit = Limit.GENERATOR
-    if away >= AWAY:
+    if one.client is not None and one.client.no_port:
+        reason += "; its addresses had no port left, and search.clients says how many there are"
+    elif away >= AWAY:
         limit, share = Limit.HOST, human_share(min(1.0, away))
         reason += f"; the machine kept it from running for {share} of the time"
     return (Limit.UNKNOWN if lower is None else limit), reason
 
 
-def _known(goal: GoalResult, said: Callable[[int], str]) -> str:
+def _known(goal: GoalResult | CleanResult, said: Callable[[int], str]) -> str:
     parts = []
     if goal.lower_fps is not None:
         parts.append(f"{said(goal.lower_fps)} held")

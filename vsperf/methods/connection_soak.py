@@ -15,6 +15,7 @@ from pydantic import model_validator
 
 from vsperf.config.case import CaseSpec
 from vsperf.methods.base import Bench, repeated
+from vsperf.methods.connection_search import SATURATED_PPM
 from vsperf.methods.connections import (
     ConnectionMethod,
     ConnectionsAsked,
@@ -120,16 +121,17 @@ class ConnectionSoak(ConnectionMethod):
             causes.update(one.causes)
         begun = sum(one.client.launched for one in made if one.client is not None)
         told = ", ".join(f"{count:,} {why.replace('_', ' ')}" for why, count in causes.items())
+        limit, whose = _whose(made)
         yield Figure(
             name=FAILED,
             unit=Unit.COUNT,
             value=sum(one.failed or 0 for one in made),
-            limit=Limit.DUT if causes else Limit.SETTING,
+            limit=limit,
             at=f"{amount(self.rate, Unit.PER_SECOND)} for {self.duration}; {self.between}",
-            reason=f"of {human_count(begun)} that were begun: {told or 'none'}",
+            reason=f"of {human_count(begun)} that were begun: {told or 'none'}{whose}",
         )
         first, last = tail_ns(made[:1], "handshake"), tail_ns(made[-1:], "handshake")
-        if first is not None and last is not None:
+        if len(made) > 1 and first is not None and last is not None:
             yield Figure(
                 name=DRIFT,
                 unit=Unit.NANOSECONDS,
@@ -138,8 +140,20 @@ class ConnectionSoak(ConnectionMethod):
                 f"{amount(first, Unit.NANOSECONDS)} in the first part to "
                 f"{amount(last, Unit.NANOSECONDS)} in the last",
             )
+        if len(made) < LEAST_PARTS:
+            return  # the time ended before there was a second half with a begin and an end
         yield from _grown(made, ENTRIES, Unit.COUNT, entries_after, "entries of its table")
         yield from _grown(made, MEMORY, Unit.BYTES, memory_after, "its memory")
+
+
+def _whose(made: Sequence[ConnectionTrial]) -> tuple[Limit, str]:
+    """Return whose failures they are: nobody can tell where the generator had no time left."""
+    failing = [one for one in made if one.failed]
+    if not failing:
+        return Limit.SETTING, ""
+    if min(one.busy_ppm for one in failing) >= SATURATED_PPM:
+        return Limit.GENERATOR, "; the generator had no time left where they did"
+    return Limit.DUT, ""
 
 
 def entries_after(one: ConnectionTrial) -> int | None:

@@ -76,8 +76,13 @@ class ConnectionsAsked:
 
     @property
     def lasting_ns(self) -> int:
-        """How long all takes if nothing fails: they are closed as fast as they were opened."""
-        return self.duration_ns if not self.asking_ns else 2 * self.duration_ns + self.asking_ns
+        """How long all takes if nothing fails: the last one is held as long as the others.
+
+        Those that ask by a clock are closed as fast as they were opened.
+        """
+        if self.asking_ns:
+            return 2 * self.duration_ns + self.asking_ns
+        return self.duration_ns + self.hold_ns
 
 
 @runtime_checkable
@@ -169,6 +174,15 @@ class ConnectionMethod(Method):
     ) -> tuple[Compliance, ...]:
         """No standard of frames says how connections are counted."""
         return ()
+
+
+def due_in(duration_ns: int, rate: int) -> int:
+    """Return how many are due at a rate until a time is over, the last one included.
+
+    One fewer would make a trial a part of its distance shorter than it was asked for. Searches take
+    that for a short one, which decides no load, and would ask for it again and again.
+    """
+    return -(-rate * duration_ns // NANOSECONDS)
 
 
 def paid(bench: ConnectionsBench, asked: ConnectionsAsked) -> ConnectionTrial:

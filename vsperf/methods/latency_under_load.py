@@ -22,7 +22,14 @@ from vsperf.methods.base import Repeats, repeated
 from vsperf.methods.exchanges import ExchangeAsked, PlacesBench
 from vsperf.methods.spread import spread_of
 from vsperf.methods.stream import Streams
-from vsperf.methods.workload import RATE, STEP_NS, conditions, median_figure, rate_curves
+from vsperf.methods.workload import (
+    RATE,
+    STEP_NS,
+    conditions,
+    median_figure,
+    rate_curves,
+    with_limit,
+)
 from vsperf.quantities.human import human_ns
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Duration
@@ -139,7 +146,7 @@ class LatencyUnderLoad(Streams):
         return SearchResult(
             figures=(
                 *_times(pairs, middle),
-                self._rate(loaded, middle.loaded),
+                with_limit(self._rate(loaded, middle.loaded), loaded, middle.loaded),
                 *self.beside(loaded, middle.loaded),
                 *_shares(IDLE, [one.idle for one in pairs], middle.idle),
             ),

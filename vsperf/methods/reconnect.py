@@ -13,6 +13,7 @@ from vsperf.config.counted import Counted
 from vsperf.config.method import RESTARTED, Contradiction
 from vsperf.config.topology import Topology
 from vsperf.methods.base import Bench, repeated
+from vsperf.methods.connection_search import AWAY
 from vsperf.methods.connections import (
     ConnectionMethod,
     ConnectionsAsked,
@@ -128,6 +129,10 @@ class Reconnect(ConnectionMethod):
             reason = (
                 f"the longest time in which no SYN was answered, in slots of {human_ns(width_ns)}"
             )
+            asleep = sum(one.outage_away_ns for one in trials) / max(1, sum(told))
+            if asleep >= AWAY:
+                limit = Limit.HOST
+                reason += f"; for {asleep:.0%} of it the generator itself was kept from running"
             yield mean_of(f"{word}_time", Unit.NANOSECONDS, told, reason, at, limit)
         failed = [one.failed for one in trials if one.failed is not None]
         causes = "; ".join(dict.fromkeys(one.causes_text for one in trials if one.causes_text))
@@ -136,6 +141,9 @@ class Reconnect(ConnectionMethod):
 
 def _gone(trials: Sequence[ConnectionTrial]) -> str:
     """Say in how many trials nobody could connect any more, and whether they were too short."""
+    untold = [one for one in trials if one.slots is None or one.slots.heard is None]
+    if untold:
+        return f"when SYNs were answered is not told in {len(untold)} of {len(trials)} trials"
     gone = [one for one in trials if one.outage_ns is None]
     reason = f"no connection was made any more in {len(gone)} of {len(trials)} trials"
     events = [one.event for one in gone if one.event and one.event.ended_ns > one.duration_ns]

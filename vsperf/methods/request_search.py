@@ -11,16 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from vsperf.config.case import CaseSpec
-from vsperf.methods.base import refused
+from vsperf.config.connections import PORTS_EACH
+from vsperf.config.method import Contradiction
 from vsperf.methods.connection_search import ConnectionSearch, Tails
-from vsperf.methods.connections import ConnectionsAsked, Count, Request, Response
+from vsperf.methods.connections import ConnectionsAsked, Count, Request, Response, due_in
 from vsperf.methods.range import TrialDuration
 from vsperf.quantities.unit import Unit
-from vsperf.quantities.units import NANOSECONDS, Duration
+from vsperf.quantities.units import Duration, FrameSize, LinkSpeed
 from vsperf.records.connections import ConnectionTrial
 from vsperf.records.result import Figure, GoalResult
-from vsperf.search.base import Loads
 
 REQUEST_RATE = "request_rate"
 TURNS = 2
@@ -66,17 +65,25 @@ class RequestMethod(ConnectionSearch):
         """Of rates of requests."""
         return self.min_rate, self.max_rate
 
-    def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
-        """Return the range, at whose lower end each connection asks often enough."""
+    def contradictions(self, size: FrameSize, link: LinkSpeed) -> Iterator[Contradiction]:
+        """Yield that connections ask too seldom, or cannot all be open."""
+        yield from super().contradictions(size, link)
         if self.min_rate < TURNS * self.connections:
-            raise refused(
-                f"search.min_rate is {self.min_rate:,}, and {self.connections:,} connections ask "
-                f"in turn: less than {TURNS} times a second each",
+            yield Contradiction(
+                "min_rate",
+                f"is {self.min_rate:,}, and {self.connections:,} connections ask in turn: less "
+                f"than {TURNS} times a second each",
                 "what is lost is sent again after a second, and a connection that is not asked "
                 "before shows no loss",
                 f"--set search.min_rate={TURNS * self.connections}, or have fewer connections",
             )
-        return super().offers(case, generator_cap)
+        if self.connections > self.clients * PORTS_EACH:
+            yield Contradiction(
+                "connections",
+                f"is {self.connections:,}, and search.clients is {self.clients}",
+                f"each has a port of its own, of which an address has {PORTS_EACH:,}",
+                f"--set search.clients={-(-self.connections // PORTS_EACH)}",
+            )
 
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""
@@ -97,7 +104,7 @@ class RequestMethod(ConnectionSearch):
             rate_cps=self.rate,
             connections=self.connections,
             request_rps=load,
-            requests_due=max(1, load * self.duration_ns // NANOSECONDS),
+            requests_due=due_in(self.duration_ns, load),
             request_bytes=self.request,
             response_bytes=self.response,
             attempts=self.attempts,
@@ -115,15 +122,22 @@ class RequestMethod(ConnectionSearch):
     def answers(
         self, goal: GoalResult, made: Sequence[tuple[int, ConnectionTrial]]
     ) -> Iterator[Figure]:
-        """Yield the answer, and the requests that it was found by."""
-        yield from super().answers(goal, made)
+        """Yield the answer, and the requests that it was found by, which have the same limit."""
+        answer, *others = super().answers(goal, made)
+        yield from (answer, *others)
+        late = (
+            f"{self.failed} or fewer of which were not"
+            if self.failed.value
+            else "all of which were"
+        )
         yield Figure(
             name=REQUEST_RATE,
             unit=Unit.PER_SECOND,
             value=goal.lower_fps,
             lower=goal.lower_fps,
             upper=goal.upper_fps,
-            reason="requests that were due in a second, all of which were answered at once",
+            limit=answer.limit,
+            reason=f"requests that were due in a second, {late} answered at once",
         )
 
 

@@ -149,7 +149,7 @@ class Workload(Method):
         middle = sorted(known, key=lambda one: one.worst_rate or 0)[(len(known) - 1) // 2]
         return SearchResult(
             figures=(
-                _with_limit(self._rate(known, middle), known, middle),
+                with_limit(self._rate(known, middle), known, middle),
                 *self.beside(known, middle),
                 *self._costs(known, middle),
             ),
@@ -212,7 +212,7 @@ class Workload(Method):
         return ()
 
 
-def _with_limit(rate: Figure, made: Sequence[Exchange], middle: Exchange) -> Figure:
+def with_limit(rate: Figure, made: Sequence[Exchange], middle: Exchange) -> Figure:
     """Return a rate with what limited it, as far as that can be told.
 
     Where it cannot, the rate stands all the same: that nobody was at an end is no contradiction.

@@ -419,20 +419,37 @@ class ConnectionTrial(Record):
 
         None where nobody can tell, and where none was answered any more.
         """
+        silent = self._silent_slots
+        return None if silent is None or self.slots is None else len(silent) * self.slots.width_ns
+
+    @property
+    def outage_away_ns(self) -> int:
+        """For how long of that time the generator itself did not run, and asked nobody."""
+        silent = self._silent_slots
+        if not silent or self.slots is None:
+            return 0
+        return sum(self.slots.away_ns[silent.start : silent.stop])
+
+    @property
+    def _silent_slots(self) -> range | None:
+        """The longest stretch of slots without an answer between two with some."""
         if self.slots is None or self.slots.heard is None:
             return None
         told = [number for number, count in enumerate(self.slots.heard) if count]
         last_due = (self.begun_ns or 0) // self.slots.width_ns
         if not told or told[-1] + 1 < last_due:
             return None
-        longest = max((later - one - 1 for one, later in pairwise(told)), default=0)
-        return longest * self.slots.width_ns
+        return max(
+            (range(one + 1, later) for one, later in pairwise(told)), key=len, default=range(0)
+        )
 
-    def as_load(self, load: int) -> Trial:
+    def as_load(self, load: int, *, of_time: bool = True) -> Trial:
         """Return it as a search sees it: of what was offered, how much came to its end in order.
 
         Searches know loads and what was lost of them, and not what these are made of. `load` is
-        what is searched for: connections in a second, or at a time, or requests in a second.
+        what is searched for: connections in a second, or at a time, or requests in a second. What
+        is open at a time is so all the time (not `of_time`): no part of it can be left out, even
+        where as many begin in a second, so that load and rate happen to be one number.
         """
         assert self.counts is not None
         accounts = self.accounts
@@ -458,7 +475,7 @@ class ConnectionTrial(Record):
                 paused_ns=self.paused_ns,
                 missed_frames=self.counts.missed_frames,
             ),
-            slots=_slots(self),
+            slots=_slots(self) if of_time else None,
             index=self.index,
             purpose=self.purpose,
             load_fps=load,

@@ -274,11 +274,13 @@ class Exchange(Record):
         """How many CPUs the switch's polling threads had work for while clients sent; about.
 
         They count from before the first program started to after the last one ended, and are taken
-        to have had nothing to do before and after. None where there are none, or they do not tell.
+        to have had nothing to do before and after. Some programs send for whole seconds alone, and
+        so for longer than asked. None where there are none, or they do not tell.
         """
         pmds = () if self.switch is None else self.switch.pmds
         busy, idle = cycles_of(pmds)
-        sending_ns = self.warm_up_ns + self.asked_ns
+        told = [one.elapsed_ns for _, one in self.everyone if one.elapsed_ns is not None]
+        sending_ns = max((self.warm_up_ns + self.asked_ns, *told))
         if not pmds or busy is None or idle is None or busy + idle == 0:
             return None
         share = Fraction(busy, busy + idle) * Fraction(self.elapsed_ns, sending_ns)

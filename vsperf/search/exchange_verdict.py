@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vsperf.config.noise import NOISE
-from vsperf.quantities.human import human_count
+from vsperf.quantities.human import human_count, human_ns
 from vsperf.records.cpu_time import CpuTime, CpuUse
 from vsperf.records.exchange import CLIENTS, SERVERS, Exchange
 from vsperf.records.result import Limit
@@ -23,6 +23,9 @@ FULL = 0.95
 """Share of the time from which on a CPU, or a thread, has nothing left."""
 TAKEN = 0.1
 """Share of a full CPU from which on others are to blame, or the hypervisor."""
+LEAST_APART_NS = 200_000_000
+"""Of both looks at the CPUs, whose times are in ticks of 10 ms: a tick is as much as is to be told.
+"""
 MANY_LOST = Fraction(1, 100)
 """Share of datagrams: below it the sender could have been the one that was slower."""
 MANY_DROPPED = Fraction(1, 10_000)
@@ -41,10 +44,13 @@ class _Full:
 def limited(one: Exchange) -> tuple[Limit, str]:
     """Return what limited an exchange, with the sentence that says by what it was seen."""
     waiting, answered = one.unanswered_requests, _sum(one, "transactions")
-    if waiting is not None and waiting * 100 <= answered:
+    if waiting is not None and (waiting + (one.failed_requests or 0)) * 100 <= answered:
         return Limit.SETTING, "requests that were due by the clock were answered: no more was asked"
     if one.cpu is None:
         return Limit.UNKNOWN, "nobody could look at the CPUs twice"
+    if one.cpu.length_ns < LEAST_APART_NS:
+        apart = human_ns(one.cpu.length_ns)
+        return Limit.UNKNOWN, f"both looks at the CPUs were {apart} apart, which is a few ticks"
     full = list(_full(one, one.cpu))
     found = _datagrams(one, full) or _at_an_end(full) or _dropped(one) or _of_others(one.cpu)
     return found or (Limit.UNKNOWN, _idle(one.cpu))
@@ -143,7 +149,9 @@ def _datagrams(one: Exchange, full: Sequence[_Full]) -> tuple[Limit, str] | None
 
 
 def _dropped(one: Exchange) -> tuple[Limit, str] | None:
-    """Say that frames were dropped, for which TCP sends less."""
+    """Say that frames were dropped, for which TCP sends less; who sends datagrams does not care."""
+    if one.traffic.startswith("udp"):
+        return None
     passed, dropped = sum(each.received_frames for each in one.devices), _drops(one)
     if not passed or Fraction(dropped, passed + dropped) < MANY_DROPPED:
         return None

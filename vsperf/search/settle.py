@@ -17,6 +17,8 @@ from vsperf.search.verdict import Question, finished
 
 STEPS = 20
 """Trials that lead to an interval anywhere in the range of loads, for a goal."""
+UNSEEN = 3
+"""Trials in turn that a view sees nothing of, after which it is not made for more of them."""
 
 
 @dataclass
@@ -117,13 +119,17 @@ class Settling:
     ) -> str | None:
         """Return None once the bounds are final, or why they are not.
 
-        Single trials lead to where the answer is, so that time is spent there alone.
+        Single trials lead to where the answer is, so that time is spent there alone. Where nothing
+        is seen of them the next one would be at the same load, and so on for ever.
         """
-        quick = by_one_trial(asked)
+        quick, unseen = by_one_trial(asked), 0
         while not asked.finished:
             if (why := hopeless() or self.too_many) is not None:
                 return why
+            if unseen >= UNSEEN:
+                return f"of {unseen} trials in turn nobody knows what of their time counts"
             self.go_on(asked, quick)
+            unseen = 0 if asked.seen.of(self.probe.trials[-1]) is not None else unseen + 1
         return hopeless()
 
     @property

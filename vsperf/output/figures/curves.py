@@ -25,6 +25,8 @@ UNITS = {
     Unit.BYTES: "B",
     Unit.COUNT: "",
 }
+LOADS = (Unit.PER_SECOND, Unit.COUNT)
+"""What a search of connections goes by: in a second, or at a time."""
 MOST_PANELS = 5
 FAILED = "failed"
 """Column of connections that were begun, and did not come to their end in order."""
@@ -38,8 +40,8 @@ class Curves:
     curves: tuple[Curve, ...]
     evidence: Evidence
     not_begun: tuple[Point, ...] = ()
-    """Of connections, by load: the share of those due that the generator did not begin in time.
-    They have not failed, and a search ends by them all the same."""
+    """Of connections, or of requests by a clock, by load: the share of those due that the generator
+    did not begin in time. They have not failed, and a search ends by them all the same."""
 
 
 def gather(view: CaseView) -> tuple[Curves, ...]:
@@ -53,14 +55,18 @@ def gather(view: CaseView) -> tuple[Curves, ...]:
 
 
 def _not_begun(view: CaseView, unit: Unit) -> tuple[Point, ...]:
-    """Return the worst share at each load that was searched; nothing where all were begun."""
+    """Return the worst share at each load that was searched; nothing where all were begun.
+
+    Nor is there any where the curve is one over time, as of a soak: it has one load.
+    """
     shares: dict[int, float] = {}
-    for one in view.connections:
+    for one in view.connections if unit in LOADS else ():
         if one.client is None or one.purpose is Purpose.PATH_CHECK or not one.valid:
             continue
-        load = one.rate_cps if unit is Unit.PER_SECOND else one.asked
-        share = one.client.unsent / max(1, one.client.intended)
-        shares[load] = max(share, shares.get(load, 0))
+        load = one.rate if unit is Unit.PER_SECOND else one.asked
+        for some in (one.client, one.accounts or one.client):
+            share = some.unsent / max(1, some.intended)
+            shares[load] = max(share, shares.get(load, 0))
     return tuple(Point(*one) for one in sorted(shares.items())) if any(shares.values()) else ()
 
 
@@ -102,7 +108,7 @@ def _panel(curve: Curve, place: int, case: Curves) -> Panel | None:
         return None
     return Panel(
         x=_axis(curve.x),
-        y=replace(_axis(column), label="share of connections") if late else _axis(column),
+        y=replace(_axis(column), label="share of those due") if late else _axis(column),
         layers=(
             Line(heading(column.name), points, simulated=simulated, color=0),
             *([Line("not begun", late, simulated=simulated, color=1, dash=1)] if late else []),

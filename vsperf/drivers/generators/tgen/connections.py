@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from vsperf.config.connections import SERVICE_PORT
+from vsperf.config.connections import PORTS_EACH, SERVICE_PORT
 from vsperf.drivers.generators.base import ConnectionsRequest
 from vsperf.drivers.generators.tgen.client import longest_ns
 from vsperf.drivers.generators.tgen.process import Tgen
@@ -31,8 +31,6 @@ Part = TypeVar("Part", bound=Record)
 NANOSECONDS = 1_000_000_000
 VERB = "connections"
 SLACK_S = 10.0
-ALL_PORTS = 64_512
-"""From 1024 on."""
 OPENING_TIMES, OPENING_NS = 4, 10 * NANOSECONDS
 """For so many times as long as it should take, and some time more, connections may be opened where
 it is about those that are open."""
@@ -207,8 +205,7 @@ def asked_of(
     )
     if asked.flood_fps is not None:
         both = replace(both, flood=SynFlood(asked.flood_fps, asked.flood_answered))
-    usual_ns = asked.lasting_ns + asked.hold_ns
-    both = replace(both, slot_ns=asked_ns(usual_ns) or None)
+    both = replace(both, slot_ns=asked_ns(asked.lasting_ns) or None)
     if asked.request_rps is not None:
         by_clock = ByClock(asked.request_rps, asked.asking_ns + grace_ns, asked.requests_due)
         both = replace(both, asking=by_clock)
@@ -223,7 +220,7 @@ def _ports_each(connections: int, addresses: int) -> int:
 
     A port that was used before in the trial may still be known to a device that keeps tables.
     """
-    return max(1, min(ALL_PORTS, -(-connections // addresses), MOST_AT_ONCE // addresses))
+    return max(1, min(PORTS_EACH, -(-connections // addresses), MOST_AT_ONCE // addresses))
 
 
 def made_of(result: Mapping[str, Any]) -> ConnectionCounts:

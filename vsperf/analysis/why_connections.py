@@ -1,0 +1,82 @@
+"""Why connections came to no more: what the generator and the switch did where some failed. Pure.
+
+There are no trials of frames to go by. Both ends are the generator, so whether it had time is what
+matters first; the switch's counters are those of the whole trial, in which whatever failed is tried
+again for a while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from vsperf.analysis.why import FULL, Sentence, Verdict
+from vsperf.quantities.human import human_count, human_share
+from vsperf.records.connections import ConnectionTrial
+from vsperf.records.meaning import LIMITED_BY
+from vsperf.records.result import Figure, Limit, heading
+from vsperf.records.switch import cycles_of
+
+GENERATOR, THREADS, DROPS = "the generator", "the polling threads of the switch", "frames"
+MILLION = 1_000_000
+
+
+def why_connections(
+    figures: Sequence[Figure], made: Sequence[ConnectionTrial]
+) -> tuple[str, tuple[Sentence, ...]]:
+    """Return the headline and the sentences on trials, all of which can be believed.
+
+    They are on the trial of the least load of which some failed, or were not begun, or the last.
+    """
+    first = figures[0]
+    name, limit = heading(first.name), first.limit
+    head = f"What limited the {name} cannot be told: {first.reason}."
+    if limit is not None and limit is not Limit.UNKNOWN:
+        head = f"The {name} was limited by {LIMITED_BY[limit]}: {first.reason}."
+    if not made:
+        return head, ()
+    some = [one for one in made if one.failed or one.short]
+    one = min(some, key=lambda one: (one.due, one.rate)) if some else made[-1]
+    return head, (_generator(one), _threads(one), *_drops(one))
+
+
+def _at(one: ConnectionTrial) -> str:
+    failed = f"{human_count(one.failed or 0)} {one.noun} failed"
+    return f"In trial {one.index} at {human_count(one.rate)}/s, in which {failed},"
+
+
+def _generator(one: ConnectionTrial) -> Sentence:
+    busy = Fraction(one.busy_ppm, MILLION)
+    late = f"; it began {one.short} in time" if one.short else ""
+    verdict = Verdict.FULL if busy >= FULL or late else Verdict.FREE
+    share = human_share(float(busy))
+    return Sentence(
+        GENERATOR, verdict, f"{_at(one)} the generator was busy {share} of the time{late}."
+    )
+
+
+def _threads(one: ConnectionTrial) -> Sentence:
+    shares: list[tuple[Fraction, int]] = []
+    for pmd in () if one.switch is None else one.switch.pmds:
+        working, idle = cycles_of((pmd,))
+        if working is not None and idle is not None and working + idle > 0:
+            shares.append((Fraction(working, working + idle), pmd.cpu))
+    if not shares:
+        text = "How busy the switch was: it counts no busy and idle cycles."
+        return Sentence(THREADS, Verdict.UNKNOWN, text)
+    share, cpu = max(shares)
+    # What failed is tried again for seconds, in which there is little to do.
+    verdict = Verdict.FULL if share >= FULL else Verdict.UNKNOWN
+    busy = human_share(float(share))
+    text = f"{_at(one)} and until all was over the polling thread on CPU {cpu} was busy {busy}."
+    return Sentence(THREADS, verdict, text)
+
+
+def _drops(one: ConnectionTrial) -> Iterator[Sentence]:
+    if one.switch is None:
+        yield Sentence(DROPS, Verdict.UNKNOWN, "Whether frames were dropped: nobody counted.")
+        return
+    count = one.switch.dropped_frames
+    verdict = Verdict.FULL if count else Verdict.FREE
+    many = human_count(count) if count else "no"
+    yield Sentence(DROPS, verdict, f"{_at(one)} the switch dropped {many} frames.")
