@@ -64,6 +64,8 @@ test_a_server_counts_a_flood_and_keeps_nothing_of_it(void **state)
 	wire_run(wire, 2);
 	assert_int_equal(wire->client.counts.outcome[CLIENT_COMPLETED], 1000);
 	assert_int_equal(wire->server.end.counts.stray, 0);
+	/* Its segments are those of connections. */
+	assert_int_equal(wire->server.end.counts.received, wire->client.end.counts.sent);
 	wire_destroy(wire);
 }
 
@@ -85,6 +87,9 @@ test_half_open_connections_are_answered_and_nobody_goes_on(void **state)
 	assert_int_equal(wire->server.counts.accepted, 100);
 	assert_int_equal(wire->client.end.counts.stray, 0);
 	wire_run(wire, 2);
+	assert_int_equal(wire->client.counts.outcome[CLIENT_COMPLETED], 100);
+	assert_int_equal(wire->server.end.counts.received, 4 * 100);
+	assert_int_equal(wire->server.end.counts.sent, 3 * 100);
 	wire_destroy(wire);
 }
 

@@ -114,7 +114,7 @@ void end_abort(struct end *end, struct connection *connection);
 /* Tell somebody that there is none (section 3.10.7.1). */
 void end_refuse(struct end *end, const struct segment *segment);
 
-/* Answer a SYN as if there were a connection, of which nobody knows then. */
+/* Answer a SYN as if there were a connection, of which nobody knows then: nor is it counted as sent. */
 void end_pretend(struct end *end, const struct segment *syn);
 
 enum heard { HEARD_NOTHING, HEARD_RESET, HEARD_SEGMENT };

@@ -285,13 +285,14 @@ server_receive(struct server *server, struct segment *segment, uint64_t now)
 	if (own >= end->plan.addresses)
 		return false;
 	end->now = now;
-	end->counts.received++;
+	/* Counted apart, and so are the answers: what goes over connections is told by segments. */
 	if (flood_is(segment)) {
 		server->counts.flooded++;
 		if (server->plan.answers_flood)
 			end_pretend(end, segment);
 		return true;
 	}
+	end->counts.received++;
 	if (segment->destination.port == end->plan.first.port)
 		connection = find(server, own, segment);
 	if (connection == NULL)
