@@ -43,7 +43,7 @@ ask_next(struct client *client, uint64_t due_tsc)
 
 	asking->turn = (asking->turn + 1) % connections(client);
 	if (client->slots != NULL)
-		client->slots->asked[slot_of(&client->slots->grid, due_tsc)]++;
+		client->slots->asked[slot_at(&client->slots->grid, due_tsc)]++;
 	switch (connection->state) {
 	case CONNECTION_RESTING:
 		asking->counts.asked++;

@@ -43,7 +43,7 @@ client_pause(struct client *client, uint64_t cycles)
 static uint32_t *
 slot(const struct client *client, uint32_t *lane, const struct connection *connection)
 {
-	return &lane[slot_of(&client->slots->grid, connection->scheduled_tsc)];
+	return &lane[slot_at(&client->slots->grid, connection->scheduled_tsc)];
 }
 
 static void
@@ -201,7 +201,7 @@ go_on_by_clock(struct client *client, struct connection *connection)
 		counts->last_replied_tsc = client->end.now;
 		histogram_add(client->response, client->end.now - connection->asked_tsc);
 		if (client->slots != NULL)
-			client->slots->replied[slot_of(&client->slots->grid, connection->asked_tsc)]++;
+			client->slots->replied[slot_at(&client->slots->grid, connection->asked_tsc)]++;
 	}
 	rest_until_asked(client, connection);
 }
@@ -258,7 +258,7 @@ hear_answer(struct client *client, struct connection *connection, const struct s
 	histogram_add(client->handshake, client->end.now - connection->scheduled_tsc);
 	if (client->slots != NULL) {
 		++*slot(client, client->slots->answered, connection);
-		client->slots->heard[slot_of(&client->slots->grid, client->end.now)]++;
+		client->slots->heard[slot_at(&client->slots->grid, client->end.now)]++;
 	}
 	client_ask(client, connection, client->end.now);
 }

@@ -99,7 +99,7 @@ fill_result(struct engine *engine)
 		return;
 	result->slots = &connections->slots;
 	result->away = worker->slots->away;
-	result->slots_used = slot_of(&connections->slots.grid, worker->ended_tsc) + 1;
+	result->slots_used = slot_at(&connections->slots.grid, worker->ended_tsc) + 1;
 }
 
 /* Ports and workers are told of as after a trial. */

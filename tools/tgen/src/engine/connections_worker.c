@@ -302,7 +302,7 @@ look_after(struct connections *connections, uint64_t now)
 	if (connections->request.server.is_here)
 		server_timers(&connections->server, now, TIMERS_MOST);
 	if (slots != NULL)
-		slots->established[slot_of(&slots->grid, now)] =
+		slots->established[slot_at(&slots->grid, now)] =
 			(uint32_t)connections->client.counts.established;
 }
 
