@@ -7,6 +7,7 @@
 #include "wire.h"
 
 #include "bytes.h"
+#include "checksum.h"
 
 /* So many connections, and requests for a second on all of them. */
 static struct wire *
@@ -194,6 +195,38 @@ test_where_nothing_was_opened_nothing_is_asked(void **state)
 	wire_destroy(wire);
 }
 
+/* A server takes nothing of two connections, and says so. */
+static bool
+take_nothing_of_one_port(struct wire *wire, enum wire_way way, uint8_t *frame, uint16_t bytes)
+{
+	uint16_t port = bytes_get_16(frame + (way == TO_SERVER ? 34 : 36));
+	struct segment segment;
+
+	if (port != wire->client.plan.end.first.port ||
+			segment_read(frame, bytes, &segment) != SEGMENT_READ)
+		return true;
+	if (way == TO_SERVER)
+		return segment.bytes == 0;
+	bytes_put_16(frame + 48, 0);
+	bytes_put_16(frame + 50, checksum_change(bytes_get_16(frame + 50), segment.window, 0));
+	return true;
+}
+
+static void
+test_what_nobody_takes_keeps_no_other_connection_from_being_asked(void **state)
+{
+	struct wire *wire = asked_by_a_clock(20, 2000);
+
+	(void)state;
+	wire->device = take_nothing_of_one_port;
+	wire_run(wire, 20);
+	assert_int_equal(wire->client.counts.outcome[CLIENT_NO_RESPONSE], 2);
+	assert_int_equal(wire->client.counts.outcome[CLIENT_COMPLETED], 18);
+	assert_int_equal(counts(wire)->gone, 200);
+	assert_int_equal(counts(wire)->replied, 1800);
+	wire_destroy(wire);
+}
+
 /* Whatever the wire does, and whenever the end comes, each request has one outcome: wire_run() looks. */
 static void
 test_accounts_add_up_over_any_wire(void **state)
@@ -230,6 +263,7 @@ main(void)
 		cmocka_unit_test(test_what_is_not_asked_in_time_is_not_asked),
 		cmocka_unit_test(test_a_pause_moves_the_requests_that_are_due),
 		cmocka_unit_test(test_where_nothing_was_opened_nothing_is_asked),
+		cmocka_unit_test(test_what_nobody_takes_keeps_no_other_connection_from_being_asked),
 		cmocka_unit_test(test_accounts_add_up_over_any_wire),
 	};
 

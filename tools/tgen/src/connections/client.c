@@ -138,12 +138,20 @@ client_launch(struct client *client, uint64_t now)
 	return launched != client->plan.intended;
 }
 
-/* For the response; or, where there was no room for all of the request, until there may be some. */
+/* For the response; or, where not all of the request could leave, until it may. */
 static void
 wait_for_response(struct client *client, struct connection *connection)
 {
 	end_wait(&client->end, connection, end_message_left(&client->end, connection) ?
-		client->end.plan.patience_cycles : 0);
+		client->end.plan.patience_cycles : end_held_up(&client->end, connection));
+}
+
+/* Whether something can leave by now, though nothing was acknowledged: its peer takes it again. */
+static bool
+may_go_on(const struct client *client, const struct connection *connection)
+{
+	return connection->window != 0 && end_is_acknowledged(connection) &&
+		!end_message_left(&client->end, connection);
 }
 
 void
@@ -261,6 +269,8 @@ hear_answer(struct client *client, struct connection *connection, const struct s
 		client->slots->heard[slot_at(&client->slots->grid, client->end.now)]++;
 	}
 	client_ask(client, connection, client->end.now);
+	/* Where the request was not taken yet, that the answer came has to be said without it. */
+	end_acknowledge(&client->end, connection, true);
 }
 
 /* Data that is next; false when that was the end of the connection. */
@@ -310,11 +320,13 @@ hear(struct client *client, struct connection *connection, struct segment *segme
 	if (connection->state == CONNECTION_CLOSING && end_is_acknowledged(connection) &&
 			(connection->flags & CONNECTION_HAS_FIN) != 0) {
 		conclude(client, connection, CLIENT_COMPLETED);
-	} else if (acknowledged == connection->unacknowledged) {
-		return;
 	} else if (connection->state == CONNECTION_OPEN) {
+		if (acknowledged == connection->unacknowledged && !may_go_on(client, connection))
+			return;
 		end_send_message(end, connection);
 		wait_for_response(client, connection);
+	} else if (acknowledged == connection->unacknowledged) {
+		return;
 	} else if (connection->state == CONNECTION_CLOSING) {
 		end_wait(end, connection, end->plan.patience_cycles);
 	}
@@ -408,7 +420,8 @@ look_after(struct client *client, struct connection *connection)
 		else
 			client_ask(client, connection, client->end.now);
 	} else if (connection->state == CONNECTION_OPEN && !end_message_left(end, connection)) {
-		end_send_message(end, connection); /* there was no room */
+		end_probe(end, connection);
+		end_send_message(end, connection); /* there was no room, or nobody took it */
 		wait_for_response(client, connection);
 	} else {
 		give_up(client, connection);

@@ -177,6 +177,13 @@ end_send_message(struct end *end, struct connection *connection)
 }
 
 void
+end_probe(struct end *end, struct connection *connection)
+{
+	if (connection->window == 0 && send_piece(end, connection, connection->next, 1))
+		connection->next++;
+}
+
+void
 end_close(struct end *end, struct connection *connection)
 {
 	/* One for which there is no room is as good as lost. */

@@ -107,6 +107,16 @@ bool end_send(struct end *end, struct connection *connection, uint8_t flags, uin
 void end_send_message(struct end *end, struct connection *connection);
 /* All of it has left. */
 bool end_message_left(const struct end *end, const struct connection *connection);
+/*
+ * Where nothing is on its way, though not all has left: ask by a byte whether a peer that took nothing does
+ * now (section 3.8.6.1). And how long what has not left waits: for room, or for that.
+ */
+void end_probe(struct end *end, struct connection *connection);
+static inline uint64_t
+end_held_up(const struct end *end, const struct connection *connection)
+{
+	return connection->window != 0 ? 0 : end->plan.repeat_cycles;
+}
 /* Send the FIN, and be closing. */
 void end_close(struct end *end, struct connection *connection);
 /* Tell the peer that there is no such connection any more. */

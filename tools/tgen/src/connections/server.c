@@ -183,12 +183,12 @@ hear_data(struct server *server, struct connection *connection, const struct seg
 	return true;
 }
 
-/* For what its client says next; or, where there was no room for all of a response, until there may be. */
+/* For what its client says next; or, where not all of a response could leave, until it may. */
 static void
 wait_for_more(struct server *server, struct connection *connection)
 {
 	end_wait(&server->end, connection, has_answered(server, connection) ?
-		server->end.plan.patience_cycles : 0);
+		server->end.plan.patience_cycles : end_held_up(&server->end, connection));
 }
 
 /* Send what there is to send. */
@@ -328,7 +328,8 @@ look_after(struct server *server, struct connection *connection)
 		if (!end_late(end, connection))
 			give_up(server, connection);
 	} else if (!has_answered(server, connection)) {
-		go_on(server, connection); /* there was no room */
+		end_probe(end, connection);
+		go_on(server, connection); /* there was no room, or nobody took it */
 		wait_for_more(server, connection);
 	} else {
 		abort_as(server, connection, SERVER_IDLE);
