@@ -77,6 +77,29 @@ test_connections_ask_in_turn_and_are_closed_as_fast_as_they_were_opened(void **s
 }
 
 static void
+test_connections_that_nobody_looked_after_are_not_closed_at_once(void **state)
+{
+	struct wire *wire = asked_by_a_clock(1000, 1000);
+
+	(void)state;
+	client_begin(&wire->client, wire->now);
+	while (wire->client.asking.phase != ASKING_CLOSES)
+		wire_step(wire);
+	wire->now += WIRE_HZ;
+	wire_step(wire);
+	/* All are due. A burst leaves, and others at twice the rate: 4 in a millisecond. */
+	assert_int_equal(wire->client.counts.established, 1000 - 32);
+	wire->now += WIRE_HZ / 100;
+	wire_step(wire);
+	assert_int_equal(wire->client.counts.established, 1000 - 64);
+	wire_step(wire);
+	assert_int_equal(wire->client.counts.established, 1000 - 64);
+	wire_run(wire, 5);
+	assert_int_equal(wire->client.counts.outcome[CLIENT_COMPLETED], 1000);
+	wire_destroy(wire);
+}
+
+static void
 test_times_count_from_when_a_request_was_due(void **state)
 {
 	struct wire *wire = asked_by_a_clock(100, 1000);
@@ -257,6 +280,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_request_that_is_due_is_asked_and_answered),
 		cmocka_unit_test(test_connections_ask_in_turn_and_are_closed_as_fast_as_they_were_opened),
+		cmocka_unit_test(test_connections_that_nobody_looked_after_are_not_closed_at_once),
 		cmocka_unit_test(test_times_count_from_when_a_request_was_due),
 		cmocka_unit_test(test_what_had_to_be_sent_again_is_seen_and_its_connection_does_not_ask_meanwhile),
 		cmocka_unit_test(test_a_connection_that_failed_asks_nothing_any_more),
