@@ -93,6 +93,7 @@ fill_result(struct engine *engine)
 		.response = connections->histogram[2],
 	};
 	fill_asking(engine);
+	engine->flooded += connections->flood.counts.sent;
 	if (connections->request.flood.rate_mfps != 0)
 		result->flood = &connections->flood.counts;
 	if (worker->slots == NULL || worker->started_tsc == 0)
