@@ -6,6 +6,8 @@
 
 #include "unit.h"
 
+#include <errno.h>
+
 #include <rte_ethdev.h>
 #include <rte_mempool.h>
 
