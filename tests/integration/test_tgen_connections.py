@@ -132,6 +132,10 @@ def test_a_flood_takes_nothing_from_connections_and_is_counted_at_both_ends(answ
     assert (made.flood.answered > 0) == answered
     assert made.flood.answered <= made.flood.arrived
     assert made.flood.refused == 0
+    # Segments are those of connections.
+    assert made.client_segments is not None and made.server_segments is not None
+    assert made.server_segments.segments_received == made.client_segments.segments_sent
+    assert made.server_segments.segments_sent == made.client_segments.segments_received
 
 
 def test_where_nobody_listens_connections_are_refused_and_where_nobody_is_they_time_out() -> None:

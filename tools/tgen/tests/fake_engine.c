@@ -389,6 +389,7 @@ engine_connections(struct engine *engine, const struct connections_request *requ
 	demand(request->repeat_ns > 0 && request->patience_ns > 0 && request->burst >= 1);
 	demand(request->asking.intended == 0 || (client->is_here && request->requests == 1 &&
 		request->asking.rate_mfps > 0 && request->asking.duration_ns > 0 &&
+		request->intended <= client->addresses * client->ports &&
 		request->asking.intended < TGEN_48_BITS));
 	demand(request->flood.rate_mfps == 0 || (client->is_here && request->flood.addresses >= 1 &&
 		request->flood.addresses <= END_MOST_ADDRESSES));

@@ -7,6 +7,7 @@
 #include "wire.h"
 
 #include "bytes.h"
+#include "checksum.h"
 
 /* So many connections, and requests for a second on all of them. */
 static struct wire *
@@ -72,6 +73,29 @@ test_connections_ask_in_turn_and_are_closed_as_fast_as_they_were_opened(void **s
 	assert_uint_in_range(over - heard, WIRE_HZ * 999 / 2000, WIRE_HZ / 2 + 20 * WIRE_STEP);
 	assert_int_equal(counts(wire)->replied, 1000);
 	wire_run(wire, 1);
+	wire_destroy(wire);
+}
+
+static void
+test_connections_that_nobody_looked_after_are_not_closed_at_once(void **state)
+{
+	struct wire *wire = asked_by_a_clock(1000, 1000);
+
+	(void)state;
+	client_begin(&wire->client, wire->now);
+	while (wire->client.asking.phase != ASKING_CLOSES)
+		wire_step(wire);
+	wire->now += WIRE_HZ;
+	wire_step(wire);
+	/* All are due. A burst leaves, and others at twice the rate: 4 in a millisecond. */
+	assert_int_equal(wire->client.counts.established, 1000 - 32);
+	wire->now += WIRE_HZ / 100;
+	wire_step(wire);
+	assert_int_equal(wire->client.counts.established, 1000 - 64);
+	wire_step(wire);
+	assert_int_equal(wire->client.counts.established, 1000 - 64);
+	wire_run(wire, 5);
+	assert_int_equal(wire->client.counts.outcome[CLIENT_COMPLETED], 1000);
 	wire_destroy(wire);
 }
 
@@ -194,6 +218,38 @@ test_where_nothing_was_opened_nothing_is_asked(void **state)
 	wire_destroy(wire);
 }
 
+/* A server takes nothing of two connections, and says so. */
+static bool
+take_nothing_of_one_port(struct wire *wire, enum wire_way way, uint8_t *frame, uint16_t bytes)
+{
+	uint16_t port = bytes_get_16(frame + (way == TO_SERVER ? 34 : 36));
+	struct segment segment;
+
+	if (port != wire->client.plan.end.first.port ||
+			segment_read(frame, bytes, &segment) != SEGMENT_READ)
+		return true;
+	if (way == TO_SERVER)
+		return segment.bytes == 0;
+	bytes_put_16(frame + 48, 0);
+	bytes_put_16(frame + 50, checksum_change(bytes_get_16(frame + 50), segment.window, 0));
+	return true;
+}
+
+static void
+test_what_nobody_takes_keeps_no_other_connection_from_being_asked(void **state)
+{
+	struct wire *wire = asked_by_a_clock(20, 2000);
+
+	(void)state;
+	wire->device = take_nothing_of_one_port;
+	wire_run(wire, 20);
+	assert_int_equal(wire->client.counts.outcome[CLIENT_NO_RESPONSE], 2);
+	assert_int_equal(wire->client.counts.outcome[CLIENT_COMPLETED], 18);
+	assert_int_equal(counts(wire)->gone, 200);
+	assert_int_equal(counts(wire)->replied, 1800);
+	wire_destroy(wire);
+}
+
 /* Whatever the wire does, and whenever the end comes, each request has one outcome: wire_run() looks. */
 static void
 test_accounts_add_up_over_any_wire(void **state)
@@ -224,12 +280,14 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_request_that_is_due_is_asked_and_answered),
 		cmocka_unit_test(test_connections_ask_in_turn_and_are_closed_as_fast_as_they_were_opened),
+		cmocka_unit_test(test_connections_that_nobody_looked_after_are_not_closed_at_once),
 		cmocka_unit_test(test_times_count_from_when_a_request_was_due),
 		cmocka_unit_test(test_what_had_to_be_sent_again_is_seen_and_its_connection_does_not_ask_meanwhile),
 		cmocka_unit_test(test_a_connection_that_failed_asks_nothing_any_more),
 		cmocka_unit_test(test_what_is_not_asked_in_time_is_not_asked),
 		cmocka_unit_test(test_a_pause_moves_the_requests_that_are_due),
 		cmocka_unit_test(test_where_nothing_was_opened_nothing_is_asked),
+		cmocka_unit_test(test_what_nobody_takes_keeps_no_other_connection_from_being_asked),
 		cmocka_unit_test(test_accounts_add_up_over_any_wire),
 	};
 

@@ -136,6 +136,52 @@ swallow_responses(struct wire *wire, enum wire_way way, uint8_t *frame, uint16_t
 	return way == TO_SERVER || !has(frame, SEGMENT_PSH, SEGMENT_PSH);
 }
 
+/* As a proxy of SYNs does: it says that it takes nothing, and that it does once it knows who asks. */
+static bool
+take_nothing_before_the_handshake_is_over(struct wire *wire, enum wire_way way, uint8_t *frame,
+	uint16_t bytes)
+{
+	struct segment segment;
+
+	if (segment_read(frame, bytes, &segment) != SEGMENT_READ)
+		return true;
+	if (way == TO_CLIENT && (segment.flags & SEGMENT_SYN) != 0)
+		change(frame, TCP + 14, 0);
+	if (way == TO_SERVER && segment.flags == SEGMENT_ACK && segment.bytes == 0)
+		client_receive(&wire->client, &(struct segment){
+			.source = segment.destination, .destination = segment.source,
+			.sequence = segment.acknowledgement, .acknowledgement = segment.sequence,
+			.window = UINT16_MAX, .flags = SEGMENT_ACK,
+		}, wire->now);
+	return true;
+}
+
+/* Of clients, and says so. */
+static bool
+take_nothing(struct wire *wire, enum wire_way way, uint8_t *frame, uint16_t bytes)
+{
+	struct segment segment;
+
+	(void)wire;
+	if (way == TO_CLIENT)
+		change(frame, TCP + 14, 0);
+	return way == TO_CLIENT || segment_read(frame, bytes, &segment) != SEGMENT_READ ||
+		segment.bytes == 0;
+}
+
+/* The same of a server. */
+static bool
+take_no_response(struct wire *wire, enum wire_way way, uint8_t *frame, uint16_t bytes)
+{
+	struct segment segment;
+
+	(void)wire;
+	if (way == TO_SERVER)
+		change(frame, TCP + 14, 0);
+	return way == TO_SERVER || segment_read(frame, bytes, &segment) != SEGMENT_READ ||
+		segment.bytes == 0;
+}
+
 /* All outcomes but these two have none. */
 static void
 assert_outcomes(const struct wire *wire, uint64_t completed, enum client_outcome cause,
@@ -270,6 +316,42 @@ test_resets_and_missing_responses_have_causes_of_their_own(void **state)
 	wire_destroy(wire);
 }
 
+static void
+test_what_is_taken_after_the_handshake_is_sent_then(void **state)
+{
+	struct client_plan plan = wire_client_plan(RATE);
+	struct wire *wire = through(take_nothing_before_the_handshake_is_over, &plan);
+
+	(void)state;
+	assert_outcomes(wire, RATE, CLIENT_NO_RESPONSE, 0);
+	/* The answer to the SYN is acknowledged by a segment of its own. */
+	assert_int_equal(wire->client.end.counts.sent, 5 * RATE);
+	assert_int_equal(wire->client.end.counts.repeated, 0);
+	assert_int_equal(wire->histogram[1].count, RATE);
+	assert_true(wire->histogram[1].maximum < plan.end.repeat_cycles);
+	wire_destroy(wire);
+}
+
+static void
+test_who_takes_nothing_is_asked_as_often_as_anybody_and_given_up(void **state)
+{
+	struct client_plan plan = wire_client_plan(RATE);
+	struct wire *wire = through(take_nothing, &plan);
+
+	(void)state;
+	assert_outcomes(wire, 0, CLIENT_NO_RESPONSE, RATE);
+	assert_int_equal(wire->server.counts.established, RATE);
+	assert_int_equal(wire->server.counts.outcome[SERVER_RESET], RATE);
+	/* A byte, as often as a connection attempts to send anything. */
+	assert_int_equal(wire->client.end.counts.repeated, 2 * RATE);
+	wire_destroy(wire);
+	wire = through(take_no_response, &plan);
+	assert_outcomes(wire, 0, CLIENT_NO_RESPONSE, RATE);
+	/* By then the server has asked after 100 ms, and 200, 400 and 800. */
+	assert_int_equal(wire->server.end.counts.repeated, 3 * RATE);
+	wire_destroy(wire);
+}
+
 int
 main(void)
 {
@@ -282,6 +364,8 @@ main(void)
 		cmocka_unit_test(test_a_request_with_a_flipped_byte_is_reset_by_the_server_that_saw_it),
 		cmocka_unit_test(test_a_flipped_byte_that_the_checksum_shows_is_damage_and_is_made_good),
 		cmocka_unit_test(test_resets_and_missing_responses_have_causes_of_their_own),
+		cmocka_unit_test(test_what_is_taken_after_the_handshake_is_sent_then),
+		cmocka_unit_test(test_who_takes_nothing_is_asked_as_often_as_anybody_and_given_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -182,12 +182,19 @@ test_connections_that_cannot_be_are_refused(void **state)
 			"asking.duration_ns" },
 		{ BOTH ",\"rate_cps\":1,\"asking\":{\"rate_rps\":1,\"duration_ns\":9}" SECOND,
 			"out-of-range", "asking.duration_ns" },
+		{ BOTH ",\"rate_cps\":1,\"asking\":{\"rate_rps\":0}" SECOND, "out-of-range",
+			"asking.rate_rps" },
+		{ "\"client\":{\"addresses\":2,\"tcp_ports\":5},\"server\":{},\"rate_cps\":1,"
+			"\"connections\":11,\"asking\":{\"rate_rps\":1" SECOND "}", "out-of-range",
+			"asking" },
 		{ "\"server\":{},\"flood\":{\"rate_fps\":1}" SECOND, "missing-key", "flood" },
 		{ BOTH ",\"rate_cps\":1,\"flood\":{}" SECOND, "missing-key", "flood.rate_fps" },
 		{ BOTH ",\"rate_cps\":1,\"flood\":{\"rate_fps\":0}" SECOND, "out-of-range",
 			"flood.rate_fps" },
 		{ BOTH ",\"rate_cps\":1,\"flood\":{\"rate_fps\":1,\"ip\":\"198.18.0.1\"}" SECOND,
 			"bad-value", "flood.ip" },
+		{ "\"client\":{},\"server\":{\"ip\":\"198.18.127.255\",\"addresses\":2},"
+			"\"rate_cps\":1,\"flood\":{\"rate_fps\":1}" SECOND, "bad-value", "flood.ip" },
 		{ BOTH ",\"rate_cps\":1,\"asking\":{\"rps\":1" SECOND "}" SECOND, "unknown-key",
 			"asking.rps" },
 	};
@@ -210,6 +217,15 @@ test_addresses_beside_each_other_are_taken(void **state)
 	made(*state, CONNECTIONS("\"client\":{},\"server\":{\"port\":0,\"ip\":\"198.17.255.255\","
 		"\"addresses\":2},\"rate_cps\":1" SECOND));
 	made(*state, CONNECTIONS("\"client\":{},\"server\":{\"port\":0},\"rate_cps\":1" SECOND));
+	made(*state, CONNECTIONS("\"client\":{},\"server\":{\"ip\":\"198.18.127.255\"},"
+		"\"rate_cps\":1,\"flood\":{\"rate_fps\":1}" SECOND));
+}
+
+static void
+test_as_many_connections_are_asked_by_a_clock_as_there_are_ports(void **state)
+{
+	made(*state, CONNECTIONS("\"client\":{\"addresses\":2,\"tcp_ports\":5},\"server\":{},"
+		"\"rate_cps\":1,\"connections\":10,\"asking\":{\"rate_rps\":1" SECOND "}"));
 }
 
 int
@@ -224,6 +240,7 @@ main(void)
 		TEST(test_they_can_be_stopped_and_nothing_else_is_done_meanwhile),
 		TEST(test_connections_that_cannot_be_are_refused),
 		TEST(test_addresses_beside_each_other_are_taken),
+		TEST(test_as_many_connections_are_asked_by_a_clock_as_there_are_ports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,6 +64,8 @@ test_a_server_counts_a_flood_and_keeps_nothing_of_it(void **state)
 	wire_run(wire, 2);
 	assert_int_equal(wire->client.counts.outcome[CLIENT_COMPLETED], 1000);
 	assert_int_equal(wire->server.end.counts.stray, 0);
+	/* Its segments are those of connections. */
+	assert_int_equal(wire->server.end.counts.received, wire->client.end.counts.sent);
 	wire_destroy(wire);
 }
 
@@ -85,6 +87,9 @@ test_half_open_connections_are_answered_and_nobody_goes_on(void **state)
 	assert_int_equal(wire->server.counts.accepted, 100);
 	assert_int_equal(wire->client.end.counts.stray, 0);
 	wire_run(wire, 2);
+	assert_int_equal(wire->client.counts.outcome[CLIENT_COMPLETED], 100);
+	assert_int_equal(wire->server.end.counts.received, 4 * 100);
+	assert_int_equal(wire->server.end.counts.sent, 3 * 100);
 	wire_destroy(wire);
 }
 
@@ -118,6 +123,25 @@ test_each_comes_from_another_address_or_port_until_all_have_been_used(void **sta
 	wire->device = note_source;
 	run(wire, &flood, 100);
 	assert_true(flood.counts.sent > 4 * 36 && wire->count == 1);
+	wire_destroy(wire);
+}
+
+static void
+test_a_flood_goes_on_behind_the_one_before(void **state)
+{
+	struct client_plan plan = wire_client_plan(1);
+	struct wire *wire = wire_create(&plan, CONTENT_BYTES, 1, 1);
+	struct flood flood = begun(wire, 1000);
+	struct segment segment;
+
+	(void)state;
+	flood.plan.before = 4 * 36 + 6;
+	flood_send(&flood, wire->now);
+	assert_int_equal(flood.counts.sent, 1);
+	assert_int_equal(segment_read(wire->frame[0]->data, wire->frame[0]->bytes, &segment),
+		SEGMENT_READ);
+	assert_int_equal(segment.source.ip, FLOOD_IP + 2);
+	assert_int_equal(segment.source.port, 65501);
 	wire_destroy(wire);
 }
 
@@ -175,6 +199,7 @@ main(void)
 		cmocka_unit_test(test_a_server_counts_a_flood_and_keeps_nothing_of_it),
 		cmocka_unit_test(test_half_open_connections_are_answered_and_nobody_goes_on),
 		cmocka_unit_test(test_each_comes_from_another_address_or_port_until_all_have_been_used),
+		cmocka_unit_test(test_a_flood_goes_on_behind_the_one_before),
 		cmocka_unit_test(test_what_could_not_be_sent_is_not_made_up_for),
 		cmocka_unit_test(test_what_comes_back_is_counted_and_what_is_not_its_own_is_left_alone),
 	};

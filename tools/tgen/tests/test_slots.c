@@ -79,6 +79,27 @@ count_a_frame_where_it_left_whichever_bits_of_that_are_known(void **state)
 	}
 }
 
+/* Connections may be held for a day, and 47 bits of cycles are some hours. */
+static void
+take_a_moment_that_is_known_as_a_whole_however_late_it_was(void **state)
+{
+	static const uint64_t origins[] = { 1, TGEN_48_BITS - 1000, UINT64_MAX - 1000 };
+	struct slot_grid grid;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(origins) / sizeof(origins[0]); i++) {
+		slot_grid_init(&grid, 1, UINT64_C(1) << 50, false);
+		grid.origin = origins[i];
+		assert_int_equal(slot_at(&grid, grid.origin - 1), 0);
+		assert_int_equal(slot_at(&grid, grid.origin), 0);
+		assert_int_equal(slot_at(&grid, grid.origin + (UINT64_C(1) << 50)),
+			UINT64_C(1) << 50 >> grid.shift);
+		assert_int_equal(slot_at(&grid, grid.origin + (UINT64_C(1) << 60)),
+			grid.count - 1);
+	}
+}
+
 static void
 share_a_time_as_it_covers_them(void **state)
 {
@@ -236,6 +257,7 @@ main(void)
 		cmocka_unit_test(are_the_nearest_power_of_two),
 		cmocka_unit_test(are_wider_where_they_would_be_too_many),
 		cmocka_unit_test(count_a_frame_where_it_left_whichever_bits_of_that_are_known),
+		cmocka_unit_test(take_a_moment_that_is_known_as_a_whole_however_late_it_was),
 		cmocka_unit_test(share_a_time_as_it_covers_them),
 		cmocka_unit_test(share_any_time_to_the_last_cycle),
 		cmocka_unit_test(lose_no_refused_frame_by_rounding),

@@ -43,7 +43,7 @@ ask_next(struct client *client, uint64_t due_tsc)
 
 	asking->turn = (asking->turn + 1) % connections(client);
 	if (client->slots != NULL)
-		client->slots->asked[slot_of(&client->slots->grid, due_tsc)]++;
+		client->slots->asked[slot_at(&client->slots->grid, due_tsc)]++;
 	switch (connection->state) {
 	case CONNECTION_RESTING:
 		asking->counts.asked++;
@@ -89,6 +89,7 @@ begin_to_close(struct client *client, uint64_t now)
 	struct asking *asking = &client->asking;
 
 	pacer_init(&asking->pacer, client->plan.end.tsc_hz, client->plan.rate_mfps, now);
+	asking->earliest = now;
 	asking->turn = 0;
 	asking->phase = ASKING_CLOSES;
 }
@@ -100,6 +101,8 @@ close_due(struct client *client, uint64_t now)
 	uint64_t due = pacer_due(&asking->pacer, now);
 	unsigned int i;
 
+	if ((int64_t)(now - asking->earliest) < 0)
+		return;
 	for (i = 0; i < client->plan.burst && asking->turn < due; i++) {
 		if (asking->turn == connections(client)) {
 			asking->phase = ASKING_IS_OVER;
@@ -107,6 +110,7 @@ close_due(struct client *client, uint64_t now)
 		}
 		client_close(client, &client->end.connection[asking->turn++]);
 	}
+	asking->earliest = now + i * pacer_catch_up(&asking->pacer);
 }
 
 bool

@@ -39,10 +39,10 @@ struct asking_counts {
 
 struct asking {
 	struct asking_plan plan;
-	struct pacer pacer; /* of requests, and then of FINs */
+	struct pacer pacer; /* of requests, and then of FINs: these at no more than twice their rate */
 	enum asking_phase phase;
 	uint64_t begun_tsc, quiet_tsc; /* 0: not yet */
-	uint64_t earliest; /* TSC of the next request, when they are behind their schedule */
+	uint64_t earliest; /* TSC of the next request, or FIN, when they are behind their schedule */
 	uint32_t turn; /* number of the connection that is next */
 	struct asking_counts counts;
 };

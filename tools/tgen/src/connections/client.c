@@ -43,7 +43,7 @@ client_pause(struct client *client, uint64_t cycles)
 static uint32_t *
 slot(const struct client *client, uint32_t *lane, const struct connection *connection)
 {
-	return &lane[slot_of(&client->slots->grid, connection->scheduled_tsc)];
+	return &lane[slot_at(&client->slots->grid, connection->scheduled_tsc)];
 }
 
 static void
@@ -138,12 +138,20 @@ client_launch(struct client *client, uint64_t now)
 	return launched != client->plan.intended;
 }
 
-/* For the response; or, where there was no room for all of the request, until there may be some. */
+/* For the response; or, where not all of the request could leave, until it may. */
 static void
 wait_for_response(struct client *client, struct connection *connection)
 {
 	end_wait(&client->end, connection, end_message_left(&client->end, connection) ?
-		client->end.plan.patience_cycles : 0);
+		client->end.plan.patience_cycles : end_held_up(&client->end, connection));
+}
+
+/* Whether something can leave by now, though nothing was acknowledged: its peer takes it again. */
+static bool
+may_go_on(const struct client *client, const struct connection *connection)
+{
+	return connection->window != 0 && end_is_acknowledged(connection) &&
+		!end_message_left(&client->end, connection);
 }
 
 void
@@ -201,7 +209,7 @@ go_on_by_clock(struct client *client, struct connection *connection)
 		counts->last_replied_tsc = client->end.now;
 		histogram_add(client->response, client->end.now - connection->asked_tsc);
 		if (client->slots != NULL)
-			client->slots->replied[slot_of(&client->slots->grid, connection->asked_tsc)]++;
+			client->slots->replied[slot_at(&client->slots->grid, connection->asked_tsc)]++;
 	}
 	rest_until_asked(client, connection);
 }
@@ -258,9 +266,11 @@ hear_answer(struct client *client, struct connection *connection, const struct s
 	histogram_add(client->handshake, client->end.now - connection->scheduled_tsc);
 	if (client->slots != NULL) {
 		++*slot(client, client->slots->answered, connection);
-		client->slots->heard[slot_of(&client->slots->grid, client->end.now)]++;
+		client->slots->heard[slot_at(&client->slots->grid, client->end.now)]++;
 	}
 	client_ask(client, connection, client->end.now);
+	/* Where the request was not taken yet, that the answer came has to be said without it. */
+	end_acknowledge(&client->end, connection, true);
 }
 
 /* Data that is next; false when that was the end of the connection. */
@@ -310,11 +320,13 @@ hear(struct client *client, struct connection *connection, struct segment *segme
 	if (connection->state == CONNECTION_CLOSING && end_is_acknowledged(connection) &&
 			(connection->flags & CONNECTION_HAS_FIN) != 0) {
 		conclude(client, connection, CLIENT_COMPLETED);
-	} else if (acknowledged == connection->unacknowledged) {
-		return;
 	} else if (connection->state == CONNECTION_OPEN) {
+		if (acknowledged == connection->unacknowledged && !may_go_on(client, connection))
+			return;
 		end_send_message(end, connection);
 		wait_for_response(client, connection);
+	} else if (acknowledged == connection->unacknowledged) {
+		return;
 	} else if (connection->state == CONNECTION_CLOSING) {
 		end_wait(end, connection, end->plan.patience_cycles);
 	}
@@ -408,7 +420,8 @@ look_after(struct client *client, struct connection *connection)
 		else
 			client_ask(client, connection, client->end.now);
 	} else if (connection->state == CONNECTION_OPEN && !end_message_left(end, connection)) {
-		end_send_message(end, connection); /* there was no room */
+		end_probe(end, connection);
+		end_send_message(end, connection); /* there was no room, or nobody took it */
 		wait_for_response(client, connection);
 	} else {
 		give_up(client, connection);

@@ -108,7 +108,6 @@ put(struct end *end, const struct segment *segment)
 		return false;
 	}
 	segment_write(frame, &end->plan.macs, segment);
-	end->counts.sent++;
 	return true;
 }
 
@@ -127,6 +126,7 @@ end_send(struct end *end, struct connection *connection, uint8_t flags, uint32_t
 
 	if (!put(end, &segment))
 		return false;
+	end->counts.sent++;
 	connection->flags |= CONNECTION_REPLIED;
 	return true;
 }
@@ -177,6 +177,13 @@ end_send_message(struct end *end, struct connection *connection)
 }
 
 void
+end_probe(struct end *end, struct connection *connection)
+{
+	if (connection->window == 0 && send_piece(end, connection, connection->next, 1))
+		connection->next++;
+}
+
+void
 end_close(struct end *end, struct connection *connection)
 {
 	/* One for which there is no room is as good as lost. */
@@ -203,7 +210,7 @@ end_refuse(struct end *end, const struct segment *segment)
 	};
 
 	if ((segment->flags & SEGMENT_RST) == 0)
-		put(end, &answer);
+		end->counts.sent += put(end, &answer);
 }
 
 void

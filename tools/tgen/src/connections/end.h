@@ -107,6 +107,16 @@ bool end_send(struct end *end, struct connection *connection, uint8_t flags, uin
 void end_send_message(struct end *end, struct connection *connection);
 /* All of it has left. */
 bool end_message_left(const struct end *end, const struct connection *connection);
+/*
+ * Where nothing is on its way, though not all has left: ask by a byte whether a peer that took nothing does
+ * now (section 3.8.6.1). And how long what has not left waits: for room, or for that.
+ */
+void end_probe(struct end *end, struct connection *connection);
+static inline uint64_t
+end_held_up(const struct end *end, const struct connection *connection)
+{
+	return connection->window != 0 ? 0 : end->plan.repeat_cycles;
+}
 /* Send the FIN, and be closing. */
 void end_close(struct end *end, struct connection *connection);
 /* Tell the peer that there is no such connection any more. */
@@ -114,7 +124,7 @@ void end_abort(struct end *end, struct connection *connection);
 /* Tell somebody that there is none (section 3.10.7.1). */
 void end_refuse(struct end *end, const struct segment *segment);
 
-/* Answer a SYN as if there were a connection, of which nobody knows then. */
+/* Answer a SYN as if there were a connection, of which nobody knows then: nor is it counted as sent. */
 void end_pretend(struct end *end, const struct segment *syn);
 
 enum heard { HEARD_NOTHING, HEARD_RESET, HEARD_SEGMENT };

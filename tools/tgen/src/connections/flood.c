@@ -16,7 +16,7 @@ static bool
 send_one(struct flood *flood)
 {
 	const struct flood_plan *plan = &flood->plan;
-	uint64_t number = flood->counts.sent;
+	uint64_t number = plan->before + flood->counts.sent;
 	const struct segment syn = {
 		.source = {
 			plan->first.ip + (uint32_t)(number % plan->addresses),

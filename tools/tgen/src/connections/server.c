@@ -183,12 +183,12 @@ hear_data(struct server *server, struct connection *connection, const struct seg
 	return true;
 }
 
-/* For what its client says next; or, where there was no room for all of a response, until there may be. */
+/* For what its client says next; or, where not all of a response could leave, until it may. */
 static void
 wait_for_more(struct server *server, struct connection *connection)
 {
 	end_wait(&server->end, connection, has_answered(server, connection) ?
-		server->end.plan.patience_cycles : 0);
+		server->end.plan.patience_cycles : end_held_up(&server->end, connection));
 }
 
 /* Send what there is to send. */
@@ -285,13 +285,14 @@ server_receive(struct server *server, struct segment *segment, uint64_t now)
 	if (own >= end->plan.addresses)
 		return false;
 	end->now = now;
-	end->counts.received++;
+	/* Counted apart, and so are the answers: what goes over connections is told by segments. */
 	if (flood_is(segment)) {
 		server->counts.flooded++;
 		if (server->plan.answers_flood)
 			end_pretend(end, segment);
 		return true;
 	}
+	end->counts.received++;
 	if (segment->destination.port == end->plan.first.port)
 		connection = find(server, own, segment);
 	if (connection == NULL)
@@ -327,7 +328,8 @@ look_after(struct server *server, struct connection *connection)
 		if (!end_late(end, connection))
 			give_up(server, connection);
 	} else if (!has_answered(server, connection)) {
-		go_on(server, connection); /* there was no room */
+		end_probe(end, connection);
+		go_on(server, connection); /* there was no room, or nobody took it */
 		wait_for_more(server, connection);
 	} else {
 		abort_as(server, connection, SERVER_IDLE);

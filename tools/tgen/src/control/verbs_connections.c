@@ -4,6 +4,7 @@
 
 /* Connections, as a controller asks for them. */
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "address.h"
@@ -50,6 +51,13 @@ read_end(struct object *object, struct connections_end *end, uint16_t ports, uin
 	address_ip(object, "ip", LAYER3_IPV4, ip);
 	end->first.ip = bytes_get_32(ip);
 	object_count_16(object, "addresses", 1, END_MOST_ADDRESSES, &end->addresses);
+}
+
+/* Of both, so many addresses from their first ones on. */
+static bool
+have_in_common(uint32_t one, uint16_t count, uint32_t other, uint16_t others)
+{
+	return one - other + count - 1u < (uint32_t)count + others - 1;
 }
 
 static void
@@ -108,8 +116,8 @@ read_server(json_t *json, uint16_t ports, struct connections_request *asked,
 	asked->capacity = (uint32_t)capacity;
 	object_end(&object);
 	if (asked->client.is_here && server->port == asked->client.port &&
-			server->first.ip - asked->client.first.ip + server->addresses - 1 <
-			(uint32_t)server->addresses + asked->client.addresses - 1)
+			have_in_common(server->first.ip, server->addresses,
+				asked->client.first.ip, asked->client.addresses))
 		problem_set(problem, "server.ip", "bad-value",
 			"client and server are at one port, and have an address in common");
 }
@@ -218,8 +226,16 @@ read_asking(json_t *json, struct connections_request *asked, struct problem *pro
 	}
 	if (asked->asking.rate_mfps == 0 || asked->asking.duration_ns == 0) {
 		problem_set(problem, asked->asking.rate_mfps == 0 ? "asking.rate_rps" :
-			"asking.duration_ns", rate == NULL || asked->asking.duration_ns == 0 ?
-			"missing-key" : "out-of-range", "how many requests in a second, and for how long?");
+			"asking.duration_ns", rate != NULL && asked->asking.rate_mfps == 0 ?
+			"out-of-range" : "missing-key", "how many requests in a second, and for how long?");
+		return;
+	}
+	/* None is closed before all have asked, so no port of them would ever be free for another. */
+	if (asked->intended > asked->client.ports * asked->client.addresses) {
+		problem_set(problem, "asking", "out-of-range",
+			"all connections are open at a time, and %u addresses with %u ports are not "
+			"enough for %" PRIu64, asked->client.addresses, asked->client.ports,
+			asked->intended);
 		return;
 	}
 	if (intended == TGEN_48_BITS)
@@ -256,10 +272,14 @@ read_flood(json_t *json, struct connections_request *asked, struct problem *prob
 	else if (asked->flood.rate_mfps == 0)
 		problem_set(problem, "flood.rate_fps", rate == NULL ? "missing-key" : "out-of-range",
 			"how many SYNs in a second?");
-	else if (asked->flood.first.ip - asked->client.first.ip + asked->flood.addresses - 1u <
-			(uint32_t)asked->flood.addresses + asked->client.addresses - 1)
+	else if (have_in_common(asked->flood.first.ip, asked->flood.addresses,
+			asked->client.first.ip, asked->client.addresses))
 		problem_set(problem, "flood.ip", "bad-value",
 			"client and flood have an address in common");
+	else if (asked->server.is_here && have_in_common(asked->flood.first.ip,
+			asked->flood.addresses, asked->server.first.ip, asked->server.addresses))
+		problem_set(problem, "flood.ip", "bad-value",
+			"server and flood have an address in common");
 }
 
 enum verb_outcome

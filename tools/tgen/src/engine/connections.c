@@ -148,7 +148,8 @@ create_flood(struct engine *engine, struct connections *connections, struct erro
 	connections->flood = (struct flood){
 		.plan = {
 			.macs = end.macs, .first = end.first, .addresses = end.addresses,
-			.ports = UINT32_C(65536) - end.first.port, .target = request->target,
+			.ports = UINT32_C(65536) - end.first.port, .before = engine->flooded,
+			.target = request->target,
 			.targets = request->targets, .rate_mfps = request->flood.rate_mfps,
 			.tsc_hz = engine->tsc_hz, .most = request->most, .burst = request->burst,
 		},

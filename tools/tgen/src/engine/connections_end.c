@@ -93,13 +93,14 @@ fill_result(struct engine *engine)
 		.response = connections->histogram[2],
 	};
 	fill_asking(engine);
+	engine->flooded += connections->flood.counts.sent;
 	if (connections->request.flood.rate_mfps != 0)
 		result->flood = &connections->flood.counts;
 	if (worker->slots == NULL || worker->started_tsc == 0)
 		return;
 	result->slots = &connections->slots;
 	result->away = worker->slots->away;
-	result->slots_used = slot_of(&connections->slots.grid, worker->ended_tsc) + 1;
+	result->slots_used = slot_at(&connections->slots.grid, worker->ended_tsc) + 1;
 }
 
 /* Ports and workers are told of as after a trial. */

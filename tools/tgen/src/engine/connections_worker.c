@@ -15,7 +15,8 @@
 #define TIMERS_MOST 64 /* of each end in one round */
 /* A frame that comes in may be answered with so many. */
 #define ROOM_TO_RECEIVE (PORT_BURST * (END_FLIGHT + 1))
-#define ROOM_TO_LAUNCH (CONNECTIONS_HELD / 2)
+/* No more begins where nothing is received: who begins more than a port takes would hear no answer. */
+#define ROOM_TO_LAUNCH ROOM_TO_RECEIVE
 #define END_AT_ONCE 256 /* connections, before what tells of that is sent */
 #define MOST_PAUSES 2 /* of the time that a schedule is for */
 #define LAST_TRIES 1000 /* to send what tells devices and peers that all is over */
@@ -258,6 +259,14 @@ begin_due(struct worker *worker, struct connections *connections, uint64_t now)
 		connections->over_tsc = worker->last_tick;
 }
 
+/* Frames that have been sent, but for those that answer a flood or an ARP request. */
+static uint64_t
+sent_by(const struct connections *connections)
+{
+	return connections->client.end.counts.sent + connections->server.end.counts.sent +
+		connections->flood.counts.sent;
+}
+
 /* As long as any connection is under way. */
 static void
 flood_on(struct connections *connections, uint64_t now)
@@ -293,7 +302,7 @@ look_after(struct connections *connections, uint64_t now)
 	if (connections->request.server.is_here)
 		server_timers(&connections->server, now, TIMERS_MOST);
 	if (slots != NULL)
-		slots->established[slot_of(&slots->grid, now)] =
+		slots->established[slot_at(&slots->grid, now)] =
 			(uint32_t)connections->client.counts.established;
 }
 
@@ -342,7 +351,7 @@ connections_run(struct worker *worker)
 
 		if (unlikely(worker->away_cycles != 0))
 			pause_schedule(worker, connections);
-		frames = connections->client.end.counts.sent + connections->server.end.counts.sent;
+		frames = sent_by(connections);
 		busy = receive_all(worker, connections);
 		if (connections->over_tsc == 0)
 			begin_due(worker, connections, worker->last_tick);
@@ -350,8 +359,7 @@ connections_run(struct worker *worker)
 			flood_on(connections, worker->last_tick);
 		look_after(connections, worker->last_tick);
 		send_all(worker, connections);
-		busy |= frames != connections->client.end.counts.sent +
-			connections->server.end.counts.sent;
+		busy |= frames != sent_by(connections);
 		if (busy)
 			worker->busy_cycles += worker->last_tick - begin;
 		worker->loops++;

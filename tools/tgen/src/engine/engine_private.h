@@ -76,6 +76,7 @@ struct engine {
 	uint64_t turn_seen, turn_seen_tsc; /* the last that was seen to begin, and when */
 	struct connections *connections; /* of the last that were asked for; NULL: none were */
 	struct connections_result connections_result;
+	uint64_t flooded; /* SYNs of all floods */
 	struct responder responder;
 	struct answers *answers[TGEN_MAX_PORTS]; /* of all ports while it is on */
 };

@@ -68,6 +68,17 @@ slot_of(const struct slot_grid *grid, uint64_t departure)
 	return unlikely(index >= grid->count) ? grid->count - 1 : (uint32_t)index;
 }
 
+/* The same of a moment of which all bits are known, so however long after the begin it was. */
+static inline uint32_t
+slot_at(const struct slot_grid *grid, uint64_t tsc)
+{
+	uint64_t since = tsc - grid->origin, index = since >> grid->shift;
+
+	if (unlikely((int64_t)since < 0))
+		return 0;
+	return unlikely(index >= grid->count) ? grid->count - 1 : (uint32_t)index;
+}
+
 /* Add the time between two moments to the slots that it covers; what was before the first is nobody's. */
 void slots_spread(const struct slot_grid *grid, uint64_t *slot, uint64_t from, uint64_t to);
 
