@@ -15,8 +15,7 @@ from vsperf.config.wiring import load_share
 from vsperf.drivers.generators.base import Unmeasured
 from vsperf.drivers.generators.dpdk_ports import KINDS
 from vsperf.drivers.generators.otg.client import INSTALL, Client
-from vsperf.drivers.generators.otg.clock import Clock
-from vsperf.drivers.generators.otg.session import OtgSession
+from vsperf.drivers.generators.otg.session import Clock, OtgSession
 from vsperf.drivers.generators.otg.spec import START, OtgSpec
 from vsperf.drivers.generators.otg.traffic import Way, most_flows, packet
 from vsperf.drivers.settings import own_settings
