@@ -10,11 +10,11 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.ovs.bringup import deployed, planned, required
-from vsperf.drivers.vswitches.ovs.doctor import check_of
 from vsperf.drivers.vswitches.ovs.layout import SOCKETS
 from vsperf.drivers.vswitches.ovs.plain.design import PlainDesign
 from vsperf.drivers.vswitches.ovs.plain.spec import OvsSpec
 from vsperf.drivers.vswitches.ovs.plan import MAIN_ROLE, PMD_ROLE
+from vsperf.drivers.vswitches.ovs.programs import check_of
 from vsperf.drivers.vswitches.ovs.running import RunningOvs
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
