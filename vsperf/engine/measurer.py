@@ -25,7 +25,7 @@ from vsperf.quantities.human import human_fps
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag
 from vsperf.records.trial import Held, Purpose, Trial, TrialCounts, to_vnfs
-from vsperf.search.base import Budget
+from vsperf.search.base import Budget, Loads
 from vsperf.waits import sleep
 
 FAILED = {Flag.VNF_ERROR: "a VNF", Flag.NOISE_ERROR: "the noise beside the case"}
@@ -219,3 +219,33 @@ class Measurer:
         if (reason := self.generator.failure()) is not None:
             raise DiedError(f"the generator failed during trial {trial.index}", why=reason)
         return trial
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredBench:
+    """Trials on what is deployed."""
+
+    measurer: Measurer
+    loads: Loads
+
+    @property
+    def budget(self) -> Budget:
+        """The time of the case."""
+        return self.measurer.budget
+
+    @property
+    def overhead_ns(self) -> int:
+        """What the policy of trials asks for around each."""
+        return self.measurer.policy.overhead_ns
+
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+        """Make a trial, repeated until it is valid."""
+        return self.measurer.measure(load_fps, duration_ns, options)
+
+    def round_trip_ns(self) -> int | None:
+        """Return how far the CPUs of generator and switch were from each other at the last look."""
+        return self.measurer.watch.last_round_trip_ns
+
+    def hold(self, ns: int) -> None:
+        """Hold the next trial back for so long, and look again."""
+        self.measurer.hold(ns)
