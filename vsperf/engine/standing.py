@@ -21,8 +21,7 @@ from vsperf.drivers.generators.base import HostJitter, OnSample, TrialRequest
 from vsperf.engine.readiness import require_ready
 from vsperf.engine.run import Planned
 from vsperf.errors import ComponentError, UsageError
-from vsperf.host.affinity import running_on
-from vsperf.host.cpus import CpuTopology, Needs
+from vsperf.host.cpus import CpuTopology, Needs, running_on
 from vsperf.host.lock import testbed_lock
 from vsperf.host.workspace import Workspace, workspace
 from vsperf.methods.estimate import Estimate

@@ -10,8 +10,8 @@ from pathlib import Path
 from vsperf.drivers.vswitches.ovs.spec import OvsSettings
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, missing, ok
+from vsperf.host.software import version_text
 from vsperf.host.tree import HERE, Tree
-from vsperf.host.versions import version_text
 from vsperf.records.run import Placeholder
 from vsperf.trust.programs import whole
 
