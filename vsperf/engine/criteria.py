@@ -19,9 +19,8 @@ from vsperf.analysis.difference import Sample, samples_of, scatter_of
 from vsperf.config.case import CaseSpec
 from vsperf.config.expect import Bound, Expectation
 from vsperf.methods.base import method_of
-from vsperf.quantities.factor import Factor
 from vsperf.quantities.human import human_fps, human_ns
-from vsperf.quantities.unit import Unit
+from vsperf.quantities.unit import Factor, Unit
 from vsperf.quantities.units import Count, Duration, LinkSpeed, Rate, Ratio
 from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.histogram import percentiles_ns
