@@ -14,9 +14,15 @@ from vsperf.analysis.environment import case_facts
 from vsperf.config.flows import HOSTS
 from vsperf.config.topology import Dispatch
 from vsperf.config.traffic import Replay, TrafficProfile
-from vsperf.drivers.generators.tgen.messages import counts
+from vsperf.drivers.generators.tgen.messages import (
+    LONGEST_NS,
+    MOST,
+    WIDTH_NS,
+    asked_ns,
+    counts,
+    slots_of,
+)
 from vsperf.drivers.generators.tgen.replay import Replayed
-from vsperf.drivers.generators.tgen.slots import LONGEST_NS, MOST, WIDTH_NS, asked_ns, slots_of
 from vsperf.drivers.generators.tgen.traffic import Way, direction, flows_of, streams
 from vsperf.drivers.generators.tgen.tsc import Tsc
 from vsperf.drivers.generators.tgen.turns import (

@@ -45,11 +45,9 @@ from vsperf.drivers.generators.tgen.doctor import CHECKS
 from vsperf.drivers.generators.tgen.guest import check as check_place
 from vsperf.drivers.generators.tgen.guest import running_in_guest
 from vsperf.drivers.generators.tgen.look import Look
-from vsperf.drivers.generators.tgen.messages import counts, trial_message
+from vsperf.drivers.generators.tgen.messages import asked_ns, counts, sampler, trial_message
 from vsperf.drivers.generators.tgen.process import CONTROL, PREFIX, Tgen, running
 from vsperf.drivers.generators.tgen.replay import Replayed
-from vsperf.drivers.generators.tgen.samples import sampler
-from vsperf.drivers.generators.tgen.slots import asked_ns
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.drivers.generators.tgen.traffic import Way, senders_each, streams, ways_of
 from vsperf.drivers.generators.tgen.tsc import Tsc
