@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 NO_MATTER = 0.05
 """A spread below this share of a time is not worth a word."""
@@ -93,3 +94,8 @@ def human_expected(seconds: float, spread_s: float, here_s: float | None = None)
     minutes = math.ceil(here_s / 60)
     here = "some seconds" if here_s <= SOME_S else f"about {minutes} min"
     return f"{text} of simulated time, {here} here"
+
+
+def percent(ratio: Fraction) -> str:
+    """Write a ratio for people, with enough digits that a small one is not shown as zero."""
+    return f"{float(ratio) * 100:.4g}%"

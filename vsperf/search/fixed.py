@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from vsperf.quantities.human import human_ns
+from vsperf.quantities.human import human_ns, percent
 from vsperf.records.flags import Flag
 from vsperf.records.result import Limit, LoadResult, SearchResult, none_lost
 from vsperf.records.trial import Trial
@@ -18,7 +18,6 @@ from vsperf.search.verdict import (
     lost_in_vnfs,
     told_by_stalls,
 )
-from vsperf.search.words import percent
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from vsperf.quantities.human import human_fps, human_ns
+from vsperf.quantities.human import human_fps, human_ns, percent
 from vsperf.records.clean import LEAST, CleanTrial, clean_share, in_clean_time, kept_silent
 from vsperf.records.flags import Flag
 from vsperf.records.result import GoalResult, Limit
@@ -36,7 +36,6 @@ from vsperf.search.doubts import (
     lossy_trials,
     sporadic,
 )
-from vsperf.search.words import percent
 
 NEAR = Fraction(95, 100)
 """From this share of the generator's cap on a result is the generator's."""
