@@ -1,4 +1,4 @@
-"""A trial as tgen is asked for it; as records, its answer, its slots, and what it says meanwhile."""
+"""A trial as tgen is asked for it; as records its answer, its slots, and what it says meanwhile."""
 
 from __future__ import annotations
 
