@@ -12,10 +12,9 @@ from pydantic import Field, create_model
 
 from vsperf.attribute_docs import DescribedSchema
 from vsperf.config.base import DriverSpec, Spec
-from vsperf.config.case import CaseSpec, Name
+from vsperf.config.case import MADE, RIVALS, CaseSpec, Name, Rival
 from vsperf.config.collect import COLLECT, NONE
 from vsperf.config.noise import NOISE, QUIET
-from vsperf.config.rival import MADE, RIVALS, Rival
 from vsperf.config.shape import paths
 from vsperf.quantities.quantity import Quantity
 

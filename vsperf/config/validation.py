@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from vsperf.config.case import MADE, RIVALS, VSWITCH, as_written
 from vsperf.config.document import BY_KIND, EXTENDS, SELECTION
 from vsperf.config.messages import refusal
-from vsperf.config.rival import MADE, RIVALS, VSWITCH, as_written
 from vsperf.config.shape import ANY_NAME, Shape, kinds, shape
 from vsperf.config.suggest import did_you_mean, listed, nearest, quoted
 from vsperf.config.tree import Entry, Listing, Mark, Node, Scalar, Section, plain
