@@ -40,10 +40,10 @@ from vsperf.records.result import (
     amount,
 )
 from vsperf.records.trial import Trial
-from vsperf.search.ascending import Ascending
 from vsperf.search.base import Loads, Probe
 from vsperf.search.classify import DurationRule
 from vsperf.search.confirm import Confirmed
+from vsperf.search.rfc2544 import Ascending
 
 GOAL = "connections"
 """What the search calls its only question."""

@@ -19,8 +19,7 @@ from vsperf.methods.addresses import (
     answer,
 )
 from vsperf.methods.base import Bench
-from vsperf.methods.range import WithinRange
-from vsperf.methods.rates import Rates, Width
+from vsperf.methods.range import Rates, Width, WithinRange
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Rate, Ratio
 from vsperf.records.result import Compliance, SearchResult
