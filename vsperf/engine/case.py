@@ -20,9 +20,8 @@ from vsperf.engine.connections import measure_connections
 from vsperf.engine.draws import ask_again, asked_again
 from vsperf.engine.exchanges import measure_exchanges
 from vsperf.engine.instruments import disturbed, instruments, looked_back
-from vsperf.engine.measurer import MeasuredBench
+from vsperf.engine.measurer import MeasuredBench, warm_up
 from vsperf.engine.paired import measure_together
-from vsperf.engine.warm_up import warm_up
 from vsperf.errors import ComponentError, DiedError, RecordingError, VsperfError
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.follow import Follower, followers, time_ns

@@ -13,6 +13,7 @@ from vsperf.config.abilities import EVERYTHING, Capabilities
 from vsperf.config.traffic import TrialPolicy
 from vsperf.drivers.generators.base import GeneratorSession, HasOwnTime, OnSample, TrialRequest
 from vsperf.drivers.generators.exactness import reservations
+from vsperf.engine.assignment import CaseRun
 from vsperf.engine.attempts import stayed_invalid, until_valid
 from vsperf.engine.disturb import NOTHING, prepare, run_trial
 from vsperf.engine.events import Parts
@@ -249,3 +250,19 @@ class MeasuredBench:
     def hold(self, ns: int) -> None:
         """Hold the next trial back for so long, and look again."""
         self.measurer.hold(ns)
+
+
+def warm_up(run: CaseRun, measurer: Measurer, loads: Loads) -> tuple[str, ...]:
+    """Make it, if it was asked for and there is time; whatever its flags, it concludes nothing."""
+    length_ns = run.case.seeded_spec.trial.warm_up.ns
+    if not fits(length_ns, run.budget):
+        return ("no warm-up trial: the time would not suffice for it",)
+    if length_ns:
+        run.enter("warm up")
+        measurer.attempt(TrialRequest(loads.maximum, length_ns), TrialOptions(Purpose.WARM_UP))
+    return ()
+
+
+def fits(duration_ns: int, budget: Budget) -> bool:
+    """Whether something that is not the search may take so long: up to a quarter of the time."""
+    return budget.left_ns is None or duration_ns <= budget.left_ns // 4
