@@ -20,7 +20,7 @@ from vsperf.drivers.vswitches.vpp.work import Meter
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.eventfds import ring
 from vsperf.host.process import Managed, end, managed, written
-from vsperf.host.sockets import all_listened_at
+from vsperf.host.procfs import all_listened_at
 from vsperf.host.threads import Polling
 from vsperf.host.tuntap import refused_frames
 from vsperf.host.undo import SHARED_MEMORY, SweepSharedMemory

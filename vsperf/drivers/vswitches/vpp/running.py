@@ -23,7 +23,7 @@ from vsperf.drivers.vswitches.vpp.segment import Segment
 from vsperf.drivers.vswitches.vpp.work import Meter
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.process import Managed
-from vsperf.host.sockets import listened_at
+from vsperf.host.procfs import listened_at
 from vsperf.records.switch import SwitchCounters
 from vsperf.waits import sleep
 
