@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from qemu_cases import PVP, qemu_spec
 
 from vsperf.drivers.vswitches.base import SwitchPlan
-from vsperf.drivers.vswitches.ovs.checks import check
+from vsperf.drivers.vswitches.ovs.bringup import check
 from vsperf.drivers.vswitches.ovs.counters import Unseen, switch_counters
 from vsperf.drivers.vswitches.ovs.dpdk.design import DpdkDesign
 from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk

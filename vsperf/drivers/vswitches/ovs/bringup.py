@@ -6,6 +6,7 @@ come when the ports have their numbers. Each step is looked at before the next o
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -16,11 +17,11 @@ from pathlib import Path
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.ovs import layout
 from vsperf.drivers.vswitches.ovs.calls import Calls
-from vsperf.drivers.vswitches.ovs.checks import check, require_network
 from vsperf.drivers.vswitches.ovs.control import ask
 from vsperf.drivers.vswitches.ovs.counters import Unseen
 from vsperf.drivers.vswitches.ovs.database import Database, Interface, connected
 from vsperf.drivers.vswitches.ovs.diagnosis import not_started, port_problems
+from vsperf.drivers.vswitches.ovs.layout import SwitchPort
 from vsperf.drivers.vswitches.ovs.parse import Matched, matched, thread_statistics
 from vsperf.drivers.vswitches.ovs.plan import Design, switch_plan
 from vsperf.drivers.vswitches.ovs.programs import Programs, find_programs, planned_programs
@@ -38,7 +39,8 @@ from vsperf.host.tree import Tree
 from vsperf.host.tuntap import is_there, refused_frames
 from vsperf.host.undo import BRIDGE_DEVICES, RemoveTap
 from vsperf.host.veths import joined
-from vsperf.host.workspace import Workspace
+from vsperf.host.workspace import Workspace, require_fitting
+from vsperf.records.run import Placeholder
 from vsperf.waits import run
 
 DAEMON_S = 10.0
@@ -377,3 +379,48 @@ def deployed(design: Design, workspace: Workspace) -> Iterator[RunningOvs]:
             yield running
         finally:
             running.stopped = True
+
+
+def check(design: Design, workspace: Workspace, user: int | None = None) -> None:
+    """Raise `NotReadyError` for the first thing that cannot work; `user` stands in for the own."""
+    if (os.geteuid() if user is None else user) != 0:
+        raise NotReadyError(
+            f"{design.title} needs root",
+            why="it locks hugepages, pins threads, and makes network devices",
+            fix="run vsperf with sudo",
+        )
+    require_fitting(sockets(design.ports), workspace)
+
+
+def require_network(design: Design) -> None:
+    """Raise `NotReadyError` where the host's network is needed, and another OVS is in it.
+
+    Every instance makes devices of the same names there, and cannot open a port without them.
+    """
+    if design.own_network:
+        return
+    for name in BRIDGE_DEVICES:
+        if is_there(name):
+            devices = ", ".join(port.name for port in design.host_ports)
+            raise NotReadyError(
+                f"another Open vSwitch has the network device {name}",
+                why=f"the ports {devices} are devices of the host's network, so the switch has to "
+                "run in it, and make a device of this name there as every OVS does",
+                fix="stop the other one for the time of the run (systemctl stop "
+                "openvswitch-switch), or do without such ports: for VNFs of OVS-DPDK, "
+                "--set vswitch.vnf_ports=vhost-user",
+            )
+
+
+def sockets(ports: tuple[SwitchPort, ...]) -> tuple[str, ...]:
+    """Return every socket of an instance."""
+    servers = [f"{Placeholder.RUN}/{port.name}" for port in ports if port.type == "dpdkvhostuser"]
+    clients = [port.options.get("vhost-server-path") for port in ports]
+    return (
+        layout.DATABASE_SOCKET,
+        layout.DATABASE_CONTROL,
+        layout.SWITCH_CONTROL,
+        layout.OPENFLOW_SOCKET,
+        *servers,
+        *(path for path in clients if path is not None),
+    )

@@ -12,8 +12,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.vpp import layout
-from vsperf.drivers.vswitches.vpp.bringup import instance
-from vsperf.drivers.vswitches.vpp.diagnosis import MEMORY_FIX
+from vsperf.drivers.vswitches.vpp.bringup import MEMORY_FIX, instance
 from vsperf.drivers.vswitches.vpp.layout import ports_of
 from vsperf.drivers.vswitches.vpp.plan import Design, switch_plan
 from vsperf.drivers.vswitches.vpp.programs import find_programs, planned_programs
