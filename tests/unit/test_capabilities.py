@@ -29,7 +29,7 @@ from vsperf.deploy.planner import Drivers, make_plan
 from vsperf.drivers.generators.base import OnSample, TrialRequest
 from vsperf.drivers.generators.exactness import LESS_EXACT, reservations
 from vsperf.drivers.generators.sim import SimulatedGenerator
-from vsperf.drivers.generators.tgen.checks import check_hosts
+from vsperf.drivers.generators.tgen.driver import check_hosts
 from vsperf.drivers.generators.tgen.messages import counts, trial_message
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.drivers.generators.tgen.traffic import Way
