@@ -33,7 +33,6 @@ from vsperf.output.compare_text import (
 )
 from vsperf.output.figures.drawing import Points
 from vsperf.output.table import Cell
-from vsperf.quantities.unit import Unit
 from vsperf.records.files.baselines import set_baseline
 from vsperf.records.host import Conditions
 from vsperf.records.run import Outcome
@@ -338,7 +337,7 @@ class TestOutputs:
         self, least: float | None, most: float | None, shown: str
     ) -> None:
         one = Difference(Means.INTERVALS, Change.NONE, None, least, most)
-        assert change_text(one, Unit.FPS) == shown
+        assert change_text(one) == shown
 
     def test_what_did_not_change_is_left_out_on_demand(self, tmp_path: Path) -> None:
         run(tmp_path, "aaaa", {1: [1000_000], 2: [1000_000]})

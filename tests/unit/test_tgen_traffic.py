@@ -565,5 +565,4 @@ def test_the_record_has_what_the_trials_have_shown_beside_what_was_known_before(
 def test_two_runs_do_not_differ_by_the_last_digits_of_a_speed() -> None:
     record: Any = type("Record", (), {})()
     record.conditions = Conditions(generator={"tgen": "0.1.0", "tsc": {"hz": HZ}})
-    planned: Any = None
-    assert case_facts(planned, None, record) == {"generator.tgen": "0.1.0"}
+    assert case_facts(None, record) == {"generator.tgen": "0.1.0"}

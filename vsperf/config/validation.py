@@ -153,16 +153,14 @@ def _problems(
         if len(found) >= MOST_PROBLEMS:
             more += 1
             continue
-        problem, mark = _problem(detail, place, tree, context, prefix)
+        problem, mark = _problem(detail, place, context, prefix)
         # Several members of a union may refuse the same value: the first says enough.
         found.setdefault((mark, "" if kind != "missing" else problem.what), problem)
     counted = [Problem(f"… and {more} more problems")] if more else []
     return [*found.values(), *counted]
 
 
-def _problem(
-    detail: Any, place: Place, tree: Section, context: Context, prefix: str
-) -> tuple[Problem, Mark]:
+def _problem(detail: Any, place: Place, context: Context, prefix: str) -> tuple[Problem, Mark]:
     kind, ctx = detail["type"], detail.get("ctx", {})
     dotted = ".".join(filter(None, (prefix, *as_written(place.path))))
     mark = place.node.mark
