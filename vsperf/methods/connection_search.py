@@ -99,7 +99,6 @@ class ConnectionSearch(ConnectionMethod):
         return self
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         times = dict.fromkeys(self.tails, Unit.NANOSECONDS)
         flood = {} if self.syn_flood is None else {ARRIVED: Unit.RATIO}
         return {self.answer: self.unit, **times, REPEATED: Unit.RATIO, **flood}
@@ -385,7 +384,6 @@ class ConcurrentConnections(ConnectionSearch):
         return min([load, *counted])
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         return {**super().metrics(), MEMORY: Unit.BYTES}
 
     def answers(

@@ -71,7 +71,6 @@ class FlowSetup(WithinRange):
 
     @property
     def done_to_switch(self) -> str | None:
-        """Return what its trials begin with, or hold."""
         return MADE_TO_FORGET
 
     @property
@@ -80,7 +79,6 @@ class FlowSetup(WithinRange):
         return super().asks_generator | {Ability.LATENCY, Ability.LATENCY_RANGES}
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         return {
             "flow_setup_rate": Unit.PER_SECOND,
             "first_frame_latency": Unit.NANOSECONDS,

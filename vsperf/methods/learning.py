@@ -49,11 +49,9 @@ class AddressLearning(WithinRange):
 
     @property
     def done_to_switch(self) -> str | None:
-        """Return what its trials begin with, or hold."""
         return MADE_TO_FORGET
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         return {"learning_rate": Unit.PER_SECOND}
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:

@@ -78,7 +78,6 @@ class RequestMethod(ConnectionSearch):
         return super().offers(case, generator_cap)
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         return {**super().metrics(), REQUEST_RATE: Unit.PER_SECOND}
 
     def exchanged(self) -> str:
