@@ -22,7 +22,6 @@ from vsperf.config.document import (
     Selection,
 )
 from vsperf.config.lookup import Found, Library
-from vsperf.config.scalars import is_plain_text
 from vsperf.config.select import is_path, may_hold, named_file
 from vsperf.config.suggest import described, did_you_mean, listed, quoted
 from vsperf.config.suite import OWN, Suite, is_suite, suite_of
@@ -38,7 +37,7 @@ from vsperf.config.tree import (
     plain,
 )
 from vsperf.config.validation import Context, validate
-from vsperf.config.yaml import parse
+from vsperf.config.yaml import is_plain_text, parse
 from vsperf.errors import Location, Problem, SpecError
 
 Layers = list[Section | None]
