@@ -13,10 +13,9 @@ import pytest
 from conftest import Require
 from loopbacks import OPTIONS
 
-from vsperf.drivers.generators.tgen.binary import TGEN
 from vsperf.drivers.generators.tgen.byhand import at_hand
 from vsperf.drivers.generators.tgen.command import Options
-from vsperf.drivers.generators.tgen.process import Tgen
+from vsperf.drivers.generators.tgen.process import TGEN, Tgen
 
 VETH = """
 ip link add veth0 type veth peer name veth1

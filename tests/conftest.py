@@ -40,7 +40,7 @@ from running import add_options, install
 from trex_cases import TREX_VARIABLE, trex_install
 from vpp_cases import VPP_VARIABLE, vpp_install
 
-from vsperf.drivers.generators.tgen.binary import TGEN
+from vsperf.drivers.generators.tgen.process import TGEN
 from vsperf.drivers.generators.trex.private import require_program
 from vsperf.drivers.loads.patterns import MEMORY_LOAD
 from vsperf.drivers.vswitches.linux_bridge.netlink import require_bridges

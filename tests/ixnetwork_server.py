@@ -75,16 +75,8 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *words: object) -> None:
         """Say nothing."""
 
-    def do_GET(self) -> None:
-        self._do("GET")
-
-    def do_POST(self) -> None:
-        self._do("POST")
-
-    def do_PATCH(self) -> None:
-        self._do("PATCH")
-
-    def _do(self, method: str) -> None:
+    def _do(self) -> None:
+        method = self.command
         content = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
         self.server.heard.append(" ".join(filter(None, (method, self.path, content))))
         path = urlsplit(self.path).path
@@ -97,6 +89,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
+
+    do_GET = do_POST = do_PATCH = _do
 
     def _status(self, method: str, path: str, body: Any) -> tuple[int, Any]:
         if self.headers.get("X-Api-Key") != KEY:

@@ -24,8 +24,8 @@ from dpdk_files import dpdk_files
 from simulated_cases import simulated_case
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.generators.tgen.binary import TGEN
 from vsperf.drivers.generators.tgen.command import Options
+from vsperf.drivers.generators.tgen.process import TGEN
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.records.run import Endpoint
 

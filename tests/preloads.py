@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from loopbacks import tgen_dut
 
-from vsperf.drivers.generators.tgen.binary import TGEN
+from vsperf.drivers.generators.tgen.process import TGEN
 
 
 def preload(library: str, folder: Path, patch: pytest.MonkeyPatch, **environment: str) -> None:

@@ -62,19 +62,8 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *words: object) -> None:
         """Say nothing."""
 
-    def do_GET(self) -> None:
-        self._do("GET")
-
-    def do_POST(self) -> None:
-        self._do("POST")
-
-    def do_PUT(self) -> None:
-        self._do("PUT")
-
-    def do_DELETE(self) -> None:
-        self._do("DELETE")
-
-    def _do(self, method: str) -> None:
+    def _do(self) -> None:
+        method = self.command
         url = urlsplit(self.path)
         length = int(self.headers.get("Content-Length") or 0)
         given = dict(parse_qsl(self.rfile.read(length).decode(), keep_blank_values=True))
@@ -95,6 +84,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
+
+    do_GET = do_POST = do_PUT = do_DELETE = _do
 
     @property
     def _session(self) -> str:

@@ -25,7 +25,7 @@ from vsperf.drivers.generators.tgen.client import Client
 from vsperf.errors import VsperfError
 from vsperf.qemu.agent import Agent, last_lines
 from vsperf.qemu.answers import Counted, understood
-from vsperf.qemu.inside import seen_inside
+from vsperf.qemu.vm import seen_inside
 
 BATCH = 50
 """Conversations of one round."""

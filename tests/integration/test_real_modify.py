@@ -23,7 +23,7 @@ from scapy.utils import wrpcap
 from vsperf.config.flows import link_mac
 from vsperf.drivers.generators.tgen.headers import frames_in, read
 from vsperf.drivers.generators.tgen.traffic import streams
-from vsperf.drivers.vswitches.ovs.command import command
+from vsperf.drivers.vswitches.ovs.bringup import command
 from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
 from vsperf.drivers.vswitches.ovs.parse import Matched
 from vsperf.drivers.vswitches.ovs.programs import planned_programs

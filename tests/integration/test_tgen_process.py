@@ -22,10 +22,9 @@ from loopbacks import OPTIONS
 from shared_tgen import fixture_kept_tgen, fixture_ring
 
 from vsperf.drivers.generators.tgen import command
-from vsperf.drivers.generators.tgen.binary import TGEN
 from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
 from vsperf.drivers.generators.tgen.command import Options
-from vsperf.drivers.generators.tgen.process import Tgen
+from vsperf.drivers.generators.tgen.process import TGEN, Tgen
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.dead import dead_deployments
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from conftest import REPOSITORY, Require
 
-from vsperf.drivers.generators.tgen.binary import TGEN
+from vsperf.drivers.generators.tgen.process import TGEN
 
 pytestmark = pytest.mark.machine
 

@@ -63,19 +63,6 @@ def all_arrive(tgen: Tgen, **stream: Any) -> None:
     pytest.fail(f"frames (sent, arrived) in {ATTEMPTS} trials: {seen}")
 
 
-@pytest.mark.parametrize("ports", KINDS)
-def test_frames_go_through_both_ways(ports: str) -> None:
-    with forwarding(vpp_case({"ports": ports})) as (running, _, tgen):
-        before = running.counters()
-        assert send(tgen, SLOWLY) == (40_000, 40_000)
-        growth = running.counters().since(before)
-        assert running.failure() is None
-    assert [(port.received_frames, port.sent_frames) for port in growth.ports] == [
-        (20_000, 20_000)
-    ] * 2
-    assert growth.dropped_frames == 0
-
-
 def test_nodes_are_told_by_thread_with_their_calls_frames_and_cycles() -> None:
     node = "worker 1: vhost-user-input"
     seen = []

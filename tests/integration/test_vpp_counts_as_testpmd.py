@@ -16,7 +16,7 @@ from places import PLACEMENT, hugepages
 from vpp_cases import deployed, vpp_case
 
 from vsperf.dpdk.command import PROGRAM
-from vsperf.dpdk.telemetry import Telemetry
+from vsperf.dpdk.running import Telemetry
 from vsperf.drivers.vswitches.vpp.driver import Vpp
 from vsperf.host.workspace import Workspace
 

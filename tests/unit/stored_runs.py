@@ -7,16 +7,20 @@ from pathlib import Path
 import pytest
 from record_samples import (
     TIME,
+    case_lines,
     case_record,
     case_start,
     header,
+    making,
     planned,
     run_end,
     run_lines,
+    trial_line,
 )
 
 from vsperf.records.files.folders import RECORDS
 from vsperf.records.files.index import Index
+from vsperf.records.files.writer import RunWriter
 from vsperf.records.run import LINE, Line, Outcome, RunHeader
 
 ALL_TABLES = ("runs", "cases")
@@ -83,3 +87,23 @@ def fixture_mixed(tmp_path: Path) -> Path:
     )
     store(tmp_path, interrupted.run, [interrupted, case_start(FIRST)])
     return tmp_path
+
+
+TESTCASES = ("phy2phy_tput",)
+
+
+def write_run(results: Path, trials: int = 3, cases: int = 2) -> Path:
+    """Write a finished run and return its folder."""
+    with RunWriter.create(results, TESTCASES, making(cases=cases)) as writer:
+        for line in run_lines(header(writer.run, cases=cases), trials):
+            writer.append(line)
+    return writer.folder
+
+
+def interrupted_run(results: Path) -> Path:
+    """Write a run whose second case was interrupted after a trial."""
+    with RunWriter.create(results, TESTCASES, making()) as writer:
+        first, second = (case.key for case in header().cases)
+        for line in (*case_lines(first), case_start(second), trial_line(second)):
+            writer.append(line)
+    return writer.folder

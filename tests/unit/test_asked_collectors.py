@@ -14,9 +14,9 @@ from vsperf.drivers.collectors.guest import Guest, GuestSpec
 from vsperf.drivers.collectors.ovs import OvsCollectorSpec, OvsInsides
 from vsperf.drivers.collectors.vpp import VppCollectorSpec, VppInsides
 from vsperf.drivers.vswitches.ovs import parse
-from vsperf.drivers.vswitches.ovs.insides import insides
-from vsperf.drivers.vswitches.vpp.insides import insides as insides_of_vpp
+from vsperf.drivers.vswitches.ovs.parse import insides
 from vsperf.drivers.vswitches.vpp.reading import Reading
+from vsperf.drivers.vswitches.vpp.reading import insides as insides_of_vpp
 from vsperf.errors import ComponentError, UsageError
 from vsperf.plugins import Plugins
 from vsperf.records.files.series import SeriesFile, series_of

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cache_cases import ABLE, shares
 from record_samples import case_record, case_start, header, run_end, trial
 from report_pages import html_of, markdown_of, whole_case
 from simulated_cases import simulated_case
@@ -29,6 +28,22 @@ from vsperf.quantities.quantity import UnitError
 from vsperf.records.run import Placement, TrialLine
 from vsperf.records.switch import CacheActivity
 from vsperf.records.trial import Purpose, Trial
+
+ABLE = Abilities(
+    ways=11,
+    least_ways=1,
+    groups=4,
+    bandwidth_percent=10,
+    caches=("0", "1"),
+    bandwidth_step=10,
+    device_ways=0b11000000000,
+    kept={"0": 0x7FF, "1": 0x7FF},
+)
+
+
+def shares(**words: str) -> dict[str, CacheShare]:
+    return {role: CacheShare.parse(text) for role, text in words.items()}
+
 
 # Parts of the last-level cache as they are asked for, and the ways that come of it. Pure.
 

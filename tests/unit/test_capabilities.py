@@ -29,7 +29,7 @@ from vsperf.deploy.planner import Drivers, make_plan
 from vsperf.drivers.generators.base import OnSample, TrialRequest
 from vsperf.drivers.generators.exactness import LESS_EXACT, reservations
 from vsperf.drivers.generators.sim import SimulatedGenerator
-from vsperf.drivers.generators.tgen.checks import check_hosts
+from vsperf.drivers.generators.tgen.driver import check_hosts
 from vsperf.drivers.generators.tgen.messages import counts, trial_message
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.drivers.generators.tgen.traffic import Way
@@ -41,6 +41,7 @@ from vsperf.engine.conditions import uneven
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.run import plan_cases
 from vsperf.engine.session import begin
+from vsperf.engine.standing import NoSession
 from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError, ExitCode, NotReadyError, SpecError
 from vsperf.host.cpus import CpuNeed, Needs, read_topology
@@ -248,7 +249,7 @@ def test_what_is_told_less_exactly_stands_in_the_plan(ability: Ability, flag: Fl
     assert not any("generator sim" in note for note in planned(Lacking()))
 
 
-class Counted:
+class Counted(NoSession):
     """A generator whose trials are sound."""
 
     def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
@@ -264,15 +265,6 @@ class Counted:
         return TrialCounts(
             directions=(way,), sending_ns=request.duration_ns, elapsed_ns=SECOND, settled=True
         )
-
-    def failure(self) -> str | None:
-        return None
-
-    def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
-        return None
-
-    def facts(self) -> dict[str, Any]:
-        return {}
 
 
 def flags_of(can: Capabilities, purpose: Purpose = Purpose.SEARCH) -> tuple[Flag, ...]:

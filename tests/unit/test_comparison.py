@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 from all_wrong import hold_each, relative
-from compared_runs import HOST, curve, of, run
+from compared_runs import HOST, curve, found, of, run
 from record_samples import case_record, case_start, header, planned
+from report_pages import Reader
 from stored_runs import store
 
 from vsperf.analysis.comparison import Comparison, compare
@@ -19,17 +21,19 @@ from vsperf.analysis.difference import Change, Difference, Means
 from vsperf.analysis.sides import Side, baseline_side, side
 from vsperf.errors import UsageError
 from vsperf.output.compare_page import html_page, markdown
+from vsperf.output.compare_picture import picture_of
 from vsperf.output.compare_text import (
     MEANING,
     change_tables,
     change_text,
     comparison_data,
     environment_table,
+    headline,
     notes,
     reservations,
 )
+from vsperf.output.figures.drawing import Points
 from vsperf.output.table import Cell
-from vsperf.quantities.unit import Unit
 from vsperf.records.files.baselines import set_baseline
 from vsperf.records.host import Conditions
 from vsperf.records.run import Outcome
@@ -347,7 +351,7 @@ class TestOutputs:
         self, least: float | None, most: float | None, shown: str
     ) -> None:
         one = Difference(Means.INTERVALS, Change.NONE, None, least, most)
-        assert change_text(one, Unit.FPS) == shown
+        assert change_text(one) == shown
 
     def test_what_did_not_change_is_left_out_on_demand(self, tmp_path: Path) -> None:
         run(tmp_path, "aaaa", {1: [1000_000], 2: [1000_000]})
@@ -355,3 +359,51 @@ class TestOutputs:
         (table,) = change_tables(of(tmp_path, "aaaa", "bbbb"), only_changed=True)
         assert [row[0] for row in table.texts] == ["64B"]
         assert [row[-1] for row in table.rows] == [Cell("better", "better")]
+
+
+def test_a_headline_says_the_verdict_and_the_size(tmp_path: Path) -> None:
+    run(tmp_path, "aaaa", {1: [1000_000], 2: [1000_000]})
+    run(tmp_path, "bbbb", {1: [900_000], 2: [980_000]})
+    head = headline(of(tmp_path, "aaaa", "bbbb"))
+    assert (head.word, head.tone) == ("WORSE", "bad")
+    assert head.text.startswith("The most: 64B ndr -10.00 % [-10.89 … -9.10 %]. 2 of 2 numbers")
+
+
+def test_where_nothing_changed_it_says_how_far_it_can_have(tmp_path: Path) -> None:
+    run(tmp_path, "aaaa", {1: [1000_000]})
+    run(tmp_path, "bbbb", {1: [1000_000]})
+    head = headline(of(tmp_path, "aaaa", "bbbb"))
+    assert head.word == "NO CHANGE"
+    assert head.text.endswith("none changed by more than +1.00 %.")
+
+
+def test_a_page_and_a_merge_request_begin_with_it(tmp_path: Path) -> None:
+    run(tmp_path, "aaaa", {1: [1000_000]})
+    run(tmp_path, "bbbb", {1: [1200_000]})
+    found_one = of(tmp_path, "aaaa", "bbbb")
+    assert markdown(found_one).startswith("## BETTER: ")
+    reader = Reader()
+    reader.feed(html_page(found_one))
+    words = reader.words
+    assert "BETTER The most: 64B ndr +20.00 %" in words
+
+
+def test_each_change_is_a_point_with_its_interval(tmp_path: Path) -> None:
+    run(tmp_path, "aaaa", {1: [1000_000], 2: [1000_000]})
+    run(tmp_path, "bbbb", {1: [900_000], 2: [1000_000]})
+    drawing = picture_of(of(tmp_path, "aaaa", "bbbb"))
+    assert drawing is not None
+    _, layer = drawing.panels[0].layers
+    assert [tick.name for tick in drawing.panels[0].x.ticks] == ["64B ndr", "128B ndr"]
+    assert isinstance(layer, Points)
+    assert layer.points[0].y == pytest.approx(-0.1)
+    assert layer.points[0].low == pytest.approx(-0.1089, abs=1e-4)
+    assert drawing.simulated
+
+
+def test_where_no_change_is_a_number_there_is_none(tmp_path: Path) -> None:
+    run(tmp_path, "aaaa", {1: [found(1000_000, -1)]})
+    run(tmp_path, "bbbb", {1: [found(1000_000, -1)]})
+    found_one = of(tmp_path, "aaaa", "bbbb")
+    open_ended = [replace(row, differences=(None,)) for row in found_one.rows]
+    assert picture_of(replace(found_one, rows=tuple(open_ended))) is None

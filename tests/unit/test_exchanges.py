@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from all_methods import method_of
+from echoes import Bench
 from exchanges import DURATION_NS, FORWARD, RATE, REVERSE, SECOND, device, exchange, instance
 from simulated_cases import simulated_case
 
@@ -169,20 +170,6 @@ def test_what_cannot_be_believed_is_said_with_who_and_by_how_much(name: str) -> 
 
 
 # The method: what it asks, and what it answers.
-
-
-@dataclass
-class Bench:
-    """Answers each exchange with the next one."""
-
-    made: list[Exchange]
-    budget: Budget = field(default_factory=Budget)
-    asked: list[ExchangeAsked] = field(default_factory=list)
-
-    def exchange(self, asked: ExchangeAsked) -> Exchange:
-        self.asked.append(asked)
-        self.budget.spend(asked.sending_ns)
-        return self.made[len(self.asked) - 1]
 
 
 def test_those_that_were_ended_for_another_are_not_to_blame() -> None:

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from claims_world import PAGE, World, fixture_world
+from claims_world import PAGE, World, add_pool, fixture_world, tree
 from conftest import Require
-from hugepage_tree import add_pool, tree
 
 from vsperf.errors import ExitCode, NotReadyError
 from vsperf.host.claims import Ledger, release

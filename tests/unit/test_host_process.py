@@ -25,8 +25,7 @@ from vsperf.host.lock import testbed_lock as hold
 from vsperf.host.own_program import OwnProgram
 from vsperf.host.places import VARIABLE, runtime_folder
 from vsperf.host.process import ASK_S, TERMINATE_S, log_of, managed
-from vsperf.host.procfs import left_in_session, mapped_files, marked, start_ticks
-from vsperf.host.sockets import all_listened_at
+from vsperf.host.procfs import all_listened_at, left_in_session, mapped_files, marked, start_ticks
 from vsperf.host.threads import Polling
 from vsperf.host.undo import KillProcess
 from vsperf.host.workspace import PATIENCE_S, Workspace, workspace

@@ -22,10 +22,9 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.noise import NoiseSpec
 from vsperf.drivers.loads import memory_vm
 from vsperf.drivers.loads.base import LoadGenerator, settings_of
-from vsperf.drivers.loads.carried import carried, libraries_of
 from vsperf.drivers.loads.command import CommandLoad, CommandSpec
 from vsperf.drivers.loads.cpu_time import session_ticks
-from vsperf.drivers.loads.initrd import initrd_of, joined
+from vsperf.drivers.loads.initrd import carried, initrd_of, joined, libraries_of
 from vsperf.drivers.loads.memory import MemorySpec
 from vsperf.drivers.loads.memory_vm import GuestMemoryLoad, GuestMemorySpec
 from vsperf.drivers.loads.patterns import MEMORY_LOAD, last_report, words_of

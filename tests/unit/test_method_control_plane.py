@@ -12,7 +12,7 @@ from search_models import case_of
 
 from vsperf.errors import SpecError
 from vsperf.methods.base import PLAIN, TrialOptions, loads_of
-from vsperf.methods.rates import Rates
+from vsperf.methods.range import Rates
 from vsperf.quantities.units import NANOSECONDS, Ratio
 from vsperf.records.result import Limit
 from vsperf.records.switch import PmdCounters, SwitchCounters

@@ -21,6 +21,7 @@ from vsperf.engine.criteria import outcome_of
 from vsperf.engine.disturb import run_trial
 from vsperf.engine.events import Parts, action_of
 from vsperf.engine.measurer import Measurer
+from vsperf.engine.standing import NoSession
 from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError
 from vsperf.methods.base import PLAIN, TrialOptions
@@ -430,7 +431,7 @@ def test_an_event_that_would_come_after_the_last_frame_was_due_does_not_happen(
     assert happened.event is None and not switch.restarts
 
 
-class Instant:
+class Instant(NoSession):
     """A generator whose trials are over at once."""
 
     def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
@@ -440,15 +441,6 @@ class Instant:
         return TrialCounts(
             directions=(way,), sending_ns=4 * SECOND, elapsed_ns=4 * SECOND, settled=True
         )
-
-    def failure(self) -> str | None:
-        return None
-
-    def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
-        return None
-
-    def facts(self) -> dict[str, Any]:
-        return {}
 
 
 def test_a_trial_without_the_event_that_it_was_made_for_is_invalid() -> None:

@@ -19,7 +19,7 @@ from vsperf.otg.config import Config, Place, merged, read_config
 from vsperf.otg.document import Document, RefusedError
 from vsperf.otg.flows import Flow, write_frames
 from vsperf.otg.frames import OLD_MARK, PCAP_HEAD, checksum
-from vsperf.otg.shortfall import fell_short
+from vsperf.otg.generator import fell_short
 
 # What the OTG server takes of a configuration, and with which words it refuses the rest.
 

@@ -13,14 +13,13 @@ from pydantic import ValidationError
 from qemu_cases import PVP, qemu_spec
 
 from vsperf.drivers.vswitches.base import SwitchPlan
-from vsperf.drivers.vswitches.ovs.checks import check
+from vsperf.drivers.vswitches.ovs.bringup import check
 from vsperf.drivers.vswitches.ovs.counters import Unseen, switch_counters
 from vsperf.drivers.vswitches.ovs.dpdk.design import DpdkDesign
 from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
 from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
 from vsperf.drivers.vswitches.ovs.parse import PortStatistics
-from vsperf.drivers.vswitches.ovs.plain.driver import Ovs
-from vsperf.drivers.vswitches.ovs.plain.kernel import require_datapath
+from vsperf.drivers.vswitches.ovs.plain.driver import Ovs, require_datapath
 from vsperf.drivers.vswitches.ovs.plain.ports import ports_of
 from vsperf.drivers.vswitches.ovs.plain.spec import OvsSpec
 from vsperf.drivers.vswitches.ovs.programs import find_programs, planned_programs

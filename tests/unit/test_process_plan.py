@@ -17,7 +17,7 @@ from switch_cases import PVP, PVVP
 from wires import wires_of
 
 from vsperf.config.case import CaseSpec
-from vsperf.dpdk.telemetry import Telemetry
+from vsperf.dpdk.running import Telemetry
 from vsperf.drivers.vnfs.process.driver import ProcessVnf
 from vsperf.drivers.vnfs.process.spec import ProcessSpec
 from vsperf.drivers.vnfs.settings import by_vnf

@@ -21,9 +21,8 @@ from vsperf.analysis.summary import CaseRow
 from vsperf.cli.tables import print_summary
 from vsperf.cli.terminal import PlainConsole
 from vsperf.drivers.generators.base import TrialRequest
-from vsperf.engine.bench import MeasuredBench
 from vsperf.engine.criteria import check_all
-from vsperf.engine.measurer import Measurer
+from vsperf.engine.measurer import MeasuredBench, Measurer
 from vsperf.engine.watch import Watch
 from vsperf.methods.base import loads_of, method_of
 from vsperf.output.compare_text import reservations

@@ -28,9 +28,8 @@ from rich.console import Console
 from stopping import fixture_watch, struck_elsewhere
 
 from vsperf.host.eventfds import ring
-from vsperf.host.interrupts import signals_held
 from vsperf.host.procfs import is_running, start_ticks
-from vsperf.stop import SignalWatch, Terminated, forget_stop, raise_if_stopped
+from vsperf.stop import SignalWatch, Terminated, forget_stop, raise_if_stopped, signals_held
 from vsperf.waits import Aside, aside, ended, lines, received, run, sent, sleep, wait_for
 
 __all__ = ["fixture_watch"]

@@ -11,7 +11,7 @@ import pytest
 from record_samples import (
     header,
 )
-from written_runs import TESTCASES, interrupted_run, write_run
+from stored_runs import TESTCASES, interrupted_run, write_run
 
 from vsperf.errors import UsageError
 from vsperf.records.files.folders import RECORDS, make_folder, point_latest, resolve, run_folders

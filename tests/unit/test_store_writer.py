@@ -23,7 +23,7 @@ from record_samples import (
     run_lines,
     trial_line,
 )
-from written_runs import TESTCASES, interrupted_run, write_run
+from stored_runs import TESTCASES, interrupted_run, write_run
 
 from vsperf.errors import NotReadyError, RecordingError, StoreError, UsageError
 from vsperf.records.base import SCHEMA_VERSION

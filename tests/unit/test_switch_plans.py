@@ -24,7 +24,7 @@ from vsperf.drivers.vswitches.linux_bridge.spec import LinuxBridgeSpec
 from vsperf.drivers.vswitches.none import NoSwitch
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.files import Roots
-from vsperf.host.steering import steer
+from vsperf.host.networks import steer
 from vsperf.methods.base import Method, loads_of
 from vsperf.methods.fixed import FixedLoad
 from vsperf.plugins import Plugins

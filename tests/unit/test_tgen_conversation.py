@@ -19,7 +19,6 @@ from vsperf.config.traffic import Replay
 from vsperf.deploy.placement import place
 from vsperf.dpdk.command import lcores
 from vsperf.drivers.generators.dpdk_ports import Port
-from vsperf.drivers.generators.tgen.binary import TGEN
 from vsperf.drivers.generators.tgen.client import Client, Gone, Silent, TgenError
 from vsperf.drivers.generators.tgen.command import (
     MEMORY_BYTES,
@@ -32,6 +31,7 @@ from vsperf.drivers.generators.tgen.command import (
 from vsperf.drivers.generators.tgen.doctor import CHECKS
 from vsperf.drivers.generators.tgen.driver import TgenGenerator, senders
 from vsperf.drivers.generators.tgen.guest import GuestTgen
+from vsperf.drivers.generators.tgen.process import TGEN
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.drivers.generators.tgen.traffic import senders_each, workers_of
 from vsperf.drivers.vnfs.process.spec import ProcessSpec

@@ -14,9 +14,15 @@ from vsperf.analysis.environment import case_facts
 from vsperf.config.flows import HOSTS
 from vsperf.config.topology import Dispatch
 from vsperf.config.traffic import Replay, TrafficProfile
-from vsperf.drivers.generators.tgen.messages import counts
+from vsperf.drivers.generators.tgen.messages import (
+    LONGEST_NS,
+    MOST,
+    WIDTH_NS,
+    asked_ns,
+    counts,
+    slots_of,
+)
 from vsperf.drivers.generators.tgen.replay import Replayed
-from vsperf.drivers.generators.tgen.slots import LONGEST_NS, MOST, WIDTH_NS, asked_ns, slots_of
 from vsperf.drivers.generators.tgen.traffic import Way, direction, flows_of, streams
 from vsperf.drivers.generators.tgen.tsc import Tsc
 from vsperf.drivers.generators.tgen.turns import (
@@ -559,5 +565,4 @@ def test_the_record_has_what_the_trials_have_shown_beside_what_was_known_before(
 def test_two_runs_do_not_differ_by_the_last_digits_of_a_speed() -> None:
     record: Any = type("Record", (), {})()
     record.conditions = Conditions(generator={"tgen": "0.1.0", "tsc": {"hz": HZ}})
-    planned: Any = None
-    assert case_facts(planned, None, record) == {"generator.tgen": "0.1.0"}
+    assert case_facts(None, record) == {"generator.tgen": "0.1.0"}

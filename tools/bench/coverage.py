@@ -23,9 +23,8 @@ from coverage_world import World, carried, met, threads
 
 from vsperf.config.traffic import TrialPolicy
 from vsperf.drivers.generators.base import OnSample, TrialRequest
-from vsperf.engine.bench import MeasuredBench
 from vsperf.engine.criteria import believed, flags_of
-from vsperf.engine.measurer import Measurer
+from vsperf.engine.measurer import MeasuredBench, Measurer
 from vsperf.engine.watch import Seen, Watch
 from vsperf.errors import ComponentError, InvalidTrialError
 from vsperf.methods.base import probe_on

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from loopbacks import tgen_dut
 
 from vsperf.cli.problems import print_problems
-from vsperf.drivers.generators.tgen.binary import TGEN
+from vsperf.drivers.generators.tgen.process import TGEN
 from vsperf.drivers.vswitches.ovs.programs import find_programs
 from vsperf.errors import NotReadyError, Problem
 

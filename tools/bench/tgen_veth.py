@@ -25,9 +25,9 @@ from common import Option, Ratio, carry_out, options, say, two_cpus, wanted
 from needs import VETH, require_programs
 
 from vsperf import waits
-from vsperf.drivers.generators.tgen.binary import TGEN
 from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
 from vsperf.drivers.generators.tgen.command import Options
+from vsperf.drivers.generators.tgen.process import TGEN
 from vsperf.errors import ComponentError
 from vsperf.trust import own_python
 

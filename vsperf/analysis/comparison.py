@@ -239,7 +239,7 @@ def _around_cases(
         told = [[c for c in cases if _surrounded(c)] for cases in members]
         if all(told) or not any(told):  # what nobody wrote down is no difference
             around = [
-                [case_facts(c.planned, c.start, c.record) for c in found or cases]
+                [case_facts(c.start, c.record) for c in found or cases]
                 for found, cases in zip(told, members, strict=True)
             ]
             yield from contrasts(told_apart(around, named, own), label)

@@ -69,9 +69,7 @@ def run_facts(header: RunHeader) -> dict[str, str | None]:
     }
 
 
-def case_facts(
-    planned: PlannedCase, start: CaseStart | None, record: CaseRecord | None
-) -> dict[str, str | None]:
+def case_facts(start: CaseStart | None, record: CaseRecord | None) -> dict[str, str | None]:
     """Return what is known of a case beyond its settings."""
     found: dict[str, str | None] = {}
     if start is not None:

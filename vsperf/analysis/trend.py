@@ -49,7 +49,7 @@ class TrendPoint:
         case = self.case
         return {
             **run_facts(case.header),
-            **case_facts(case.planned, case.start, case.record),
+            **case_facts(case.start, case.record),
             **settings(case.planned),
         }
 

@@ -34,7 +34,14 @@ from vsperf.progress import (
     TrialHeld,
     TrialStarted,
 )
-from vsperf.quantities.human import human_count, human_expected, human_fps, human_ns, human_seconds
+from vsperf.quantities.human import (
+    human_count,
+    human_expected,
+    human_fps,
+    human_ns,
+    human_seconds,
+    percent,
+)
 from vsperf.records.connections import ConnectionTrial
 from vsperf.records.exchange import Exchange
 from vsperf.records.flags import Flag
@@ -42,7 +49,6 @@ from vsperf.records.result import amount
 from vsperf.records.trial import Purpose, Trial
 from vsperf.records.turns import Role, Round, in_round
 from vsperf.search.regimes import HELD
-from vsperf.search.words import percent
 
 Mode = Literal["auto", "live", "plain", "json", "quiet"]
 LAST_TRIALS = 6

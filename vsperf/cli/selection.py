@@ -7,19 +7,21 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields as dataclass_fields
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
-from vsperf.cli import outside
 from vsperf.config import loader
+from vsperf.config.case import Case
 from vsperf.config.document import ALTERNATIVES, settable_paths
 from vsperf.config.loader import Loaded, Request, Shorthand
 from vsperf.config.lookup import ALLOW, Library
 from vsperf.config.noise import NOISE, QUIET
 from vsperf.config.suggest import quoted
+from vsperf.config.topology import Topology
 from vsperf.errors import UsageError
 from vsperf.plugins import Plugins
 from vsperf.trust import trusted
@@ -34,6 +36,9 @@ EXAMPLES = {
     "noise": "none,level_1",
 }
 """How to choose drivers of a section, for messages."""
+MODE = "trafficgen"
+OPTION = f"--mode {MODE}"
+"""Cases as a generator sees them whose device under test others deployed."""
 FULL = "full"
 """The mode in which everything is deployed."""
 
@@ -80,8 +85,8 @@ def hidden_by(loaded: Loaded) -> tuple[str, ...]:
 def load(request: Request, plugins: Plugins) -> Loaded:
     """Load the cases that the command line asks for."""
     loaded = loader.load(request, library(foreign=request.foreign), plugins.specs())
-    if any(one.written == outside.OPTION for one in request.shorthands):
-        return outside.seen_from_outside(loaded)
+    if any(one.written == OPTION for one in request.shorthands):
+        return seen_from_outside(loaded)
     return loaded
 
 
@@ -151,13 +156,13 @@ def _shorthands(drivers: Mapping[str, tuple[str, ...]], mode: str) -> tuple[Shor
     """Return the settings that options of their own stand for."""
     if drivers["vswitch"] and mode != FULL:
         raise UsageError(
-            f"--vswitch and {outside.OPTION} exclude each other",
+            f"--vswitch and {OPTION} exclude each other",
             why="from outside, no switch is deployed: others have deployed the device under test",
             fix="leave one of them out",
         )
     found = [_several(section, given) for section, given in drivers.items() if given]
     if mode != FULL:
-        found.append(Shorthand(outside.OPTION, "vswitch.kind=external"))
+        found.append(Shorthand(OPTION, "vswitch.kind=external"))
     return tuple(found)
 
 
@@ -194,7 +199,7 @@ def _selectors() -> tuple[Callable[[F], F], ...]:
         ),
         click.option(
             "--mode",
-            type=click.Choice([FULL, outside.MODE]),
+            type=click.Choice([FULL, MODE]),
             default=FULL,
             show_default=True,
             help="trafficgen deploys only the generator, for a device under test that others "
@@ -251,3 +256,36 @@ def _overrides() -> tuple[Callable[[F], F], ...]:
             help="One setting, such as traffic.frame_size=64B; overrides all else; repeatable.",
         ),
     )
+
+
+def seen_from_outside(loaded: Loaded) -> Loaded:
+    """Return the cases with topologies of links alone: what lies between is not vsperf's."""
+    return replace(loaded, cases=tuple(_case(case) for case in loaded.cases))
+
+
+def _case(case: Case) -> Case:
+    topology = case.spec.topology
+    if not topology.vnfs:
+        return case
+    spec = case.spec.model_copy(update={"topology": _between_links(topology)})
+    kept = {path: origin for path, origin in case.origins.items() if not _is_moved(path)}
+    return replace(case, spec=spec, origins={**kept, "topology": OPTION})
+
+
+def _is_moved(path: str) -> bool:
+    return path.startswith("topology.") or path == "topology"
+
+
+def _between_links(topology: Topology) -> Topology:
+    """Return the same ends without the VNFs; parallel paths become one."""
+    ends = dict.fromkeys((path[0], path[-1]) for path in topology.paths)
+    vnfs = [end for pair in ends for end in pair if end in topology.vnfs]
+    if vnfs:
+        raise UsageError(
+            f"topology {topology.name} cannot be measured from outside",
+            why=f"its frames begin or end in {vnfs[0]}, and {OPTION} deploys no VNF",
+            fix="choose a testcase whose topology begins and ends at links, such as pvp_tput",
+        )
+    found = [pair for pair in ends if pair[::-1] not in ends or pair <= pair[::-1]]
+    name = "p2p" if found == [("phy0", "phy1")] else topology.name
+    return Topology(name=name, paths=tuple(found))

@@ -34,7 +34,6 @@ class Ability(enum.StrEnum):
     REPLAY = "replay", "replay a capture file"
     SHUFFLED = "shuffled-flows", "send flows in a shuffled order"
     LEARNING = "learning", "send learning frames before a trial"
-    RESPONDING = "responding", "answer who asks where its addresses are"
     LANES = "parallel-paths", "send along parallel paths between two links"
     # What it sends.
     IPV6 = "ipv6", "send IPv6"

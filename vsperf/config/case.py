@@ -15,13 +15,35 @@ from vsperf.config.expect import Expectation
 from vsperf.config.method import MethodSpec
 from vsperf.config.modify import Modify
 from vsperf.config.point import point_label
-from vsperf.config.rival import Rival
 from vsperf.config.testbed import Testbed
 from vsperf.config.topology import Topology
 from vsperf.config.traffic import LatencyTrials, TrafficProfile, TrialPolicy
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import LinkSpeed
 from vsperf.trust.printable import as_label
+
+VSWITCH, RIVALS, CALLED = "vswitch", "rivals", "called"
+MADE = {
+    RIVALS: "write a list of switches under `vswitch`, and choose a method that compares them",
+    CALLED: "an item of a list under `vswitch` has a `name:`",
+}
+"""What a case has by a list of switches, and nobody writes."""
+
+
+def as_written(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return where a value stands in what people write: a rival is an item below `vswitch`."""
+    if path[:1] != (RIVALS,) or len(path) < 3:
+        return path
+    return (VSWITCH, str(int(path[1]) + 1), *path[3:])
+
+
+class Rival(Spec):
+    """A switch that is held against the case's own."""
+
+    name: str
+    """What it is called; this decides no number."""
+    vswitch: SerializeAsAny[DriverSpec]
+
 
 PROSE = ("name", "title", "description", "tags", "expect")
 """Sections that do not change what is measured, and so do not change a case's id."""

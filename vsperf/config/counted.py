@@ -1,9 +1,11 @@
-"""Counts of things, as settings have them: kept as integers, and written as people write counts."""
+"""Counts of things, as settings have them: kept as integers, written as people write counts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+
+from pydantic import AfterValidator
 
 from vsperf.quantities.units import Found
 
@@ -26,3 +28,13 @@ def _number(value: object) -> object:
 
 Counted = _Counted()
 """Of an integer: takes 20k and 1M, too, as flows do; what is kept is the number."""
+
+
+def _power_of_two(ring: int) -> int:
+    if ring & (ring - 1):
+        raise ValueError(f"{ring} is no power of two, such as 256, 512 or 1024")
+    return ring
+
+
+PowerOfTwo = AfterValidator(_power_of_two)
+"""Refuses any other size: a slot is found by masking a count."""

@@ -12,11 +12,9 @@ from pydantic import Field, create_model
 
 from vsperf.attribute_docs import DescribedSchema
 from vsperf.config.base import DriverSpec, Spec
-from vsperf.config.case import CaseSpec, Name
+from vsperf.config.case import MADE, RIVALS, CaseSpec, Name, Rival
 from vsperf.config.collect import COLLECT, NONE
 from vsperf.config.noise import NOISE, QUIET
-from vsperf.config.preset import PresetHeader
-from vsperf.config.rival import MADE, RIVALS, Rival
 from vsperf.config.shape import paths
 from vsperf.quantities.quantity import Quantity
 
@@ -52,6 +50,17 @@ class _QuantitiesAsText(DescribedSchema):
 
     def encode_default(self, dft: Any) -> Any:
         return str(dft) if isinstance(dft, Quantity) else super().encode_default(dft)
+
+
+class PresetHeader(Spec):
+    """Names a preset and what it builds upon."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
+    """What `--preset` calls it; its file is called the same."""
+    title: str = ""
+    """One line for lists."""
+    extends: str | None = None
+    """Another preset, whose values this one overrides."""
 
 
 class Selection(Spec):

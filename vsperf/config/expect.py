@@ -10,9 +10,8 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 
 from vsperf.config.base import Spec
-from vsperf.quantities.factor import Factor
 from vsperf.quantities.quantity import Quantity, UnitError, shown
-from vsperf.quantities.unit import Unit
+from vsperf.quantities.unit import Factor, Unit
 from vsperf.quantities.units import Count, Duration, FrameSize, LinkSpeed, Rate, Ratio
 
 ONE_OF = ("min", "max", "max_loss", "baseline")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from vsperf.config.scalars import is_plain_text
 from vsperf.config.suggest import described
 from vsperf.config.tree import Section, Source, plain
-from vsperf.config.yaml import parse
+from vsperf.config.yaml import is_plain_text, parse
 from vsperf.errors import Location, Problem, SpecError
 from vsperf.trust.trusted import DistrustedError, opened_file
 

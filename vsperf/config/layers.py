@@ -13,10 +13,15 @@ from pathlib import Path
 
 from vsperf.config.alternatives import merge_documents
 from vsperf.config.by_kind import refuse_by_kind
-from vsperf.config.document import EXTENDS, PRESET_HEADER, SELECTION, TESTCASES, Selection
+from vsperf.config.document import (
+    EXTENDS,
+    PRESET_HEADER,
+    SELECTION,
+    TESTCASES,
+    PresetHeader,
+    Selection,
+)
 from vsperf.config.lookup import Found, Library
-from vsperf.config.options import set_layer
-from vsperf.config.preset import PresetHeader
 from vsperf.config.select import is_path, may_hold, named_file
 from vsperf.config.suggest import described, did_you_mean, listed, quoted
 from vsperf.config.suite import OWN, Suite, is_suite, suite_of
@@ -32,6 +37,7 @@ from vsperf.config.tree import (
     plain,
 )
 from vsperf.config.validation import Context, validate
+from vsperf.config.yaml import is_plain_text, parse
 from vsperf.errors import Location, Problem, SpecError
 
 Layers = list[Section | None]
@@ -263,3 +269,53 @@ def merged(layers: Layers) -> Section:
     """Return the document that the layers make together, without what is about layers."""
     trees = [layer.without(SELECTION, PRESET_HEADER) for layer in layers if layer]
     return merge_documents(trees)
+
+
+LONGEST_OPTION = 4096
+DEEPEST_PATH = 20
+HOW = "write it like `--set traffic.frame_size=128B`"
+
+
+def set_layer(text: str, written: str | None = None) -> Section:
+    """Return the layer that one `--set` stands for, or raise `SpecError`.
+
+    `written` is the option as it was typed, if another one than `--set` stands for the setting.
+    """
+    if len(text) > LONGEST_OPTION or "\n" in text or not is_plain_text(text):
+        shown = Location(f"--set {text[:20].encode('ascii', 'replace').decode()!r}…")
+        what = f"a setting is one line of at most {LONGEST_OPTION} printable characters"
+        raise SpecError([Problem(what, shown, None, HOW)])
+    shown_text = text if len(text) <= 80 else text[:79] + "…"
+    name = written or f"--set {shown_text}"
+    source = Source(name, name, lines=(text,), numbered=False)
+    path, equals, value = text.partition("=")
+    if not equals:
+        raise _wrong(source, 1, "there is no `=` between path and value", HOW)
+    keys = path.split(".")
+    if len(keys) > DEEPEST_PATH:
+        raise _wrong(source, 1, f"the path has more than {DEEPEST_PATH} parts")
+    marks = _key_marks(keys, source)
+    for key, mark in zip(keys, marks, strict=True):
+        if not key or key != key.strip():
+            what = "a part of the path is empty" if not key.strip() else "the path holds a blank"
+            raise _wrong(source, mark.column, what, HOW)
+    node: Node
+    if value.strip():
+        node = parse(value, source, column=len(path) + 1)
+    else:
+        node = Scalar(None, Mark(source, 1, len(path) + 2))
+    for key, mark in zip(reversed(keys), reversed(marks), strict=True):
+        node = Section({key: Entry(mark, node)}, (mark,))
+    assert isinstance(node, Section)
+    return node
+
+
+def _wrong(source: Source, column: int, what: str, fix: str | None = None) -> SpecError:
+    return SpecError([Problem(what, Mark(source, 1, column).location, None, fix)])
+
+
+def _key_marks(keys: list[str], source: Source) -> list[Mark]:
+    columns = [1]
+    for key in keys[:-1]:
+        columns.append(columns[-1] + len(key) + 1)
+    return [Mark(source, 1, column) for column in columns]

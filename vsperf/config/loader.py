@@ -6,17 +6,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from vsperf.config.alternatives import KIND
 from vsperf.config.by_kind import with_settings_by_kind
-from vsperf.config.case import Case, CaseSpec
+from vsperf.config.case import RIVALS, VSWITCH, Case, CaseSpec, Rival
 from vsperf.config.collect import COLLECT, lifted
 from vsperf.config.document import Drivers, document_model, paths_of
 from vsperf.config.expand import MOST_CASES, Axes, axes, in_turns, point_of, points, repeated_values
 from vsperf.config.layers import LayerReader, Layers, merged, names, together
 from vsperf.config.levels import with_levels
 from vsperf.config.lookup import Found, Library
-from vsperf.config.named import named_drivers
 from vsperf.config.noise import NOISE
-from vsperf.config.rival import RIVALS, Rival
 from vsperf.config.rivals import comparing, with_rivals
 from vsperf.config.rules import (
     case_problems,
@@ -29,7 +28,7 @@ from vsperf.config.rules import (
 from vsperf.config.select import select
 from vsperf.config.suggest import listed
 from vsperf.config.topologies import TopologyError, resolve_topology
-from vsperf.config.tree import Entry, Listing, Mark, Node, Section, find, origins
+from vsperf.config.tree import Entry, Listing, Mark, Node, Scalar, Section, find, origins
 from vsperf.config.validation import Context, drop_removed, validate
 from vsperf.errors import Location, Problem, SpecError, in_order
 from vsperf.stop import raise_if_stopped
@@ -334,3 +333,22 @@ def _case(spec: CaseSpec, tree: Section, point: dict[str, str], sizes: tuple[int
         if said := find(tree, f"vswitch.{word}"):
             where |= {f"vswitch.{one}": f"{word} by {said.mark.origin}" for one in settings}
     return Case(concrete, point, where, 1, sizes)
+
+
+def named_drivers(drivers: Drivers, document: Section) -> Drivers:
+    """Return the drivers that the document of one case names."""
+    return {
+        section: {kind: known[kind] for kind in _kinds(document, section) if kind in known}
+        for section, known in drivers.items()
+    }
+
+
+def _kinds(document: Section, section: str) -> list[str]:
+    node = document.get(section)
+    if not isinstance(node, Section):
+        return []
+    each = [one.node for one in node.entries.values()] if section == COLLECT else [node]
+    if section == VSWITCH and isinstance(rivals := document.get(RIVALS), Listing):
+        each += [one for item in rivals.items if (one := find(item, VSWITCH)) is not None]
+    kinds = [one.get(KIND) for one in each if isinstance(one, Section)]
+    return list(dict.fromkeys(str(kind.value) for kind in kinds if isinstance(kind, Scalar)))

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from vsperf.config.alternatives import Named, named_items, same_names
 from vsperf.config.base import DriverSpec
-from vsperf.config.rival import CALLED, RIVALS, VSWITCH
+from vsperf.config.case import CALLED, RIVALS, VSWITCH
 from vsperf.config.tree import Entry, Listing, Scalar, Section, find
 from vsperf.errors import Problem
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from contextlib import suppress
 
 from vsperf.config.alternatives import item_problems
-from vsperf.config.case import CaseSpec
+from vsperf.config.case import MADE, CaseSpec
 from vsperf.config.connections import connection_problems
 from vsperf.config.document import (
     ALTERNATIVES,
@@ -21,7 +21,6 @@ from vsperf.config.expect import Bound
 from vsperf.config.method import MethodSpec
 from vsperf.config.noise import NOISE, QUIET
 from vsperf.config.places import place_problems
-from vsperf.config.rival import MADE
 from vsperf.config.suggest import described, did_you_mean, listed, quoted
 from vsperf.config.tree import Listing, Node, Scalar, Section, find, plain
 from vsperf.config.validation import Context, validate

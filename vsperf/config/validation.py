@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from vsperf.config.case import MADE, RIVALS, VSWITCH, as_written
 from vsperf.config.document import BY_KIND, EXTENDS, SELECTION
 from vsperf.config.messages import refusal
-from vsperf.config.rival import MADE, RIVALS, VSWITCH, as_written
 from vsperf.config.shape import ANY_NAME, Shape, kinds, shape
 from vsperf.config.suggest import did_you_mean, listed, nearest, quoted
 from vsperf.config.tree import Entry, Listing, Mark, Node, Scalar, Section, plain
@@ -153,16 +153,14 @@ def _problems(
         if len(found) >= MOST_PROBLEMS:
             more += 1
             continue
-        problem, mark = _problem(detail, place, tree, context, prefix)
+        problem, mark = _problem(detail, place, context, prefix)
         # Several members of a union may refuse the same value: the first says enough.
         found.setdefault((mark, "" if kind != "missing" else problem.what), problem)
     counted = [Problem(f"… and {more} more problems", fix="mend the first ones")] if more else []
     return [*found.values(), *counted]
 
 
-def _problem(
-    detail: Any, place: Place, tree: Section, context: Context, prefix: str
-) -> tuple[Problem, Mark]:
+def _problem(detail: Any, place: Place, context: Context, prefix: str) -> tuple[Problem, Mark]:
     kind, ctx = detail["type"], detail.get("ctx", {})
     dotted = ".".join(filter(None, (prefix, *as_written(place.path))))
     mark = place.node.mark

@@ -7,16 +7,53 @@ several documents, and aliases that contain themselves or multiply.
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
-from vsperf.config.scalars import is_plain_text, resolve
 from vsperf.config.suggest import quoted
-from vsperf.config.syntax import explain
 from vsperf.config.tree import Entry, Listing, Mark, Node, Scalar, Section, Source
 from vsperf.errors import Problem, SpecError
+
+# Only true, false, null, decimal integers and decimal fractions are anything but text. So a PCI
+# address, a MAC address, `12:30`, `010`, a date and `on` stay the text that was written.
+_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})", re.ASCII)
+_FLOAT = re.compile(
+    r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII
+)
+_WORDS: dict[str, bool | None] = {
+    "": None, "~": None, "null": None, "true": True, "false": False,
+}  # fmt: skip
+LONGEST_NUMBER = 40
+
+
+def resolve(text: str) -> str | int | float | bool | None:
+    """Return what the unquoted `text` means."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if len(text) > LONGEST_NUMBER:
+        return text
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text) and not text.lstrip("+-").isdigit():
+        number = float(text)
+        return number if math.isfinite(number) else text
+    return text
+
+
+def is_plain_text(text: str) -> bool:
+    """Whether `text` is free of control characters and of halves of characters.
+
+    An escape puts them into a file, and an error would put them on a terminal.
+    """
+    return not any(
+        (code < 32 and code not in (9, 10)) or 127 <= code < 160 or 0xD800 <= code < 0xE000
+        for code in map(ord, text)
+    )
+
 
 MOST_LEVELS = 50
 MOST_VALUES = 10_000
@@ -233,3 +270,58 @@ class _Builder:
 
     def _refuse_key(self, node: Node, what: str, fix: str | None = None) -> None:
         self.problems.append(Problem(what, node.mark.location, None, fix))
+
+
+# A piece of the parser's message → what is wrong, and how to mend it.
+_EXPLAINED = (
+    ("'\\t'", "a tab stands where only spaces may", "indent with spaces"),
+    (
+        "mapping values are not allowed",
+        "a `:` stands where no key can be",
+        "put the value in quotes if it holds `: `, or mend the indentation",
+    ),
+    (
+        "could not find expected ':'",
+        "a key has no `:` behind it",
+        "write `key: value`, and check the indentation of the lines above",
+    ),
+    ("found unexpected end of stream", "a quote is not closed", "add the closing quote"),
+    ("expected ',' or ']'", "a list that began with `[` is not closed", "add `,` or `]`"),
+    ("expected ',' or '}'", "a mapping that began with `{` is not closed", "add `,` or `}`"),
+    (
+        "expected <block end>",
+        "this line does not fit the lines above it",
+        "give keys of one mapping, and items of one list, the same indentation",
+    ),
+    ("expected the node content", "a value is missing or misplaced", "write a value here"),
+    (
+        "cannot start any token",
+        "a value cannot begin with this character",
+        "put the value in quotes",
+    ),
+    ("unknown escape character", "there is no such escape", "write `\\\\` or use single quotes"),
+    ("expected escape sequence", "the escape is not complete", "use single quotes"),
+    ("undefined tag handle", "tags are not allowed", "write the plain value"),
+    ("found duplicate anchor", "the anchor is defined twice", "rename one of the two"),
+    (
+        "but found '<document start>'",
+        "there is one document, and `---` begins another",
+        "drop `---`",
+    ),
+    ("sequence entries are not allowed", "a list item cannot begin here", "begin a new line"),
+    ("directive", "the line that begins with `%` is not understood", "remove it or quote the text"),
+)
+
+
+def explain(error: yaml.MarkedYAMLError, mark: Mark) -> Problem:
+    """Turn a parser's error into a problem at `mark`."""
+    message = " ".join(filter(None, (error.problem, error.context)))
+    why = None
+    if error.context_mark is not None and error.context_mark.line + 1 != mark.line:
+        why = f"the part that goes wrong begins in line {error.context_mark.line + 1}"
+    for piece, what, fix in _EXPLAINED:
+        if piece in message:
+            return Problem(f"not valid YAML: {what}", mark.location, why, fix)
+    what = f"not valid YAML: {error.problem or 'it cannot be read'}"
+    fix = "put texts with special characters in quotes, and check brackets and indentation"
+    return Problem(what, mark.location, why, fix)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from vsperf.config.case import CaseSpec, Side
 from vsperf.config.demands import ONE_AT_A_TIME
 from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch
-from vsperf.drivers.vswitches.turns import KERNEL_DEVICES
+from vsperf.drivers.vswitches.kernel_ports import KERNEL_DEVICES
 from vsperf.errors import Problem, SpecError
 from vsperf.records.run import Endpoint, Placeholder, Placement, Step
 from vsperf.records.turns import Terms

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from vsperf.dpdk.command import PROGRAM, lcores
 from vsperf.errors import NotReadyError
 from vsperf.host.process import managed
-from vsperf.host.sockets import all_listened_at
+from vsperf.host.procfs import all_listened_at
 from vsperf.host.workspace import Workspace, given_or_own
 from vsperf.trust.programs import program_path
 

@@ -1,4 +1,4 @@
-"""The settings of a case that are a driver's own; those of another one are refused."""
+"""The settings of a case that are a driver's own, and that agree; those of another are refused."""
 
 from __future__ import annotations
 
@@ -19,3 +19,13 @@ def own_settings(given: DriverSpec | None, wanted: type[S], who: str, chosen_by:
         return given
     kind = None if given is None else given.kind
     raise UsageError(f"settings of kind {kind!r} are not those of {who}", fix=f"--set {chosen_by}")
+
+
+def require_as_many(spec: DriverSpec, threads: str, cpus: str) -> None:
+    """Refuse a number of threads that was given beside their CPUs, and is not how many these are.
+
+    Both are settings, by their names; raises ValueError.
+    """
+    pinned, wanted = getattr(spec, cpus), getattr(spec, threads)
+    if pinned is not None and threads in spec.model_fields_set and wanted != len(pinned):
+        raise ValueError(f"{threads} is {wanted}, but {cpus} names {len(pinned)} CPUs")

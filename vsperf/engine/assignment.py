@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from vsperf.config.case import Case
 from vsperf.deploy.planner import OWN_ROLE, CasePlan, Drivers
 from vsperf.engine.calibration import Calibrator
-from vsperf.host.affinity import running_on
+from vsperf.host.cpus import running_on
 from vsperf.host.workspace import Nowhere, Workspace, workspace
 from vsperf.progress import (
     ConnectionsFinished,

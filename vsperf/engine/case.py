@@ -13,7 +13,6 @@ from contextlib import suppress
 
 from vsperf.deploy.deployment import deploy, prepare
 from vsperf.engine.assignment import CaseRun
-from vsperf.engine.bench import MeasuredBench
 from vsperf.engine.checks import check_path
 from vsperf.engine.closing import close_case, close_failed, close_interrupted
 from vsperf.engine.conditions import clipped, outdated, uneven
@@ -21,8 +20,8 @@ from vsperf.engine.connections import measure_connections
 from vsperf.engine.draws import ask_again, asked_again
 from vsperf.engine.exchanges import measure_exchanges
 from vsperf.engine.instruments import disturbed, instruments, looked_back
+from vsperf.engine.measurer import MeasuredBench, warm_up
 from vsperf.engine.paired import measure_together
-from vsperf.engine.warm_up import warm_up
 from vsperf.errors import ComponentError, DiedError, RecordingError, VsperfError
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.follow import Follower, followers, time_ns

@@ -1,9 +1,13 @@
-"""Criteria and outcome: what a finished measurement means for its testcase. Pure."""
+"""Criteria and outcome: what a finished measurement means for its testcase. Pure.
+
+A criterion of the command line becomes one of the case's own, so that its record holds it.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from vsperf.analysis.answers import (
@@ -16,12 +20,13 @@ from vsperf.analysis.answers import (
     spans_of,
 )
 from vsperf.analysis.difference import Sample, samples_of, scatter_of
-from vsperf.config.case import CaseSpec
+from vsperf.config.case import Case, CaseSpec
 from vsperf.config.expect import Bound, Expectation
+from vsperf.errors import UsageError
 from vsperf.methods.base import method_of
-from vsperf.quantities.factor import Factor
 from vsperf.quantities.human import human_fps, human_ns
-from vsperf.quantities.unit import Unit
+from vsperf.quantities.quantity import decimal_text
+from vsperf.quantities.unit import Factor, Unit
 from vsperf.quantities.units import Count, Duration, LinkSpeed, Rate, Ratio
 from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.histogram import percentiles_ns
@@ -38,6 +43,7 @@ from vsperf.records.result import (
 )
 from vsperf.records.run import Check, Outcome
 from vsperf.records.trial import Purpose, Trial
+from vsperf.records.turns import CONTROL, FIRST, ratio_name
 
 NOT_THE_SWITCH = (Limit.GENERATOR, Limit.SERVER, Limit.VNF, Limit.HOST, Limit.UNCOUNTED)
 """Where these end a result, the switch may do better: that it is too slow does not follow."""
@@ -428,3 +434,30 @@ def flags_of(result: SearchResult, trials: Iterable[Trial]) -> tuple[Flag, ...]:
     if Limit.GENERATOR not in result.limits and not short:
         flags.pop(Flag.SHORT_OFFER, None)
     return tuple(flags)
+
+
+def not_slower(cases: Sequence[Case], by: Ratio | None) -> tuple[Case, ...]:
+    """Return the cases with a criterion for each rival, if a share is given."""
+    if by is None:
+        return tuple(cases)
+    if by.value >= 1:
+        raise UsageError(f"--fail-above {by} leaves nothing to ask for", fix="such as 3%")
+    found = tuple(_of(case, by) for case in cases)
+    if all(case is before for case, before in zip(found, cases, strict=True)):
+        raise UsageError(
+            "--fail-above says how much slower a rival may be, and no case has one",
+            why="switches are held against each other in turns by a method that compares them",
+            fix="vsperf run phy2phy_paired --vswitch A,B --fail-above 3%; of runs that were made, "
+            "`vsperf compare` has the same option",
+        )
+    return found
+
+
+def _of(case: Case, by: Ratio) -> Case:
+    rivals = [side for side in case.spec.sides if side.letter not in (FIRST, CONTROL)]
+    if not rivals:
+        return case
+    least = Bound.parse(f"{decimal_text((1 - by.value) * 100)}%")
+    asked = (Expectation(metric=ratio_name(side.letter), min=least) for side in rivals)
+    expect = (*case.spec.expect, *asked)
+    return replace(case, spec=case.spec.model_copy(update={"expect": expect}))

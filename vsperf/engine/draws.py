@@ -12,10 +12,9 @@ from vsperf.config.case import CaseSpec
 from vsperf.deploy.deployment import deploy, prepare
 from vsperf.drivers.generators.base import HostJitter
 from vsperf.engine.assignment import CaseRun
-from vsperf.engine.bench import MeasuredBench
 from vsperf.engine.checks import check_path
 from vsperf.engine.instruments import disturbed, instruments
-from vsperf.engine.warm_up import warm_up
+from vsperf.engine.measurer import MeasuredBench, warm_up
 from vsperf.errors import ComponentError, InvalidTrialError
 from vsperf.methods.base import method_of
 from vsperf.progress import DeploymentKept

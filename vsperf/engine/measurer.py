@@ -13,19 +13,23 @@ from vsperf.config.abilities import EVERYTHING, Capabilities
 from vsperf.config.traffic import TrialPolicy
 from vsperf.drivers.generators.base import GeneratorSession, HasOwnTime, OnSample, TrialRequest
 from vsperf.drivers.generators.exactness import reservations
+from vsperf.drivers.vswitches.base import RunningSwitch
+from vsperf.engine.assignment import CaseRun
 from vsperf.engine.attempts import stayed_invalid, until_valid
 from vsperf.engine.disturb import NOTHING, prepare, run_trial
 from vsperf.engine.events import Parts
 from vsperf.engine.judge import Asked, in_order, judge, judge_with_context
-from vsperf.engine.seconds import Seconds
 from vsperf.engine.watch import Watch, not_back
 from vsperf.errors import ComponentError, DiedError
+from vsperf.host.files import Roots
+from vsperf.host.threads import Look, Thread
 from vsperf.methods.base import PLAIN, OnSecond, TrialOptions
 from vsperf.quantities.human import human_fps
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag
-from vsperf.records.trial import Held, Purpose, Trial, TrialCounts
-from vsperf.search.base import Budget
+from vsperf.records.switch import SwitchCounters
+from vsperf.records.trial import Held, Purpose, Sample, Second, Trial, TrialCounts
+from vsperf.search.base import Budget, Loads
 from vsperf.waits import sleep
 
 FAILED = {Flag.VNF_ERROR: "a VNF", Flag.NOISE_ERROR: "the noise beside the case"}
@@ -54,6 +58,43 @@ class Nobody:
 
     def end(self) -> None:
         """Do nothing."""
+
+
+@dataclass
+class Seconds:
+    """Makes a second of each sample of a long trial, and hands it on.
+
+    The only place where anything is read while frames are sent: some files of the kernel and
+    answers of the switch, once a second. That takes a few milliseconds of a CPU that may be the
+    generator's, and is why a search does without.
+    """
+
+    switch: RunningSwitch | None
+    polling_threads: Callable[[], tuple[Thread, ...]]
+    hand_on: tuple[OnSecond, ...]
+    _counters: SwitchCounters | None = None
+    _look: Look = field(default_factory=lambda: Look({}))
+
+    def __post_init__(self) -> None:
+        """Look once, for the first second to be told from what was before."""
+        self._counters, self._look = self._counted(), Look.at(self.polling_threads(), Roots())
+
+    def __call__(self, sample: Sample) -> None:
+        """Take a sample, and look at the rest."""
+        counters, look = self._counted(), Look.at(self._look.threads, Roots())
+        growth = None
+        if counters is not None and self._counters is not None:
+            growth = counters.since(self._counters)
+        second = Second(sample=sample, switch=growth, threads=look.since(self._look))
+        self._counters, self._look = counters, look
+        for told in self.hand_on:
+            told(second)
+
+    def _counted(self) -> SwitchCounters | None:
+        try:
+            return None if self.switch is None else self.switch.counters()
+        except ComponentError:
+            return None  # whether it has died, whoever watches the trial finds out
 
 
 @dataclass
@@ -218,3 +259,49 @@ class Measurer:
         if (reason := self.generator.failure()) is not None:
             raise DiedError(f"the generator failed during trial {trial.index}", why=reason)
         return trial
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredBench:
+    """Trials on what is deployed."""
+
+    measurer: Measurer
+    loads: Loads
+
+    @property
+    def budget(self) -> Budget:
+        """The time of the case."""
+        return self.measurer.budget
+
+    @property
+    def overhead_ns(self) -> int:
+        """What the policy of trials asks for around each."""
+        return self.measurer.policy.overhead_ns
+
+    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+        """Make a trial, repeated until it is valid."""
+        return self.measurer.measure(load_fps, duration_ns, options)
+
+    def round_trip_ns(self) -> int | None:
+        """Return how far the CPUs of generator and switch were from each other at the last look."""
+        return self.measurer.watch.last_round_trip_ns
+
+    def hold(self, ns: int) -> None:
+        """Hold the next trial back for so long, and look again."""
+        self.measurer.hold(ns)
+
+
+def warm_up(run: CaseRun, measurer: Measurer, loads: Loads) -> tuple[str, ...]:
+    """Make it, if it was asked for and there is time; whatever its flags, it concludes nothing."""
+    length_ns = run.case.seeded_spec.trial.warm_up.ns
+    if not fits(length_ns, run.budget):
+        return ("no warm-up trial: the time would not suffice for it",)
+    if length_ns:
+        run.enter("warm up")
+        measurer.attempt(TrialRequest(loads.maximum, length_ns), TrialOptions(Purpose.WARM_UP))
+    return ()
+
+
+def fits(duration_ns: int, budget: Budget) -> bool:
+    """Whether something that is not the search may take so long: up to a quarter of the time."""
+    return budget.left_ns is None or duration_ns <= budget.left_ns // 4

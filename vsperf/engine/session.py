@@ -9,19 +9,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 
+from pydantic import ValidationError
+
 from vsperf import __version__
-from vsperf.config.case import Case
+from vsperf.config.case import Case, CaseSpec
+from vsperf.config.document import Drivers, document_model
 from vsperf.config.loader import Loaded
 from vsperf.engine.readiness import require_ready
-from vsperf.engine.resume import restore_cases
 from vsperf.engine.run import Before, Planned, RunOptions, cap_of, plan_cases, run_cases
-from vsperf.errors import ExitCode, UsageError, VsperfError
+from vsperf.errors import ExitCode, StoreError, UsageError, VsperfError
 from vsperf.host.cpus import read_topology
 from vsperf.host.facts import environment
 from vsperf.host.lock import testbed_lock
 from vsperf.methods.estimate import together
 from vsperf.plugins import Plugins
 from vsperf.progress import Emit, RunStarted
+from vsperf.quantities.units import FrameSize
 from vsperf.records.files.validation import validate_file
 from vsperf.records.files.view import RunView
 from vsperf.records.files.writer import RunWriter
@@ -178,3 +181,37 @@ def _announced(case: Case) -> PlannedCase:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def restore_cases(
+    wanted: Sequence[PlannedCase], planned: Sequence[PlannedCase], drivers: Drivers
+) -> tuple[Case, ...]:
+    """Return the `wanted` ones of all `planned` cases as they were when the run began."""
+    model = document_model(drivers)
+    sizes: dict[object, set[int]] = {}
+    for case in planned:
+        size = FrameSize.parse(case.spec["traffic"]["frame_size"]).bytes
+        sizes.setdefault(case.spec.get("name"), set()).add(size)
+    return tuple(_restore(case, sizes[case.spec.get("name")], model) for case in wanted)
+
+
+def _restore(wanted: PlannedCase, sisters: set[int], model: type[CaseSpec]) -> Case:
+    fix = "start a new run with `vsperf run`"
+    try:
+        spec = model.model_validate(wanted.spec)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        why = f"its recorded specification does not fit this vsperf: {place}: {first['msg']}"
+        raise StoreError(f"{wanted.label} cannot be resumed", why=why, fix=fix) from error
+    case = Case(
+        spec=spec,
+        point=wanted.point,
+        origins=wanted.origins,
+        repeat=wanted.repeat,
+        sister_sizes=tuple(sorted(sisters)),
+    )
+    if case.key != wanted.key:
+        why = f"this vsperf would measure something else under that name: {case.key}"
+        raise StoreError(f"{wanted.key} cannot be resumed", why=why, fix=fix)
+    return case

@@ -17,17 +17,15 @@ from vsperf.config.case import Case, CaseSpec
 from vsperf.config.wiring import outer_nics
 from vsperf.deploy.deployment import Deployment, deploy, prepare
 from vsperf.deploy.planner import OWN_ROLE, Drivers, make_plan
-from vsperf.drivers.generators.base import HostJitter, OnSample, TrialRequest
+from vsperf.drivers.generators.base import OnSample, TrialRequest, Unmeasured
 from vsperf.engine.readiness import require_ready
 from vsperf.engine.run import Planned
 from vsperf.errors import ComponentError, UsageError
-from vsperf.host.affinity import running_on
-from vsperf.host.cpus import CpuTopology, Needs
+from vsperf.host.cpus import CpuTopology, Needs, running_on
 from vsperf.host.lock import testbed_lock
 from vsperf.host.workspace import Workspace, workspace
 from vsperf.methods.estimate import Estimate
 from vsperf.plugins import Plugins
-from vsperf.records.host import Calibration
 from vsperf.records.run import Endpoint, Placement, Step
 from vsperf.records.trial import TrialCounts
 from vsperf.waits import sleep
@@ -116,7 +114,7 @@ def _refuse_outer_nics(spec: CaseSpec) -> None:
         )
 
 
-class NoGenerator:
+class NoGenerator(Unmeasured):
     """Takes the place of a generator that is not deployed."""
 
     kind: ClassVar[str] = "none"
@@ -133,14 +131,6 @@ class NoGenerator:
         self, case: CaseSpec, endpoints: tuple[Endpoint, ...], placement: Placement
     ) -> tuple[Step, ...]:
         return ()
-
-    def calibrate(
-        self, case: CaseSpec, placement: Placement, workspace: Workspace
-    ) -> Calibration | None:
-        return None
-
-    def jitter(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> HostJitter:
-        return HostJitter()
 
     @contextmanager
     def start(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -121,3 +122,17 @@ def _cpu_list(path: Path) -> set[int]:
     except OSError:
         return set()
     return set(CpuSet.parse(text).cpus) if text else set()
+
+
+@contextmanager
+def running_on(cpus: tuple[int, ...]) -> Iterator[None]:
+    """Keep this program, and whatever it starts, to some CPUs; none means where it is."""
+    if not cpus:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cpus)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)

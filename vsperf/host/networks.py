@@ -7,10 +7,11 @@ from contextlib import contextmanager
 
 from vsperf.errors import NotReadyError
 from vsperf.host.devices import Devices
+from vsperf.host.files import Roots
 from vsperf.host.netns import FOLDER, make_namespace
-from vsperf.host.steering import steer
 from vsperf.host.undo import RemoveNetwork
 from vsperf.host.workspace import Workspace
+from vsperf.quantities.units import CpuSet
 
 
 @contextmanager
@@ -44,3 +45,31 @@ def hand_over(devices: Iterable[str], network: str, cpus: tuple[int, ...]) -> No
     with Devices.connected() as host:
         for name in names:
             host.move(name, network)
+
+
+def steer(device: str, cpus: Iterable[int], roots: Roots | None = None) -> None:
+    """Have these CPUs handle what a device of the host's network receives.
+
+    Otherwise the CPU does that on which somebody writes into a tap: the generator would do the work
+    of the switch.
+    """
+    mask = CpuSet.of(tuple(cpus)).mask.removeprefix("0x")
+    queues = sorted((roots or Roots()).sys.glob(f"class/net/{device}/queues/rx-*"))
+    try:
+        for queue in queues:
+            (queue / "rps_cpus").write_text(_in_words(mask))
+    except OSError as error:
+        raise NotReadyError(
+            f"the kernel cannot be told which CPUs handle what {device} receives",
+            why=f"{error.filename}: {error.strerror}",
+            fix="take a kernel with receive packet steering (CONFIG_RPS), as those of "
+            "distributions have it",
+        ) from error
+    if not queues:
+        raise NotReadyError(f"the device {device} has no queue, or is not there")
+
+
+def _in_words(mask: str) -> str:
+    """Return a mask as the kernel takes it: 32 bits at a time, with commas between."""
+    whole = mask.zfill(-(-len(mask) // 8) * 8)
+    return ",".join(whole[start : start + 8] for start in range(0, len(whole), 8))

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from vsperf.errors import ComponentError, NotReadyError, VsperfError
 from vsperf.host.files import Roots
-from vsperf.host.interrupts import signals_held
 from vsperf.host.procfs import (
     MARK,
     POLL_S,
@@ -30,6 +29,7 @@ from vsperf.host.threads import Polling, waited_for_cpu_ns
 from vsperf.host.undo import EndMarked, KillProcess
 from vsperf.host.workspace import Workspace
 from vsperf.quantities.units import NANOSECONDS
+from vsperf.stop import signals_held
 from vsperf.trust.programs import program_path
 from vsperf.waits import ended, sleep
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from vsperf.host.files import Roots
 from vsperf.waits import ended
 
 RESIDENT = 21
@@ -151,3 +152,32 @@ def _environment(pid: int) -> list[bytes]:
         return (PROC / str(pid) / "environ").read_bytes().split(b"\0")
     except OSError:
         return []
+
+
+LISTENS = 0x10000
+"""The flag of a socket that is called at."""
+UNIX_FLAGS, UNIX_PATH = 3, 7
+"""Columns of the kernel's list."""
+
+
+def all_listened_at(paths: Collection[Path], roots: Roots | None = None) -> bool:
+    """Say whether a program of this network listens at each of these sockets."""
+    return listened_at(paths, roots) == set(paths)
+
+
+def listened_at(paths: Iterable[Path], roots: Roots | None = None) -> set[Path]:
+    """Return those of these sockets at which a program of this network listens.
+
+    The kernel tells of no program in a network apart, such as OVS.
+    """
+    try:
+        lines = ((roots or Roots()).proc / "net" / "unix").read_text(errors="replace").splitlines()
+    except OSError:
+        return set()
+    rows = (line.split(maxsplit=UNIX_PATH) for line in lines[1:])
+    found = {
+        row[UNIX_PATH]
+        for row in rows
+        if len(row) > UNIX_PATH and int(row[UNIX_FLAGS], 16) & LISTENS
+    }
+    return {path for path in paths if str(path) in found}

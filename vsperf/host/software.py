@@ -1,15 +1,18 @@
-"""Packages of the distribution that are installed, as its package manager tells."""
+"""What is installed, as package managers tell, and what programs say of their version."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from vsperf.errors import NotReadyError
 from vsperf.waits import run
 
 ANSWER_S = 3.0
+VERSION_S = 10.0
 DEBIAN = ("dpkg-query", "--show", "--showformat=${Package} ${Version} ${db:Status-Status}\\n")
 REDHAT = ("rpm", "--query", "--queryformat=%{NAME} %{VERSION}-%{RELEASE} installed\\n")
 
@@ -42,3 +45,21 @@ def to_install_extra(name: str) -> str:
     Nobody says who owns its name on an index.
     """
     return f"pip install '.[{name}]' in vsperf's checkout, or, of its wheel, 'FILE.whl[{name}]'"
+
+
+def version_text(
+    command: Sequence[str], name: str, environment: Mapping[str, str] | None = None
+) -> str:
+    """Return what a command for `--version` writes; raise `NotReadyError` where that is no answer.
+
+    `name` is what people call the program, and `environment` what it is told beside the usual.
+    """
+    told = f"{name} does not tell its version"
+    try:
+        done = run(command, VERSION_S, environment={**os.environ, **(environment or {})})
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NotReadyError(told, why=str(error)) from error
+    if done.returncode != 0:
+        words = done.stderr.strip().splitlines()
+        raise NotReadyError(told, why=words[-1] if words else f"exit code {done.returncode}")
+    return done.stdout.strip()

@@ -15,12 +15,17 @@ from vsperf.host.workspace import Workspace
 def tap(name: str, workspace: Workspace, *, mtu: int, several_queues: bool) -> Iterator[None]:
     """Give a tap for the time of the context; whoever holds its other end must end before."""
     with workspace.undoing(RemoveTap(name=name)):
-        try:
-            make_tap(name, mtu=mtu, several_queues=several_queues, label=workspace.name)
-        except OSError as error:
-            raise NotReadyError(
-                f"cannot make the tap {name}, which a port of the switch leads to",
-                why=f"{DEVICE}: {error.strerror or error}",
-                fix="run vsperf with sudo, and modprobe tun; `vsperf doctor` looks at tap devices",
-            ) from error
+        make(name, workspace, mtu=mtu, several_queues=several_queues)
         yield
+
+
+def make(name: str, workspace: Workspace, *, mtu: int, several_queues: bool) -> None:
+    """Make one that somebody else has promised to remove, such as the network that it is in."""
+    try:
+        make_tap(name, mtu=mtu, several_queues=several_queues, label=workspace.name)
+    except OSError as error:
+        raise NotReadyError(
+            f"cannot make the tap {name}, which a port of the switch leads to",
+            why=f"{DEVICE}: {error.strerror or error}",
+            fix="run vsperf with sudo, and modprobe tun; `vsperf doctor` looks at tap devices",
+        ) from error

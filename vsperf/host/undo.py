@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import subprocess
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -17,7 +18,6 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, NonNegativeInt, TypeAdapter
 
 from vsperf.host.claims import release
-from vsperf.host.dpdk_files import DEVICES, sweep_dpdk
 from vsperf.host.netns import remove_namespace
 from vsperf.host.pages import Pool
 from vsperf.host.places import short_name
@@ -26,8 +26,34 @@ from vsperf.host.schemata import is_wider, put_back
 from vsperf.host.tuntap import remove_tap
 from vsperf.host.undo_base import Reach, Undo
 from vsperf.host.veth import remove_veth
-from vsperf.trust import own_python
+from vsperf.trust import own_python, trusted
 from vsperf.waits import run
+
+RUN = Path("/run")
+DEVICES = Path("/dev")
+
+
+def sweep_dpdk(prefix: str) -> None:
+    """Remove all of it whose name begins so."""
+    for parent in _dpdk_folders():
+        absent = suppress(FileNotFoundError, trusted.DistrustedError)
+        with absent, trusted.opened(parent) as dpdk:
+            for name in dpdk.names():
+                if name.startswith(prefix):
+                    dpdk.remove(name)
+    for mount in DEVICES.glob("hugepages*"):
+        for file in mount.glob(f"{glob.escape(prefix)}*map_*"):
+            file.unlink(missing_ok=True)
+
+
+def _dpdk_folders() -> tuple[Path, ...]:
+    """Return where DPDK programs of this user have their sockets; root's are in /run only."""
+    if os.geteuid() == 0:
+        return (RUN / "dpdk",)
+    own = os.environ.get("XDG_RUNTIME_DIR")
+    parents = [Path(own)] if own else []
+    return tuple(parent / "dpdk" for parent in (*parents, Path(tempfile.gettempdir())))
+
 
 TERMINATE_S = 1.5
 SHARED_MEMORY = DEVICES / "shm"

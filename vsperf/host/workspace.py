@@ -18,7 +18,6 @@ from pathlib import Path
 
 from vsperf.errors import DiedError, ExitCode, NotReadyError, VsperfError
 from vsperf.host.files import Roots
-from vsperf.host.interrupts import signals_held
 from vsperf.host.journal import NAME, Entry, Journal, pending
 from vsperf.host.owner import Owner
 from vsperf.host.places import NAMESPACE, VARIABLE, make_root, runtime_folder, short_name
@@ -27,7 +26,7 @@ from vsperf.host.threads import Polling, Thread, threads_of
 from vsperf.host.undo import AnyUndo, SweepDpdk
 from vsperf.host.undo_base import Reach
 from vsperf.records.run import Placeholder, fill_in
-from vsperf.stop import raise_if_stopped
+from vsperf.stop import raise_if_stopped, signals_held
 from vsperf.trust import trusted
 
 PATIENCE_S = 4.0

@@ -119,7 +119,6 @@ class BackToBack(WithThroughput):
         return super().asks_generator | {Ability.BRIEF}
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         times = dict.fromkeys(TIMES, Unit.NANOSECONDS)
         derived = {"buffered": Unit.FRAMES, **times}
         slow = {f"{name}{SLOW}": unit for name, unit in derived.items()}

@@ -60,7 +60,6 @@ class BroadcastForwarding(WithThroughput):
         return super().asks_generator | {Ability.LATENCY}
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         return {**super().metrics(), **dict.fromkeys(SHARES, Unit.NANOSECONDS)}
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:

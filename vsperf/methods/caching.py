@@ -49,11 +49,9 @@ class AddressCaching(Method):
 
     @property
     def done_to_switch(self) -> str | None:
-        """Return what its trials begin with, or hold."""
         return MADE_TO_FORGET
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         return {"addresses": Unit.COUNT}
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:

@@ -54,11 +54,9 @@ class RuleChurn(WithThroughput):
 
     @property
     def done_to_switch(self) -> str | None:
-        """Return what its trials begin with, or hold."""
         return GIVEN_OTHER_RULES
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         return {**super().metrics(), "kept": Unit.RATIO}
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:

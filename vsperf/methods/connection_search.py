@@ -45,10 +45,10 @@ from vsperf.records.result import (
     amount,
 )
 from vsperf.records.trial import Trial
-from vsperf.search.ascending import Ascending
 from vsperf.search.base import Loads, Probe
 from vsperf.search.classify import DurationRule
 from vsperf.search.confirm import Confirmed
+from vsperf.search.rfc2544 import Ascending
 
 GOAL = "connections"
 """What the search calls its only question."""
@@ -112,7 +112,6 @@ class ConnectionSearch(ConnectionMethod):
         return self
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         times = dict.fromkeys(self.tails, Unit.NANOSECONDS)
         flood = {} if self.syn_flood is None else {ARRIVED: Unit.RATIO}
         clean = {f"{self.answer}{IN_CLEAN_TIME}": self.unit} if self.of_time else {}
@@ -446,7 +445,6 @@ class ConcurrentConnections(ConnectionSearch):
         return min([load, *counted])
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         return {**super().metrics(), MEMORY: Unit.BYTES}
 
     def answers(

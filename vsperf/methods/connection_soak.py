@@ -73,7 +73,6 @@ class ConnectionSoak(ConnectionMethod):
         return self.duration.ns // self.part.ns
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         return {
             FAILED: Unit.COUNT,
             DRIFT: Unit.NANOSECONDS,

@@ -80,7 +80,6 @@ class FixedLoad(Method):
 
     @property
     def done_to_switch(self) -> str | None:
-        """Return what its trials begin with, or hold."""
         return None if self.event is None or to_vnfs(self.event) else RESTARTED
 
     def duration_ns(self, load_fps: int) -> int:

@@ -14,8 +14,7 @@ from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
 from vsperf.config.method import MADE_TO_FORGET
 from vsperf.methods.base import Bench, TrialOptions, burst_ns, probe_on, refused, repeated
-from vsperf.methods.range import WithinRange
-from vsperf.methods.rates import Rates, Width
+from vsperf.methods.range import Rates, Width, WithinRange
 from vsperf.methods.spread import spread_of
 from vsperf.quantities.human import human_count, human_fps, human_share
 from vsperf.quantities.unit import Unit
@@ -74,7 +73,6 @@ class FlowSetup(WithinRange):
 
     @property
     def done_to_switch(self) -> str | None:
-        """Return what its trials begin with, or hold."""
         return MADE_TO_FORGET
 
     @property
@@ -83,7 +81,6 @@ class FlowSetup(WithinRange):
         return super().asks_generator | {Ability.LATENCY, Ability.LATENCY_RANGES}
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         return {
             "flow_setup_rate": Unit.PER_SECOND,
             "first_frame_latency": Unit.NANOSECONDS,

@@ -27,7 +27,6 @@ class ForwardingRate(LoadSweep):
     kind: Literal["forwarding"]
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         return {"frmol": Unit.FPS, "mfr": Unit.FPS}
 
     def enough(self, results: Sequence[LoadResult]) -> bool:

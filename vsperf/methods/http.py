@@ -82,13 +82,11 @@ class Http(Workload):
 
     @property
     def traffic(self) -> Traffic:
-        """What programs exchange."""
         if self.rate is not None:
             return "http-open"
         return "http-rr" if self.keepalive == "on" else "http-crr"
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         own = dict.fromkeys((OWN_HALF, OWN_TAIL), Unit.NANOSECONDS)
         if self.rate is None:
             return {RATE: Unit.PER_SECOND, **own, FAILED: Unit.COUNT, **self.cost_metrics()}
@@ -98,7 +96,6 @@ class Http(Workload):
 
     @property
     def each(self) -> ExchangeAsked:
-        """What each exchange is asked for."""
         return replace(
             super().each,
             response_bytes=self.object.bytes,

@@ -71,7 +71,6 @@ class LatencyByTag(WithThroughput):
         return super().asks_generator | {Ability.LATENCY, Ability.LATENCY_FROM}
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         names = (TAGGED, TYPICAL_LATENCY, WORST_LATENCY, VARIATION, MEAN_LATENCY)
         return {**super().metrics(), **dict.fromkeys(names, Unit.NANOSECONDS)}
 

@@ -95,7 +95,6 @@ class LatencyUnderLoad(Streams):
         return self
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         ways = (LOADED, IDLE, DIFFERENCE)
         times = [f"{name}_{way}" for name in SHARES for way in ways]
         counts = [f"{name}_{way}" for way in (LOADED, IDLE) for name in (LOST, UNSENT)]

@@ -19,8 +19,7 @@ from vsperf.methods.addresses import (
     answer,
 )
 from vsperf.methods.base import Bench
-from vsperf.methods.range import WithinRange
-from vsperf.methods.rates import Rates, Width
+from vsperf.methods.range import Rates, Width, WithinRange
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Rate, Ratio
 from vsperf.records.result import Compliance, SearchResult
@@ -52,11 +51,9 @@ class AddressLearning(WithinRange):
 
     @property
     def done_to_switch(self) -> str | None:
-        """Return what its trials begin with, or hold."""
         return MADE_TO_FORGET
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         return {"learning_rate": Unit.PER_SECOND}
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:

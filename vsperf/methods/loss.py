@@ -34,7 +34,6 @@ class FrameLossRate(LoadSweep):
     kind: Literal["loss"]
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         return {"lossless_load": Unit.FPS, "loss_at_top": Unit.RATIO}
 
     def enough(self, results: Sequence[LoadResult]) -> bool:

@@ -22,8 +22,7 @@ from vsperf.config.topology import Topology
 from vsperf.methods.base import Bench, Method, one_rhythm, refused
 from vsperf.methods.paired_figures import figures_of, stand
 from vsperf.methods.turns import TurnsAsked, TurnsBench, balanced
-from vsperf.quantities.factor import Factor
-from vsperf.quantities.unit import Unit
+from vsperf.quantities.unit import Factor, Unit
 from vsperf.quantities.units import Duration, Rate, Ratio
 from vsperf.records.result import Compliance, SearchResult
 from vsperf.records.signed_ranks import LEAST

@@ -71,7 +71,6 @@ class Reconnect(ConnectionMethod):
         return None if all(map(to_vnfs, self.events)) else RESTARTED
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         words = map(word_of, self.events)
         return {f"{word}_{name}": unit for word in words for name, unit in UNITS.items()}
 

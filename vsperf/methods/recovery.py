@@ -59,7 +59,6 @@ class SystemRecovery(WithThroughput):
         return super().asks_generator | {Ability.STEPS, Ability.LAST_LOSS}
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         return {**super().metrics(), NAME: Unit.NANOSECONDS}
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:

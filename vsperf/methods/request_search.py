@@ -86,7 +86,6 @@ class RequestMethod(ConnectionSearch):
             )
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         return {**super().metrics(), REQUEST_RATE: Unit.PER_SECOND}
 
     def exchanged(self) -> str:

@@ -77,7 +77,6 @@ class ResetTime(WithThroughput):
 
     @property
     def done_to_switch(self) -> str | None:
-        """Return what its trials begin with, or hold."""
         return None if all(map(to_vnfs, self.events)) else RESTARTED
 
     @property
@@ -86,7 +85,6 @@ class ResetTime(WithThroughput):
         return super().asks_generator | {Ability.SILENCE}
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         figures = {
             f"{word_of(event)}_{name}": unit
             for event in self.events

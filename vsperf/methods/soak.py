@@ -71,7 +71,6 @@ class Soak(WithThroughput):
         return super().asks_generator | {Ability.SECONDS}
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         return {
             **super().metrics(),
             "lost": Unit.FRAMES,

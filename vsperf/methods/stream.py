@@ -43,12 +43,10 @@ class Streams(Workload):
 
     @property
     def traffic(self) -> Traffic:
-        """What programs exchange."""
         return "tcp-stream" if self.protocol == "tcp" else "udp-stream"
 
     @property
     def each(self) -> ExchangeAsked:
-        """What each exchange is asked for."""
         return replace(
             super().each,
             write_bytes=None if self.write is None else self.write.bytes,
@@ -64,7 +62,6 @@ class Stream(Streams):
     kind: Literal["stream"]
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         if self.protocol == "tcp":
             return {RATE: Unit.BPS, REPEATED: Unit.COUNT, **self.cost_metrics()}
         return {RATE: Unit.BPS, SENT: Unit.BPS, LOST: Unit.RATIO, **self.cost_metrics()}

@@ -34,13 +34,11 @@ class _InTurns(Workload):
     """Bytes of a response."""
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         times = dict.fromkeys((MEAN, TAIL), Unit.NANOSECONDS)
         return {RATE: Unit.PER_SECOND, **times, **self.cost_metrics()}
 
     @property
     def each(self) -> ExchangeAsked:
-        """What each exchange is asked for."""
         return replace(super().each, request_bytes=self.request, response_bytes=self.response)
 
     def beside(self, made: Sequence[Exchange], middle: Exchange) -> Iterator[Figure]:
@@ -65,7 +63,6 @@ class Transactions(_InTurns):
 
     @property
     def traffic(self) -> Traffic:
-        """What programs exchange."""
         return "tcp-rr" if self.protocol == "tcp" else "udp-rr"
 
 
@@ -78,7 +75,6 @@ class Connections(_InTurns):
 
     @property
     def traffic(self) -> Traffic:
-        """What programs exchange."""
         return "tcp-crr"
 
 

@@ -71,7 +71,6 @@ class WakeUp(WithThroughput):
         return super().asks_generator | apart
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return what can be judged."""
         times = dict.fromkeys((WOKEN, AWAKE), Unit.NANOSECONDS)
         return {**super().metrics(), **times, LOST: Unit.FRAMES}
 

@@ -161,16 +161,10 @@ class Handler(BaseHTTPRequestHandler):
             self.reader.drain()
 
     def do_GET(self) -> None:
-        """Answer a question."""
-        self._answer("GET")
+        """Answer a question, carry something out, or change something."""
+        self._answer(self.command)
 
-    def do_POST(self) -> None:
-        """Carry something out."""
-        self._answer("POST")
-
-    def do_PATCH(self) -> None:
-        """Change something."""
-        self._answer("PATCH")
+    do_POST = do_PATCH = do_GET
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing: what is refused is told to the client."""

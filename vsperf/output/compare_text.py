@@ -84,7 +84,7 @@ def headline(found: Comparison) -> Headline:
     name = f"{row.label.removeprefix(prefix) or row.label} {heading(row.name)}"
     of = f" ({LETTERS[number]})" if len(found.sides) > 2 else ""
     which = "The worst" if worst and best else "The most"
-    text = f"{which}: {name}{of} {change_text(one, row.unit)}. {summary(found)}"
+    text = f"{which}: {name}{of} {change_text(one)}. {summary(found)}"
     word = "WORSE AND BETTER" if worst and best else "WORSE" if worst else "BETTER"
     return Headline(word, "bad" if worst else "good", text)
 
@@ -128,7 +128,7 @@ def change_tables(found: Comparison, *, only_changed: bool) -> Iterator[Table]:
                     heading(row.name),
                     value_text(base),
                     value_text(other),
-                    change_text(one, row.unit),
+                    change_text(one),
                     _means(one),
                     f"{base.count if base else 0}:{other.count if other else 0}",
                     Cell(mark := mark_of(row, number), mark),
@@ -139,7 +139,7 @@ def change_tables(found: Comparison, *, only_changed: bool) -> Iterator[Table]:
         yield Table(title, _columns(*head, right=(2, 3)), tuple(rows), "changes")
 
 
-def change_text(one: Difference | None, unit: Unit) -> str:
+def change_text(one: Difference | None) -> str:
     """Write a change, or that there is none, and the interval in which it lies."""
     if one is None:
         return "–"

@@ -90,7 +90,7 @@ def _costs(found: Comparison) -> Iterator[Cost]:
                 level=level,
                 quiet=value_text(quiet),
                 noisy=value_text(noisy),
-                change=change_text(one, row.unit),
+                change=change_text(one),
                 judged=_judged(one),
                 repeats=f"{quiet.count}:{noisy.count}",
             )

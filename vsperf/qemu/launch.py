@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from vsperf.host.process import managed
-from vsperf.host.sockets import all_listened_at
+from vsperf.host.procfs import all_listened_at
 from vsperf.host.taps import tap
 from vsperf.host.threads import Polling
 from vsperf.host.workspace import Workspace, require_fitting

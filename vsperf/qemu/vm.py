@@ -14,10 +14,9 @@ from vsperf.errors import ComponentError, DiedError
 from vsperf.host.process import Managed
 from vsperf.host.workspace import Workspace
 from vsperf.qemu.agent import Agent, AgentRefused, AgentSilent, last_lines
-from vsperf.qemu.answers import Booted, Counted, Message, understood
+from vsperf.qemu.answers import Booted, Counted, Message, SeenSystem, understood
 from vsperf.qemu.command import AnyVm
 from vsperf.qemu.console import Console
-from vsperf.qemu.inside import seen_inside
 from vsperf.records.switch import NicCounters, VnfCounters
 from vsperf.waits import sleep
 
@@ -345,3 +344,12 @@ def _nics(counted: Counted) -> tuple[NicCounters, ...]:
 
 def _left(deadline: float) -> float:
     return max(0.001, deadline - time.monotonic())
+
+
+def seen_inside(vm: str, agent: Agent) -> dict[str, dict[str, int]]:
+    """Return the counters of the guest and of each of its processors, by whom they are about."""
+    seen = understood(vm, agent.ask("system", COUNTERS_S), SeenSystem)
+    return {
+        vm: {"interrupts": seen.interrupts, "context_switches": seen.switches},
+        **{f"{vm} cpu {one.number}": one.model_dump(exclude={"number"}) for one in seen.processors},
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from fractions import Fraction
 
 NO_MATTER = 0.05
 """A spread below this share of a time is not worth a word."""
@@ -101,3 +102,8 @@ def human_expected(seconds: float, spread_s: float, here_s: float | None = None)
 def human_digests(text: str) -> str:
     """Write the digests in a text for people: their first digits."""
     return DIGEST.sub(r"\1…", text)
+
+
+def percent(ratio: Fraction) -> str:
+    """Write a ratio for people, with enough digits that a small one is not shown as zero."""
+    return f"{float(ratio) * 100:.4g}%"

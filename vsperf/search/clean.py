@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vsperf.errors import InvalidTrialError
-from vsperf.quantities.human import human_ns
+from vsperf.quantities.human import human_ns, percent
 from vsperf.records.clean import LEAST, CleanTrial, clean_share, in_clean_time, kept_silent
 from vsperf.records.result import CleanResult
 from vsperf.records.trial import Trial
 from vsperf.search.base import BudgetExhausted
 from vsperf.search.settle import Judged, Seen, Settling
 from vsperf.search.verdict import Question, answer
-from vsperf.search.words import percent
 
 PARTIAL = {"lower_fps", "upper_fps", "limit", "reason", "flags"}
 """What an answer from a part of the time has in common with one from all of it."""

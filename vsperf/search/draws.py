@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from vsperf.errors import InvalidTrialError
+from vsperf.quantities.human import percent
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.clean import LEAST, CleanTrial, clean_share, in_clean_time, kept_silent
 from vsperf.records.regime import Boundary, Regime, boundary_of, regime_of
@@ -35,7 +36,6 @@ from vsperf.search.settle import (
 )
 from vsperf.search.verdict import Question, answer, finished
 from vsperf.search.verify import verify_upper
-from vsperf.search.words import percent
 
 WIDTH = Fraction(1, 50)
 """Of an interval on a further deployment, where the goal's own is narrower: deployments differ by

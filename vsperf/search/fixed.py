@@ -6,19 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from vsperf.quantities.human import human_ns
+from vsperf.quantities.human import human_ns, percent
 from vsperf.records.flags import Flag
 from vsperf.records.result import Limit, LoadResult, SearchResult, none_lost
 from vsperf.records.trial import Trial
 from vsperf.search.base import BudgetExhausted, Loads, Probe
 from vsperf.search.classify import failed, failed_in_switch
-from vsperf.search.stalls import told_by_stalls
 from vsperf.search.verdict import (
     counted_by_nobody,
     lost_by_the_generator,
     lost_in_vnfs,
+    told_by_stalls,
 )
-from vsperf.search.words import percent
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from vsperf.quantities.human import human_fps
+from vsperf.quantities.human import human_fps, percent
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.clean import LEAST, clean_share
 from vsperf.records.flags import Flag
@@ -26,7 +26,6 @@ from vsperf.search.base import BudgetExhausted, Probe
 from vsperf.search.clean import PARTIAL, Cleaned, not_to_be_had
 from vsperf.search.settle import Judged, Seen, Settling, by_one_trial, least_trials
 from vsperf.search.verdict import Question, answer
-from vsperf.search.words import percent
 
 HELD = Fraction(1, 4)
 """Of its time a search may hold trials back."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 from vsperf.records.result import SearchResult
 from vsperf.search.base import BudgetExhausted, Loads, Probe
@@ -76,3 +77,31 @@ class Bisection:
 
     def _narrow(self, lower: int, upper: int) -> bool:
         return upper - lower <= self.step
+
+
+@dataclass(frozen=True, slots=True)
+class Ascending(Bisection):
+    """Upwards until something fails, then bisection: for devices that remember an overload.
+
+    What keeps tables is slow for minutes once they were full, so nothing is offered far above what
+    was seen to hold: from the lowest load on each one is twice the one before, until a load fails.
+    """
+
+    width: Fraction
+    """Of the final interval, as a share of its upper bound; not narrower than the step."""
+
+    def _next(self, bounds: Bounds) -> int | None:
+        if bounds.upper is not None:
+            return self._between(bounds)
+        return None if bounds.lower == self.loads.maximum else self.loads.above(bounds.lower)
+
+    def _between(self, bounds: Bounds) -> int | None:
+        assert bounds.upper is not None
+        if bounds.lower is None:
+            return None if bounds.upper == self.loads.minimum else self.loads.minimum
+        if self._narrow(bounds.lower, bounds.upper):
+            return None
+        return (bounds.lower + bounds.upper) // 2
+
+    def _narrow(self, lower: int, upper: int) -> bool:
+        return upper - lower <= max(self.step, int(self.width * upper))

@@ -6,24 +6,32 @@ waiting.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from vsperf.config.flows import (
+    DESTINATION_PORT,
+    SOURCE_PORT,
+    TTL,
+    group_mac,
+    link_ip,
+    link_mac,
+)
 from vsperf.config.modify import Modify
 from vsperf.config.traffic import TrafficProfile
 from vsperf.errors import ComponentError
 from vsperf.quantities.units import NANOSECONDS, LinkSpeed
 from vsperf.records.histogram import encode
-from vsperf.records.trial import Direction, Event, RateStep, Sample, TrialCounts
-from vsperf.simulation.arriving import arriving
-from vsperf.simulation.base import Conditions
+from vsperf.records.trial import Direction, Event, Headers, RateStep, Sample, TrialCounts
+from vsperf.simulation.base import Conditions, Forwarded
+from vsperf.simulation.chance import Chance
 from vsperf.simulation.course import Course, samples
 from vsperf.simulation.generator import Fault, GeneratorSettings
-from vsperf.simulation.latency import latencies_ns
 from vsperf.simulation.restless import RestlessHost
 from vsperf.simulation.switch import SwitchModel
 from vsperf.waits import sleep
@@ -249,3 +257,51 @@ def _at_paces(capacity_fps: int, load_fps: int, paces: Sequence[float]) -> int:
 def _latencies_of(course: Course) -> tuple[int, ...]:
     """Return a sample of the latencies of the last step, from the least to the greatest."""
     return tuple(latencies_ns(course.conditions[-1], course.forwarded[-1]))
+
+
+FLOOR_NS = 4_000
+"""Ports, buses and one pass through an idle switch."""
+FLOOR_SPREAD = 0.1
+BATCH_FRAMES = 32
+"""Frames that a poll-mode core takes at once; each waits for those before it."""
+RING_FRAMES = 2_048
+"""Frames that a full queue holds; a longer wait is impossible, for the rest is dropped."""
+SAMPLES = 10_000
+
+
+def latencies_ns(conditions: Conditions, forwarded: Forwarded) -> Iterator[int]:
+    """Return a sample of the latencies, evenly drawn over the frames that arrived.
+
+    The wait is exponential with mean batch × service × ρ / 2(1 − ρ), as of a queue with one
+    server that is used to the share ρ, and ends at the length of the ring.
+    """
+    samples = min(SAMPLES, forwarded.distinct_frames)
+    service_ns = NANOSECONDS / forwarded.capacity_fps if forwarded.capacity_fps else 0.0
+    used = min(0.999, float(conditions.offered_fps) * service_ns / NANOSECONDS)
+    mean_ns = BATCH_FRAMES * service_ns * used / (2 * (1 - used))
+    full_ns = RING_FRAMES * service_ns
+    way = "forward" if conditions.forward else "reverse"
+    chance = Chance.of(conditions.seed, "latency", conditions.ordinal, way)
+    for number in range(samples):
+        place = (number + chance.share()) / samples
+        wait_ns = min(-math.log(1 - place) * mean_ns, full_ns * (0.9 + 0.1 * place))
+        yield round(FLOOR_NS * (1 + FLOOR_SPREAD * place) + wait_ns)
+
+
+def arriving(traffic: TrafficProfile, modify: Modify, source: int, destination: int) -> Headers:
+    """Return the headers of a frame from one link to another, both by number."""
+    layer3 = traffic.outer_layer3
+    ttl = TTL - 1 if modify.ttl == "decrement" else modify.ttl
+    return Headers(
+        source_mac=modify.source_mac or link_mac(source),
+        destination_mac=modify.destination_mac or group_mac(traffic.destination, destination),
+        vlans=modify.tags_of(traffic),
+        mpls=traffic.mpls,
+        layer3=layer3,
+        source_ip=modify.source_ip or link_ip(source, layer3),
+        destination_ip=modify.destination_ip or link_ip(destination, layer3),
+        dscp=modify.dscp or 0,
+        ttl=TTL if ttl is None else ttl,
+        source_port=SOURCE_PORT,
+        destination_port=DESTINATION_PORT,
+    )

@@ -25,10 +25,9 @@ from vsperf.errors import ExitCode
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.estimate import Estimate, together
 from vsperf.plugins import Plugins
-from vsperf.quantities.human import human_count, human_expected, human_fps
+from vsperf.quantities.human import human_count, human_expected, human_fps, percent
 from vsperf.records.run import Step, shown
 from vsperf.search.regimes import HELD
-from vsperf.search.words import percent
 
 FEW = 4
 """A plan that differs in so many parts at most from one that was told is told by these."""

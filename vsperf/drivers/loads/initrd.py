@@ -1,9 +1,20 @@
-"""Initial RAM disks of a few programs, as archives (cpio, `newc`) that a kernel unpacks."""
+"""Initial RAM disks of a few programs, as archives (cpio, `newc`) that a kernel unpacks.
+
+The image that guests have stays as small as it is. What only a few of them need, such as a program
+of this machine with its libraries, comes as an archive that is unpacked over the first.
+"""
 
 from __future__ import annotations
 
+import re
 import stat
+import subprocess
 from collections.abc import Mapping
+from pathlib import Path
+
+from vsperf.errors import NotReadyError
+from vsperf.trust.programs import whole
+from vsperf.waits import run
 
 MAGIC = b"070701"
 TRAILER = "TRAILER!!!"
@@ -41,3 +52,43 @@ def _entry(name: str, content: bytes, mode: int, number: int) -> bytes:
 
 def _padded(text: bytes) -> bytes:
     return text + b"\0" * (-len(text) % ALIGNED)
+
+
+ANSWER_S = 30.0
+LIBRARY = re.compile(r"(?:=> |^\s*)(/\S+) \(", re.MULTILINE)
+MISSING = re.compile(r"^\s*(\S+) => not found", re.MULTILINE)
+LOADER = "ld-linux"
+
+
+def carried(program: Path) -> bytes:
+    """Return an archive with a program in /usr/bin, and its libraries where its loader looks."""
+    files = {f"usr/bin/{program.name}": program, **_places(libraries_of(program))}
+    return initrd_of({place: path.read_bytes() for place, path in files.items()})
+
+
+def libraries_of(program: Path) -> tuple[Path, ...]:
+    """Return the shared objects that a program is loaded with; its loader is one of them."""
+    try:
+        done = run(["ldd", whole(program)], ANSWER_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NotReadyError(f"what {program} needs cannot be told", why=str(error)) from error
+    if missing := MISSING.findall(done.stdout):
+        raise NotReadyError(
+            f"{program} does not run on this machine",
+            why=f"it needs {', '.join(missing)}, which is not there",
+            fix="install it anew",
+        )
+    return tuple(Path(path) for path in LIBRARY.findall(done.stdout))
+
+
+def _places(libraries: tuple[Path, ...]) -> dict[str, Path]:
+    """Return where the guest has each: beside its libc, where its loader looks without being told.
+
+    Only the loader itself is at the very place that is written in programs.
+    """
+    libc = next((path for path in libraries if path.name.startswith("libc.so")), None)
+    home = "lib" if libc is None else str(libc.parent).removeprefix("/usr").strip("/")
+    return {
+        str(path).strip("/") if path.name.startswith(LOADER) else f"{home}/{path.name}": path
+        for path in libraries
+    }

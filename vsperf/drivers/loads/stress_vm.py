@@ -19,9 +19,8 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.noise import NOISE
 from vsperf.drivers.loads.base import RunningLoad, cpu_of, names_of, needs_of, settings_of
-from vsperf.drivers.loads.carried import carried, libraries_of
 from vsperf.drivers.loads.cpu_time import cpu_time
-from vsperf.drivers.loads.initrd import joined
+from vsperf.drivers.loads.initrd import carried, joined, libraries_of
 from vsperf.drivers.loads.strain import StrainSpec, find_stress, strain_words, stress_version
 from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host.cpus import Needs

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from vsperf.drivers.programs.base import Found, ProgramSpec, S
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
-from vsperf.host.versions import ANSWER_S
+from vsperf.host.software import ANSWER_S
 from vsperf.trust.programs import whole
 from vsperf.waits import run
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vsperf.config.scalars import is_plain_text
+from vsperf.config.yaml import is_plain_text
 
 LONGEST = 4096
 """Characters of a template."""

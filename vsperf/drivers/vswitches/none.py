@@ -16,8 +16,8 @@ from pydantic import Field
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
+from vsperf.config.counted import PowerOfTwo
 from vsperf.config.method import GIVEN_OTHER_RULES, RESTARTED
-from vsperf.config.rings import PowerOfTwo
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.forwarding import partners
 from vsperf.errors import UsageError

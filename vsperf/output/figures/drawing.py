@@ -81,8 +81,8 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """Points in order, joined."""
+class _OfPoints:
+    """What layers of points have in common."""
 
     name: str
     points: tuple[Point, ...]
@@ -90,6 +90,12 @@ class Line:
     simulated: bool = False
     color: int | None = None
     """Shared by layers that belong together; the renderer takes the next one otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line(_OfPoints):
+    """Points in order, joined."""
+
     dash: int = 0
     """Tells lines of one colour apart: 0 is whole."""
     steps: bool = False
@@ -97,48 +103,25 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Points:
+class Points(_OfPoints):
     """Points on their own."""
-
-    name: str
-    points: tuple[Point, ...]
-    look: Look = Look.SERIES
-    simulated: bool = False
-    color: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Bars:
+class Bars(_OfPoints):
     """A bar for each point; bars of several layers stand beside each other, or on each other."""
 
-    name: str
-    points: tuple[Point, ...]
-    look: Look = Look.SERIES
-    simulated: bool = False
-    color: int | None = None
     stacked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Intervals:
+class Intervals(_OfPoints):
     """From `low` to `high` of each point: the value lies in between; None where it is open."""
-
-    name: str
-    points: tuple[Point, ...]
-    look: Look = Look.SERIES
-    simulated: bool = False
-    color: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Boxes:
+class Boxes(_OfPoints):
     """All values at one place: each drawn as a point, and their quartiles as a box."""
-
-    name: str
-    points: tuple[Point, ...]
-    look: Look = Look.SERIES
-    simulated: bool = False
-    color: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,9 @@ from vsperf.config.abilities import Ability, Capabilities
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.flows import counts
-from vsperf.drivers.generators.chassis.checks import check_places
-from vsperf.drivers.generators.chassis.driver import ChassisGenerator
-from vsperf.drivers.generators.chassis.password import password_from
+from vsperf.drivers.generators.chassis.driver import ChassisGenerator, check_places
 from vsperf.drivers.generators.chassis.session import Chassis
-from vsperf.drivers.generators.chassis.spec import ChassisSpec
+from vsperf.drivers.generators.chassis.spec import ChassisSpec, password_from
 from vsperf.drivers.generators.ixnetwork import sessions
 from vsperf.drivers.generators.ixnetwork.chassis import Ixnetwork
 from vsperf.drivers.generators.ixnetwork.client import PLAIN, UNVERIFIED, VERIFIED, Client

@@ -7,13 +7,13 @@ adapter that does neither. Its answers are its own objects; what leaves here is 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from ipaddress import ip_address
 from itertools import islice
 from typing import Any
 
 from vsperf.drivers.generators.otg.accounts import Counters, PortCounters
-from vsperf.drivers.generators.otg.taken import differences
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.software import to_install_extra
 from vsperf.waits import aside
@@ -198,3 +198,38 @@ def _words(error: Exception) -> str:
     listed = getattr(said, "errors", None)
     text = "; ".join(str(one) for one in listed) if listed else str(said)
     return " ".join(text.split())[:MOST_WORDS] or type(error).__name__
+
+
+def differences(given: Any, taken: Any, path: str = "") -> Iterator[str]:
+    """Yield what was given and is not there; a server may fill in more."""
+    if isinstance(given, Mapping):
+        keys = taken if isinstance(taken, Mapping) else {}
+        for key, value in given.items():
+            if key != "choice" or key in keys:  # what is chosen shows in what is there
+                yield from differences(value, keys.get(key), f"{path}.{key}" if path else key)
+    elif isinstance(given, Sequence) and not isinstance(given, str):
+        items = taken if isinstance(taken, Sequence) else []
+        if len(items) != len(given):
+            yield f"{path}: {len(items)}, not {len(given)}"
+            return
+        for number, (one, other) in enumerate(zip(given, items, strict=True)):
+            yield from differences(one, other, f"{path}[{number}]")
+    elif not _same(given, taken):
+        yield f"{path}: {'nothing' if taken is None else taken}, not {given}"
+
+
+def _same(given: object, taken: object) -> bool:
+    """Whether two values mean the same; letters of addresses may be small or great."""
+    if isinstance(given, str) and isinstance(taken, str):
+        address = _address(given)
+        return given.casefold() == taken.casefold() or (
+            address is not None and address == _address(taken)
+        )
+    return given == taken
+
+
+def _address(text: str) -> object:
+    try:
+        return ip_address(text)
+    except ValueError:
+        return None

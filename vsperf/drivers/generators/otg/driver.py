@@ -13,10 +13,10 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.wiring import load_share
 from vsperf.drivers.generators.base import Unmeasured
+from vsperf.drivers.generators.directions import check_directions
 from vsperf.drivers.generators.dpdk_ports import KINDS
 from vsperf.drivers.generators.otg.client import INSTALL, Client
-from vsperf.drivers.generators.otg.clock import Clock
-from vsperf.drivers.generators.otg.session import OtgSession
+from vsperf.drivers.generators.otg.session import Clock, OtgSession
 from vsperf.drivers.generators.otg.spec import START, OtgSpec
 from vsperf.drivers.generators.otg.traffic import Way, most_flows, packet
 from vsperf.drivers.settings import own_settings
@@ -168,20 +168,7 @@ def _locations(case: CaseSpec, spec: OtgSpec, endpoints: tuple[Endpoint, ...]) -
 def _ways(
     case: CaseSpec, locations: dict[str, str], directions: tuple[tuple[str, str], ...]
 ) -> tuple[Way, ...]:
-    if not directions:
-        raise UsageError(
-            "the OTG driver was given no direction to send in",
-            fix="choose a topology whose paths begin and end at links, such as p2p",
-        )
-    for way in directions:
-        for link in way:
-            if link not in locations:
-                raise UsageError(
-                    f"the OTG server has no port on link {link!r}",
-                    why=f"traffic goes from {way[0]} to {way[1]}, and there are ports on "
-                    + ", ".join(sorted(locations)),
-                    fix="use links in the topology that the switch has ports on",
-                )
+    check_directions("the OTG server", locations, directions, known="there are ports on")
     links = case.topology.links
     return tuple(
         Way(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,12 +24,12 @@ from vsperf.drivers.generators.otg.accounts import (
     never_fell,
 )
 from vsperf.drivers.generators.otg.client import Client
-from vsperf.drivers.generators.otg.clock import Clock
 from vsperf.drivers.generators.otg.spec import OtgSpec
 from vsperf.drivers.generators.otg.traffic import Way, config
 from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.trial import Direction, DirectionSample, RateStep, Sample, TrialCounts
+from vsperf.waits import sleep
 
 GONE = "the OTG server is no longer connected"
 POLL_S = 0.02
@@ -38,6 +38,15 @@ LEAST_LATE_S = 0.1
 """How late the last frame may be before a trial is cut; less would be that of the conversation."""
 FIRST = RateStep(1_000, NANOSECONDS)
 """Configured and never sent, so that what a server cannot do is known before a trial."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Time as it passes here; tests have another one."""
+
+    now: Callable[[], float] = time.monotonic
+    """In seconds."""
+    sleep: Callable[[float], None] = sleep
 
 
 @dataclass

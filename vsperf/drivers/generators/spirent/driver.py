@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from typing import ClassVar, Literal
 
 from vsperf.config.base import DriverSpec
-from vsperf.drivers.generators.chassis.checks import check_places
-from vsperf.drivers.generators.chassis.driver import ChassisGenerator
+from vsperf.drivers.generators.chassis.driver import ChassisGenerator, check_places
 from vsperf.drivers.generators.chassis.session import Chassis
 from vsperf.drivers.generators.chassis.spec import ChassisSpec
 from vsperf.drivers.generators.spirent.chassis import Spirent

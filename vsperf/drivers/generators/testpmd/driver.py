@@ -17,14 +17,14 @@ from vsperf.dpdk.command import MEGABYTE
 from vsperf.dpdk.console import Console
 from vsperf.dpdk.mirror import method, mirror
 from vsperf.dpdk.running import Patience, RunningTestpmd, find_testpmd
-from vsperf.drivers.generators.base import Unmeasured
+from vsperf.drivers.generators.base import GeneratorSession, TrialRequest, Unmeasured
 from vsperf.drivers.generators.directions import check_directions
-from vsperf.drivers.generators.testpmd.cap import measure_cap
 from vsperf.drivers.generators.testpmd.checks import MOST_FLOWS, check
 from vsperf.drivers.generators.testpmd.plan import ROLE, Design, Part
 from vsperf.drivers.generators.testpmd.session import Running, TestpmdSession
 from vsperf.drivers.generators.testpmd.spec import TestpmdGeneratorSpec
 from vsperf.drivers.settings import own_settings
+from vsperf.errors import ComponentError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.programs import program_check
@@ -32,9 +32,11 @@ from vsperf.host.doctor.wants import POLLING_SWITCH, Want
 from vsperf.host.process import log_of, managed
 from vsperf.host.threads import LCORES, Polling
 from vsperf.host.workspace import Workspace
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records import threads
 from vsperf.records.host import Calibration
 from vsperf.records.run import Endpoint, Placement, Step
+from vsperf.records.trial import TrialCounts
 
 PURPOSE = "it is the generator (generator.kind=testpmd)"
 ABILITIES = frozenset({Ability.PER_DIRECTION, Ability.OWN_COUNTS, Ability.TIMED, Ability.VARY_IP})
@@ -160,3 +162,36 @@ def _await_links(one: Running, workspace: Workspace) -> None:
 
 def _spec_of(case: CaseSpec) -> TestpmdGeneratorSpec:
     return own_settings(case.generator, TestpmdGeneratorSpec, "testpmd", "generator.kind=testpmd")
+
+
+FLAT_OUT = TrialRequest(load_fps=10_000_000, duration_ns=500_000_000)
+"""testpmd is unpaced: all that the load says is that it is more than a handful of frames."""
+ATTEMPTS = 2
+"""The better of two: what a host can do is what it once did."""
+MOST_ATTEMPTS = 6
+"""A machine that is busy enough lets nothing through for half a second."""
+
+
+def measure_cap(session: GeneratorSession) -> int:
+    """Return the frames per second and direction that came back, sending flat out."""
+    rates: list[int] = []
+    for _ in range(MOST_ATTEMPTS):
+        counts = session.run(FLAT_OUT)
+        if rate := arrived_fps(counts):
+            rates.append(rate)
+        if len(rates) == ATTEMPTS:
+            break
+    if not rates:
+        sent = sum(way.sent_frames for way in counts.directions)
+        raise ComponentError(
+            "no frame of testpmd came back from the mirror", why=f"{sent} were sent"
+        )
+    return max(rates)
+
+
+def arrived_fps(counts: TrialCounts) -> int:
+    """Return how much came back per second of sending, of the direction with the least."""
+    if not counts.sending_ns:
+        return 0
+    least = min(way.received_frames for way in counts.directions)
+    return least * NANOSECONDS // counts.sending_ns

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from vsperf.config.base import DriverSpec
-from vsperf.config.rings import PowerOfTwo
+from vsperf.config.counted import PowerOfTwo
 from vsperf.quantities.units import CpuSet
 
 THREADS = {"flowgen": 1, "txonly": 2}

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from vsperf.config.connections import PORTS_EACH, SERVICE_PORT
 from vsperf.drivers.generators.base import ConnectionsRequest
 from vsperf.drivers.generators.tgen.client import longest_ns
+from vsperf.drivers.generators.tgen.messages import asked_ns
 from vsperf.drivers.generators.tgen.process import Tgen
-from vsperf.drivers.generators.tgen.slots import asked_ns
 from vsperf.errors import ComponentError
 from vsperf.records.base import Record
 from vsperf.records.connections import (

@@ -9,8 +9,7 @@ import subprocess
 from collections.abc import Mapping
 from typing import Any
 
-from vsperf.drivers.generators.tgen.binary import TGEN
-from vsperf.drivers.generators.tgen.process import PROTOCOL
+from vsperf.drivers.generators.tgen.process import PROTOCOL, TGEN
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, failure, ok, warning
 from vsperf.host.process import signal_name

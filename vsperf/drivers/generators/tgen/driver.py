@@ -25,13 +25,7 @@ from vsperf.drivers.generators.base import (
 from vsperf.drivers.generators.directions import check_directions
 from vsperf.drivers.generators.dpdk_ports import Port
 from vsperf.drivers.generators.tgen import guest_plan
-from vsperf.drivers.generators.tgen.binary import TGEN
 from vsperf.drivers.generators.tgen.cap import measure_cap, measure_jitter, method_of
-from vsperf.drivers.generators.tgen.checks import (
-    check_devices,
-    check_hosts,
-    check_queues,
-)
 from vsperf.drivers.generators.tgen.client import longest_ns
 from vsperf.drivers.generators.tgen.command import (
     ONE_RING,
@@ -45,11 +39,9 @@ from vsperf.drivers.generators.tgen.doctor import CHECKS
 from vsperf.drivers.generators.tgen.guest import check as check_place
 from vsperf.drivers.generators.tgen.guest import running_in_guest
 from vsperf.drivers.generators.tgen.look import Look
-from vsperf.drivers.generators.tgen.messages import counts, trial_message
-from vsperf.drivers.generators.tgen.process import CONTROL, PREFIX, Tgen, running
+from vsperf.drivers.generators.tgen.messages import asked_ns, counts, sampler, trial_message
+from vsperf.drivers.generators.tgen.process import CONTROL, PREFIX, TGEN, Tgen, running
 from vsperf.drivers.generators.tgen.replay import Replayed
-from vsperf.drivers.generators.tgen.samples import sampler
-from vsperf.drivers.generators.tgen.slots import asked_ns
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.drivers.generators.tgen.traffic import Way, senders_each, streams, ways_of
 from vsperf.drivers.generators.tgen.tsc import Tsc
@@ -60,7 +52,7 @@ from vsperf.drivers.generators.tgen.turns_session import (
     turns_by,
 )
 from vsperf.drivers.settings import own_settings
-from vsperf.errors import ComponentError
+from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import Want
@@ -413,3 +405,45 @@ def _ports(endpoints: tuple[Endpoint, ...], options: Options) -> dict[str, Port]
 def _rest(ns: int) -> None:
     """Wait as the trial's policy asks."""
     sleep(ns / NANOSECONDS)
+
+
+def check_devices(ports: list[dict[str, Any]], each: int) -> None:
+    """Refuse a device that has fewer queues than workers are to send on."""
+    for port in ports:
+        if port["transmit_queues"] < each:
+            raise ComponentError(
+                f"{port['name']} has {port['transmit_queues']} queues to send on, and {each} "
+                "workers are to send each direction",
+                why="each of them needs a queue of its own",
+                fix=f"--set generator.queues={port['transmit_queues']}, or a device with more",
+            )
+
+
+def check_queues(case: CaseSpec, endpoints: tuple[Endpoint, ...], queues: int) -> None:
+    """Refuse a VNF that would send on queues which nobody empties."""
+    plugged_in = any(endpoint.kind == "vhost-user-backend" for endpoint in endpoints)
+    if plugged_in and queues < case.vnf_queues:
+        raise UsageError(
+            f"tgen serves {queues} of the {case.vnf_queues} queues of a VNF's NIC",
+            why=f"in topology {case.topology.name} the generator is plugged into VNFs",
+            fix=f"set generator.queues to {case.vnf_queues}, or vnf.queues to {queues}",
+        )
+
+
+def check_hosts(case: CaseSpec, spec: TgenSpec) -> None:
+    """Refuse to say where hosts are that nobody knows, or that are nowhere."""
+    traffic = case.traffic
+    if traffic.destination != "unicast" and (case.trial.learning or spec.respond):
+        setting = "trial.learning" if case.trial.learning else "generator.respond"
+        raise UsageError(
+            f"{setting} says where the hosts of the traffic are, and {traffic.destination} frames "
+            "are for no single host",
+            why="a switch that learns an address of a group is not one that anybody has",
+            fix=f"--set {setting}=false, or --set traffic.destination=unicast",
+        )
+    if traffic.replay is not None and spec.respond:
+        raise UsageError(
+            "tgen answers for no hosts of a file that is replayed",
+            why="whose addresses those in it are, nobody knows",
+            fix="--set generator.respond=false, or no traffic.replay",
+        )

@@ -1,17 +1,26 @@
-"""A trial as tgen is asked for it, and its answer as a record."""
+"""A trial as tgen is asked for it; as records its answer, its slots, and what it says meanwhile."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from vsperf.config.traffic import Bursts, TrialPolicy
-from vsperf.drivers.generators.base import TrialRequest
+from vsperf.drivers.generators.base import OnSample, TrialRequest
+from vsperf.drivers.generators.tgen.client import Event
 from vsperf.drivers.generators.tgen.replay import Replayed
-from vsperf.drivers.generators.tgen.slots import slots_of
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.drivers.generators.tgen.traffic import Way, direction
 from vsperf.errors import ComponentError
-from vsperf.records.trial import GeneratorActivity, RateStep, TrialCounts
+from vsperf.records.slots import Slot, Slots
+from vsperf.records.trial import (
+    DirectionSample,
+    GeneratorActivity,
+    LatencySample,
+    RateStep,
+    Sample,
+    TrialCounts,
+)
 
 NANOSECONDS = 1_000_000_000
 LEAST_QUIET_NS = 1_000_000
@@ -134,4 +143,87 @@ def _activity(result: dict[str, Any], ring: int | None) -> GeneratorActivity | N
         ring_frames=ring,
         behind_ns=max((port.get("receive_behind_ns", 0) for port in ports), default=0),
         missed_frames=sum(port.get("missed", 0) for port in ports),
+    )
+
+
+WIDTH_NS = 3_000_000
+"""About: tgen takes the nearest power of two of its clock's cycles. On a shared virtual machine a
+generator is away some 25 times a second; slots of 10 ms, and their neighbours, would be half of all
+time."""
+MOST = 4096
+"""About, in a trial: those of longer ones are wider."""
+LONGEST_NS = 4 * 3600 * 1_000_000_000
+"""Of trials that take longer tgen does not count so."""
+
+
+def asked_ns(sending_ns: int) -> int:
+    """Return how wide slots should be in a trial that sends for so long; 0 for none."""
+    return max(WIDTH_NS, sending_ns // MOST) if sending_ns <= LONGEST_NS else 0
+
+
+def slots_of(result: Mapping[str, Any]) -> Slots | None:
+    """Return the slots in a trial's result; None if it has none."""
+    if (found := result.get("slots")) is None:
+        return None
+    return Slots.of(
+        width_ns=found["slot_ns"],
+        count=found["count"],
+        **_frames(found["totals"]),
+        noted=[
+            Slot(
+                index=slot["slot"],
+                **_frames(slot),
+                away_ns=slot["away_ns"],
+                silent_ns=slot["silent_ns"],
+            )
+            for slot in found["noted"]
+        ],
+    )
+
+
+def _frames(found: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    return {f"{name}_frames": tuple(found[name]) for name in ("sent", "received", "refused")}
+
+
+def sampler(ways: tuple[Way, ...], on_sample: OnSample | None) -> Event:
+    """Return what is to be told of tgen's events, so that `on_sample` hears of each second."""
+
+    def on_event(event: Mapping[str, Any]) -> None:
+        if on_sample is not None and event["event"] == "stats":
+            on_sample(sample_of(ways, event))
+
+    return on_event
+
+
+def sample_of(ways: tuple[Way, ...], event: Mapping[str, Any]) -> Sample:
+    """Return the sample of an event."""
+    found = zip(ways, event["streams"], strict=True)
+    return Sample(
+        elapsed_ns=event["elapsed_ns"],
+        directions=tuple(_direction(way, stream) for way, stream in found),
+    )
+
+
+def _direction(way: Way, stream: Mapping[str, Any]) -> DirectionSample:
+    return DirectionSample(
+        name=way.name,
+        sent_frames=stream["sent"],
+        received_frames=stream["received"],
+        refused_frames=stream.get("refused"),
+        lost_frames=stream.get("lost"),
+        latency=_latency(stream.get("latency")),
+    )
+
+
+def _latency(found: Mapping[str, Any] | None) -> LatencySample | None:
+    if not found or not found["count"]:
+        return None
+    shares = found["percentiles_ns"]
+    return LatencySample(
+        frames=found["count"],
+        min_ns=found["min_ns"],
+        p50_ns=shares["50"],
+        p99_ns=shares["99"],
+        p999_ns=shares["99.9"],
+        max_ns=found["max_ns"],
     )

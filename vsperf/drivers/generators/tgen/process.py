@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from vsperf.drivers.generators.dpdk_ports import Port
-from vsperf.drivers.generators.tgen.binary import TGEN
 from vsperf.drivers.generators.tgen.client import (
     Answer,
     Client,
@@ -30,12 +29,16 @@ from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host.cpus import read_topology
 from vsperf.host.hugepages import reserve
 from vsperf.host.open_files import require_open_files
+from vsperf.host.own_program import OwnProgram
 from vsperf.host.process import Managed, log_of, managed
 from vsperf.host.threads import LCORES, Polling
 from vsperf.host.workspace import Workspace, given_or_own
 from vsperf.records.run import Placeholder
 from vsperf.records.threads import GENERATOR
 from vsperf.waits import sleep
+
+TGEN = OwnProgram("tgen", "the traffic generator tgen")
+
 
 NAME = "tgen"
 """Its name among the programs of a workspace."""

@@ -12,9 +12,8 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import TurnSide, TurnsRequest
 from vsperf.drivers.generators.directions import check_directions
 from vsperf.drivers.generators.dpdk_ports import Port
-from vsperf.drivers.generators.tgen.binary import TGEN
 from vsperf.drivers.generators.tgen.command import ONE_RING, Options, command_line, port_of
-from vsperf.drivers.generators.tgen.process import CONTROL, PREFIX, Tgen, running
+from vsperf.drivers.generators.tgen.process import CONTROL, PREFIX, TGEN, Tgen, running
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.drivers.generators.tgen.traffic import Way, streams, ways_of
 from vsperf.drivers.generators.tgen.tsc import Tsc

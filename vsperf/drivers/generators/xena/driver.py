@@ -8,11 +8,9 @@ from contextlib import contextmanager
 from typing import ClassVar, Literal
 
 from vsperf.config.base import DriverSpec
-from vsperf.drivers.generators.chassis.checks import check_places
-from vsperf.drivers.generators.chassis.driver import ChassisGenerator
-from vsperf.drivers.generators.chassis.password import password_from
+from vsperf.drivers.generators.chassis.driver import ChassisGenerator, check_places
 from vsperf.drivers.generators.chassis.session import Chassis
-from vsperf.drivers.generators.chassis.spec import ChassisSpec
+from vsperf.drivers.generators.chassis.spec import ChassisSpec, password_from
 from vsperf.drivers.generators.xena.chassis import XenaChassis, log_on, release
 
 PLACE = re.compile(r"\d{1,3}/\d{1,3}")

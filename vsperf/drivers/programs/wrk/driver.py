@@ -11,8 +11,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs import nginx
 from vsperf.drivers.programs.base import Found, Rendezvous, Said, Told, settings_of
 from vsperf.drivers.programs.find import Installed
-from vsperf.drivers.programs.wrk.answer import told
-from vsperf.drivers.programs.wrk.script import FILE, SCRIPT
+from vsperf.drivers.programs.wrk.answer import FILE, SCRIPT, told
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from vsperf.config.rings import PowerOfTwo
+from vsperf.config.counted import PowerOfTwo
 from vsperf.drivers.vnfs.settings import VnfsSpec
 from vsperf.quantities.units import CpuSet, Duration
 

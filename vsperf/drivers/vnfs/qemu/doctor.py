@@ -20,9 +20,8 @@ from vsperf.host.doctor.finding import (
     unknown,
     warning,
 )
-from vsperf.host.software import package_versions
+from vsperf.host.software import package_versions, version_text
 from vsperf.host.tree import HERE, Tree
-from vsperf.host.versions import version_text
 from vsperf.qemu.checks import PACKAGE, check_program
 from vsperf.qemu.host import PROGRAM, program_of
 from vsperf.qemu.image import find_image, planned_image

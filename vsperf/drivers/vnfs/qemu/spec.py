@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from vsperf.config.rings import PowerOfTwo
+from vsperf.config.counted import PowerOfTwo
 from vsperf.config.rooted import RootedSpec
 from vsperf.drivers.vnfs.settings import VnfsSpec, own_settings
 from vsperf.host.tree import Tree

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,16 +15,14 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.kernel_ports import MTU, POLL_S, needs_of
-from vsperf.drivers.vswitches.linux_bridge.doctor import CHECKS
-from vsperf.drivers.vswitches.linux_bridge.layout import Design
+from vsperf.drivers.vswitches.linux_bridge.layout import Design, switch_plan
 from vsperf.drivers.vswitches.linux_bridge.netlink import Netlink, connected, require_bridges
-from vsperf.drivers.vswitches.linux_bridge.plan import switch_plan
 from vsperf.drivers.vswitches.linux_bridge.running import RunningBridge
 from vsperf.drivers.vswitches.linux_bridge.spec import LinuxBridgeSpec
 from vsperf.drivers.vswitches.ports import far_end
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.cpus import Needs
-from vsperf.host.doctor.finding import Check
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
 from vsperf.host.doctor.wants import POLLING_SWITCH, Want
 from vsperf.host.networks import hand_over, private_network
 from vsperf.host.taps import tap
@@ -35,6 +34,22 @@ from vsperf.waits import sleep
 
 HELD_S = 10.0
 """Patience with VNFs that are being started."""
+
+
+def _bridge(here: Host) -> Answer:
+    """Make a bridge where nobody sees it, and which ends at once."""
+    if os.geteuid() != 0:
+        return absent("only root can try; for vswitch.kind=linux-bridge", "sudo vsperf doctor")
+    try:
+        require_bridges()
+    except NotReadyError as error:
+        problem = error.problems[0]
+        return absent(f"{problem.what}: {problem.why}", problem.fix)
+    return ok(f"kernel {platform.release()} makes one, in a network of its own")
+
+
+CHECKS = (Check("kernel bridge", Group.DEVICES, _bridge),)
+"""Not among the checks of a run: the driver tries it itself before it starts."""
 
 
 class LinuxBridge:

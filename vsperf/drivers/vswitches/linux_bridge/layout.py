@@ -1,4 +1,4 @@
-"""Which bridges a topology asks of the kernel, and what they are told to know. Pure.
+"""Which bridges a topology asks of the kernel, what they are told to know, and the steps. Pure.
 
 A bridge sends a frame that it does not know to all of its ports. So each group of ports that frames
 pass between has a bridge of its own: else frames would take short cuts around VNFs.
@@ -13,10 +13,11 @@ from functools import cached_property
 from vsperf.config.case import CaseSpec
 from vsperf.config.flows import lane_mac
 from vsperf.config.wiring import Pass, passes
+from vsperf.drivers.vswitches.base import SwitchPlan, wire_of
 from vsperf.drivers.vswitches.forwarding import groups
-from vsperf.drivers.vswitches.kernel_ports import PMD_ROLE, check_ports
+from vsperf.drivers.vswitches.kernel_ports import NETWORK, PMD_ROLE, check_ports, step, steps_of
 from vsperf.drivers.vswitches.linux_bridge.spec import LinuxBridgeSpec
-from vsperf.drivers.vswitches.ports import Place, places_of, tap_of
+from vsperf.drivers.vswitches.ports import Place, link_endpoint, places_of, tap_of
 from vsperf.errors import UsageError
 from vsperf.records.run import Placement
 
@@ -160,3 +161,39 @@ def _check_traffic(design: Design, several: tuple[str, ...] | None) -> None:
             why="whose addresses these have, nobody knows",
             fix="--set vswitch.flows=learn",
         )
+
+
+SHOWN = 8
+"""Addresses that a plan lists one by one."""
+
+
+def switch_plan(design: Design) -> SwitchPlan:
+    """Return all steps, and where the ports will be."""
+    check(design)
+    kind = "pair of devices" if design.case.has_places else "tap"
+    made = [port.device for port in design.ports if port.place.link is not None]
+    steps = [
+        *steps_of(kind, made, (port.device for port in design.ports), design.cpus),
+        step(
+            "make the bridges and their ports at once",
+            *(f"bridge {name}: {', '.join(ports)}" for name, ports in design.bridges.items()),
+        ),
+    ]
+    if entries := design.entries:
+        lines = [f"{entry.mac} behind {entry.port}" for entry in entries[:SHOWN]]
+        if len(entries) > SHOWN:
+            lines.append(f"… and {len(entries) - SHOWN} more")
+        steps.append(step("tell them where addresses are, as they learn none", *lines))
+    return SwitchPlan(
+        tuple(steps),
+        tuple(
+            link_endpoint(design.case, port.place, port.device, NETWORK)
+            for port in design.ports
+            if port.place.link is not None
+        ),
+        tuple(
+            wire_of(port.place.nic, "tap", port.device)
+            for port in design.ports
+            if port.place.nic is not None
+        ),
+    )

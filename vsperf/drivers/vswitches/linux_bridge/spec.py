@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from vsperf.config.base import DriverSpec
-from vsperf.drivers.vswitches.turns import KERNEL_DEVICES
+from vsperf.drivers.vswitches.kernel_ports import KERNEL_DEVICES
 from vsperf.quantities.units import CpuSet, Duration
 
 AGEING = Duration(300_000_000_000)

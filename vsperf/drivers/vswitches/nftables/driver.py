@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import ClassVar
@@ -13,21 +14,37 @@ from vsperf.config.connections import NETWORK_BITS
 from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.kernel_ports import MTU, needs_of
-from vsperf.drivers.vswitches.nftables.doctor import CHECKS
-from vsperf.drivers.vswitches.nftables.layout import Design
+from vsperf.drivers.vswitches.nftables.layout import Design, switch_plan
 from vsperf.drivers.vswitches.nftables.netfilter import Addresses, Netfilter
-from vsperf.drivers.vswitches.nftables.plan import switch_plan
-from vsperf.drivers.vswitches.nftables.program import Nft
+from vsperf.drivers.vswitches.nftables.program import NAME, Nft
 from vsperf.drivers.vswitches.nftables.running import RunningRouter
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
 from vsperf.errors import NotReadyError
 from vsperf.host.cpus import Needs
-from vsperf.host.doctor.finding import Check
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
 from vsperf.host.doctor.wants import Want
 from vsperf.host.networks import hand_over, private_network
 from vsperf.host.taps import tap
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Placement
+
+
+def _rules(here: Host) -> Answer:
+    """Tell the kernel rules where nobody sees them, and which end at once."""
+    try:
+        nft = Nft.find()
+        if os.geteuid() != 0:
+            return absent("only root can try; for vswitch.kind=nftables", "sudo vsperf doctor")
+        nft.require_kernel()
+    except NotReadyError as error:
+        problem = error.problems[0]
+        return absent(f"{problem.what}: {problem.why}", problem.fix)
+    version = nft.version().removeprefix("nftables ")
+    return ok(f"{nft.path} {version}; kernel {platform.release()} tracks connections by its rules")
+
+
+CHECKS = (Check(NAME, Group.PROGRAMS, _rules),)
+"""Not among the checks of a run: the driver tries it itself before it starts."""
 
 
 class Nftables:

@@ -1,4 +1,4 @@
-"""What a case makes of the kernel: ports, addresses, neighbours, and the rules of nftables. Pure.
+"""What a case makes of the kernel, and in which steps: ports, neighbours, rules of nftables. Pure.
 
 Each end of the connections has a network of its own, and the device has one address in each. It
 knows the MAC address of every host there, so nobody has to ask for one.
@@ -12,11 +12,13 @@ from functools import cached_property
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import NETWORK_BITS, SERVICE_PORT, End, clients_of, servers_of
-from vsperf.drivers.vswitches.kernel_ports import PMD_ROLE, check_ports
+from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.kernel_ports import NETWORK, PMD_ROLE, check_ports, step, steps_of
+from vsperf.drivers.vswitches.nftables.program import READING, entering
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
-from vsperf.drivers.vswitches.ports import Place, tap_of
+from vsperf.drivers.vswitches.ports import Place, link_endpoint, tap_of
 from vsperf.errors import UsageError
-from vsperf.records.run import Placement
+from vsperf.records.run import Placement, Step
 
 PAIR = 2
 TABLE = "vsperf"
@@ -170,3 +172,39 @@ def _chain(hook: str, priority: str, rule: str) -> list[str]:
         f"\t\t{rule}",
         "\t}",
     ]
+
+
+def switch_plan(design: Design) -> SwitchPlan:
+    """Return all steps, and where the ports will be."""
+    check(design)
+    devices = [port.device for port in design.ports]
+    steps = (
+        *steps_of("tap", devices, devices, design.cpus),
+        step(
+            "give them addresses, and tell who is behind them, for good",
+            *(line for port in design.ports for line in _addresses(port)),
+        ),
+        Step(
+            component="vswitch",
+            action="tell the kernel which connections pass, and what becomes of their addresses",
+            argv=(*entering(NETWORK), *READING),
+            lines=tuple(design.ruleset().splitlines()),
+        ),
+        step(
+            "have it forward between them",
+            *(
+                f"{name.replace('/', '.')} = {value}"
+                for name, value in sysctls(design.spec).items()
+            ),
+        ),
+    )
+    ends = tuple(
+        link_endpoint(design.case, port.place, port.device, NETWORK) for port in design.ports
+    )
+    return SwitchPlan(steps, ends)
+
+
+def _addresses(port: RouterPort) -> tuple[str, ...]:
+    first, last = port.end.ips[0], port.end.ips[-1]
+    hosts = first if first == last else f"{first} to {last}"
+    return (f"{port.device} is {port.address}", f"{hosts} are {port.end.mac} behind {port.device}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.netns import path_of
-from vsperf.host.versions import version_text
+from vsperf.host.software import version_text
 from vsperf.trust.programs import program_path
 from vsperf.waits import run
 

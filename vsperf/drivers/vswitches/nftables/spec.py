@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator
 
 from vsperf.config.base import DriverSpec
-from vsperf.drivers.vswitches.turns import KERNEL_DEVICES
+from vsperf.drivers.vswitches.kernel_ports import KERNEL_DEVICES
 from vsperf.quantities.units import NANOSECONDS, CpuSet, Duration
 
 

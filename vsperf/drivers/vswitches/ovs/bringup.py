@@ -6,33 +6,42 @@ come when the ports have their numbers. Each step is looked at before the next o
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 
+from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.ovs import layout
 from vsperf.drivers.vswitches.ovs.calls import Calls
-from vsperf.drivers.vswitches.ovs.command import command
 from vsperf.drivers.vswitches.ovs.control import ask
 from vsperf.drivers.vswitches.ovs.counters import Unseen
 from vsperf.drivers.vswitches.ovs.database import Database, Interface, connected
 from vsperf.drivers.vswitches.ovs.diagnosis import not_started, port_problems
-from vsperf.drivers.vswitches.ovs.links import make_taps
+from vsperf.drivers.vswitches.ovs.layout import SwitchPort
 from vsperf.drivers.vswitches.ovs.parse import Matched, matched, thread_statistics
-from vsperf.drivers.vswitches.ovs.plan import Design
-from vsperf.drivers.vswitches.ovs.programs import Programs
+from vsperf.drivers.vswitches.ovs.plan import Design, switch_plan
+from vsperf.drivers.vswitches.ovs.programs import Programs, find_programs, planned_programs
 from vsperf.drivers.vswitches.ovs.rules import rules
 from vsperf.drivers.vswitches.ovs.running import DATABASE, SWITCH, RunningOvs
 from vsperf.drivers.vswitches.ovs.unmatched import idle_rules
+from vsperf.drivers.vswitches.ports import far_end
 from vsperf.errors import ComponentError, DiedError, NotReadyError
+from vsperf.host import taps
 from vsperf.host.netns import within
+from vsperf.host.networks import private_network
 from vsperf.host.packet_sockets import drops_of
 from vsperf.host.process import Managed, end, managed, written
+from vsperf.host.tree import Tree
 from vsperf.host.tuntap import is_there, refused_frames
 from vsperf.host.undo import BRIDGE_DEVICES, RemoveTap
-from vsperf.host.workspace import Workspace
+from vsperf.host.veths import joined
+from vsperf.host.workspace import Workspace, require_fitting
+from vsperf.records.run import Placeholder
+from vsperf.waits import run
 
 DAEMON_S = 10.0
 """Patience with a daemon that starts."""
@@ -306,3 +315,112 @@ def _change_rules(made: Instance, count: int) -> None:
     with made.path(layout.IDLE_RULES_FILE).open("w") as file:
         file.writelines(f"{rule}\n" for rule in idle_rules(count))
     made.run(made.design.add_idle_rules(made.programs), RULES_S)
+
+
+def command(name: str, argv: list[str], environment: Mapping[str, str], patience_s: float) -> str:
+    """Run a short command; what it complains of becomes the error."""
+    try:
+        done = run(argv, patience_s, environment=environment)
+    except subprocess.TimeoutExpired as error:
+        raise ComponentError(f"{name} did not end within {patience_s:.0f} s") from error
+    except OSError as error:
+        raise ComponentError(f"{name} cannot be run", why=error.strerror) from error
+    if done.returncode != 0:
+        said = done.stderr.strip() or done.stdout.strip()
+        raise ComponentError(f"{name} failed", why=said or f"exit code {done.returncode}")
+    return done.stdout
+
+
+def make_taps(design: Design, workspace: Workspace, stack: ExitStack) -> str | None:
+    """Make the devices, each with a promise to remove it; those in a network apart go with that.
+
+    Returns the name of that network, if there is one.
+    """
+    names = [workspace.fill(name) for name in design.taps]
+    if not design.apart:
+        for name in names:
+            stack.enter_context(taps.tap(name, workspace, mtu=design.mtu, several_queues=False))
+        return None
+    network = stack.enter_context(private_network(workspace))
+    if design.case.has_places:
+        for port in design.ports:
+            far = far_end(design.case, port.place, workspace)
+            name = workspace.fill(str(port.tap))
+            within(network, partial(joined, name, workspace, mtu=design.mtu, far=far))
+        return network
+    for name in names:
+        made = partial(taps.make, name, workspace, mtu=design.mtu, several_queues=True)
+        within(network, made)
+    return network
+
+
+def planned(design: Design) -> SwitchPlan:
+    """Say what `deployed` will do."""
+    spec = design.spec
+    return switch_plan(design, planned_programs(spec.install, Tree.of(spec), dpdk=design.dpdk))
+
+
+def required(design: Design) -> Programs:
+    """Return the programs; raise `NotReadyError` for what the machine lacks."""
+    spec = design.spec
+    programs = find_programs(spec.install, Tree.of(spec), dpdk=design.dpdk)
+    require_network(design)
+    return programs
+
+
+@contextmanager
+def deployed(design: Design, workspace: Workspace) -> Iterator[RunningOvs]:
+    """Bring the instance up; leaving the context takes it down."""
+    spec = design.spec
+    programs = find_programs(spec.install, Tree.of(spec), dpdk=design.dpdk)
+    check(design, workspace)
+    with instance(design, programs, workspace) as running:
+        try:
+            yield running
+        finally:
+            running.stopped = True
+
+
+def check(design: Design, workspace: Workspace, user: int | None = None) -> None:
+    """Raise `NotReadyError` for the first thing that cannot work; `user` stands in for the own."""
+    if (os.geteuid() if user is None else user) != 0:
+        raise NotReadyError(
+            f"{design.title} needs root",
+            why="it locks hugepages, pins threads, and makes network devices",
+            fix="run vsperf with sudo",
+        )
+    require_fitting(sockets(design.ports), workspace)
+
+
+def require_network(design: Design) -> None:
+    """Raise `NotReadyError` where the host's network is needed, and another OVS is in it.
+
+    Every instance makes devices of the same names there, and cannot open a port without them.
+    """
+    if design.own_network:
+        return
+    for name in BRIDGE_DEVICES:
+        if is_there(name):
+            devices = ", ".join(port.name for port in design.host_ports)
+            raise NotReadyError(
+                f"another Open vSwitch has the network device {name}",
+                why=f"the ports {devices} are devices of the host's network, so the switch has to "
+                "run in it, and make a device of this name there as every OVS does",
+                fix="stop the other one for the time of the run (systemctl stop "
+                "openvswitch-switch), or do without such ports: for VNFs of OVS-DPDK, "
+                "--set vswitch.vnf_ports=vhost-user",
+            )
+
+
+def sockets(ports: tuple[SwitchPort, ...]) -> tuple[str, ...]:
+    """Return every socket of an instance."""
+    servers = [f"{Placeholder.RUN}/{port.name}" for port in ports if port.type == "dpdkvhostuser"]
+    clients = [port.options.get("vhost-server-path") for port in ports]
+    return (
+        layout.DATABASE_SOCKET,
+        layout.DATABASE_CONTROL,
+        layout.SWITCH_CONTROL,
+        layout.OPENFLOW_SOCKET,
+        *servers,
+        *(path for path in clients if path is not None),
+    )

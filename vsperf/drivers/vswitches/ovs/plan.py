@@ -13,7 +13,6 @@ from vsperf.drivers.vswitches.ovs import layout
 from vsperf.drivers.vswitches.ovs.layout import SwitchPort
 from vsperf.drivers.vswitches.ovs.programs import Programs
 from vsperf.drivers.vswitches.ovs.rules import rule_count, shown_rules, tags_to_see
-from vsperf.drivers.vswitches.ovs.settings import PMD_ROLE
 from vsperf.drivers.vswitches.ovs.spec import OvsSettings
 from vsperf.drivers.vswitches.ovs.unmatched import FILTER_COOKIE, IDLE_COOKIE
 from vsperf.host.netns import path_of
@@ -25,6 +24,35 @@ QUIET = ("-vsyslog:off", "-vconsole:info")
 OWN_NETWORK = ("unshare", "--net")
 """The devices that OVS makes for its bridge are called the same in every instance. In a network of
 its own they meet no others, nobody sends into them, and they vanish with the daemon."""
+PMD_ROLE = "pmd"
+MAIN_ROLE = "switch main"
+USUAL_FLOW_LIMIT = 200_000
+"""Flows that OVS keeps in its datapath unless told; a rule per flow needs a place for each."""
+USUAL_TAGS = 1
+"""VLAN tags that OVS looks at unless told; it takes an inner one for the frame's payload."""
+
+
+def caches(spec: OvsSettings) -> dict[str, str]:
+    """Return the entries on the flow caches of the userspace datapath."""
+    return {
+        "emc-insert-inv-prob": str(spec.emc_probability),
+        "smc-enable": word(spec.smc),
+    }
+
+
+def limits(rules: int, tags: int) -> dict[str, str]:
+    """Return what must be more than OVS has unless told, for so many rules and VLAN tags."""
+    settings = {}
+    if rules > USUAL_FLOW_LIMIT:
+        settings["flow-limit"] = str(rules + USUAL_FLOW_LIMIT)
+    if tags > USUAL_TAGS:
+        settings["vlan-limit"] = str(tags)
+    return settings
+
+
+def word(value: bool) -> str:
+    """Return a value as the database has it."""
+    return "true" if value else "false"
 
 
 @dataclass(frozen=True)

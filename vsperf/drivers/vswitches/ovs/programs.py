@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from vsperf.drivers.vswitches.ovs.spec import OvsSettings
 from vsperf.errors import NotReadyError
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, missing, ok
+from vsperf.host.software import version_text
 from vsperf.host.tree import HERE, Tree
-from vsperf.host.versions import version_text
 from vsperf.records.run import Placeholder
 from vsperf.trust.programs import whole
 
@@ -119,3 +122,24 @@ def _packages(programs: Programs) -> str:
     kind = "ovs-dpdk" if programs.dpdk else "ovs"
     option = f"--vswitch {kind} --set vswitch.install=PATH"
     return f"{command}, or name another install{within}: {option}"
+
+
+def check_of(kind: str, settings: type[OvsSettings], *, dpdk: bool) -> Check:
+    """Return the check of a driver's programs.
+
+    It is not among those of a run: a case may name another install, and the driver looks at that.
+    """
+    return Check(kind, Group.PROGRAMS, partial(_programs, settings, dpdk))
+
+
+def _programs(settings: type[OvsSettings], dpdk: bool, here: Host) -> Answer:
+    """Look for the install that was chosen, or that is used where a case names no other."""
+    chosen = here.settings(settings)
+    tree = HERE if chosen is None else Tree.of(chosen)
+    try:
+        programs = find_programs(None if chosen is None else chosen.install, tree, dpdk=dpdk)
+        daemon = ", ".join(programs.version(programs.daemon).splitlines())
+        database = programs.version(programs.database_server).partition("\n")[0]
+    except NotReadyError as error:
+        return missing(error.problems[0], wanted=True)
+    return ok(f"{programs.daemon}{tree.within}: {daemon}; {database}")

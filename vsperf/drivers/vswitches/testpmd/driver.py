@@ -15,21 +15,43 @@ from vsperf.dpdk.command import MEGABYTE
 from vsperf.dpdk.running import Patience, RunningTestpmd, find_testpmd
 from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan
-from vsperf.drivers.vswitches.testpmd.doctor import CHECKS, PURPOSE
 from vsperf.drivers.vswitches.testpmd.plan import MAIN_ROLE, NAME, PMD_ROLE, Design, switch_plan
 from vsperf.drivers.vswitches.testpmd.running import START_S, RunningSwitch
 from vsperf.drivers.vswitches.testpmd.spec import TestpmdSpec
+from vsperf.errors import NotReadyError
 from vsperf.host.cpus import CpuNeed, Needs
-from vsperf.host.doctor.finding import Check
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, missing, ok
 from vsperf.host.doctor.wants import POLLING_SWITCH, Want
 from vsperf.host.process import Managed, end, managed
+from vsperf.host.software import package_versions
 from vsperf.host.threads import LCORES, Polling
-from vsperf.host.tree import Tree
+from vsperf.host.tree import HERE, Tree
 from vsperf.host.workspace import LONGEST_NAME, Workspace, require_short
 from vsperf.records import threads
 from vsperf.records.run import Placement
 
 END_S = 5.0
+
+
+PACKAGE = "dpdk"
+PURPOSE = "it is the switch (vswitch.kind=testpmd)"
+
+
+def _program(here: Host) -> Answer:
+    """Look for the program that was chosen, or the machine's own."""
+    chosen = here.settings(TestpmdSpec)
+    tree = HERE if chosen is None else Tree.of(chosen)
+    try:
+        program = find_testpmd(PURPOSE, tree)
+    except NotReadyError as error:
+        return missing(error.problems[0], wanted=chosen is not None)
+    known = package_versions((PACKAGE,), tree.root)  # the program itself tells none
+    about = "".join(f", package {name} {version}" for name, version in known.items())
+    return ok(f"{program}{tree.within}{about}")
+
+
+CHECKS = (Check("testpmd as a switch", Group.PROGRAMS, _program),)
+"""Not among the checks of a run: a case may name a tree, and the driver looks at that."""
 
 
 class TestpmdSwitch:

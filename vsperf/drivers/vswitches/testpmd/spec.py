@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.rooted import RootedSpec
-from vsperf.drivers.vswitches.pins import require_as_many
+from vsperf.drivers.settings import require_as_many
 from vsperf.drivers.vswitches.ports import VhostRole
 from vsperf.drivers.vswitches.testpmd.headers import arriving
 from vsperf.quantities.units import CpuSet

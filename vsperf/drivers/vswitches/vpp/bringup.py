@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -10,17 +11,16 @@ from pathlib import Path
 from vsperf.drivers.vswitches.vpp import layout
 from vsperf.drivers.vswitches.vpp.api import DEFINITIONS, Api, Messages, call_many, connect
 from vsperf.drivers.vswitches.vpp.calls import Call
-from vsperf.drivers.vswitches.vpp.diagnosis import not_started
 from vsperf.drivers.vswitches.vpp.plan import Design
 from vsperf.drivers.vswitches.vpp.programs import Programs, definition_files
 from vsperf.drivers.vswitches.vpp.running import SWITCH, RunningVpp
 from vsperf.drivers.vswitches.vpp.segment import Segment, mapped
 from vsperf.drivers.vswitches.vpp.startup import WORKER_ROLE
 from vsperf.drivers.vswitches.vpp.work import Meter
-from vsperf.errors import ComponentError, DiedError
+from vsperf.errors import ComponentError, DiedError, NotReadyError, VsperfError
 from vsperf.host.eventfds import ring
 from vsperf.host.process import Managed, end, managed, written
-from vsperf.host.sockets import all_listened_at
+from vsperf.host.procfs import all_listened_at
 from vsperf.host.threads import Polling
 from vsperf.host.tuntap import refused_frames
 from vsperf.host.undo import SHARED_MEMORY, SweepSharedMemory
@@ -192,3 +192,52 @@ def _meter(made: Instance) -> Meter:
     cpus = tuple(sorted(made.design.placement.of(WORKER_ROLE)))
     indices = tuple(made.interfaces[port.name] for port in made.design.ports)
     return Meter(cpus, indices)
+
+
+MEMORY_FIX = "reserve hugepages (sysctl vm.nr_hugepages=512), or do with fewer: vswitch.buffers"
+CAUSES: tuple[tuple[str, str, str], ...] = (
+    (
+        r"failed to allocate buffer pool|falling back to non-hugepage|Cannot allocate memory",
+        "there are too few free hugepages for its buffers",
+        MEMORY_FIX,
+    ),
+    (
+        r"main heap allocation failure",
+        "there is too little memory for its heap",
+        "do with less: vswitch.heap",
+    ),
+    (
+        r"cpu \d+ is not available|CPU \d+ is not available|affinity",
+        "it cannot run on the CPUs that it was given",
+        "see `vsperf plan`, and choose others: vswitch.main_cpu, vswitch.worker_cpus",
+    ),
+    (
+        r"error while loading shared libraries",
+        "its libraries are not where it looks for them",
+        "name the folder that VPP was installed under as a whole: vswitch.install",
+    ),
+    (
+        r"unknown input|unknown config|parse error",
+        "this version does not know a line of the start-up configuration",
+        "see `vsperf plan` for the lines, and docs/how-to/measure-vpp.md for versions",
+    ),
+)
+"""What a line of the log looks like, what it means, and what helps."""
+COMPLAINT = re.compile(r"error|fail|unknown|cannot|refus|warn|abort|not available", re.IGNORECASE)
+
+
+def complaints(log: str) -> tuple[str, ...]:
+    """Return the lines of a log that complain of something, each once."""
+    lines = (line.strip() for line in log.splitlines())
+    return tuple(dict.fromkeys(line for line in lines if COMPLAINT.search(line)))
+
+
+def not_started(log: str, obituary: str) -> VsperfError:
+    """Return the error for a daemon that ended while it started."""
+    said = complaints(log)
+    for text in said:
+        for pattern, why, fix in CAUSES:
+            if re.search(pattern, text):
+                return NotReadyError("VPP did not start", why=f"{why}: {text}", fix=fix)
+    why = "; ".join((obituary, *said[:3]))
+    return ComponentError("VPP did not start", why=why)

@@ -12,9 +12,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.vpp import layout
-from vsperf.drivers.vswitches.vpp.bringup import instance
-from vsperf.drivers.vswitches.vpp.diagnosis import MEMORY_FIX
-from vsperf.drivers.vswitches.vpp.doctor import CHECKS
+from vsperf.drivers.vswitches.vpp.bringup import MEMORY_FIX, instance
 from vsperf.drivers.vswitches.vpp.layout import ports_of
 from vsperf.drivers.vswitches.vpp.plan import Design, switch_plan
 from vsperf.drivers.vswitches.vpp.programs import find_programs, planned_programs
@@ -23,12 +21,28 @@ from vsperf.drivers.vswitches.vpp.spec import VppSpec
 from vsperf.drivers.vswitches.vpp.startup import MAIN_ROLE, WORKER_ROLE, hugepage_bytes
 from vsperf.errors import NotReadyError
 from vsperf.host.cpus import CpuNeed, Needs
-from vsperf.host.doctor.finding import Check
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, missing, ok
 from vsperf.host.doctor.wants import POLLING_SWITCH, Want
 from vsperf.host.hugepages import read_pools
-from vsperf.host.tree import Tree
+from vsperf.host.tree import HERE, Tree
 from vsperf.host.workspace import Workspace, require_fitting
 from vsperf.records.run import Placement
+
+
+def _programs(here: Host) -> Answer:
+    """Look for the install that was chosen, or that is used where a case names no other."""
+    chosen = here.settings(VppSpec)
+    tree = HERE if chosen is None else Tree.of(chosen)
+    try:
+        programs = find_programs(None if chosen is None else chosen.install, tree)
+        version = programs.version().partition("\n")[0]
+    except NotReadyError as error:
+        return missing(error.problems[0], wanted=chosen is not None)
+    return ok(f"{programs.daemon}{tree.within}: {version}")
+
+
+CHECKS = (Check("vpp", Group.PROGRAMS, _programs),)
+"""Not among the checks of a run: a case may name another install, and the driver looks at that."""
 
 
 class Vpp:

@@ -8,9 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from vsperf.errors import NotReadyError
-from vsperf.host.software import to_install_extra
+from vsperf.host.software import to_install_extra, version_text
 from vsperf.host.tree import HERE, Tree
-from vsperf.host.versions import version_text
 from vsperf.trust.programs import whole
 
 DISTRIBUTION = Path("/usr")

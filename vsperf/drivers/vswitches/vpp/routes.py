@@ -61,7 +61,6 @@ def routing(case: CaseSpec, spec: VppSpec, ports: tuple[SwitchPort, ...]) -> Ite
         yield Call("ip_neighbor_add_del", {"is_add": True, "neighbor": neighbour})
     for way in passes(case.topology):
         yield _route(
-            spec,
             numbers[way.enters],
             _prefix(case, spec, way),
             _path(spec, way.leaves, _neighbour(spec, numbers[way.leaves])),
@@ -77,7 +76,7 @@ def idle_routes(
         path = _path(spec, port.name, _neighbour(spec, port.number))
         for number in numbers:
             prefix = f"{ipaddress.ip_address(IDLE[spec.forwarding] + number)}/{bits}"
-            yield _route(spec, port.number, prefix, path, add=add)
+            yield _route(port.number, prefix, path, add=add)
 
 
 def check_routes(case: CaseSpec, spec: VppSpec) -> None:
@@ -131,7 +130,7 @@ def _network(host: str, length: int) -> str:
     return str(ipaddress.ip_network(f"{host}/{length}", strict=False))
 
 
-def _route(spec: VppSpec, table: int, prefix: str, path: Any, *, add: bool = True) -> Call:
+def _route(table: int, prefix: str, path: Any, *, add: bool = True) -> Call:
     route = {"table_id": table, "prefix": prefix, "n_paths": 1, "paths": [path]}
     return Call("ip_route_add_del", {"is_add": add, "route": route})
 

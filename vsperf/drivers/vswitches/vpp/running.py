@@ -15,16 +15,15 @@ from vsperf.drivers.vswitches.vpp.copies import at_rest, settled
 from vsperf.drivers.vswitches.vpp.counters import address_counts, switch_counters
 from vsperf.drivers.vswitches.vpp.facts import facts
 from vsperf.drivers.vswitches.vpp.forwarding import LEARN_LIMIT, forgetting, learning
-from vsperf.drivers.vswitches.vpp.insides import insides
 from vsperf.drivers.vswitches.vpp.layout import SwitchPort
 from vsperf.drivers.vswitches.vpp.plan import Design
 from vsperf.drivers.vswitches.vpp.programs import Programs
-from vsperf.drivers.vswitches.vpp.reading import buffer_pools
+from vsperf.drivers.vswitches.vpp.reading import buffer_pools, insides
 from vsperf.drivers.vswitches.vpp.segment import Segment
 from vsperf.drivers.vswitches.vpp.work import Meter
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.process import Managed
-from vsperf.host.sockets import listened_at
+from vsperf.host.procfs import listened_at
 from vsperf.records.switch import SwitchCounters
 from vsperf.waits import sleep
 

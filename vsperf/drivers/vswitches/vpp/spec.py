@@ -10,8 +10,8 @@ from pydantic import Field, field_validator, model_validator
 from vsperf.config.counted import Counted
 from vsperf.config.flows import TTL, link_mac
 from vsperf.config.rooted import RootedSpec
+from vsperf.drivers.settings import require_as_many
 from vsperf.drivers.vswitches.base import Filters, Rules
-from vsperf.drivers.vswitches.pins import require_as_many
 from vsperf.quantities.units import CpuSet
 
 if TYPE_CHECKING:

@@ -8,15 +8,15 @@ from typing import ClassVar
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.base import SwitchPlan
-from vsperf.drivers.vswitches.ovs.doctor import check_of
+from vsperf.drivers.vswitches.ovs.bringup import deployed, planned, required
 from vsperf.drivers.vswitches.ovs.dpdk.design import DpdkDesign
 from vsperf.drivers.vswitches.ovs.dpdk.memory import MEGABYTE, memory_mb
 from vsperf.drivers.vswitches.ovs.dpdk.ports import ports_of
 from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
 from vsperf.drivers.vswitches.ovs.layout import SOCKETS
-from vsperf.drivers.vswitches.ovs.lifecycle import deployed, planned, required
+from vsperf.drivers.vswitches.ovs.plan import MAIN_ROLE, PMD_ROLE
+from vsperf.drivers.vswitches.ovs.programs import check_of
 from vsperf.drivers.vswitches.ovs.running import RunningOvs
-from vsperf.drivers.vswitches.ovs.settings import MAIN_ROLE, PMD_ROLE
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check

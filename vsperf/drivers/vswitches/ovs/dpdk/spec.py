@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from vsperf.drivers.settings import require_as_many
 from vsperf.drivers.vswitches.ovs.spec import OvsSettings
-from vsperf.drivers.vswitches.pins import require_as_many
 from vsperf.quantities.units import CpuSet
 
 Affinity = Annotated[str, Field(pattern=r"^\d{1,4}:\d{1,4}(,\d{1,4}:\d{1,4})*$")]

@@ -9,8 +9,7 @@ from typing import ClassVar
 from vsperf.drivers.vswitches.ovs.layout import SwitchPort
 from vsperf.drivers.vswitches.ovs.plain.ports import endpoints_of, ports_of, wires_of
 from vsperf.drivers.vswitches.ovs.plain.spec import OvsSpec
-from vsperf.drivers.vswitches.ovs.plan import Design
-from vsperf.drivers.vswitches.ovs.settings import MAIN_ROLE, PMD_ROLE, caches, limits
+from vsperf.drivers.vswitches.ovs.plan import MAIN_ROLE, PMD_ROLE, Design, caches, limits
 from vsperf.host.threads import Polling
 from vsperf.quantities.units import CpuSet
 from vsperf.records import threads

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import platform
+from contextlib import AbstractContextManager, suppress
 from typing import ClassVar
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.base import SwitchPlan
-from vsperf.drivers.vswitches.ovs.doctor import check_of
+from vsperf.drivers.vswitches.ovs.bringup import deployed, planned, required
 from vsperf.drivers.vswitches.ovs.layout import SOCKETS
-from vsperf.drivers.vswitches.ovs.lifecycle import deployed, planned, required
 from vsperf.drivers.vswitches.ovs.plain.design import PlainDesign
-from vsperf.drivers.vswitches.ovs.plain.kernel import require_datapath
 from vsperf.drivers.vswitches.ovs.plain.spec import OvsSpec
+from vsperf.drivers.vswitches.ovs.plan import MAIN_ROLE, PMD_ROLE
+from vsperf.drivers.vswitches.ovs.programs import check_of
 from vsperf.drivers.vswitches.ovs.running import RunningOvs
-from vsperf.drivers.vswitches.ovs.settings import MAIN_ROLE, PMD_ROLE
-from vsperf.errors import UsageError
+from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import POLLING_SWITCH, Want
+from vsperf.host.files import Roots
 from vsperf.host.workspace import Workspace
 from vsperf.quantities.units import CpuSet
 from vsperf.records.run import Placement
@@ -80,3 +81,28 @@ def _spec_of(case: CaseSpec) -> OvsSpec:
         )
     # Whoever looks at the settings finds there what ports of places are.
     return case.vswitch.model_copy(update={"ports": "packet"}) if case.has_places else case.vswitch
+
+
+MODULE = "openvswitch"
+
+
+def require_datapath(roots: Roots | None = None) -> None:
+    """Raise `NotReadyError` where the kernel has no datapath of Open vSwitch in it."""
+    roots = roots or Roots()
+    if (roots.sys / "module" / MODULE).is_dir():
+        return
+    release = platform.release()
+    modules = roots.root / "lib" / "modules" / release
+    for table in ("modules.dep", "modules.builtin"):
+        with suppress(OSError):
+            if f"/{MODULE}.ko" in (modules / table).read_text():
+                raise NotReadyError(
+                    "the kernel's datapath of Open vSwitch is not loaded",
+                    why=f"there is no {roots.sys}/module/{MODULE}",
+                    fix=f"modprobe {MODULE}",
+                )
+    raise NotReadyError(
+        "this kernel has no datapath of Open vSwitch",
+        why=f"the module {MODULE} is neither loaded nor in {modules}",
+        fix="use a kernel that has it, or let the daemon forward: --set vswitch.datapath=userspace",
+    )

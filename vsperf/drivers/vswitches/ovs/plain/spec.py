@@ -6,8 +6,8 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import model_validator
 
+from vsperf.drivers.vswitches.kernel_ports import KERNEL_DEVICES
 from vsperf.drivers.vswitches.ovs.spec import OvsSettings
-from vsperf.drivers.vswitches.turns import KERNEL_DEVICES
 from vsperf.quantities.units import CpuSet
 
 
