@@ -121,7 +121,7 @@ class Device:
         counts = ConnectionCounts(
             settled=True,
             stopped_early=False,
-            elapsed_ns=int(seconds * NANOSECONDS),
+            elapsed_ns=asked.lasting_ns,
             client=client(
                 asked.connections, launched, launched - taken, min(at_a_time, taken), self.cause
             ),
@@ -132,7 +132,7 @@ class Device:
                 response=None,
             ),
             launching_ns=int((launched - 1) / asked.rate_cps * NANOSECONDS),
-            completing_ns=int(seconds * NANOSECONDS),
+            completing_ns=asked.lasting_ns,
             server=server(taken),
             server_segments=segments(taken),
             slots=None,

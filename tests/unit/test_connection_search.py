@@ -220,6 +220,13 @@ def test_a_flood_that_was_not_sent_is_no_flood() -> None:
         Device(floods=0.8).connect(asked)
 
 
+def test_a_flood_goes_on_while_connections_are_held() -> None:
+    asked = ConnectionsAsked(rate_cps=1_000, connections=1_000, hold_ns=10**10, flood_fps=50_000)
+    assert Device(floods=0.95).connect(asked).flags == ()
+    with pytest.raises(InvalidTrialError, match="noise-slackened"):
+        Device(floods=0.2).connect(asked)
+
+
 def test_half_open_connections_are_of_a_flood() -> None:
     with pytest.raises(ValidationError, match="syn_flood asks for none"):
         rate(half_open=True)

@@ -56,14 +56,24 @@ def _doubts(one: ConnectionTrial, counts: ConnectionCounts, policy: TrialPolicy)
         yield Flag.SHORT_OFFER
     yield from _of_time(one, accounts, policy)
     if one.flood_fps is not None and counts.flood is not None:
-        # What was due while the machine kept the generator away is not made up for, and not missed.
-        due = one.flood_fps * one.duration_ns // NANOSECONDS
+        due = one.flood_fps * _under_flood_ns(one, counts) // NANOSECONDS
         if counts.flood.sent < LEAST_FLOOD * due:
             yield Flag.NOISE_SLACKENED
     if one.failed and counts.missed_frames:
         yield Flag.GENERATOR_BEHIND
     if one.switch is not None and one.switch.least_growth < 0:
         yield Flag.COUNTERS_RESET
+
+
+def _under_flood_ns(one: ConnectionTrial, counts: ConnectionCounts) -> int:
+    """Return for how long a flood was due at least: until the last connection had ended.
+
+    What was due while the machine kept the generator away is not made up for, and not missed.
+    """
+    if counts.completing_ns is None:
+        return one.duration_ns
+    away_ns = sum(counts.slots.away_ns) if counts.slots is not None else 0
+    return max(0, counts.completing_ns - away_ns)
 
 
 def _of_time(
