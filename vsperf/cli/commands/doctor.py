@@ -24,6 +24,7 @@ from vsperf.errors import ExitCode, NotReadyError, VsperfError
 from vsperf.host.binding import pci_addresses, require_bindable
 from vsperf.host.doctor.examine import checks, examine
 from vsperf.host.doctor.finding import (
+    AS_ROOT,
     Answer,
     Check,
     Finding,
@@ -62,7 +63,7 @@ ENDINGS = {
 
 
 @click.command(
-    epilog="Examples:\n\n\b\n  vsperf doctor\n  sudo vsperf doctor            # as a run sees it\n"
+    epilog=f"Examples:\n\n\b\n  vsperf doctor\n  {AS_ROOT}  # as a run sees it\n"
     "  vsperf doctor --json\n"
     "  vsperf doctor --vswitch vpp --set vswitch.install=/usr/local\n"
 )

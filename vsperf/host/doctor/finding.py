@@ -108,6 +108,10 @@ def ok(evidence: str) -> Answer:
     return Answer(Status.OK, evidence)
 
 
+AS_ROOT = 'sudo "$(command -v vsperf)" doctor'
+"""What mends that only root can try: by its bare name sudo finds no program of a `.venv`."""
+
+
 def absent(evidence: str, fix: str | None = None) -> Answer:
     """Answer that something is not there that only some testcases need."""
     return Answer(Status.ABSENT, evidence, fix)

@@ -22,7 +22,7 @@ from vsperf.drivers.vswitches.linux_bridge.spec import LinuxBridgeSpec
 from vsperf.drivers.vswitches.ports import far_end
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.cpus import Needs
-from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
+from vsperf.host.doctor.finding import AS_ROOT, Answer, Check, Group, Host, absent, ok
 from vsperf.host.doctor.wants import POLLING_SWITCH, Want
 from vsperf.host.networks import hand_over, private_network
 from vsperf.host.taps import tap
@@ -39,7 +39,7 @@ HELD_S = 10.0
 def _bridge(here: Host) -> Answer:
     """Make a bridge where nobody sees it, and which ends at once."""
     if os.geteuid() != 0:
-        return absent("only root can try; for vswitch.kind=linux-bridge", "sudo vsperf doctor")
+        return absent("only root can try; for vswitch.kind=linux-bridge", AS_ROOT)
     try:
         require_bridges()
     except NotReadyError as error:

@@ -21,7 +21,7 @@ from vsperf.drivers.vswitches.nftables.running import RunningRouter
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
 from vsperf.errors import NotReadyError
 from vsperf.host.cpus import Needs
-from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
+from vsperf.host.doctor.finding import AS_ROOT, Answer, Check, Group, Host, absent, ok
 from vsperf.host.doctor.wants import Want
 from vsperf.host.networks import hand_over, private_network
 from vsperf.host.taps import tap
@@ -34,7 +34,7 @@ def _rules(here: Host) -> Answer:
     try:
         nft = Nft.find()
         if os.geteuid() != 0:
-            return absent("only root can try; for vswitch.kind=nftables", "sudo vsperf doctor")
+            return absent("only root can try; for vswitch.kind=nftables", AS_ROOT)
         nft.require_kernel()
     except NotReadyError as error:
         problem = error.problems[0]
