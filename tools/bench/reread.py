@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -22,7 +23,7 @@ from coverage_world import World
 from reread_connections import ANSWERS as CONNECTIONS
 from reread_connections import answers_of_connections
 from reread_cpu import KINDS as OF_PROGRAMS
-from reread_cpu import answers_of_programs, read_of
+from reread_cpu import answers_of_programs
 from reread_figures import (
     READERS,
     alike,
@@ -42,12 +43,14 @@ from reread_goals import (
     as_it_is,
     bounds,
     by_load,
+    clean_share,
     counted,
     goals_of,
     in_clean_time,
     looks_for_throughput,
     share_of,
     silent_too,
+    through_at,
     throughput_goal,
 )
 from reread_packets import KINDS as OF_PACKETS
@@ -61,12 +64,15 @@ from reread_trials import (
     drawn_on,
     like_the_first,
     looking,
+    met_alone,
+    share_there,
     since_check,
     through,
 )
 
 from vsperf.errors import ComponentError, InvalidTrialError
 from vsperf.quantities.units import FrameSize, LinkSpeed, Rate
+from vsperf.records.exchange import Exchange
 from vsperf.records.files.view import CaseView, views
 from vsperf.records.flags import Flag
 from vsperf.records.result import (
@@ -76,6 +82,7 @@ from vsperf.records.result import (
     Limit,
     LoadResult,
     PartialResult,
+    RegimeResult,
     SearchResult,
     View,
 )
@@ -83,6 +90,61 @@ from vsperf.records.trial import Purpose, Second, Trial
 from vsperf.search.base import Budget
 
 EXAMPLE = "tools/bench/reread.py results/2026-*"
+EACH = r"(_clients|_servers|_switch)?"
+OF_BITS, OF_REQUESTS = rf"cpu_per_bit{EACH}", rf"cpu_per_request{EACH}"
+TURNS = rf"rate|mean_round_trip|p99_round_trip|{OF_REQUESTS}"
+OPENED = "handshake_p99|first_response_p99|repeated_segments|flood_arrived"
+ASKED = "request_rate|response_p99|repeated_segments|flood_arrived"
+FIGURES: Mapping[str, str] = {
+    "back2back": r"burst|(implied_buffer_time|buffer_time|buffered)(_slow_bursts)?",
+    "broadcast": "typical_latency|worst_case_latency|trials_with_loss",
+    "caching": "addresses",
+    "cc": f"concurrent_connections|memory_per_connection|{OPENED}",
+    "churn": "kept",
+    "connection_soak": "failed_connections|handshake_drift|entries_growth|memory_growth",
+    "cps": f"connection_rate|{OPENED}",
+    "crr": TURNS,
+    "fixed": "loss",
+    "flow_setup": "flow_setup_rate|(first|later)_frame_latency",
+    "forwarding": "mfr|frmol",
+    "goodput": f"goodput|{ASKED}",
+    "http": rf"rate|p(50|99)_from_(due|sent)|(failed|waiting)_requests|{OF_REQUESTS}",
+    "latency": "(tagged|typical|worst_case|mean)_latency|delay_variation|trials_with_loss",
+    "latency_under_load": r"(p50|p99|p999|max)_(idle|loaded|difference)|rate"
+    r"|(lost|unsent)_(idle|loaded)",
+    "learning": "learning_rate",
+    "loss": "lossless_load|loss_at_top",
+    "paired": r"ratio_[b-h]|control|(rate|lost|draw)_[a-h]",
+    "pps": f"packet_rate|{ASKED}",
+    "reconnect": r"[a-z]+_(time|failed)",
+    "recovery": "recovery_time|overload_share",
+    "reset": r"[a-z]+_(time|lost_time|difference|lost)",
+    "rr": TURNS,
+    "soak": "lost|loss_ratio|loss_events|latency_drift|cycles_drift",
+    "stream": rf"rate|repeated_segments|sent|lost|{OF_BITS}",
+    "wake_up": "wake_up_latency|awake_latency|lost",
+}
+"""By kind of method, the names of figures that are read again; that of each load is its loss."""
+CURVES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("stream", "rr", "crr", "http"), ("over_time", "by_instance")),
+    **dict.fromkeys(("cps", "cc", "pps", "goodput"), ("by_load",)),
+    "churn": ("throughput_beside_changes",),
+    "connection_soak": ("over_time",),
+    "latency_under_load": ("by_share", "longest_over_time", "over_time", "by_instance"),
+    "soak": ("over_time", "losses"),
+}
+UNTOLD: Mapping[str, str] = {
+    "limit": "whose loss it was follows from counters of all parts by rules that judge them, and "
+    "rules are what a second reading would repeat",
+    "reason": "it is a sentence",
+    "flags": "a doubt follows from such rules, too",
+    "spoiled": "it says which trial was asked for and not had",
+    "complete": "no trial says what was left to do when the time ended",
+    "at": "it is a sentence",
+    "asked": "it is a setting",
+    "view": "which part of the time deployments are told from is chosen by such rules",
+}
+"""What is printed of an answer and is not read again, and why."""
 AT_THROUGHPUT = ("broadcast", "latency")
 """Methods whose answer is that of trials at it: what these lose speaks against it."""
 
@@ -93,12 +155,31 @@ Printed = GoalResult | PartialResult | Draw
 
 def differs(goal: Goal, printed: Printed, trials: Sequence[Seen]) -> tuple[str, ...]:
     """Say where the printed bounds of a goal are not those of its trials."""
-    flags = () if isinstance(printed, Draw) else printed.flags
-    ended = printed.limit is Limit.BUDGET or Flag.OUT_OF_BUDGET in flags
-    rules = [goal, goal.leniently(trials)] if ended else [goal]
-    if any(_same(one, printed, bounds(one, trials), trials) for one in rules):
+    if any(
+        _same(one, printed, bounds(one, trials), trials) for one in _rules(goal, printed, trials)
+    ):
         return ()
     return tuple(_against(goal, printed, bounds(goal, trials), trials))
+
+
+def _rules(goal: Goal, printed: Printed, trials: Sequence[Seen]) -> list[Goal]:
+    """Return by what an answer may have been found: by less, where the time ended."""
+    flags = () if isinstance(printed, Draw) else printed.flags
+    ended = printed.limit is Limit.BUDGET or Flag.OUT_OF_BUDGET in flags
+    return [goal, goal.leniently(trials)] if ended else [goal]
+
+
+def _through_differs(goal: Goal, printed: GoalResult, trials: Sequence[Trial]) -> Iterator[str]:
+    """Say where what came through at the lower bound is something else."""
+    told, lower = printed.throughput_fps, printed.lower_fps
+    if lower is None or all(one.load_fps != lower for one in trials):
+        if told is not None:
+            yield f"through printed {told:,}, and no trial was made at it"
+        return
+    rules = _rules(goal, printed, [as_it_is(one) for one in trials])
+    found = [through_at(one, lower, trials) for one in rules]
+    if told not in found:
+        yield f"through printed {told}, by all trials {found[0]:,}"
 
 
 def _same(goal: Goal, printed: Printed, found: Found, trials: Sequence[Seen]) -> bool:
@@ -140,31 +221,67 @@ def answers(
     """Yield each answer that is printed, and where it differs from the trials."""
     goals, every = goals_of(search), counted(trials)
     known = looking(search, every) if looks_for_throughput(search) else every
-    silent = silent_too(known)
     raw = [as_it_is(one) for one in known]
-    left = (in_clean_time(one, silent=silent) for one in known)
-    clean = [one for one in left if one is not None]
-    parted = by_distance(known)
     for one in result.goals:
         if (goal := goals.get(one.goal)) is None:
             continue
-        yield one.goal, differs(goal, one, raw)
+        against = differs(goal, one, raw)
+        yield one.goal, against or tuple(_through_differs(goal, one, known))
         if search["kind"] in AT_THROUGHPUT:
             yield f"{one.goal} again", tuple(_taken_back(goal, one, every))
-        if one.clean is not None and one.clean.limit is not None:
-            yield f"{one.goal} in clean time", differs(goal, one.clean, clean)
-        for there in one.regimes:
-            if there.limit is not None:
-                made = parted.get(there.regime.value, [])
-                seen = [as_it_is(each) for each in made]
-                if there.clean is not None:
-                    rest = (in_clean_time(each, silent=silent) for each in made)
-                    seen = [each for each in rest if each is not None]
-                yield f"{one.goal} {there.regime}", differs(goal, there, seen)
+        yield from _in_parts(goal, one, known)
         yield from _by_deployment(goal, one, known, trials)
     for load in result.loads:
         yield f"{load.load_fps:,}", tuple(_load_differs(search, load, trials))
+    if (told := result.round_trips_ns) is not None:
+        met = met_alone(believed(trials))
+        yield "round trips", () if told == met else (f"printed {told}, by all trials {met}",)
     yield from _others(search, trials, result, seconds)
+
+
+def _in_parts(
+    goal: Goal, printed: GoalResult, known: Sequence[Trial]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the answers from clean time and by regime, and which share of the time each is from."""
+    silent, parted, name = silent_too(known), by_distance(known), printed.goal
+    if printed.clean is not None:
+        share = clean_share(known, silent=silent)
+        yield f"{name} clean share", tuple(_share_differs("share", printed.clean.share, share))
+        if printed.clean.limit is not None:
+            left = (in_clean_time(one, silent=silent) for one in known)
+            clean = [one for one in left if one is not None]
+            yield f"{name} in clean time", differs(goal, printed.clean, clean)
+    for there in printed.regimes:
+        yield f"{name} {there.regime} share", tuple(_regime_differs(there, known, silent=silent))
+        if there.limit is None:
+            continue
+        made = parted.get(there.regime.value, [])
+        seen = [as_it_is(each) for each in made]
+        if there.clean is not None:
+            rest = (in_clean_time(each, silent=silent) for each in made)
+            seen = [each for each in rest if each is not None]
+        yield f"{name} {there.regime}", differs(goal, there, seen)
+
+
+def _share_differs(what: str, printed: str | None, share: Fraction | None) -> Iterator[str]:
+    told = None if printed is None else Fraction(printed)
+    if told != share and (told, share) != (0, None):
+        yield f"{what} printed {printed}, by all trials {share}"
+
+
+def _regime_differs(
+    printed: RegimeResult, known: Sequence[Trial], *, silent: bool
+) -> Iterator[str]:
+    """Say where how often and how far CPUs were near each other, or far, is something else."""
+    kind = printed.regime.value
+    yield from _share_differs("share of the time", printed.share, share_there(known, kind))
+    there = by_distance(known).get(kind, [])
+    clean = clean_share(there, silent=silent) if clean_share(known, silent=silent) else None
+    yield from _share_differs("clean share", printed.clean, clean)
+    trips = [trip for one in there for trip in one.round_trips_ns]
+    told, ends = (printed.least_ns, printed.most_ns), (min(trips), max(trips))
+    if told != ends:
+        yield f"round trips printed {told}, by all trials {ends}"
 
 
 def _by_deployment(
@@ -311,6 +428,9 @@ def _load_differs(
     if (printed.trials, printed.passed) != (len(seen), passed):
         told = f"{printed.passed} of {printed.trials} passed"
         yield f"printed {told}, by all trials {passed} of {len(seen)}"
+    short = max(map(_short, there), default=Fraction(0))
+    if Fraction(printed.short_ratio) != short:
+        yield f"short printed {printed.short_ratio}, by all trials {short}"
     worst = max((one.lost for one in seen), default=Fraction(0))
     if Fraction(printed.worst_loss_ratio) != worst:
         yield f"worst loss printed {printed.worst_loss_ratio}, by all trials {worst}"
@@ -320,11 +440,27 @@ def _load_differs(
         yield f"away printed {printed.outages_ns}, by all trials {away}"
 
 
+def _short(trial: Trial) -> Fraction:
+    """Return the share that a generator was too slow for, worse direction, if it is held so."""
+    if Flag.SHORT_OFFER not in trial.flags:
+        return Fraction(0)
+    ways = [way for way in trial.directions if way.intended_frames > 0]
+    unsent = (way.intended_frames - way.sent_frames - (way.refused_frames or 0) for way in ways)
+    return max(map(Fraction, unsent, (way.intended_frames for way in ways)), default=Fraction(0))
+
+
+def reads(kind: str, name: str) -> bool:
+    """Whether a figure of a method is read again; one that no trial tells is in `UNTOLD`."""
+    return re.fullmatch(FIGURES.get(kind, ""), name) is not None
+
+
 def unread(search: Mapping[str, Any], result: SearchResult) -> int:
     """Return how many answers of a result nothing here can read again."""
-    goals, figures = goals_of(search), [*result.figures, *result.curves]
-    known = reads_figures(search) or search["kind"] == "churn"
-    return sum(one.goal not in goals for one in result.goals) + (0 if known else len(figures))
+    kind, goals = search["kind"], goals_of(search)
+    known = kind not in READERS or reads_figures(search)
+    figures = sum(not (known and reads(kind, one.name)) for one in result.figures)
+    curves = sum(not (known and one.name in CURVES.get(kind, ())) for one in result.curves)
+    return sum(one.goal not in goals for one in result.goals) + figures + curves
 
 
 def asked_of(spec: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -388,21 +524,24 @@ def _of_case(
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the answers of a case, and where each differs from what the case is made of."""
     kind = search["kind"]
+    if left is not None:
+        left[str(kind)] += unread(search, result)
     if kind == "paired":
         yield from answers_of_rounds(search, case.rounds, result)
     elif kind in CONNECTIONS:
         yield from answers_of_connections(search, case.connections, result)
     elif kind in OF_PACKETS:
-        yield from answers_of_packets(case.exchanges, result)
+        yield from answers_of_packets(_exchanges(case), result)
     elif kind in OF_PROGRAMS:
-        if left is not None:
-            every = [*result.figures, *result.curves]
-            left[str(kind)] += len(every) - len(read_of(result))
-        yield from answers_of_programs(case.exchanges, result)
+        yield from answers_of_programs(_exchanges(case), result)
     else:
-        if left is not None:
-            left[str(kind)] += unread(search, result)
         yield from answers(search, case.trials, result, case.seconds)
+
+
+def _exchanges(case: CaseView) -> list[Exchange]:
+    """Return the exchanges that an answer is from: those on the deployment that came last."""
+    made = list(case.exchanges)
+    return made if case.record is None else made[max(0, len(made) - case.record.trials) :]
 
 
 def main() -> None:

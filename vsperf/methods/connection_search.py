@@ -203,11 +203,12 @@ class ConnectionSearch(ConnectionMethod):
         """Yield the figure that matters most, and what else the interval stands for."""
         there = _at(made, goal.lower_fps)
         limit, reason = limit_of(goal, made, self._said)
+        found = None if goal.lower_fps is None else self.found_at(goal.lower_fps, there)
         yield Figure(
             name=self.answer,
             unit=self.unit,
-            value=None if goal.lower_fps is None else self.found_at(goal.lower_fps, there),
-            lower=self.stands_for(goal.lower_fps, there),
+            value=found,
+            lower=found,  # of a load some of which may fail, more was offered than came about
             upper=self.stands_for(goal.upper_fps, there),
             at=self.conditions(),
             limit=limit,
