@@ -206,7 +206,12 @@ def test_what_was_open_at_a_time_is_counted_and_not_presumed() -> None:
             )
 
     found = first(held(max_connections=4_000).play(Late()))
-    assert (found.value, found.lower) == (3_993, 4_000)
+    assert (found.value, found.lower, found.text) == (3_993, 3_993, "≥ 3,993")
+
+
+def test_connections_that_may_fail_were_not_open_at_a_time() -> None:
+    found = first(held(failed="5%", max_connections=16_000).play(Device(room=15_800)))
+    assert (found.value, found.text, found.limit) == (15_800, "≥ 15,800", Limit.SETTING)
 
 
 def test_a_plan_knows_for_how_long_connections_are_opened_and_held() -> None:

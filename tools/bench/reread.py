@@ -133,6 +133,17 @@ CURVES: Mapping[str, tuple[str, ...]] = {
     "latency_under_load": ("by_share", "longest_over_time", "over_time", "by_instance"),
     "soak": ("over_time", "losses"),
 }
+READ = frozenset(
+    {
+        *("goals", "loads", "figures", "curves", "round_trips_ns"),
+        *("goal", "lower_fps", "upper_fps", "throughput_fps", "clean", "regimes", "draws", "made"),
+        *("share", "regime", "least_ns", "most_ns", "deployment"),
+        *("load_fps", "trials", "passed", "worst_loss_ratio", "short_ratio", "outages_ns"),
+        *("name", "value", "lower", "upper", "spread", "runs", "minimum", "maximum", "deviation"),
+        "points",
+    }
+)
+"""What is read again of an answer, by the names that records have for it."""
 UNTOLD: Mapping[str, str] = {
     "limit": "whose loss it was follows from counters of all parts by rules that judge them, and "
     "rules are what a second reading would repeat",
@@ -141,7 +152,8 @@ UNTOLD: Mapping[str, str] = {
     "spoiled": "it says which trial was asked for and not had",
     "complete": "no trial says what was left to do when the time ended",
     "at": "it is a sentence",
-    "asked": "it is a setting",
+    **dict.fromkeys(("asked", "loss_ratio"), "it is a setting"),
+    **dict.fromkeys(("unit", "x", "columns"), "it says what a number is, which is no trial's"),
     "view": "which part of the time deployments are told from is chosen by such rules",
 }
 """What is printed of an answer and is not read again, and why."""
@@ -279,7 +291,7 @@ def _regime_differs(
     clean = clean_share(there, silent=silent) if clean_share(known, silent=silent) else None
     yield from _share_differs("clean share", printed.clean, clean)
     trips = [trip for one in there for trip in one.round_trips_ns]
-    told, ends = (printed.least_ns, printed.most_ns), (min(trips), max(trips))
+    told, ends = (printed.least_ns, printed.most_ns), (min(trips, default=0), max(trips, default=0))
     if told != ends:
         yield f"round trips printed {told}, by all trials {ends}"
 
@@ -387,17 +399,20 @@ def _beside_changes(
     search: Mapping[str, Any], trials: Sequence[Trial], result: SearchResult
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield what is left of the throughput beside each number of changes of rules."""
-    quiet = next((one.lower_fps for one in result.goals), None)
-    rows: dict[float, list[float | None]] = {}
+    given = search.get("throughput")
+    found = next((one.lower_fps for one in result.goals), None)
+    quiet = found if given is None else int(Rate.parse(given).number)
+    rows: dict[float, list[float | None]] = {0: [0, quiet, None, 1]}
     for asked in search["rules_per_second"]:
-        there = [one for one in trials if one.reference == f"beside {asked} rules/s"]
+        if not (there := [one for one in trials if one.reference == f"beside {asked} rules/s"]):
+            break
         changes = sum(one.rules_changed or 0 for one in there)
         took_ns = sum(one.elapsed_ns for one in there)
         lower, upper = _as_printed(throughput_goal(search), [as_it_is(one) for one in there])
         share = lower / quiet if lower and quiet else None
-        rows[asked] = [changes * SECOND / took_ns if took_ns else None, lower, upper, share]
+        rows[asked] = [changes * SECOND / took_ns, lower, upper, share]
     for curve in result.curves:
-        shown = {row[0]: row[1:] for row in curve.points if row[0]}
+        shown = {row[0]: row[1:] for row in curve.points}
         yield (
             curve.name,
             tuple(
@@ -407,7 +422,7 @@ def _beside_changes(
             ),
         )
     for one in result.figures:
-        left = rows[search["rules_per_second"][-1]][-1]
+        left = list(rows.values())[-1][-1] if len(rows) > 1 else None
         against = f"printed {one.value}, by all trials {left}"
         believed_in = one.value is None or alike([one.value], [left])
         yield one.name, () if believed_in else (against,)
