@@ -278,10 +278,11 @@ def test_shares_of_the_time_and_what_came_through_are_read_again(name: str) -> N
     others: list[dict[str, Any]] = [{"throughput_fps": (goal.throughput_fps or 0) + 1}]
     if goal.clean is not None:
         others.append({"clean": goal.clean.model_copy(update={"share": "1/7"})})
+    changes: dict[str, Any] = {"share": "1/7", "least_ns": 1, "most_ns": 10**9, "clean": "1/7"}
     for number, one in enumerate(goal.regimes):
-        for change in ({"share": "1/7"}, {"least_ns": 1}, {"most_ns": 10**9}, {"clean": "1/7"}):
+        for change in changes.items():
             regimes = list(goal.regimes)
-            regimes[number] = one.model_copy(update=change)
+            regimes[number] = one.model_copy(update=dict([change]))
             others.append({"regimes": tuple(regimes)})
     assert len(others) == {"quick": 2, "standard": 9}[search]
     assert not any(against for _, against in answers(settings, trials, result))

@@ -115,8 +115,9 @@ def moved(result: SearchResult) -> Iterator[tuple[str, SearchResult]]:
             if (bound := getattr(one, name)) is not None:
                 changes += [{name: bound + 1}, {name: None}]
         if one.spread is not None:
-            spreads = ({"runs": 9}, {"minimum": -1.0}, {"maximum": 1e12}, {"deviation": 0.5})
-            changes += [{"spread": one.spread.model_copy(update=each)} for each in spreads]
+            ends = {"runs": 9, "minimum": -1.0, "maximum": 1e12, "deviation": 0.5}
+            for each in ends.items():
+                changes.append({"spread": one.spread.model_copy(update=dict([each]))})
         for change in changes:
             other = one.model_copy(update=change)
             told = (*result.figures[:number], other, *result.figures[number + 1 :])

@@ -79,19 +79,19 @@ def test_what_is_another_is_told(name: str) -> None:
 
 
 def datagrams(lost: int) -> Exchange:
-    ends = {"repeated_segments": None, "sent_packets": 10_000, "lost_packets": lost}
+    ends: dict[str, Any] = {"repeated_segments": None, "sent_packets": 10_000, "lost_packets": lost}
     both = instance(1, **ends), instance(2, direction=REVERSE, sent_bytes=4 * RATE, **ends)
     return exchange(*both, traffic="udp-stream", cpu=use(cpu(0), **USED))
 
 
 def requests(traffic: str, p50_ms: int, **changed: Any) -> Exchange:
     """Of two instances, one of which is slower."""
-    told = {"round_trips": took(p50_ms, 3 * p50_ms), **changed}
+    told: dict[str, Any] = {"round_trips": took(p50_ms, 3 * p50_ms), **changed}
     both = asked(1, **told), asked(2, **{**told, "transactions": 4_000})
     return exchange(*both, traffic=traffic, cpu=use(cpu(0), **USED))
 
 
-WAITED = {
+WAITED: dict[str, Any] = {
     "from_due": took(5, 900),
     "failures": NONE.model_copy(update={"statuses": 3, "timeouts": 1, "unanswered": 2}),
 }
