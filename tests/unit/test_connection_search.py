@@ -11,12 +11,13 @@ from connection_models import POLICY, Device, client, held, packets, rate, serve
 from pydantic import ValidationError
 from search_models import case_of
 
-from vsperf.cli.connections_view import accounts_table
+from vsperf.cli.connections_view import accounts_table, segments_table
 from vsperf.engine.judge_connections import judged
 from vsperf.errors import InvalidTrialError
 from vsperf.methods.connection_search import ConnectionSearch
 from vsperf.methods.connections import ConnectionsAsked, ConnectionsBench
 from vsperf.methods.estimate import estimate
+from vsperf.output.table import NOTHING
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.connections import (
     ConnectionSlots,
@@ -382,3 +383,11 @@ def test_where_nothing_has_failed_yet_twice_of_what_held_comes_next() -> None:
     assert [frames.above(lower) for lower in (None, 8_000)] == [1_000_000, 1_000_000]
     offered = packets().offers(case_of("mlr"), None)
     assert offered.ascending, "what looks for clean time goes by what a plan may offer"
+
+
+def test_what_an_end_does_not_count_is_not_shown_as_none() -> None:
+    one = Device().connect(rate().checking())
+    assert one.counts is not None
+    silent = one.counts.model_copy(update={"server_segments": None})
+    table = segments_table(one.model_copy(update={"counts": silent}))
+    assert [tuple(map(str, row)) for row in table.rows] == [("sent", "100", NOTHING)]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from record_samples import case_record, planned, view_of
+from export_samples import SPEC
+from record_samples import case_record, goal_result, planned, view_of
 from search_models import trial, way
 
 from vsperf.analysis.summary import CaseRow
 from vsperf.output.report.numbers import numbers_of
 from vsperf.quantities.unit import Unit
+from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit, SearchResult
 
 
@@ -42,3 +44,15 @@ def test_of_a_figure_is_told_at_what_it_was_measured_in_words_that_fit_each() ->
     record = case_record("mine", result=SearchResult(figures=(found,)))
     (number,) = numbers_of(CaseRow(view_of(planned(), record)), [])
     assert number.how == (f"Measured at: {at}.",)
+
+
+def test_of_a_bound_that_is_not_used_nothing_is_computed() -> None:
+    def facts(*flags: Flag) -> set[str]:
+        goal = goal_result().model_copy(update={"flags": flags})
+        record = case_record("mine", result=SearchResult(goals=(goal,)))
+        (number,) = numbers_of(CaseRow(view_of(planned(spec=SPEC), record)), [])
+        assert (number.value == "invalid") == bool(flags)
+        return {fact.name for fact in number.facts}
+
+    assert {"of the line rate", "Gbit/s of frames (L2)"} <= facts()
+    assert facts(Flag.RX_EXCEEDS_TX) == {"limited by"}

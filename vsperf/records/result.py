@@ -21,7 +21,7 @@ from vsperf.quantities.quantity import UnitError
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Ratio
 from vsperf.records.base import Record
-from vsperf.records.flags import Flag
+from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.regime import Regime
 from vsperf.records.trial import Purpose, Trial
 
@@ -119,9 +119,11 @@ class Figure(Record):
 
     @property
     def text(self) -> str:
-        """The number for people, with what bounds it."""
+        """The number for people, with what bounds it; one that is not used says that first."""
         if self.value is None:
             return NO_ANSWER if self.upper is None else f"< {amount(self.upper, self.unit)}"
+        if worst(self.flags) is Severity.INVALID:
+            return f"invalid ({amount(self.value, self.unit)})"
         if self.lower is not None and self.open_ended:
             return f"≥ {amount(self.lower, self.unit)}"
         return amount(self.value, self.unit)

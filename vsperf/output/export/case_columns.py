@@ -23,6 +23,7 @@ from vsperf.output.export.columns import (
 )
 from vsperf.output.table import Column, Kind, Moment, Value
 from vsperf.records.files.view import CaseView, RunView
+from vsperf.records.flags import Severity, worst
 from vsperf.records.regime import Regime
 from vsperf.records.result import (
     Draws,
@@ -152,7 +153,9 @@ def _goal(name: str, by_regime: bool, drawn: bool) -> Iterator[CaseColumn]:
     def column(suffix: str, kind: Kind, of: Callable[[GoalResult], Value]) -> CaseColumn:
         def found(row: CaseRow) -> Value:
             goal = next((one for one in row.goals if one.goal == name), None)
-            return of(goal) if goal is not None else None
+            if goal is None or (kind is int and worst(goal.flags) is Severity.INVALID):
+                return None  # a bound that is not used: flags say why, and JSON has it
+            return of(goal)
 
         return Column(f"{slug(name)}_{suffix}", kind, found)
 
@@ -214,7 +217,9 @@ def _figure(name: str, unit: str) -> Iterator[CaseColumn]:
         def found(row: CaseRow) -> Value:
             found = (one for one in row.figures if (one.name, one.unit.value) == (name, unit))
             figure = next(found, None)
-            return of(figure) if figure is not None else None
+            if figure is None or worst(figure.flags) is Severity.INVALID:
+                return None
+            return of(figure)
 
         return Column(f"{slug(name)}{suffix}_{unit}", float, found)
 
