@@ -23,8 +23,9 @@ sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
 from coverage import RANGE, SEARCHES
 from coverage_models import MODELS
-from reread import CURVES, FIGURES, READ, UNTOLD, answers, of_runs, reads, searched, unread
+from reread import answers, of_runs, searched, unread
 from reread_goals import Is, Weighed, as_it_is, counted, goals_of
+from reread_names import CURVES, FIGURES, READ, UNTOLD, reads
 
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS
@@ -290,6 +291,21 @@ def test_shares_of_the_time_and_what_came_through_are_read_again(name: str) -> N
         goals = (goal.model_copy(update=other), *result.goals[1:])
         told = answers(settings, trials, result.model_copy(update={"goals": goals}))
         assert any(against for _, against in told), other
+
+
+def test_trials_after_a_search_need_not_be_in_its_shares_of_the_time() -> None:
+    """They are made at shares of its answer, which stands as long as they do not move it."""
+    (model,) = (one for one in MODELS if one.name == "stalls that lose")
+    run = searched("quick", model, 0)
+    assert run is not None
+    settings, result, trials = run
+    least = min(trials, key=lambda one: one.load_fps)
+    later = least.model_copy(update={"purpose": Purpose.LATENCY, "reference": "10% of ndr"})
+    none_wrong(
+        f"{name}: {text}"
+        for name, against in answers(settings, [*trials, later], result)
+        for text in against
+    )
 
 
 def test_what_the_generator_was_too_slow_for_is_read_again() -> None:

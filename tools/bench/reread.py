@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from common import Option, Ratio, carry_out, options, say, wanted
 from coverage import LOADS, METHODS, RANGE, SEARCHES, Bench
@@ -53,6 +52,7 @@ from reread_goals import (
     through_at,
     throughput_goal,
 )
+from reread_names import CURVES, reads
 from reread_packets import KINDS as OF_PACKETS
 from reread_packets import answers_of_packets
 from reread_rounds import answers_of_rounds
@@ -76,6 +76,7 @@ from vsperf.records.exchange import Exchange
 from vsperf.records.files.view import CaseView, views
 from vsperf.records.flags import Flag
 from vsperf.records.result import (
+    CleanResult,
     Draw,
     Draws,
     GoalResult,
@@ -90,77 +91,11 @@ from vsperf.records.trial import Purpose, Second, Trial
 from vsperf.search.base import Budget
 
 EXAMPLE = "tools/bench/reread.py results/2026-*"
-EACH = r"(_clients|_servers|_switch)?"
-OF_BITS, OF_REQUESTS = rf"cpu_per_bit{EACH}", rf"cpu_per_request{EACH}"
-TURNS = rf"rate|mean_round_trip|p99_round_trip|{OF_REQUESTS}"
-OPENED = "handshake_p99|first_response_p99|repeated_segments|flood_arrived"
-ASKED = "request_rate|response_p99|repeated_segments|flood_arrived"
-FIGURES: Mapping[str, str] = {
-    "back2back": r"burst|(implied_buffer_time|buffer_time|buffered)(_slow_bursts)?",
-    "broadcast": "typical_latency|worst_case_latency|trials_with_loss",
-    "caching": "addresses",
-    "cc": f"concurrent_connections|memory_per_connection|{OPENED}",
-    "churn": "kept",
-    "connection_soak": "failed_connections|handshake_drift|entries_growth|memory_growth",
-    "cps": f"connection_rate|{OPENED}",
-    "crr": TURNS,
-    "fixed": "loss",
-    "flow_setup": "flow_setup_rate|(first|later)_frame_latency",
-    "forwarding": "mfr|frmol",
-    "goodput": f"goodput|{ASKED}",
-    "http": rf"rate|p(50|99)_from_(due|sent)|(failed|waiting)_requests|{OF_REQUESTS}",
-    "latency": "(tagged|typical|worst_case|mean)_latency|delay_variation|trials_with_loss",
-    "latency_under_load": r"(p50|p99|p999|max)_(idle|loaded|difference)|rate"
-    r"|(lost|unsent)_(idle|loaded)",
-    "learning": "learning_rate",
-    "loss": "lossless_load|loss_at_top",
-    "paired": r"ratio_[b-h]|control|(rate|lost|draw)_[a-h]",
-    "pps": f"packet_rate|{ASKED}",
-    "reconnect": r"[a-z]+_(time|failed)",
-    "recovery": "recovery_time|overload_share",
-    "reset": r"[a-z]+_(time|lost_time|difference|lost)",
-    "rr": TURNS,
-    "soak": "lost|loss_ratio|loss_events|latency_drift|cycles_drift",
-    "stream": rf"rate|repeated_segments|sent|lost|{OF_BITS}",
-    "wake_up": "wake_up_latency|awake_latency|lost",
-}
-"""By kind of method, the names of figures that are read again; that of each load is its loss."""
-CURVES: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("stream", "rr", "crr", "http"), ("over_time", "by_instance")),
-    **dict.fromkeys(("cps", "cc", "pps", "goodput"), ("by_load",)),
-    "churn": ("throughput_beside_changes",),
-    "connection_soak": ("over_time",),
-    "latency_under_load": ("by_share", "longest_over_time", "over_time", "by_instance"),
-    "soak": ("over_time", "losses"),
-}
-READ = frozenset(
-    {
-        *("goals", "loads", "figures", "curves", "round_trips_ns"),
-        *("goal", "lower_fps", "upper_fps", "throughput_fps", "clean", "regimes", "draws", "made"),
-        *("share", "regime", "least_ns", "most_ns", "deployment"),
-        *("load_fps", "trials", "passed", "worst_loss_ratio", "short_ratio", "outages_ns"),
-        *("name", "value", "lower", "upper", "spread", "runs", "minimum", "maximum", "deviation"),
-        "points",
-    }
-)
-"""What is read again of an answer, by the names that records have for it."""
-UNTOLD: Mapping[str, str] = {
-    "limit": "whose loss it was follows from counters of all parts by rules that judge them, and "
-    "rules are what a second reading would repeat",
-    "reason": "it is a sentence",
-    "flags": "a doubt follows from such rules, too",
-    "spoiled": "it says which trial was asked for and not had",
-    "complete": "no trial says what was left to do when the time ended",
-    "at": "it is a sentence",
-    **dict.fromkeys(("asked", "loss_ratio"), "it is a setting"),
-    **dict.fromkeys(("unit", "x", "columns"), "it says what a number is, which is no trial's"),
-    "view": "which part of the time deployments are told from is chosen by such rules",
-}
-"""What is printed of an answer and is not read again, and why."""
 AT_THROUGHPUT = ("broadcast", "latency")
 """Methods whose answer is that of trials at it: what these lose speaks against it."""
 
 
+Part = TypeVar("Part", bound=PartialResult)
 Printed = GoalResult | PartialResult | Draw
 """An answer with bounds."""
 
@@ -188,8 +123,12 @@ def _through_differs(goal: Goal, printed: GoalResult, trials: Sequence[Trial]) -
         if told is not None:
             yield f"through printed {told:,}, and no trial was made at it"
         return
-    rules = _rules(goal, printed, [as_it_is(one) for one in trials])
-    found = [through_at(one, lower, trials) for one in rules]
+    found = [
+        through_at(one, lower, some)
+        for some in (trials, [one for one in trials if one.purpose is Purpose.SEARCH])
+        for one in _rules(goal, printed, [as_it_is(each) for each in some])
+        if any(each.load_fps == lower for each in some)
+    ]
     if told not in found:
         yield f"through printed {told}, by all trials {found[0]:,}"
 
@@ -257,14 +196,13 @@ def _in_parts(
     """Yield the answers from clean time and by regime, and which share of the time each is from."""
     silent, parted, name = silent_too(known), by_distance(known), printed.goal
     if printed.clean is not None:
-        share = clean_share(known, silent=silent)
-        yield f"{name} clean share", tuple(_share_differs("share", printed.clean.share, share))
+        yield f"{name} clean share", _of_either(_clean_differs, printed.clean, known)
         if printed.clean.limit is not None:
             left = (in_clean_time(one, silent=silent) for one in known)
             clean = [one for one in left if one is not None]
             yield f"{name} in clean time", differs(goal, printed.clean, clean)
     for there in printed.regimes:
-        yield f"{name} {there.regime} share", tuple(_regime_differs(there, known, silent=silent))
+        yield f"{name} {there.regime} share", _of_either(_regime_differs, there, known)
         if there.limit is None:
             continue
         made = parted.get(there.regime.value, [])
@@ -275,17 +213,35 @@ def _in_parts(
         yield f"{name} {there.regime}", differs(goal, there, seen)
 
 
+def _of_either(
+    differing: Callable[[Part, Sequence[Trial]], Iterator[str]],
+    printed: Part,
+    known: Sequence[Trial],
+) -> tuple[str, ...]:
+    """Return where a share of the time differs from that of all trials, and of those that searched.
+
+    Trials at shares of the answer come later, and only where they move it all is counted anew.
+    """
+    searched = [one for one in known if one.purpose is Purpose.SEARCH]
+    against = tuple(differing(printed, searched))
+    return against if against and tuple(differing(printed, known)) else ()
+
+
+def _clean_differs(printed: CleanResult, known: Sequence[Trial]) -> Iterator[str]:
+    """Say where the share of the time that is clean is another one."""
+    share = clean_share(known, silent=silent_too(known))
+    yield from _share_differs("share", printed.share, share)
+
+
 def _share_differs(what: str, printed: str | None, share: Fraction | None) -> Iterator[str]:
     told = None if printed is None else Fraction(printed)
     if told != share and (told, share) != (0, None):
         yield f"{what} printed {printed}, by all trials {share}"
 
 
-def _regime_differs(
-    printed: RegimeResult, known: Sequence[Trial], *, silent: bool
-) -> Iterator[str]:
+def _regime_differs(printed: RegimeResult, known: Sequence[Trial]) -> Iterator[str]:
     """Say where how often and how far CPUs were near each other, or far, is something else."""
-    kind = printed.regime.value
+    kind, silent = printed.regime.value, silent_too(known)
     yield from _share_differs("share of the time", printed.share, share_there(known, kind))
     there = by_distance(known).get(kind, [])
     clean = clean_share(there, silent=silent) if clean_share(known, silent=silent) else None
@@ -462,11 +418,6 @@ def _short(trial: Trial) -> Fraction:
     ways = [way for way in trial.directions if way.intended_frames > 0]
     unsent = (way.intended_frames - way.sent_frames - (way.refused_frames or 0) for way in ways)
     return max(map(Fraction, unsent, (way.intended_frames for way in ways)), default=Fraction(0))
-
-
-def reads(kind: str, name: str) -> bool:
-    """Whether a figure of a method is read again; one that no trial tells is in `UNTOLD`."""
-    return re.fullmatch(FIGURES.get(kind, ""), name) is not None
 
 
 def unread(search: Mapping[str, Any], result: SearchResult) -> int:
