@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from all_wrong import none_wrong
 from conftest import REPOSITORY
 from exchanges import RATE, REVERSE, cpu, exchange, instance, program, use
+from record_samples import case_record, planned, view_of
 from test_http_method import NONE, asked, http, took
 from test_reread_connections import moved
 from test_reread_figures import changed
@@ -23,6 +25,7 @@ from vsperf.records.result import SearchResult
 from vsperf.records.switch import PmdCounters, SwitchCounters
 
 sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
+from reread import exchanges_of
 from reread_cpu import answers_of_programs
 
 PMD = PmdCounters(cpu=2, frames=1, busy_cycles=100, idle_cycles=233)
@@ -128,3 +131,13 @@ def test_what_an_instance_does_not_tell_is_read_as_that() -> None:
     whole = asked(1), asked(2, round_trips=None)
     some = exchange(*whole, traffic="http-rr")
     none_wrong(differing(printed(http(), some), some))
+
+
+def test_exchanges_on_a_deployment_that_died_say_nothing_of_the_answer() -> None:
+    """The record of a case counts those of the one that came last."""
+    dead, first, second = (exchange(index=number) for number in (1, 2, 3))
+    case = replace(view_of(planned()), exchanges=(dead, first, second))
+    assert exchanges_of(case) == [dead, first, second]
+    for count, made in ((2, [first, second]), (3, [dead, first, second])):
+        record = case_record("mine", trials=count)
+        assert exchanges_of(replace(case, record=record)) == made

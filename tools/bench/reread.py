@@ -497,14 +497,14 @@ def _of_case(
     elif kind in CONNECTIONS:
         yield from answers_of_connections(search, case.connections, result)
     elif kind in OF_PACKETS:
-        yield from answers_of_packets(_exchanges(case), result)
+        yield from answers_of_packets(exchanges_of(case), result)
     elif kind in OF_PROGRAMS:
-        yield from answers_of_programs(_exchanges(case), result)
+        yield from answers_of_programs(exchanges_of(case), result)
     else:
         yield from answers(search, case.trials, result, case.seconds)
 
 
-def _exchanges(case: CaseView) -> list[Exchange]:
+def exchanges_of(case: CaseView) -> list[Exchange]:
     """Return the exchanges that an answer is from: those on the deployment that came last."""
     made = list(case.exchanges)
     return made if case.record is None else made[max(0, len(made) - case.record.trials) :]
