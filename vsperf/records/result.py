@@ -443,6 +443,20 @@ def of_a_load(trial: Trial) -> bool:
     return not beside and not any(way.steps for way in trial.directions)
 
 
+def answering(trials: Sequence[Trial]) -> Sequence[Trial]:
+    """Return the trials that an answer is from, those on further deployments included.
+
+    A case of which a part died is measured once more, and what was made before counts no more. Each
+    deployment begins with a look at the path, and further ones have numbers of their own.
+    """
+    looks = (
+        number
+        for number, one in enumerate(trials, start=1)
+        if one.purpose is Purpose.PATH_CHECK and one.deployment == 1
+    )
+    return trials[max(looks, default=0) :]
+
+
 def load_at(bound_fps: int, share: Fraction) -> int:
     """Return the load that is a share of what was found."""
     return max(1, round(bound_fps * share))

@@ -31,6 +31,7 @@ from vsperf.records.result import (
     Limit,
     LoadResult,
     amount,
+    answering,
     heading,
     of_a_load,
 )
@@ -49,6 +50,7 @@ NAMED = 12
 
 def numbers_of(row: CaseRow, trials: Sequence[Trial]) -> tuple[Number, ...]:
     """Return the answers of a case, the one that matters most first."""
+    trials = answering(trials)
     figures = [_figure(figure) for figure in row.figures]
     goals = [_goal(row, goal, trials) for goal in row.goals]
     loads = [_load(row, load, trials) for load in row.loads]
