@@ -30,7 +30,7 @@ from vsperf.output.export.csv_tables import FORMULA, defused, field
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import RunView, open_run
 from vsperf.records.flags import Flag
-from vsperf.records.result import Figure, Limit, SearchResult
+from vsperf.records.result import CleanResult, Figure, Limit, SearchResult
 from vsperf.records.run import Outcome, TrialLine
 from vsperf.records.switch import PmdCounters, SwitchCounters
 
@@ -252,7 +252,12 @@ def test_a_number_that_is_not_used_is_in_no_table(tmp_path: Path) -> None:
     assert row["ndr_flags"] == "rx-exceeds-tx"
     (old,) = rows(exported("csv-like-vsperf", run)["cases"])
     assert old["b2b_frames"] == ""
-    assert "lower_fps" not in exported("prometheus", run)["metrics"].decode()
+    clean = CleanResult(share="1/2", lower_fps=7_000_000, limit=Limit.DUT, reason="")
+    both = goal.model_copy(update={"clean": clean})
+    run = one_case(tmp_path / "clean", result=SearchResult(goals=(both,), figures=(burst,)))
+    (row,) = rows(exported("csv", run)["cases"])
+    assert (row["ndr_lower_fps"], row["ndr_clean_lower_fps"]) == ("", "7000000")
+    assert "ndr_lower_fps" not in exported("prometheus", run)["metrics"].decode()
     assert "77777" in exported("json", run)["runs"].decode()
 
 

@@ -30,6 +30,7 @@ from vsperf.records.result import (
     Figure,
     GoalResult,
     LoadResult,
+    PartialResult,
     RegimeResult,
     SearchResult,
 )
@@ -153,24 +154,30 @@ def _goal(name: str, by_regime: bool, drawn: bool) -> Iterator[CaseColumn]:
     def column(suffix: str, kind: Kind, of: Callable[[GoalResult], Value]) -> CaseColumn:
         def found(row: CaseRow) -> Value:
             goal = next((one for one in row.goals if one.goal == name), None)
-            if goal is None or (kind is int and worst(goal.flags) is Severity.INVALID):
-                return None  # a bound that is not used: flags say why, and JSON has it
-            return of(goal)
+            return of(goal) if goal is not None else None
 
         return Column(f"{slug(name)}_{suffix}", kind, found)
 
     yield column("loss_ratio", float, lambda goal: share(Fraction(goal.loss_ratio)))
-    yield column("lower_fps", int, lambda goal: goal.lower_fps)
-    yield column("upper_fps", int, lambda goal: goal.upper_fps)
-    yield column("throughput_fps", int, lambda goal: goal.throughput_fps)
+    yield column("lower_fps", int, lambda goal: _used(goal, "lower_fps"))
+    yield column("upper_fps", int, lambda goal: _used(goal, "upper_fps"))
+    yield column("throughput_fps", int, lambda goal: _used(goal, "throughput_fps"))
     yield column("limit", str, lambda goal: goal.limit.value)
     yield column("flags", str, lambda goal: joined(flag.value for flag in goal.flags))
     yield column("clean_share", float, _clean_share)
-    yield column("clean_lower_fps", int, lambda goal: goal.clean.lower_fps if goal.clean else None)
-    yield column("clean_upper_fps", int, lambda goal: goal.clean.upper_fps if goal.clean else None)
+    yield column("clean_lower_fps", int, lambda goal: _used(goal.clean, "lower_fps"))
+    yield column("clean_upper_fps", int, lambda goal: _used(goal.clean, "upper_fps"))
     for regime in Regime if by_regime else ():
         yield from _goal_in(regime, column)
     yield from _goal_over(column) if drawn else ()
+
+
+def _used(answer: GoalResult | PartialResult | Figure | None, name: str) -> Value:
+    """Return a number of an answer; none of one that is not used: its flags say why, and JSON."""
+    if answer is None or worst(answer.flags) is Severity.INVALID:
+        return None
+    found: float | None = getattr(answer, name)
+    return found
 
 
 def _goal_over(column: GoalColumn) -> Iterator[CaseColumn]:
@@ -192,8 +199,8 @@ def _goal_in(regime: Regime, column: GoalColumn) -> Iterator[CaseColumn]:
         return lambda goal: next((of(one) for one in goal.regimes if one.regime is regime), None)
 
     yield column(f"{regime}_share", float, found(lambda one: share(Fraction(one.share))))
-    yield column(f"{regime}_lower_fps", int, found(lambda one: one.lower_fps))
-    yield column(f"{regime}_upper_fps", int, found(lambda one: one.upper_fps))
+    yield column(f"{regime}_lower_fps", int, found(lambda one: _used(one, "lower_fps")))
+    yield column(f"{regime}_upper_fps", int, found(lambda one: _used(one, "upper_fps")))
 
 
 def _load(number: int) -> Iterator[CaseColumn]:
@@ -217,15 +224,13 @@ def _figure(name: str, unit: str) -> Iterator[CaseColumn]:
         def found(row: CaseRow) -> Value:
             found = (one for one in row.figures if (one.name, one.unit.value) == (name, unit))
             figure = next(found, None)
-            if figure is None or worst(figure.flags) is Severity.INVALID:
-                return None
-            return of(figure)
+            return of(figure) if figure is not None else None
 
         return Column(f"{slug(name)}{suffix}_{unit}", float, found)
 
-    yield column("", lambda figure: figure.value)
-    yield column("_lower", lambda figure: figure.lower)
-    yield column("_upper", lambda figure: figure.upper)
+    yield column("", lambda figure: _used(figure, "value"))
+    yield column("_lower", lambda figure: _used(figure, "lower"))
+    yield column("_upper", lambda figure: _used(figure, "upper"))
     yield column("_deviation", lambda one: one.spread.deviation if one.spread else None)
 
 
