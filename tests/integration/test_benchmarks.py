@@ -31,6 +31,7 @@ SHARED = (
     "reread_cpu",
     "reread_figures",
     "reread_goals",
+    "reread_names",
     "reread_packets",
     "reread_rounds",
     "reread_soak",

@@ -13,7 +13,7 @@ from connection_models import POLICY, Device, client, held, packets, rate, serve
 from pydantic import ValidationError
 from search_models import case_of
 
-from vsperf.cli.connections_view import accounts_table
+from vsperf.cli.connections_view import accounts_table, segments_table
 from vsperf.config.expect import Expectation
 from vsperf.engine.conditions import busy
 from vsperf.engine.criteria import check_all
@@ -22,6 +22,7 @@ from vsperf.errors import InvalidTrialError
 from vsperf.methods.connection_search import ConnectionSearch, limit_of
 from vsperf.methods.connections import ConnectionsAsked, ConnectionsBench
 from vsperf.methods.estimate import estimate
+from vsperf.output.table import NOTHING
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Duration
 from vsperf.records.connections import (
@@ -314,8 +315,12 @@ def test_what_was_open_at_a_time_is_counted_and_not_presumed() -> None:
             )
 
     found = first(held(max_connections=4_000).play(Late()))
-    assert (found.value, found.lower) == (3_993, 3_993)
-    assert found.text == "≥ 3,993"
+    assert (found.value, found.lower, found.text) == (3_993, 3_993, "≥ 3,993")
+
+
+def test_connections_that_may_fail_were_not_open_at_a_time() -> None:
+    found = first(held(failed="5%", max_connections=16_000).play(Device(room=15_800)))
+    assert (found.value, found.text, found.limit) == (15_800, "≥ 15,800", Limit.SETTING)
 
 
 def test_a_plan_knows_for_how_long_connections_are_opened_and_held() -> None:
@@ -554,3 +559,11 @@ def test_where_nothing_has_failed_yet_twice_of_what_held_comes_next() -> None:
     assert [frames.above(lower) for lower in (None, 8_000)] == [1_000_000, 1_000_000]
     offered = packets().offers(case_of("mlr"), None)
     assert offered.ascending, "what looks for clean time goes by what a plan may offer"
+
+
+def test_what_an_end_does_not_count_is_not_shown_as_none() -> None:
+    one = Device().connect(rate().checking())
+    assert one.counts is not None
+    silent = one.counts.model_copy(update={"server_segments": None})
+    table = segments_table(one.model_copy(update={"counts": silent}))
+    assert [tuple(map(str, row)) for row in table.rows] == [("sent", "100", NOTHING)]

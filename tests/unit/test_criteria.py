@@ -9,6 +9,7 @@ import pytest
 from search_models import LINE_RATE, METHODS, POLICY, case_of, search, spec_of, switch, trial, way
 from simulated_cases import simulated_case
 
+from vsperf.analysis.answers import loss_text
 from vsperf.config.case import CaseSpec
 from vsperf.engine.criteria import check_all, flags_of, outcome_of
 from vsperf.methods.base import method_of
@@ -113,6 +114,29 @@ def test_loss_of_a_fixed_load_is_judged_by_the_worst_trial() -> None:
     assert check_all(wanted, result("1/50", Limit.DUT), ())[0].met is False
     for elsewhere in (Limit.GENERATOR, Limit.VNF, Limit.HOST, Limit.UNCOUNTED):
         assert check_all(wanted, result("1/50", elsewhere), ())[0].met is None
+
+
+def test_what_misses_by_less_than_its_digits_show_is_told_with_all_of_them() -> None:
+    (rate,) = check_all(spec(AT_LEAST_5M), ndr(4_999_700, 4_999_900), ())
+    assert (rate.met, rate.found) == (False, "4,999,700 fps")
+    for asked, ratio, found in (
+        ("0", "1/100000000", "1e-06%"),
+        ("1%", "10001/1000000", "1.0001%"),
+        ("1%", "1/50", "2%"),
+    ):
+        load = LoadResult(
+            load_fps=1, trials=1, passed=0, worst_loss_ratio=ratio, throughput_fps=1,
+            limit=Limit.DUT, reason="",
+        )  # fmt: skip
+        wanted = simulated_case(expect=[{"metric": "loss", "max_loss": asked}])
+        (check,) = check_all(wanted, SearchResult(loads=(load,)), ())
+        assert (check.met, check.found) == (False, found)
+
+
+def test_nearly_all_is_not_written_as_all_that_was_lost() -> None:
+    assert [loss_text(one) for one in ("1", "999999/1000000", "0", "1/1000000")] == [
+        *("100%", "< 100%", "0", "0.0001%"),
+    ]
 
 
 def test_a_switch_is_not_judged_by_what_the_generator_was_too_slow_for() -> None:

@@ -24,10 +24,13 @@ from export_samples import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
-from record_samples import case_start, trial
+from record_samples import case_start, goal_result, trial
 
 from vsperf.output.export.csv_tables import FORMULA, defused, field
+from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import RunView, open_run
+from vsperf.records.flags import Flag
+from vsperf.records.result import CleanResult, Figure, Limit, SearchResult
 from vsperf.records.run import Outcome, TrialLine
 from vsperf.records.switch import PmdCounters, SwitchCounters
 
@@ -234,6 +237,28 @@ def test_json_of_hostile_texts_holds_them_as_they_are(tmp_path: Path) -> None:
     assert all(one.isprintable() or one == "\n" for one in text.decode())
     document = json.loads(text)
     assert document["runs"][0]["cases"][0]["values"]["testcase"] == HOSTILE
+
+
+def test_a_number_that_is_not_used_is_in_no_table(tmp_path: Path) -> None:
+    """Its flags say why, and JSON has it."""
+    flags = (Flag.RX_EXCEEDS_TX,)
+    burst = Figure(name="burst", unit=Unit.FRAMES, value=77_777, flags=flags)
+    goal = goal_result().model_copy(update={"flags": flags})
+    result = SearchResult(goals=(goal,), figures=(burst,))
+    run = one_case(tmp_path, outcome=Outcome.INVALID, limit=Limit.UNKNOWN, result=result)
+    (row,) = rows(exported("csv", run)["cases"])
+    told = ("ndr_lower_fps", "ndr_upper_fps", "ndr_throughput_fps", "burst_frames", "rate_fps")
+    assert [row[name] for name in told] == [""] * len(told)
+    assert row["ndr_flags"] == "rx-exceeds-tx"
+    (old,) = rows(exported("csv-like-vsperf", run)["cases"])
+    assert old["b2b_frames"] == ""
+    clean = CleanResult(share="1/2", lower_fps=7_000_000, limit=Limit.DUT, reason="")
+    both = goal.model_copy(update={"clean": clean})
+    run = one_case(tmp_path / "clean", result=SearchResult(goals=(both,), figures=(burst,)))
+    (row,) = rows(exported("csv", run)["cases"])
+    assert (row["ndr_lower_fps"], row["ndr_clean_lower_fps"]) == ("", "7000000")
+    assert "ndr_lower_fps" not in exported("prometheus", run)["metrics"].decode()
+    assert "77777" in exported("json", run)["runs"].decode()
 
 
 def test_columns_of_vsperf_are_there_in_its_words_and_unknown_ones_empty(

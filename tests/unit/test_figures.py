@@ -166,6 +166,15 @@ def test_a_doubt_falls_on_every_answer() -> None:
     (figure,) = result.figures
     assert (figure.limit, figure.reason) == (Limit.UNKNOWN, "counted wrong")
     assert result.flags == (Flag.RX_EXCEEDS_TX,)
+    assert figure.text == "invalid (26,700 frames)"
+
+
+def test_a_time_that_is_too_long_by_less_than_its_digits_show_is_told_with_all_of_them() -> None:
+    late = burst(50_004, name="implied_buffer_time", unit=Unit.NANOSECONDS)
+    assert judged(late, max="50us") == (False, "50,004 ns")
+    assert judged(burst(51_000, name="implied_buffer_time", unit=Unit.NANOSECONDS), max="50us") == (
+        *(False, "51.00 µs"),
+    )
 
 
 def row(result: SearchResult) -> CaseRow:

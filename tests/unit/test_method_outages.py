@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ from search_models import LINE_RATE, POLICY, case_of
 
 from vsperf.drivers.generators.base import OnSample, TrialRequest
 from vsperf.engine.criteria import outcome_of
+from vsperf.engine import disturb
 from vsperf.engine.disturb import run_trial
 from vsperf.engine.events import Parts, action_of
 from vsperf.engine.measurer import Measurer
@@ -366,6 +368,7 @@ class Restarting:
     """A switch that says when it was restarted."""
 
     restarts: list[float] = field(default_factory=list)
+    came: threading.Event = field(default_factory=threading.Event)
 
     def failure(self) -> str | None:
         return None
@@ -381,6 +384,7 @@ class Restarting:
 
     def restart(self, *, kill: bool) -> None:
         self.restarts.append(time.monotonic())
+        self.came.set()
 
     def forget_flows(self) -> None:
         pass
@@ -397,11 +401,16 @@ def counted(lasts_s: float) -> TrialCounts:
     return TrialCounts(directions=(), sending_ns=None, elapsed_ns=0, settled=True)
 
 
-def test_an_event_comes_while_frames_are_sent() -> None:
-    switch = Restarting()
-    request = TrialRequest(1000, SECOND // 10)
+def test_an_event_comes_while_frames_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are sent until it has come, however late the machine lets it."""
+    switch, hour = Restarting(), 3600 * SECOND
+    monkeypatch.setattr(disturb, "SHARE_BEFORE", hour // (SECOND // 40))
 
-    _, happened = run_trial(lambda _: counted(0.5), request, KILLED, Parts(switch), 0)
+    def sent(_: TrialRequest) -> TrialCounts:
+        assert switch.came.wait(60)
+        return counted(0)
+
+    _, happened = run_trial(sent, TrialRequest(1000, hour), KILLED, Parts(switch), 0)
 
     assert len(switch.restarts) == 1
     assert happened.event is not None and happened.event.began_ns >= SECOND // 40

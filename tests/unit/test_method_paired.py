@@ -18,6 +18,7 @@ sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 from paired import hold
 from paired_models import MODELS, ModelTurns, PairedModel, method, session
 
+from vsperf.cli.paired_view import compared_table
 from vsperf.methods.turns import TurnsAsked, balanced
 from vsperf.quantities.units import Duration
 from vsperf.records.flags import Flag
@@ -338,6 +339,25 @@ class TestNotOverloaded:
         assert found.lower == pytest.approx(1.25, abs=0.01)
         assert found.upper is None
         assert "25% or more faster than A" in found.reason
+
+    @pytest.mark.parametrize(
+        ("maximum_fps", "share", "begins", "word"),
+        [
+            (3_000_000, 0.9, ("–", "–"), "unknown"),
+            (3_500_000, 0.7, ("-", "≤ -"), "slower"),
+            (5_000_000, 1.3, ("+", "≥ +"), "faster"),
+        ],
+    )
+    def test_a_table_has_no_bound_where_the_answer_has_none(
+        self, maximum_fps: int, share: float, begins: tuple[str, str], word: str
+    ) -> None:
+        bench = session(QUIET, 1, share, control=False)
+        bench.loads = replace(bench.loads, maximum=maximum_fps)
+        played(bench)
+        ratio, interval, so = map(str, compared_table(bench.rounds, None, Terms()).rows[1][3:6])
+        assert ratio.startswith(begins[0])
+        assert interval.startswith(begins[1])
+        assert (so, "…" in interval) == (word, False)
 
     def test_a_load_that_was_given_is_meant_to_be_brought_through(self) -> None:
         bench = session(QUIET, 1, 1.0, control=False)

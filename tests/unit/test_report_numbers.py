@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from record_samples import case_record, planned, view_of
+from export_samples import SPEC
+from record_samples import case_record, goal_result, planned, view_of
 from search_models import trial, way
 
 from vsperf.analysis.summary import CaseRow
 from vsperf.output.report.numbers import numbers_of
 from vsperf.quantities.unit import Unit
+from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit, SearchResult
+from vsperf.records.trial import Purpose
 
 
 def test_a_count_of_both_directions_stands_beside_its_own_share() -> None:
@@ -42,3 +45,35 @@ def test_of_a_figure_is_told_at_what_it_was_measured_in_words_that_fit_each() ->
     record = case_record("mine", result=SearchResult(figures=(found,)))
     (number,) = numbers_of(CaseRow(view_of(planned(), record)), [])
     assert number.how == (f"Measured at: {at}.",)
+
+
+def test_of_a_bound_that_is_not_used_nothing_is_computed() -> None:
+    def facts(*flags: Flag) -> set[str]:
+        goal = goal_result().model_copy(update={"flags": flags})
+        record = case_record("mine", result=SearchResult(goals=(goal,)))
+        (number,) = numbers_of(CaseRow(view_of(planned(spec=SPEC), record)), [])
+        assert (number.value == "invalid") == bool(flags)
+        return {fact.name for fact in number.facts}
+
+    assert {"of the line rate", "Gbit/s of frames (L2)"} <= facts()
+    assert facts(Flag.RX_EXCEEDS_TX) == {"limited by"}
+
+
+def test_trials_on_a_deployment_that_died_say_nothing_for_or_against_an_answer() -> None:
+    """Each deployment begins with a look at the path."""
+    record = case_record("mine")
+    assert record.result is not None
+    load = record.result.goals[0].lower_fps
+    assert load is not None
+    dying = trial(load, 10**9, (way(1000, 10),))
+    look, held = (trial(load, 10**9, (way(1000),)) for _ in range(2))
+    made = (dying, look.model_copy(update={"purpose": Purpose.PATH_CHECK}), held)
+
+    row = CaseRow.of(view_of(planned(), record, made))
+    (number,) = numbers_of(row, made)
+
+    assert row.lossless == {"ndr": 1000}
+    assert number.meaning == "highest load without loss, per direction"
+    assert {fact.name: fact.value for fact in number.facts}["trials at the lower bound"] == (
+        "the one lost none"
+    )

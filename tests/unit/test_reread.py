@@ -8,26 +8,41 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import pytest
+from all_methods import METHODS
 from all_wrong import none_wrong
+from bench_models import method
 from conftest import REPOSITORY
 from search_models import lossy, trial, way
 
 sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
-from coverage import SEARCHES
+from coverage import RANGE, SEARCHES
 from coverage_models import MODELS
 from reread import answers, of_runs, searched, unread
-from reread_goals import Is, Weighed, as_it_is, counted
+from reread_goals import Is, Weighed, as_it_is, counted, goals_of
+from reread_names import CURVES, FIGURES, READ, UNTOLD, reads
 
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag
-from vsperf.records.result import Figure, GoalResult, Limit, LoadResult, SearchResult
+from vsperf.records.result import (
+    CleanResult,
+    Curve,
+    Draw,
+    Draws,
+    Figure,
+    GoalResult,
+    Limit,
+    LoadResult,
+    RegimeResult,
+    SearchResult,
+    Spread,
+)
 from vsperf.records.trial import Event, Purpose, Trial
 from vsperf.search.base import Budget
 
@@ -193,3 +208,118 @@ def test_answers_that_are_not_read_are_counted_by_method() -> None:
     assert left.keys()
     figure = Figure(name="made_up", unit=Unit.COUNT, value=1, reason="")
     assert unread({"kind": "of_others"}, SearchResult(figures=(figure,))) == 1
+
+
+# Nothing is printed that nobody reads again.
+
+BRIEF = {"throughput_duration": "1s", "throughput_sum": "1s"}
+FLOOD = {"syn_flood": "5k"}
+ASKED: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "churn": ({**BRIEF, "rules_per_second": [100]},),
+    **dict.fromkeys(("cc", "cps", "goodput", "pps"), (FLOOD,)),
+    "fixed": ({"loads": ["50%"], "duration": "1s"},),
+    "http": ({}, {"rate": 100}),
+    "reconnect": ({"events": ["restart-switch", "kill-switch", "reboot-vnfs"]},),
+    "reset": ({"events": ["restart-switch", "kill-switch", "reboot-vnfs"]},),
+    "stream": ({}, {"protocol": "udp"}),
+    **{one["kind"]: ({**RANGE, **one},) for one in SEARCHES.values()},
+}
+"""Settings by which methods answer with all that they can; those that have only one way are not
+named."""
+
+
+def unread_of(kind: str) -> Iterator[str]:
+    """Yield what a method can be judged by and nobody reads again, nor says why not."""
+    for settings in ASKED.get(kind, ({},)):
+        asked = method(kind, **{name: one for name, one in settings.items() if name != "kind"})
+        goals = goals_of(asked.model_dump(mode="json"))
+        for name in asked.metrics():
+            known = name in goals if name in asked.asked() else reads(kind, name)
+            if not known and name not in UNTOLD:
+                yield f"{kind} answers with {name}, which the re-reader neither reads nor lists"
+
+
+def test_every_figure_of_every_method_is_read_again_or_listed_with_the_reason() -> None:
+    none_wrong(text for kind in METHODS for text in unread_of(kind))
+    assert {*FIGURES, *CURVES} <= METHODS.keys()
+
+
+def test_every_field_of_an_answer_is_read_again_or_listed_with_the_reason() -> None:
+    models = (
+        *(CleanResult, Curve, Draw, Draws, Figure, GoalResult),
+        *(LoadResult, RegimeResult, SearchResult, Spread),
+    )
+    fields = {name for one in models for name in one.model_fields}
+    assert fields == READ | UNTOLD.keys()
+    assert not READ & UNTOLD.keys()
+    assert all(UNTOLD.values())
+
+
+def test_a_figure_or_curve_that_no_method_of_ours_has_is_counted_as_unread() -> None:
+    figure = Figure(name="made_up", unit=Unit.COUNT, value=1)
+    curve = Curve.model_validate(
+        {"name": "made_up", "x": {"name": "x", "unit": "count"}, "columns": (), "points": ((1,),)}
+    )
+    for kind in ("cps", "loss", "stream", "paired", "latency_under_load"):
+        assert unread({"kind": kind}, SearchResult(figures=(figure,), curves=(curve,))) == 2
+
+
+SHARES = {"stalls that lose": ("quick", 0), "regimes, of 8 and 18 s": ("standard", 2)}
+
+
+@pytest.mark.parametrize("name", SHARES)
+def test_shares_of_the_time_and_what_came_through_are_read_again(name: str) -> None:
+    """Also how far CPUs were from each other, near and far."""
+    search, seed = SHARES[name]
+    (model,) = (one for one in MODELS if one.name == name)
+    run = searched(search, model, seed)
+    assert run is not None
+    settings, result, trials = run
+    goal = result.goals[0]
+    others: list[dict[str, Any]] = [{"throughput_fps": (goal.throughput_fps or 0) + 1}]
+    if goal.clean is not None:
+        others.append({"clean": goal.clean.model_copy(update={"share": "1/7"})})
+    changes: dict[str, Any] = {"share": "1/7", "least_ns": 1, "most_ns": 10**9, "clean": "1/7"}
+    for number, one in enumerate(goal.regimes):
+        for change in changes.items():
+            regimes = list(goal.regimes)
+            regimes[number] = one.model_copy(update=dict([change]))
+            others.append({"regimes": tuple(regimes)})
+    assert len(others) == {"quick": 2, "standard": 9}[search]
+    assert not any(against for _, against in answers(settings, trials, result))
+    for other in others:
+        goals = (goal.model_copy(update=other), *result.goals[1:])
+        told = answers(settings, trials, result.model_copy(update={"goals": goals}))
+        assert any(against for _, against in told), other
+
+
+def test_trials_after_a_search_need_not_be_in_its_shares_of_the_time() -> None:
+    """They are made at shares of its answer, which stands as long as they do not move it."""
+    (model,) = (one for one in MODELS if one.name == "stalls that lose")
+    run = searched("quick", model, 0)
+    assert run is not None
+    settings, result, trials = run
+    least = min(trials, key=lambda one: one.load_fps)
+    later = least.model_copy(update={"purpose": Purpose.LATENCY, "reference": "10% of ndr"})
+    none_wrong(
+        f"{name}: {text}"
+        for name, against in answers(settings, [*trials, later], result)
+        for text in against
+    )
+
+
+def test_what_the_generator_was_too_slow_for_is_read_again() -> None:
+    late = trial(1000, NANOSECONDS, [way(1000, unsent=100)])
+    made = [late.model_copy(update={"flags": (Flag.SHORT_OFFER,)})]
+    printed = LoadResult(
+        load_fps=1000,
+        trials=1,
+        passed=0,
+        worst_loss_ratio="1/10",
+        short_ratio="1/20",
+        throughput_fps=900,
+        limit=Limit.GENERATOR,
+        reason="",
+    )
+    ((_, told),) = answers({"kind": "fixed"}, made, SearchResult(loads=(printed,)))
+    assert told == ("short printed 1/20, by all trials 1/10",)

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from all_wrong import none_wrong
 from conftest import REPOSITORY
 from connection_models import Device, goodput, held, packets, rate
+from test_connection_soak import Keeper
+from test_connection_soak import method as soak
+from test_reconnect import Restarted
+from test_reconnect import method as reconnect
+from test_reread_figures import changed
 
 from vsperf.methods.connection_search import ConnectionSearch
+from vsperf.methods.connection_soak import ConnectionSoak
+from vsperf.methods.reconnect import Reconnect
 from vsperf.records.result import SearchResult
 
 sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
@@ -30,6 +38,7 @@ ALL = (
     rate(),
     rate(failed="5%"),
     held(max_connections=200_000),
+    held(max_connections=16_000, failed="5%"),
     packets(),
     packets(failed="5%"),
     goodput(response=1460),
@@ -38,12 +47,24 @@ ALL = (
 )
 
 
+Asked = ConnectionSearch | ConnectionSoak | Reconnect
+EVERY: tuple[tuple[Asked, Device], ...] = (
+    (rate(syn_flood="5k"), Device(rate=12_345)),
+    (held(syn_flood="5k", max_connections=8_000), Keeper(room=5_000)),
+    (packets(syn_flood="5k"), Device(requests=50_000)),
+    (goodput(syn_flood="5k"), Device(requests=50_000)),
+    (soak(), Keeper(rate=999)),
+    (reconnect(), Restarted(failed=12)),
+)
+"""Each method, on a device of which it has all there is to tell."""
+
+
 def played(method: ConnectionSearch, device: Device) -> SearchResult:
     device.connect(method.checking())
     return method.play(device)
 
 
-def differing(method: ConnectionSearch, device: Device, result: SearchResult) -> list[str]:
+def differing(method: Asked, device: Device, result: SearchResult) -> list[str]:
     settings = method.model_dump(mode="json")
     found = answers_of_connections(settings, device.made, result)
     return [f"{name}: {text}" for name, against in found for text in against]
@@ -72,6 +93,45 @@ def test_what_is_another_is_told(change: dict[str, Any], said: str) -> None:
     first = result.figures[0].model_copy(update=change)
     changed = result.model_copy(update={"figures": (first, *result.figures[1:])})
     assert said in "; ".join(differing(rate(), device, changed))
+
+
+@pytest.mark.parametrize("number", range(len(EVERY)))
+def test_each_number_of_each_method_is_read_again(number: int) -> None:
+    """Values, bounds and repeats of figures, and the rows of curves."""
+    method, device = EVERY[number]
+    device.made.clear()
+    result = method.play(device)
+    assert {one.name for one in result.figures} == {*method.metrics()}
+    none_wrong(differing(method, device, result))
+    others = [*changed(result), *moved(result)]
+    none_wrong(name for name, other in others if not differing(method, device, other))
+
+
+def moved(result: SearchResult) -> Iterator[tuple[str, SearchResult]]:
+    """Yield the result with each bound and each end of repeats another one, and with none."""
+    for number, one in enumerate(result.figures):
+        changes: list[dict[str, Any]] = []
+        for name in ("lower", "upper"):
+            if (bound := getattr(one, name)) is not None:
+                changes += [{name: bound + 1}, {name: None}]
+        if one.spread is not None:
+            ends = {"runs": 9, "minimum": -1.0, "maximum": 1e12, "deviation": 0.5}
+            for each in ends.items():
+                changes.append({"spread": one.spread.model_copy(update=dict([each]))})
+        for change in changes:
+            other = one.model_copy(update=change)
+            told = (*result.figures[:number], other, *result.figures[number + 1 :])
+            yield f"{one.name} {', '.join(change)}", result.model_copy(update={"figures": told})
+
+
+def test_that_no_load_was_seen_to_fail_is_told_where_one_did() -> None:
+    """It reads as `12,000 or more` then, and the trials say that 12,500 failed."""
+    device = Device(rate=12_345)
+    result = played(rate(), device)
+    first = result.figures[0].model_copy(update={"upper": None})
+    assert first.text.startswith("≥ ")
+    open_ended = result.model_copy(update={"figures": (first, *result.figures[1:])})
+    assert "upper bound printed None" in "; ".join(differing(rate(), device, open_ended))
 
 
 def test_packets_of_another_number_are_told() -> None:

@@ -1,14 +1,20 @@
-"""Rates of programs and their cost in CPU time are what exchanges say, by a program of its own."""
+"""What is printed of programs is what their exchanges say, by a program of its own."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from all_wrong import none_wrong
 from conftest import REPOSITORY
 from exchanges import RATE, REVERSE, cpu, exchange, instance, program, use
+from record_samples import case_record, planned, view_of
+from test_http_method import NONE, asked, http, took
+from test_reread_connections import moved
+from test_reread_figures import changed
 
 from vsperf.methods.base import Repeats
 from vsperf.methods.stream import Stream
@@ -19,6 +25,7 @@ from vsperf.records.result import SearchResult
 from vsperf.records.switch import PmdCounters, SwitchCounters
 
 sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
+from reread import exchanges_of
 from reread_cpu import answers_of_programs
 
 PMD = PmdCounters(cpu=2, frames=1, busy_cycles=100, idle_cycles=233)
@@ -72,3 +79,65 @@ def test_what_is_another_is_told(name: str) -> None:
     )
     (told,) = differing(result.model_copy(update={"figures": figures}), one)
     assert told.startswith(f"{name}: value printed")
+
+
+def datagrams(lost: int) -> Exchange:
+    ends: dict[str, Any] = {"repeated_segments": None, "sent_packets": 10_000, "lost_packets": lost}
+    both = instance(1, **ends), instance(2, direction=REVERSE, sent_bytes=4 * RATE, **ends)
+    return exchange(*both, traffic="udp-stream", cpu=use(cpu(0), **USED))
+
+
+def requests(traffic: str, p50_ms: int, **changed: Any) -> Exchange:
+    """Of two instances, one of which is slower."""
+    told: dict[str, Any] = {"round_trips": took(p50_ms, 3 * p50_ms), **changed}
+    both = asked(1, **told), asked(2, **{**told, "transactions": 4_000})
+    return exchange(*both, traffic=traffic, cpu=use(cpu(0), **USED))
+
+
+WAITED: dict[str, Any] = {
+    "from_due": took(5, 900),
+    "failures": NONE.model_copy(update={"statuses": 3, "timeouts": 1, "unanswered": 2}),
+}
+EVERY: Mapping[str, tuple[Workload, tuple[Exchange, ...]]] = {
+    "stream": (Stream(kind="stream"), (MADE["threads"], MADE["both ways"])),
+    "datagrams": (
+        Stream.model_validate({"kind": "stream", "protocol": "udp"}),
+        tuple(map(datagrams, (0, 7, 30))),
+    ),
+    "in turns": (Transactions(kind="rr"), tuple(requests("tcp-rr", ms) for ms in (1, 4, 2))),
+    "requests": (http(), tuple(requests("http-rr", ms) for ms in (1, 4, 2))),
+    "by a clock": (http(rate=1_000), (requests("http-open", 2, **WAITED),)),
+}
+"""Each kind of exchange, with all there is to tell of it."""
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_each_number_of_each_method_is_read_again(name: str) -> None:
+    """Values and repeats of figures, and the rows of curves."""
+    method, made = EVERY[name]
+    result = printed(method, *made)
+    assert {one.name for one in result.figures} == {*method.metrics()}
+    assert [one.name for one in result.figures if one.value is None] == []
+    none_wrong(differing(result, *made))
+    others = [*changed(result), *moved(result)]
+    none_wrong(which for which, other in others if not differing(other, *made))
+
+
+def test_what_an_instance_does_not_tell_is_read_as_that() -> None:
+    silent = requests("tcp-rr", 1, round_trips=None)
+    result = printed(Transactions(kind="rr"), silent)
+    assert {one.name: one.value for one in result.figures}["mean_round_trip"] is None
+    none_wrong(differing(result, silent))
+    whole = asked(1), asked(2, round_trips=None)
+    some = exchange(*whole, traffic="http-rr")
+    none_wrong(differing(printed(http(), some), some))
+
+
+def test_exchanges_on_a_deployment_that_died_say_nothing_of_the_answer() -> None:
+    """The record of a case counts those of the one that came last."""
+    dead, first, second = (exchange(index=number) for number in (1, 2, 3))
+    case = replace(view_of(planned()), exchanges=(dead, first, second))
+    assert exchanges_of(case) == [dead, first, second]
+    for count, made in ((2, [first, second]), (3, [dead, first, second])):
+        record = case_record("mine", trials=count)
+        assert exchanges_of(replace(case, record=record)) == made

@@ -8,13 +8,13 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from all_wrong import none_wrong
-from bench_models import FluidBench, method
+from bench_models import LOADS, FluidBench, method
 from conftest import REPOSITORY
 from search_models import lossy
 
@@ -234,3 +234,45 @@ def test_what_changes_of_rules_leave_is_read_from_the_trials_beside_each_number_
     others = dict(changed(result)) | {curve.name: result.model_copy(update={"curves": (moved,)})}
     for name, other in others.items():
         assert dict(answers(search, bench.made, other))[name]
+
+
+def test_how_much_of_an_overload_was_offered_is_read_again() -> None:
+    given = 5_000_000
+    loads = replace(LOADS, reference=given, maximum=5_200_000)
+    bench = FluidBench(given, recovery_ns=1_000_000, loads=loads)
+    asked = method("recovery", throughput=f"{given}fps")
+    result = asked.run(bench)
+    search = asked.model_dump(mode="json")
+    assert dict(answers(search, bench.made, result)) == {"recovery_time": (), "overload_share": ()}
+    assert unread(search, result) == 0
+    for name, other in changed(result):
+        assert dict(answers(search, bench.made, other))[name]
+
+
+def test_changes_of_rules_that_the_time_ended_before_are_no_difference() -> None:
+    """What is left is told of the most changes that were made, and the quiet row beside them."""
+    told: dict[str, Any] = {
+        "rules_per_second": [100, 1000],
+        "throughput_duration": "1s",
+        "throughput_sum": "1s",
+    }
+    bench = ChurningBench(0)
+    asked = method("churn", **told)
+    result = asked.run(bench)
+    whole = [one for one in bench.made if one.reference != "beside 1000 rules/s"]
+    (curve,) = result.curves
+    (kept,) = result.figures
+    quiet, first, _ = curve.points
+    ended = result.model_copy(
+        update={
+            "figures": (kept.model_copy(update={"value": first[-1]}),),
+            "curves": (curve.model_copy(update={"points": (quiet, first)}),),
+            "complete": False,
+        }
+    )
+    search = asked.model_dump(mode="json")
+    assert not any(against for _, against in answers(search, whole, ended))
+    passed = (*quiet[:2], (quiet[2] or 0) + 1, *quiet[3:])
+    moved = curve.model_copy(update={"points": (passed, first)})
+    forged = ended.model_copy(update={"curves": (moved,)})
+    assert dict(answers(search, whole, forged))[curve.name]

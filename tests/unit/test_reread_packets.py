@@ -9,6 +9,8 @@ import pytest
 from all_wrong import none_wrong
 from conftest import REPOSITORY
 from echoes import MS, Bench, alone, beside, probe
+from test_reread_connections import moved
+from test_reread_figures import changed
 
 from vsperf.methods.latency_under_load import LatencyUnderLoad
 from vsperf.records.exchange import Exchange
@@ -36,6 +38,16 @@ def differing(made: list[Exchange], result: SearchResult) -> list[str]:
 
 def test_what_was_printed_is_what_the_packets_say() -> None:
     none_wrong(differing(MADE, printed(MADE, 3)))
+
+
+def test_each_number_is_read_again() -> None:
+    """Values and repeats of figures, and the rows of curves."""
+    result = printed(MADE, 3)
+    assert {one.name for one in result.figures} == {
+        *LatencyUnderLoad(kind="latency_under_load").metrics()
+    }
+    others = [*changed(result), *moved(result)]
+    none_wrong(name for name, other in others if not differing(MADE, other))
 
 
 def test_what_cannot_be_believed_says_nothing() -> None:

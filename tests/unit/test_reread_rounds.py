@@ -15,6 +15,8 @@ sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
 from paired_models import MODELS, ModelTurns, PairedModel, method, session
 from reread_rounds import answers_of_rounds
+from test_reread_connections import moved
+from test_reread_figures import changed
 
 from vsperf.methods.paired import PairedTurns
 from vsperf.records.result import SearchResult
@@ -59,3 +61,12 @@ def test_what_was_printed_otherwise_is_told() -> None:
         assert text.startswith("quiet, ratio_b: printed (0.")
     (text,) = against(asked, bench, result.model_copy(update={"figures": tuple(others)}))
     assert text.startswith("quiet, ratio_b: not printed, by all turns (0.")
+
+
+def test_each_number_is_read_again() -> None:
+    """Values, bounds and repeats."""
+    bench, asked = session(PairedModel("quiet"), 1, 0.9), method(**SHORT)
+    result = asked.play(bench)
+    others = [*changed(result), *moved(result)]
+    assert {"ratio_b spread", "control", "rate_a", "draw_b"} <= {name for name, _ in others}
+    none_wrong(name for name, other in others if not any(against(asked, bench, other)))

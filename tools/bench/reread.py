@@ -10,10 +10,10 @@ from __future__ import annotations
 import argparse
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from common import Option, Ratio, carry_out, options, say, wanted
 from coverage import LOADS, METHODS, RANGE, SEARCHES, Bench
@@ -22,7 +22,7 @@ from coverage_world import World
 from reread_connections import ANSWERS as CONNECTIONS
 from reread_connections import answers_of_connections
 from reread_cpu import KINDS as OF_PROGRAMS
-from reread_cpu import answers_of_programs, read_of
+from reread_cpu import answers_of_programs
 from reread_figures import (
     READERS,
     alike,
@@ -42,14 +42,17 @@ from reread_goals import (
     as_it_is,
     bounds,
     by_load,
+    clean_share,
     counted,
     goals_of,
     in_clean_time,
     looks_for_throughput,
     share_of,
     silent_too,
+    through_at,
     throughput_goal,
 )
+from reread_names import CURVES, reads
 from reread_packets import KINDS as OF_PACKETS
 from reread_packets import answers_of_packets
 from reread_rounds import answers_of_rounds
@@ -61,21 +64,26 @@ from reread_trials import (
     drawn_on,
     like_the_first,
     looking,
+    met_alone,
+    share_there,
     since_check,
     through,
 )
 
 from vsperf.errors import ComponentError, InvalidTrialError
 from vsperf.quantities.units import FrameSize, LinkSpeed, Rate
+from vsperf.records.exchange import Exchange
 from vsperf.records.files.view import CaseView, views
 from vsperf.records.flags import Flag
 from vsperf.records.result import (
+    CleanResult,
     Draw,
     Draws,
     GoalResult,
     Limit,
     LoadResult,
     PartialResult,
+    RegimeResult,
     SearchResult,
     View,
 )
@@ -87,18 +95,42 @@ AT_THROUGHPUT = ("broadcast", "latency")
 """Methods whose answer is that of trials at it: what these lose speaks against it."""
 
 
+Part = TypeVar("Part", bound=PartialResult)
 Printed = GoalResult | PartialResult | Draw
 """An answer with bounds."""
 
 
 def differs(goal: Goal, printed: Printed, trials: Sequence[Seen]) -> tuple[str, ...]:
     """Say where the printed bounds of a goal are not those of its trials."""
-    flags = () if isinstance(printed, Draw) else printed.flags
-    ended = printed.limit is Limit.BUDGET or Flag.OUT_OF_BUDGET in flags
-    rules = [goal, goal.leniently(trials)] if ended else [goal]
-    if any(_same(one, printed, bounds(one, trials), trials) for one in rules):
+    if any(
+        _same(one, printed, bounds(one, trials), trials) for one in _rules(goal, printed, trials)
+    ):
         return ()
     return tuple(_against(goal, printed, bounds(goal, trials), trials))
+
+
+def _rules(goal: Goal, printed: Printed, trials: Sequence[Seen]) -> list[Goal]:
+    """Return by what an answer may have been found: by less, where the time ended."""
+    flags = () if isinstance(printed, Draw) else printed.flags
+    ended = printed.limit is Limit.BUDGET or Flag.OUT_OF_BUDGET in flags
+    return [goal, goal.leniently(trials)] if ended else [goal]
+
+
+def _through_differs(goal: Goal, printed: GoalResult, trials: Sequence[Trial]) -> Iterator[str]:
+    """Say where what came through at the lower bound is something else."""
+    told, lower = printed.throughput_fps, printed.lower_fps
+    if lower is None or all(one.load_fps != lower for one in trials):
+        if told is not None:
+            yield f"through printed {told:,}, and no trial was made at it"
+        return
+    found = [
+        through_at(one, lower, some)
+        for some in (trials, [one for one in trials if one.purpose is Purpose.SEARCH])
+        for one in _rules(goal, printed, [as_it_is(each) for each in some])
+        if any(each.load_fps == lower for each in some)
+    ]
+    if told not in found:
+        yield f"through printed {told}, by all trials {found[0]:,}"
 
 
 def _same(goal: Goal, printed: Printed, found: Found, trials: Sequence[Seen]) -> bool:
@@ -140,31 +172,84 @@ def answers(
     """Yield each answer that is printed, and where it differs from the trials."""
     goals, every = goals_of(search), counted(trials)
     known = looking(search, every) if looks_for_throughput(search) else every
-    silent = silent_too(known)
     raw = [as_it_is(one) for one in known]
-    left = (in_clean_time(one, silent=silent) for one in known)
-    clean = [one for one in left if one is not None]
-    parted = by_distance(known)
     for one in result.goals:
         if (goal := goals.get(one.goal)) is None:
             continue
-        yield one.goal, differs(goal, one, raw)
+        against = differs(goal, one, raw)
+        yield one.goal, against or tuple(_through_differs(goal, one, known))
         if search["kind"] in AT_THROUGHPUT:
             yield f"{one.goal} again", tuple(_taken_back(goal, one, every))
-        if one.clean is not None and one.clean.limit is not None:
-            yield f"{one.goal} in clean time", differs(goal, one.clean, clean)
-        for there in one.regimes:
-            if there.limit is not None:
-                made = parted.get(there.regime.value, [])
-                seen = [as_it_is(each) for each in made]
-                if there.clean is not None:
-                    rest = (in_clean_time(each, silent=silent) for each in made)
-                    seen = [each for each in rest if each is not None]
-                yield f"{one.goal} {there.regime}", differs(goal, there, seen)
+        yield from _in_parts(goal, one, known)
         yield from _by_deployment(goal, one, known, trials)
     for load in result.loads:
         yield f"{load.load_fps:,}", tuple(_load_differs(search, load, trials))
+    if (told := result.round_trips_ns) is not None:
+        met = met_alone(believed(trials))
+        yield "round trips", () if told == met else (f"printed {told}, by all trials {met}",)
     yield from _others(search, trials, result, seconds)
+
+
+def _in_parts(
+    goal: Goal, printed: GoalResult, known: Sequence[Trial]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the answers from clean time and by regime, and which share of the time each is from."""
+    silent, parted, name = silent_too(known), by_distance(known), printed.goal
+    if printed.clean is not None:
+        yield f"{name} clean share", _of_either(_clean_differs, printed.clean, known)
+        if printed.clean.limit is not None:
+            left = (in_clean_time(one, silent=silent) for one in known)
+            clean = [one for one in left if one is not None]
+            yield f"{name} in clean time", differs(goal, printed.clean, clean)
+    for there in printed.regimes:
+        yield f"{name} {there.regime} share", _of_either(_regime_differs, there, known)
+        if there.limit is None:
+            continue
+        made = parted.get(there.regime.value, [])
+        seen = [as_it_is(each) for each in made]
+        if there.clean is not None:
+            rest = (in_clean_time(each, silent=silent) for each in made)
+            seen = [each for each in rest if each is not None]
+        yield f"{name} {there.regime}", differs(goal, there, seen)
+
+
+def _of_either(
+    differing: Callable[[Part, Sequence[Trial]], Iterator[str]],
+    printed: Part,
+    known: Sequence[Trial],
+) -> tuple[str, ...]:
+    """Return where a share of the time differs from that of all trials, and of those that searched.
+
+    Trials at shares of the answer come later, and only where they move it all is counted anew.
+    """
+    searched = [one for one in known if one.purpose is Purpose.SEARCH]
+    against = tuple(differing(printed, searched))
+    return against if against and tuple(differing(printed, known)) else ()
+
+
+def _clean_differs(printed: CleanResult, known: Sequence[Trial]) -> Iterator[str]:
+    """Say where the share of the time that is clean is another one."""
+    share = clean_share(known, silent=silent_too(known))
+    yield from _share_differs("share", printed.share, share)
+
+
+def _share_differs(what: str, printed: str | None, share: Fraction | None) -> Iterator[str]:
+    told = None if printed is None else Fraction(printed)
+    if told != share and (told, share) != (0, None):
+        yield f"{what} printed {printed}, by all trials {share}"
+
+
+def _regime_differs(printed: RegimeResult, known: Sequence[Trial]) -> Iterator[str]:
+    """Say where how often and how far CPUs were near each other, or far, is something else."""
+    kind, silent = printed.regime.value, silent_too(known)
+    yield from _share_differs("share of the time", printed.share, share_there(known, kind))
+    there = by_distance(known).get(kind, [])
+    clean = clean_share(there, silent=silent) if clean_share(known, silent=silent) else None
+    yield from _share_differs("clean share", printed.clean, clean)
+    trips = [trip for one in there for trip in one.round_trips_ns]
+    told, ends = (printed.least_ns, printed.most_ns), (min(trips, default=0), max(trips, default=0))
+    if told != ends:
+        yield f"round trips printed {told}, by all trials {ends}"
 
 
 def _by_deployment(
@@ -270,17 +355,20 @@ def _beside_changes(
     search: Mapping[str, Any], trials: Sequence[Trial], result: SearchResult
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield what is left of the throughput beside each number of changes of rules."""
-    quiet = next((one.lower_fps for one in result.goals), None)
-    rows: dict[float, list[float | None]] = {}
+    given = search.get("throughput")
+    found = next((one.lower_fps for one in result.goals), None)
+    quiet = found if given is None else int(Rate.parse(given).number)
+    rows: dict[float, list[float | None]] = {0: [0, quiet, None, 1]}
     for asked in search["rules_per_second"]:
-        there = [one for one in trials if one.reference == f"beside {asked} rules/s"]
+        if not (there := [one for one in trials if one.reference == f"beside {asked} rules/s"]):
+            break
         changes = sum(one.rules_changed or 0 for one in there)
         took_ns = sum(one.elapsed_ns for one in there)
         lower, upper = _as_printed(throughput_goal(search), [as_it_is(one) for one in there])
         share = lower / quiet if lower and quiet else None
-        rows[asked] = [changes * SECOND / took_ns if took_ns else None, lower, upper, share]
+        rows[asked] = [changes * SECOND / took_ns, lower, upper, share]
     for curve in result.curves:
-        shown = {row[0]: row[1:] for row in curve.points if row[0]}
+        shown = {row[0]: row[1:] for row in curve.points}
         yield (
             curve.name,
             tuple(
@@ -290,7 +378,7 @@ def _beside_changes(
             ),
         )
     for one in result.figures:
-        left = rows[search["rules_per_second"][-1]][-1]
+        left = list(rows.values())[-1][-1] if len(rows) > 1 else None
         against = f"printed {one.value}, by all trials {left}"
         believed_in = one.value is None or alike([one.value], [left])
         yield one.name, () if believed_in else (against,)
@@ -311,6 +399,9 @@ def _load_differs(
     if (printed.trials, printed.passed) != (len(seen), passed):
         told = f"{printed.passed} of {printed.trials} passed"
         yield f"printed {told}, by all trials {passed} of {len(seen)}"
+    short = max(map(_short, there), default=Fraction(0))
+    if Fraction(printed.short_ratio) != short:
+        yield f"short printed {printed.short_ratio}, by all trials {short}"
     worst = max((one.lost for one in seen), default=Fraction(0))
     if Fraction(printed.worst_loss_ratio) != worst:
         yield f"worst loss printed {printed.worst_loss_ratio}, by all trials {worst}"
@@ -320,11 +411,22 @@ def _load_differs(
         yield f"away printed {printed.outages_ns}, by all trials {away}"
 
 
+def _short(trial: Trial) -> Fraction:
+    """Return the share that a generator was too slow for, worse direction, if it is held so."""
+    if Flag.SHORT_OFFER not in trial.flags:
+        return Fraction(0)
+    ways = [way for way in trial.directions if way.intended_frames > 0]
+    unsent = (way.intended_frames - way.sent_frames - (way.refused_frames or 0) for way in ways)
+    return max(map(Fraction, unsent, (way.intended_frames for way in ways)), default=Fraction(0))
+
+
 def unread(search: Mapping[str, Any], result: SearchResult) -> int:
     """Return how many answers of a result nothing here can read again."""
-    goals, figures = goals_of(search), [*result.figures, *result.curves]
-    known = reads_figures(search) or search["kind"] == "churn"
-    return sum(one.goal not in goals for one in result.goals) + (0 if known else len(figures))
+    kind, goals = search["kind"], goals_of(search)
+    known = kind not in READERS or reads_figures(search)
+    figures = sum(not (known and reads(kind, one.name)) for one in result.figures)
+    curves = sum(not (known and one.name in CURVES.get(kind, ())) for one in result.curves)
+    return sum(one.goal not in goals for one in result.goals) + figures + curves
 
 
 def asked_of(spec: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -388,21 +490,24 @@ def _of_case(
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the answers of a case, and where each differs from what the case is made of."""
     kind = search["kind"]
+    if left is not None:
+        left[str(kind)] += unread(search, result)
     if kind == "paired":
         yield from answers_of_rounds(search, case.rounds, result)
     elif kind in CONNECTIONS:
         yield from answers_of_connections(search, case.connections, result)
     elif kind in OF_PACKETS:
-        yield from answers_of_packets(case.exchanges, result)
+        yield from answers_of_packets(exchanges_of(case), result)
     elif kind in OF_PROGRAMS:
-        if left is not None:
-            every = [*result.figures, *result.curves]
-            left[str(kind)] += len(every) - len(read_of(result))
-        yield from answers_of_programs(case.exchanges, result)
+        yield from answers_of_programs(exchanges_of(case), result)
     else:
-        if left is not None:
-            left[str(kind)] += unread(search, result)
         yield from answers(search, case.trials, result, case.seconds)
+
+
+def exchanges_of(case: CaseView) -> list[Exchange]:
+    """Return the exchanges that an answer is from: those on the deployment that came last."""
+    made = list(case.exchanges)
+    return made if case.record is None else made[max(0, len(made) - case.record.trials) :]
 
 
 def main() -> None:

@@ -9,13 +9,13 @@ from functools import partial
 from typing import Any
 
 from hdrh.histogram import HdrHistogram
-from reread_figures import figures_differ
+from reread_figures import curves_differ, figures_differ
 from reread_goals import Found, Weighed, bounds, in_clean_time, share_of, silent_too
 from reread_trials import Own
 
 from vsperf.quantities.units import Duration
 from vsperf.quantities.units import Ratio as Share
-from vsperf.records.connections import ClientAccounts, ConnectionTrial, Times
+from vsperf.records.connections import Asking, ClientAccounts, ConnectionTrial, Times
 from vsperf.records.flags import Flag, Severity
 from vsperf.records.result import Figure, SearchResult
 
@@ -27,6 +27,8 @@ ANSWERS = {
     "reconnect": "kill_time",
     "connection_soak": "failed_connections",
 }
+OPENING, ASKING = ("handshake", "first_response"), ("response",)
+"""Times that 99 of 100 did not exceed: of connections that are opened, and of requests on them."""
 HIGHEST_NS, DIGITS = 3_600_000_000_000, 3
 IN_CLEAN_TIME = "_clean"
 """Behind the name of an answer: that from clean time alone."""
@@ -37,15 +39,17 @@ HALVED = 4
 def answers_of_connections(
     search: Mapping[str, Any], trials: Iterable[ConnectionTrial], result: SearchResult
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each figure that is printed, and where it is not what the trials say.
+    """Yield each figure and curve that is printed, and where it is not what the trials say.
 
     Where clean time led to no number, trials may have one all the same: the time was over.
     """
+    made = since_check(trials)
     printed = [one for one in result.figures if one.value is not None or not _of_clean_time(one)]
-    own = own_figures(search, since_check(trials))
+    own = own_figures(search, made)
     if not any(map(_of_clean_time, printed)):
         own = {name: one for name, one in own.items() if not name.endswith(IN_CLEAN_TIME)}
     yield from figures_differ(printed, own)
+    yield from curves_differ(result.curves, own_curves(search, made))
 
 
 def _of_clean_time(figure: Figure) -> bool:
@@ -70,14 +74,14 @@ def own_figures(search: Mapping[str, Any], trials: Sequence[ConnectionTrial]) ->
         return dict(figures_of_events(trials))
     if kind == "connection_soak":
         return dict(figures_of_parts(trials))
-    by_load: defaultdict[int, list[ConnectionTrial]] = defaultdict(list)
-    for one in trials:
-        by_load[getattr(one, LOADS[kind])].append(one)
+    by_load = by_loads(kind, trials)
     allowed = Share.parse(str(search.get("failed") or "0")).value
     failing = [load for load, some in by_load.items() if any(fails(one, allowed) for one in some)]
     lowest = min(failing, default=None)
     lower = max((load for load in by_load if lowest is None or load < lowest), default=None)
     there = by_load[lower] if lower is not None else []
+    if not any(fails(one, allowed, own=True) for one in by_load.get(lowest or 0, ())):
+        lowest = None  # the generator was short of it: it is none of a device
     value = lower
     if kind == "cc" and lower is not None:
         value = min([lower, *(client_of(one).most_established for one in there)])
@@ -88,17 +92,14 @@ def own_figures(search: Mapping[str, Any], trials: Sequence[ConnectionTrial]) ->
         arrived["flood_arrived"] = Own(came)
     if (cleaned := clean_bounds(search, by_load)) is not None:
         stands_for = partial(_stands_for, kind, search, by_load[cleaned.lower or 0])
-        arrived[f"{ANSWERS[kind]}{IN_CLEAN_TIME}"] = Own(
-            stands_for(cleaned.lower), upper=stands_for(cleaned.upper)
-        )
+        ends = map(stands_for, (cleaned.lower, cleaned.upper))
+        arrived[f"{ANSWERS[kind]}{IN_CLEAN_TIME}"] = interval(*ends)
     if LOADS[kind] == "request_rps":
         each = bits_or_packets(kind, search, there)
+        both = (None if one is None or each is None else int(one * each) for one in (lower, lowest))
         return {
-            ANSWERS[kind]: Own(
-                None if lower is None or each is None else int(lower * each),
-                upper=None if lowest is None or each is None else int(lowest * each),
-            ),
-            "request_rate": Own(lower, upper=lowest),
+            ANSWERS[kind]: interval(*both),
+            "request_rate": interval(lower, lowest),
             "response_p99": Own(tail(one.response for one in map(times_of, there))),
             "repeated_segments": Own(repeated(there)),
             **arrived,
@@ -106,7 +107,7 @@ def own_figures(search: Mapping[str, Any], trials: Sequence[ConnectionTrial]) ->
     if kind == "cc" and (each_bytes := memory_each(trials, there)) is not None:
         arrived["memory_per_connection"] = Own(each_bytes)
     return {
-        ANSWERS[kind]: Own(value, upper=lowest),
+        ANSWERS[kind]: interval(value, lowest),
         "handshake_p99": Own(tail(one.handshake for one in map(times_of, there))),
         "first_response_p99": Own(tail(one.first_response for one in map(times_of, there))),
         "repeated_segments": Own(repeated(there)),
@@ -114,16 +115,82 @@ def own_figures(search: Mapping[str, Any], trials: Sequence[ConnectionTrial]) ->
     }
 
 
-def fails(one: ConnectionTrial, allowed: Fraction) -> bool:
-    """Whether more of those that were due than may did not come to their end in order."""
+def interval(lower: float | None, upper: float | None) -> Own:
+    """Return an answer that lies between what held and what did not."""
+    return Own(lower, lower=lower, upper=upper, bounded=True)
+
+
+def by_loads(
+    kind: str, trials: Iterable[ConnectionTrial]
+) -> defaultdict[int, list[ConnectionTrial]]:
+    """Return the trials at each load."""
+    found: defaultdict[int, list[ConnectionTrial]] = defaultdict(list)
+    for one in trials:
+        found[getattr(one, LOADS[kind])].append(one)
+    return found
+
+
+def own_curves(
+    search: Mapping[str, Any], trials: Sequence[ConnectionTrial]
+) -> dict[str, list[tuple[float | None, ...]]]:
+    """Return the curves of a case: by load, or of a soak by its parts."""
+    kind = str(search["kind"])
+    if kind == "connection_soak":
+        each_ns = Duration.parse(search["part"]).ns
+        return {"over_time": [part_of(n * each_ns, one) for n, one in enumerate(trials, start=1)]}
+    if kind not in LOADS:
+        return {}
+    names = ASKING if LOADS[kind] == "request_rps" else OPENING
+    return {
+        "by_load": [
+            (
+                load,
+                max((share for one in some if (share := failed_of(one)) is not None), default=None),
+                *(tail(getattr(times_of(one), name) for one in some) for name in names),
+            )
+            for load, some in sorted(by_loads(kind, trials).items())
+        ]
+    }
+
+
+def part_of(until_ns: int, one: ConnectionTrial) -> tuple[float | None, ...]:
+    """Return what a part of a soak came to: what failed, how long it took, and what was kept."""
+    after = (None, None) if one.kept is None else (one.kept[2].entries, one.kept[2].memory_bytes)
+    return (until_ns, failed_of(one), tail([times_of(one).handshake]), *after)
+
+
+def failed_of(one: ConnectionTrial) -> float | None:
+    """Return which share of what was begun did not come to its end in order, or at once."""
     client, asking = client_of(one), one.counts.asking if one.counts else None
-    due, missing = client.intended, client.intended - client.completed
+    begun, missing = client.launched, client.launched - client.completed
     if one.request_rps is not None and asking is not None:
-        # What was sent again was answered late, even where its connection had no other turn.
-        due = asking.intended
-        again = asking.client.repeated + asking.server.repeated
-        late = max(asking.waiting + asking.gone + asking.asked - asking.replied, again)
-        missing = asking.unasked + late
+        begun = asking.intended - asking.unasked
+        missing = late_of(asking)
+    return missing / begun if begun else None
+
+
+def late_of(asking: Asking) -> int:
+    """Return how many requests were not answered at once.
+
+    What was sent again was answered late, even where its connection had no other turn.
+    """
+    again = asking.client.repeated + asking.server.repeated
+    gone = asking.waiting + asking.gone + asking.asked - asking.replied
+    return max(gone, min(again, asking.intended - asking.unasked))
+
+
+def fails(one: ConnectionTrial, allowed: Fraction, *, own: bool = False) -> bool:
+    """Whether more of those that were due than may did not come to their end in order.
+
+    By its own fault, if so asked: then what the generator was short of is left out.
+    """
+    client, asking = client_of(one), one.counts.asking if one.counts else None
+    due, missing, unsent = client.intended, client.intended - client.completed, client.unsent
+    if one.request_rps is not None and asking is not None:
+        due, unsent = asking.intended, asking.unasked
+        missing = asking.unasked + late_of(asking)
+    if own:
+        return missing - unsent > allowed * (due - unsent)
     return missing > allowed * due or Flag.SHORT_OFFER in one.flags
 
 
@@ -164,14 +231,16 @@ def figures_of_events(trials: Iterable[ConnectionTrial]) -> Iterator[tuple[str, 
         word = event.split("-")[0]
         gaps = [gap_ns(one) for one in some]
         known = [gap for gap in gaps if gap is not None]
-        mean = sum(known) / len(known) if len(known) == len(gaps) else None
-        yield f"{word}_time", Own(mean)
-        lost = [client_of(one).launched - client_of(one).completed for one in some]
-        yield f"{word}_failed", Own(sum(lost) / len(lost))
+        told = tuple(map(float, known)) if len(known) == len(gaps) else ()
+        yield f"{word}_time", Own(sum(told) / len(told) if told else None, told)
+        lost = tuple(float(client_of(one).launched - client_of(one).completed) for one in some)
+        yield f"{word}_failed", Own(sum(lost) / len(lost), lost)
 
 
 def figures_of_parts(parts: Sequence[ConnectionTrial]) -> Iterator[tuple[str, Own]]:
     """Yield what failed in all parts, and what was more in the end than in the middle."""
+    if not parts:
+        return
     yield (
         "failed_connections",
         Own(sum(client_of(one).launched - client_of(one).completed for one in parts)),
@@ -192,10 +261,11 @@ def memory_each(
     trials: Iterable[ConnectionTrial], there: Iterable[ConnectionTrial]
 ) -> float | None:
     """Return what a connection takes, beyond the least that a switch had before any trial."""
-    least = min((one.kept[0].memory_bytes or 0 for one in trials if one.kept), default=0)
+    before = [one.kept[0].memory_bytes for one in trials if one.kept]
+    least = min((count for count in before if count is not None), default=None)
     told = [one.kept[1] for one in there if one.kept]
     both = [(one.memory_bytes, one.entries) for one in told if one.memory_bytes and one.entries]
-    if not least or not both:
+    if least is None or not both:
         return None
     memory, entries = sorted(both)[-1]
     return (memory - least) / entries

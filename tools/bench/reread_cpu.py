@@ -1,44 +1,50 @@
-"""Rates of programs and their cost in CPU time, by recorded exchanges alone: no code of methods."""
+"""What programs came to, by recorded exchanges alone: rates, times, losses and CPU time.
+
+It shares no code with the methods.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
-from reread_figures import figures_differ
+from reread_figures import curves_differ, figures_differ
 from reread_trials import SECOND, Own
 
 from vsperf.records.cpu_time import CpuUse
-from vsperf.records.exchange import Exchange
+from vsperf.records.exchange import Exchange, Instance, RoundTrips
 from vsperf.records.flags import Severity
-from vsperf.records.result import Figure, SearchResult
+from vsperf.records.result import SearchResult
 
 KINDS = ("stream", "rr", "crr", "http")
 RATE, COST = "rate", "cpu_per_"
 ROLES = ("clients", "servers", "switch")
+Row = tuple[float | None, ...]
+Read = Callable[[Exchange], float | None]
 
 
 def answers_of_programs(
     made: Iterable[Exchange], result: SearchResult
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the rate and each cost that is printed, and where it is not what was counted."""
-    yield from figures_differ(read_of(result), own_figures(made))
+    """Yield each figure and curve that is printed, and where it is not what was counted."""
+    valid = believed(made)
+    yield from figures_differ(result.figures, own_figures(valid))
+    yield from curves_differ(result.curves, own_curves(valid))
 
 
-def read_of(result: SearchResult) -> tuple[Figure, ...]:
-    """Return the figures that are read here."""
-    return tuple(one for one in result.figures if one.name == RATE or one.name.startswith(COST))
+def believed(made: Iterable[Exchange]) -> list[Exchange]:
+    """Return the exchanges that count."""
+    return [one for one in made if all(flag.severity is not Severity.INVALID for flag in one.flags)]
 
 
-def own_figures(made: Iterable[Exchange]) -> dict[str, Own]:
+def own_figures(valid: Sequence[Exchange]) -> dict[str, Own]:
     """Return what each figure is."""
-    valid = [
-        one for one in made if all(flag.severity is not Severity.INVALID for flag in one.flags)
-    ]
     if not valid:
         return {}
     stem = f"{COST}{'bit' if is_stream(valid[0]) else 'request'}"
     found = {RATE: own([float(rate_of(one)) for one in valid])}
+    for name, read in BESIDE[valid[0].traffic].items():
+        found[name] = own([read(one) for one in valid])
     found[stem] = own([cost_of(one, ROLES) for one in valid])
     return found | {
         f"{stem}_{role}": own([cost_of(one, (role,)) for one in valid]) for role in ROLES
@@ -58,21 +64,141 @@ def is_stream(one: Exchange) -> bool:
 
 def arrived(one: Exchange, began_ns: int, ended_ns: int, direction: str | None = None) -> int:
     """Return what arrived between two moments, in one direction or in all."""
+    some = [each for each in one.instances if direction in (None, each.direction)]
+    return sum(arrived_at(one, each, began_ns, ended_ns) for each in some)
+
+
+def arrived_at(one: Exchange, instance: Instance, began_ns: int, ended_ns: int) -> int:
+    """Return what arrived at one instance."""
     total = 0
-    for instance in one.instances:
-        for part in instance.intervals if direction in (None, instance.direction) else ():
-            shared = min(ended_ns, part.ended_ns) - max(began_ns, part.began_ns)
-            if shared > 0:
-                total += part.amount * shared // (part.ended_ns - part.began_ns)
+    for part in instance.intervals:
+        shared = min(ended_ns, part.ended_ns) - max(began_ns, part.began_ns)
+        if shared > 0:
+            total += part.amount * shared // (part.ended_ns - part.began_ns)
     return total * 8 if is_stream(one) else total
+
+
+def window_of(one: Exchange) -> tuple[int, int]:
+    """Return from when to when all instances ran, and were warm."""
+    began = max((each.began_ns or 0) for each in one.instances) + one.warm_up_ns
+    return began, min((each.elapsed_ns or 0) for each in one.instances)
 
 
 def rate_of(one: Exchange) -> int:
     """Return what arrived in a second while all ran and were warm, in the slower direction."""
-    began = max((each.began_ns or 0) for each in one.instances) + one.warm_up_ns
-    ended = min((each.elapsed_ns or 0) for each in one.instances)
-    ways = {each.direction for each in one.instances}
-    return min(arrived(one, began, ended, way) * SECOND // (ended - began) for way in ways)
+    began, ended = window_of(one)
+    return min(arrived(one, began, ended, way) * SECOND // (ended - began) for way in ways_of(one))
+
+
+def ways_of(one: Exchange) -> list[str]:
+    """Return the directions, in their order."""
+    return list(dict.fromkeys(each.direction for each in one.instances))
+
+
+# What stands beside the rate.
+
+
+def total(counts: Iterable[int | None]) -> int | None:
+    """Return a sum; None where a part of it is not known, or there is none."""
+    known = list(counts)
+    found = [count for count in known if count is not None]
+    return sum(found) if found and len(found) == len(known) else None
+
+
+def repeated_of(one: Exchange) -> int | None:
+    """Return how many segments TCP sent again."""
+    return total(each.repeated_segments for each in one.instances)
+
+
+def sent_of(one: Exchange) -> int | None:
+    """Return the bits a second that clients sent while each of them did, slower direction."""
+    found: dict[str, int] = {}
+    for each in one.instances:
+        if each.sent_bytes is None or not each.elapsed_ns:
+            return None
+        bps = each.sent_bytes * 8 * SECOND // each.elapsed_ns
+        found[each.direction] = found.get(each.direction, 0) + bps
+    return min(found.values())
+
+
+def lost_of(one: Exchange) -> float | None:
+    """Return which share of the datagrams no server had."""
+    sent = total(each.sent_packets for each in one.instances)
+    lost = total(each.lost_packets for each in one.instances)
+    return None if not sent or lost is None else lost / sent
+
+
+def mean_of(one: Exchange) -> float | None:
+    """Return how long transactions took in the mean of all; None where an instance is silent."""
+    count = time_ns = 0
+    for each in one.instances:
+        if not each.transactions or each.round_trips is None:
+            return None
+        count += each.transactions
+        time_ns += each.transactions * each.round_trips.mean_ns
+    return time_ns / count
+
+
+def longest_tail(one: Exchange) -> int | None:
+    """Return what 99 of 100 did not exceed, in the slowest instance of those that tell."""
+    told = [each.round_trips for each in one.instances if each.round_trips is not None]
+    return max((each.p99_ns for each in told), default=None)
+
+
+def slowest(due: bool, share: str) -> Read:
+    """Return who reads a percentile of the slowest instance; None where one does not tell."""
+
+    def read(one: Exchange) -> int | None:
+        told: list[RoundTrips | None] = [
+            each.from_due if due else each.round_trips for each in one.instances
+        ]
+        known = [each for each in told if each is not None]
+        if len(known) < len(told):
+            return None
+        return max(each.p50_ns if share == "p50" else each.p99_ns for each in known)
+
+    return read
+
+
+def failed_of(one: Exchange) -> int | None:
+    """Return how many requests had another answer than they should, or none in time."""
+    told = [each.failures for each in one.instances]
+    return total(
+        None if each is None else each.statuses + each.sockets + each.timeouts for each in told
+    )
+
+
+def waiting_of(one: Exchange) -> int | None:
+    """Return how many requests that were due had no answer in the end."""
+    told = [each.failures for each in one.instances]
+    return total(None if each is None else each.unanswered for each in told)
+
+
+TURNS: Mapping[str, Read] = {"mean_round_trip": mean_of, "p99_round_trip": longest_tail}
+REQUESTS: Mapping[str, Read] = {
+    "p50_from_sent": slowest(False, "p50"),
+    "p99_from_sent": slowest(False, "p99"),
+    "failed_requests": failed_of,
+}
+BESIDE: Mapping[str, Mapping[str, Read]] = {
+    "tcp-stream": {"repeated_segments": repeated_of},
+    "udp-stream": {"sent": sent_of, "lost": lost_of},
+    "tcp-rr": TURNS,
+    "udp-rr": TURNS,
+    "tcp-crr": TURNS,
+    "http-rr": REQUESTS,
+    "http-crr": REQUESTS,
+    "http-open": {
+        "p50_from_due": slowest(True, "p50"),
+        "p99_from_due": slowest(True, "p99"),
+        **REQUESTS,
+        "waiting_requests": waiting_of,
+    },
+}
+"""By what is exchanged."""
+
+
+# CPU time.
 
 
 def cost_of(one: Exchange, roles: Sequence[str]) -> float | None:
@@ -105,6 +231,8 @@ def spent_ns(one: Exchange, use: CpuUse, role: str) -> int | None:
             sum(part)
             for part in zip(*((b or 0, (b or 0) + (i or 0)) for b, i in pmds), strict=True)
         )
+        if not every:
+            return None
         beside = () if one.beside is None else one.beside.instances
         longest = max((each.elapsed_ns or 0) for each in (*one.instances, *beside))
         sent_ns = max(longest, one.warm_up_ns + one.asked_ns)
@@ -114,3 +242,33 @@ def spent_ns(one: Exchange, use: CpuUse, role: str) -> int | None:
     times = [time for each in found for time in (each.user_ns, each.system_ns)]
     known = [time for time in times if time is not None]
     return sum(known) if found and len(known) == len(times) else None
+
+
+# Curves: those of the exchange whose rate is in the middle.
+
+
+def own_curves(valid: Sequence[Exchange]) -> dict[str, list[Row]]:
+    """Return the curves of what programs exchanged."""
+    if not valid:
+        return {}
+    return curves_of(sorted(valid, key=rate_of)[(len(valid) - 1) // 2], window_of)
+
+
+def curves_of(one: Exchange, window: Callable[[Exchange], tuple[int, int]]) -> dict[str, list[Row]]:
+    """Return the rates of directions by whole seconds of the window, and those of instances."""
+    began, ended = window(one)
+    rates: list[Row] = [
+        (n, arrived_at(one, each, began, ended) * SECOND // (ended - began))
+        for n, each in enumerate(one.instances, start=1)
+    ]
+    if any(len(each.intervals) == 1 for each in one.instances):
+        return {"by_instance": rates}  # a sum of all the time says nothing of its parts
+    seconds = [began + n * SECOND for n in range((ended - began) // SECOND)]
+    over_time: list[Row] = [
+        (
+            begin + SECOND - began,
+            *(arrived(one, begin, begin + SECOND, way) for way in ways_of(one)),
+        )
+        for begin in seconds
+    ]
+    return {"over_time": over_time, "by_instance": rates}

@@ -31,6 +31,7 @@ from reread_trials import (
 
 from vsperf.quantities.units import Ratio as Share
 from vsperf.records.result import Curve, Figure
+from vsperf.records.result import Spread as Repeats
 from vsperf.records.trial import Direction, Purpose, Trial
 
 SLOW = "_slow_bursts"
@@ -55,11 +56,11 @@ def figures_differ(
     printed: Sequence[Figure], own: Mapping[str, Own]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each figure that is printed or should be, and where it is not what its trials are."""
-    found = {one.name.removesuffix(SLOW): one for one in printed}
-    for name, figure in found.items():
-        yield figure.name, tuple(_differs(figure, own.get(name)))
+    for figure in printed:
+        yield figure.name, tuple(_differs(figure, own.get(figure.name.removesuffix(SLOW))))
+    found = {figure.name.removesuffix(SLOW) for figure in printed}
     for name, one in own.items():
-        if name not in found and one.value is not None:
+        if name not in found and one.value is not None and one.needed:
             yield name, (f"nothing printed, by all trials {one.value:,}",)
 
 
@@ -67,16 +68,25 @@ def _differs(printed: Figure, own: Own | None) -> Iterator[str]:
     if own is None:
         yield f"printed {printed.value}, of which its trials say nothing"
         return
-    upper = own.upper if printed.upper is not None else None
     yield from _apart("value", printed.value, own.value)
-    yield from _apart("upper bound", printed.upper, upper)
-    if (spread := printed.spread) is None or not (runs := own.runs):
-        return
-    yield from _apart("number of repeats", spread.runs, len(runs))
-    yield from _apart("lowest", spread.minimum, min(runs))
-    yield from _apart("highest", spread.maximum, max(runs))
+    lower = own.value if own.lower is None and not own.bounded else own.lower
+    for what, shown, is_so in (
+        ("lower bound", printed.lower, lower),
+        ("upper bound", printed.upper, own.upper),
+    ):
+        if shown is not None or own.bounded:
+            yield from _apart(what, shown, is_so)
+    if printed.spread is not None:
+        yield from spread_differs(printed.spread, own.runs)
+
+
+def spread_differs(printed: Repeats, runs: Sequence[float]) -> Iterator[str]:
+    """Say where what is printed of repeats is not what they came to."""
+    yield from _apart("number of repeats", printed.runs, len(runs))
+    yield from _apart("lowest", printed.minimum, min(runs, default=None))
+    yield from _apart("highest", printed.maximum, max(runs, default=None))
     deviation = statistics.stdev(runs) if len(runs) > 1 else None
-    yield from _apart("deviation", spread.deviation, deviation)
+    yield from _apart("deviation", printed.deviation, deviation)
 
 
 def _apart(what: str, shown: float | None, is_so: float | None) -> Iterator[str]:
@@ -87,11 +97,16 @@ def _apart(what: str, shown: float | None, is_so: float | None) -> Iterator[str]
 def curves_differ(
     printed: Sequence[Curve], own: Mapping[str, list[tuple[float | None, ...]]]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each curve that is read again, and the rows that differ."""
+    """Yield each curve that is printed or should be, and the rows that differ."""
+    drawn = {curve.name for curve in printed}
+    for name, rows in own.items():
+        if rows and name not in drawn:
+            yield name, ("nothing printed, and its trials have this curve",)
     for curve in printed:
-        if (rows := own.get(curve.name)) is None:
+        if curve.name not in own:
+            yield curve.name, ("printed, and its trials say nothing of it",)
             continue
-        pairs = itertools.zip_longest(curve.points, rows)
+        pairs = itertools.zip_longest(curve.points, own[curve.name])
         yield (
             curve.name,
             tuple(
@@ -213,12 +228,14 @@ def _flow_setup(case: Measured) -> Mapping[str, Own]:
     )
     none = {name: Own(None) for name in ("flow_setup_rate", "first_frame_latency")}
     passed = [one.passed for one in found if one.passed is not None]
-    if not passed or any(_known_before(one.trial) for one in passed):
+    if not passed:
         return none
     due = [way.intended_frames for way in passed[0].trial.directions]
     ways = Fraction(sum(due), max(due))
     values = tuple(float(one.passed.number * ways) if one.passed else 0.0 for one in found)
-    told = {"flow_setup_rate": Own(statistics.mean(values), values)}
+    if any(_known_before(one.trial) for one in passed):
+        return none | {"flow_setup_rate": Own(None, values)}
+    told = {"flow_setup_rate": _as_found(found, values)}
     for one in case.trials:
         if one.purpose is Purpose.LATENCY:
             for name, number in (("first", 0), ("later", 1)):
@@ -258,7 +275,14 @@ def _addresses(case: Measured, name: str, number: Callable[[Trial], int]) -> Map
     values = tuple(float(one.passed.number) if one.passed else 0.0 for one in found)
     if not values or (name == "learning_rate" and not any(values)):
         return {name: Own(None)}
-    return {name: Own(statistics.mean(values), values)}
+    return {name: _as_found(found, values)}
+
+
+def _as_found(found: Sequence[Came], values: tuple[float, ...]) -> Own:
+    """Return the mean of what searches found; none of them has an end where no number failed."""
+    failed = any(one.failed is not None for one in found)
+    lower = None if failed else min(values)
+    return Own(statistics.mean(values), values, lower=lower, bounded=True)
 
 
 def _learning(case: Measured) -> Mapping[str, Own]:
@@ -282,7 +306,7 @@ def _loss(case: Measured) -> Mapping[str, Own]:
     failed = [load for load, share in lost if share]
     top = float(lost[0][1])
     return {
-        "lossless_load": Own(pair, upper=min(failed, default=None)),
+        "lossless_load": Own(pair, upper=min(failed, default=None), lower=pair, bounded=True),
         "loss_at_top": Own(top),
     }
 
@@ -439,9 +463,22 @@ def _recovery(case: Measured) -> Mapping[str, Own]:
         )
         latest = Fraction(one.duration_ns, 2) * (1 - CALM)
         if not overloaded or len(times) < len(ways) or max(times) > latest:
-            return {"recovery_time": Own(None)}
+            return {"recovery_time": Own(None)} | _less(case, trials)
         values.append(float(max(times)))
-    return {"recovery_time": Own(statistics.mean(values) if values else None, tuple(values))}
+    mean = statistics.mean(values) if values else None
+    return {"recovery_time": Own(mean, tuple(values))} | _less(case, trials)
+
+
+def _less(case: Measured, trials: Sequence[Trial]) -> dict[str, Own]:
+    """Say how much of the overload was offered, where it was not all.
+
+    It is not printed where the line has no more, which no trial knows.
+    """
+    if case.fps is None or not trials:
+        return {}
+    wanted = round(case.fps * (1 + Share.parse(case.search["overload"]).value))
+    offered = trials[0].load_fps
+    return {"overload_share": Own(offered / wanted, needed=False)} if offered < wanted else {}
 
 
 def _recovered(way: Direction, offered: int) -> int | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from reread_trials import believed
+from reread_trials import believed, through
 
 from vsperf.quantities.units import Duration
 from vsperf.quantities.units import Ratio as Share
@@ -225,6 +225,36 @@ def _lost(due: int, good: int) -> Fraction:
 
 def in_clean_time(trial: Trial, *, silent: bool) -> Seen | None:
     """Return a trial without slots in which somebody stood still; None where nobody knows."""
+    lengths, slots, ways = left_out(trial, silent=silent), trial.slots, trial.directions
+    if lengths is None or slots is None:
+        return None
+    told, rows = slots.columns, list(lengths)
+    sending_ns = trial.sending_ns or 0
+    gone = {told.index[row] for row in rows}
+    ran_ns = sum(max(0, lengths[row] - told.away_ns[row]) for row in rows)
+    edges = sum((place - 1 not in gone) + (place + 1 not in gone) for place in gone)
+    unsure = edges * min(BURST, trial.load_fps * LATE_NS // SECOND + 1)
+    left, offered = [], []
+    for number, way in enumerate(ways):
+        out_sent, out_good, out_refused = (
+            sum(column[number][row] for row in rows)
+            for column in (told.sent_frames, told.received_frames, told.refused_frames)
+        )
+        sent, good = way.sent_frames - out_sent, _good(way) - out_good
+        unsent = way.intended_frames - way.sent_frames
+        too_slow = max(0, unsent - (way.refused_frames or 0))
+        missed = way.intended_frames * ran_ns // max(1, trial.duration_ns) + unsure - out_sent
+        still_refused = slots.refused_frames[number] - out_refused
+        unsent = max(0, min(unsent, still_refused + too_slow, unsent - missed))
+        left.append((sent + unsent, sent, good))
+        refused = None if way.refused_frames is None else max(0, unsent - too_slow)
+        offered.append(sent + (refused or 0))
+    counts_ns = min(trial.duration_ns, sending_ns - sum(lengths.values()))
+    return _seen(trial, counts_ns, left, offered)
+
+
+def left_out(trial: Trial, *, silent: bool) -> dict[int, int] | None:
+    """Return the time of each row of slots that does not count; None where nobody knows."""
     slots, ways = trial.slots, trial.directions
     due = (2 * trial.load_fps * trial.duration_ns + SECOND) // (2 * SECOND)
     if (
@@ -247,31 +277,18 @@ def in_clean_time(trial: Trial, *, silent: bool) -> Seen | None:
         if place < slots.count and still & set(range(place - 1, place + SLOT_NEIGHBOUR + 1))
     ]
     sending_ns = trial.sending_ns or 0
-    gone = {told.index[row] for row in rows}
-    lengths = {
+    return {
         row: min(slots.width_ns, max(0, sending_ns - told.index[row] * slots.width_ns))
         for row in rows
     }
-    ran_ns = sum(max(0, lengths[row] - told.away_ns[row]) for row in rows)
-    edges = sum((place - 1 not in gone) + (place + 1 not in gone) for place in gone)
-    unsure = edges * min(BURST, trial.load_fps * LATE_NS // SECOND + 1)
-    left, offered = [], []
-    for number, way in enumerate(ways):
-        out_sent, out_good, out_refused = (
-            sum(column[number][row] for row in rows)
-            for column in (told.sent_frames, told.received_frames, told.refused_frames)
-        )
-        sent, good = way.sent_frames - out_sent, _good(way) - out_good
-        unsent = way.intended_frames - way.sent_frames
-        too_slow = max(0, unsent - (way.refused_frames or 0))
-        missed = way.intended_frames * ran_ns // max(1, trial.duration_ns) + unsure - out_sent
-        still_refused = slots.refused_frames[number] - out_refused
-        unsent = max(0, min(unsent, still_refused + too_slow, unsent - missed))
-        left.append((sent + unsent, sent, good))
-        refused = None if way.refused_frames is None else max(0, unsent - too_slow)
-        offered.append(sent + (refused or 0))
-    counts_ns = min(trial.duration_ns, sending_ns - sum(lengths.values()))
-    return _seen(trial, counts_ns, left, offered)
+
+
+def clean_share(trials: Sequence[Trial], *, silent: bool) -> Fraction | None:
+    """Return which share of the time of sending counts; None where nobody knows of any."""
+    found = ((one.sending_ns or 0, left_out(one, silent=silent)) for one in trials)
+    known = [(sending_ns, sum(out.values())) for sending_ns, out in found if out is not None]
+    whole_ns = sum(sending_ns for sending_ns, _ in known)
+    return 1 - Fraction(sum(out_ns for _, out_ns in known), whole_ns) if whole_ns else None
 
 
 def silent_too(trials: Sequence[Trial]) -> bool:
@@ -302,6 +319,25 @@ def bounds(goal: Goal, trials: Sequence[Seen]) -> Found:
         if goal.judge(group) is Is.LOWER and (upper is None or load < upper)
     ]
     return Found(max(lowers, default=None), upper)
+
+
+def through_at(goal: Goal, load: int, trials: Sequence[Trial]) -> int:
+    """Return what came through at a lower bound: of TST 009 the least of a trial that passed.
+
+    Where time is weighed it is the load less the loss that as much of it stays within as has to
+    pass; time that is missing to the sum is lost altogether.
+    """
+    there = [one for one in trials if one.load_fps == load]
+    if isinstance(goal, Verified):
+        passed = (one for one in there if not as_it_is(one).fails(goal.allowed, own=False))
+        return int(min(map(through, passed)))
+    full = [one for one in map(as_it_is, there) if one.asked_ns >= goal.final_ns]
+    needed = max(sum(one.counts_ns for one in full), goal.sum_ns) * (1 - goal.exceed)
+    for one in sorted(full, key=lambda one: one.lost):
+        needed -= one.counts_ns
+        if needed <= 0:
+            return int(load * (1 - one.lost))
+    return 0
 
 
 def by_load(trials: Sequence[Seen]) -> dict[int, list[Seen]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import bisect
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from reread_figures import figures_differ
+from reread_cpu import Row, arrived, believed, curves_of, ways_of
+from reread_figures import curves_differ, figures_differ
 from reread_trials import SECOND, Own
 
 from vsperf.records.exchange import Exchange, Instance
-from vsperf.records.flags import Severity
 from vsperf.records.packets import Packets
 from vsperf.records.result import SearchResult
 
@@ -20,13 +21,14 @@ PER_MILLE = {"p50": 500, "p99": 990, "p999": 999, "max": 1000}
 def answers_of_packets(
     made: Iterable[Exchange], result: SearchResult
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each figure that is printed, and where it is not what the packets say."""
-    yield from figures_differ(result.figures, own_figures(made))
-
-
-def own_figures(made: Iterable[Exchange]) -> dict[str, Own]:
-    """Return what each figure is."""
+    """Yield each figure and curve that is printed, and where it is not what the packets say."""
     pairs = pairs_of(made)
+    yield from figures_differ(result.figures, own_figures(pairs))
+    yield from curves_differ(result.curves, own_curves(pairs))
+
+
+def own_figures(pairs: Sequence[tuple[Exchange, Exchange]]) -> dict[str, Own]:
+    """Return what each figure is."""
     found: dict[str, list[float | None]] = {}
     for pair in pairs:
         taken = {way: taken_of(one) for way, one in zip(("idle", "loaded"), pair, strict=True)}
@@ -58,11 +60,8 @@ def own(values: Sequence[float | None]) -> Own:
 
 def pairs_of(made: Iterable[Exchange]) -> list[tuple[Exchange, Exchange]]:
     """Return packets alone and those beside streams that were sent next, both to be believed."""
-    valid = [
-        one for one in made if all(flag.severity is not Severity.INVALID for flag in one.flags)
-    ]
     found, idle = [], None
-    for one in valid:
+    for one in believed(made):
         if one.beside is None:
             idle = one
         elif idle is not None:
@@ -105,12 +104,24 @@ def counts_of(one: Exchange) -> tuple[int, int, int]:
 
 
 def taken_of(one: Exchange) -> list[int]:
-    """Return how long packets of the window took from when they were due, the shortest first.
+    """Return how long packets of the window took from when they were due, the shortest first."""
+    return sorted(time for number, time in answered_of(one).items() if is_in(one, number))
+
+
+def raw_of(one: Exchange) -> list[int]:
+    """Return how long those took that were sent, from then on, likewise."""
+    times = enumerate(probe_of(one)[1].took_ns)
+    return sorted(took for number, took in times if took is not None and is_in(one, number))
+
+
+def answered_of(one: Exchange) -> dict[int, int]:
+    """Return how long each packet took from when it was due, of those that were answered.
 
     Whoever was not sent waits for the next that is, and shares its lot.
     """
     _, packets = probe_of(one)
-    step, found = packets.interval_ns, {}
+    step = packets.interval_ns
+    found: dict[int, int] = {}
     waiting: list[int] = []
     for number, (late, took) in enumerate(zip(packets.late_ns, packets.took_ns, strict=True)):
         waiting.append(number)
@@ -121,7 +132,7 @@ def taken_of(one: Exchange) -> list[int]:
             found.update({each: answered - each * step for each in waiting})
         waiting = []
     found.update({each: (len(packets.late_ns) - each) * step for each in waiting})
-    return sorted(time for number, time in found.items() if is_in(one, number))
+    return found
 
 
 def within(taken: Sequence[int], per_mille: int, due: int) -> int | None:
@@ -140,11 +151,43 @@ def within(taken: Sequence[int], per_mille: int, due: int) -> int | None:
 def rate_of(one: Exchange) -> float:
     """Return the bits a second that arrived in the window, in the slower direction."""
     began, ended = window_of(one)
-    arrived: dict[str, int] = {}
-    for instance in one.instances:
-        for part in instance.intervals:
-            shared = min(ended, part.ended_ns) - max(began, part.began_ns)
-            if shared > 0:
-                amount = part.amount * shared // (part.ended_ns - part.began_ns)
-                arrived[instance.direction] = arrived.get(instance.direction, 0) + amount
-    return min(amount * 8 * SECOND // (ended - began) for amount in arrived.values())
+    return min(arrived(one, began, ended, way) * SECOND // (ended - began) for way in ways_of(one))
+
+
+def own_curves(pairs: Sequence[tuple[Exchange, Exchange]]) -> dict[str, list[Row]]:
+    """Return the curves of the pair whose packets beside streams are in the middle."""
+    if not pairs:
+        return {}
+    idle, loaded = sorted(pairs, key=half_of)[(len(pairs) - 1) // 2]
+    shares: list[Row] = []
+    for share in PER_MILLE.values():
+        due = (within(taken_of(one), share, counts_of(one)[2]) for one in (idle, loaded))
+        raw = (within(raw_of(one), share, len(raw_of(one))) for one in (idle, loaded))
+        shares.append((share / 1000, *due, *raw))
+    alone, beside = longest_of(idle), longest_of(loaded)
+    return {
+        "by_share": shares,
+        "longest_over_time": [(end, alone[end], beside[end]) for end in alone if end in beside],
+        **curves_of(loaded, window_of),
+    }
+
+
+def half_of(pair: tuple[Exchange, Exchange]) -> float:
+    """Return what half of the packets beside streams did not exceed."""
+    found = within(taken_of(pair[1]), PER_MILLE["p50"], counts_of(pair[1])[2])
+    return math.inf if found is None else found
+
+
+def longest_of(one: Exchange) -> dict[int, int | None]:
+    """Return the longest time of packets that were due in each whole second of the window."""
+    (instance, packets), (began, ended) = probe_of(one), window_of(one)
+    first = began - (instance.began_ns or 0)
+    due = {number: number * packets.interval_ns for number in range(len(packets.late_ns))}
+    took = answered_of(one)
+    return {
+        end: max(
+            (took[n] for n, at in due.items() if n in took and end - SECOND <= at - first < end),
+            default=None,
+        )
+        for end in range(SECOND, ended - began + 1, SECOND)
+    }

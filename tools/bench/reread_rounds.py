@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reread_figures import curves_differ, spread_differs
+
 from vsperf.records.result import SearchResult
 from vsperf.records.turns import Round
 
@@ -25,6 +27,8 @@ SOME = 0.05
 LEVEL = 0.05
 EXACT = 60
 FIRST = "A"
+Ends = tuple[float | None, float | None, float | None]
+"""What is printed of a figure: the number, and its bounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +63,17 @@ def answers_of_rounds(
         yield "figures", ("printed without a round",) if result.figures else ()
         return
     yield "rounds", tuple(_ended(search, len(last), whole=result.complete))
-    own = dict(_figures(search, last))
+    own = {name: (ends, runs) for name, ends, runs in _figures(search, last)}
     for figure in result.figures:
         shown = (figure.value, figure.lower, figure.upper)
-        is_so = own.pop(figure.name, None)
+        is_so, runs = own.pop(figure.name, (None, ()))
         same = is_so is not None and all(map(_alike, shown, is_so))
-        yield figure.name, () if same else (f"printed {shown}, by all turns {is_so}",)
-    for name, is_so in own.items():
+        against = () if same else (f"printed {shown}, by all turns {is_so}",)
+        repeats = () if figure.spread is None else tuple(spread_differs(figure.spread, runs))
+        yield figure.name, against + repeats
+    for name, (is_so, _) in own.items():
         yield name, () if is_so == (None, None, None) else (f"not printed, by all turns {is_so}",)
+    yield from curves_differ(result.curves, {})
 
 
 def _last_of_each(rounds: Iterable[Round]) -> list[Round]:
@@ -136,7 +143,8 @@ def _half(one: Round, n: int) -> Half:
 
 def _figures(
     search: Mapping[str, Any], rounds: Sequence[Round]
-) -> Iterator[tuple[str, tuple[float | None, float | None, float | None]]]:
+) -> Iterator[tuple[str, Ends, Sequence[float]]]:
+    """Yield each figure with its bounds, and what rounds came to of which it is the middle."""
     passes = [_halves(one) for one in rounds]
     letters = [side.letter for side in rounds[0].sides]
     overload = search.get("load") is None
@@ -155,23 +163,22 @@ def _figures(
         told = [[one[letter] for one in group] for group in passes if len(group) >= LEAST_PASSES]
         if letter != "A′":
             rates = [statistics.median(half.fps for half in group) for group in told]
-            yield f"rate_{name}", (statistics.median(rates) if rates else None, None, None)
+            yield f"rate_{name}", (statistics.median(rates) if rates else None, None, None), rates
             due = sum(half.due for group in passes for half in (one[letter] for one in group))
             came = sum(half.came for group in passes for half in (one[letter] for one in group))
             if not overload and rates and due:
-                yield f"lost_{name}", (max(0.0, 1 - came / due), None, None)
+                yield f"lost_{name}", (max(0.0, 1 - came / due), None, None), ()
         if letter == FIRST:
             continue
         found = _interval(passes, letter, level)
         shown = "control" if letter == "A′" else f"ratio_{name}"
-        yield shown, _printed(found, through[letter], through[FIRST])
+        ratios = found.ratios if found is not None else ()
+        yield shown, _printed(found, through[letter], through[FIRST]), ratios
         if found is not None:
-            yield f"draw_{'a' if letter == 'A′' else name}", (found.deviation, None, None)
+            yield f"draw_{'a' if letter == 'A′' else name}", (found.deviation, None, None), ()
 
 
-def _printed(
-    found: Interval | None, through: bool, first_through: bool
-) -> tuple[float | None, float | None, float | None]:
+def _printed(found: Interval | None, through: bool, first_through: bool) -> Ends:
     """Return what may be said where a side brought all through, and may be faster."""
     if found is None or found.lower is None or (through and first_through):
         return None, None, None

@@ -26,6 +26,13 @@ class Own:
     runs: tuple[float, ...] = ()
     """What each repeat came to, where there are some."""
     upper: float | None = None
+    lower: float | None = None
+    """None where there is no bound but the number itself."""
+    bounded: bool = False
+    """Whether both bounds have to be printed as they are; else one may be left out, as of whom it
+    is follows from more than counts."""
+    needed: bool = True
+    """Whether it has to be printed; else it may be left out, as it only qualifies another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,17 +130,56 @@ def by_distance(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
     and two trials or more are whole on each side; the greatest factor parts them. A trial with an
     end on each side, or with an end that nobody knows, is of neither.
     """
+    gap = gap_of(trials)
+    if gap is None:
+        return {}
+    known = [one for one in trials if len(one.round_trips_ns) == 2]
+    return {
+        "near": [one for one in known if max(one.round_trips_ns) <= gap[0]],
+        "far": [one for one in known if min(one.round_trips_ns) >= gap[1]],
+    }
+
+
+def gap_of(trials: Sequence[Trial]) -> tuple[int, int] | None:
+    """Return the longest round trip that is near and the shortest that is far; None of one kind."""
     known = [one for one in trials if len(one.round_trips_ns) == 2]
     ways = sorted({trip for one in known for trip in one.round_trips_ns})
-    best = 1.0
-    parted: dict[str, list[Trial]] = {}
+    best, found = 1.0, None
     for below, above in itertools.pairwise(ways):
-        near = [one for one in known if max(one.round_trips_ns) <= below]
-        far = [one for one in known if min(one.round_trips_ns) >= above]
+        near = sum(max(one.round_trips_ns) <= below for one in known)
+        far = sum(min(one.round_trips_ns) >= above for one in known)
         factor = above / max(1, below)
-        if factor >= 2 and factor > best and min(len(near), len(far)) >= 2:
-            best, parted = factor, {"near": near, "far": far}
-    return parted
+        if factor >= 2 and factor > best and min(near, far) >= 2:
+            best, found = factor, (below, above)
+    return found
+
+
+def share_there(trials: Sequence[Trial], kind: str) -> Fraction | None:
+    """Return for which share of the time the machine was near, or far: of trials, and of waits.
+
+    A trial counts half by each of its ends.
+    """
+    gap = gap_of(trials)
+    if gap is None:
+        return None
+    spent = {True: Fraction(0), False: Fraction(0)}
+    for one in trials:
+        for trip in one.round_trips_ns if len(one.round_trips_ns) == 2 else ():
+            spent[trip * trip < gap[0] * gap[1]] += Fraction(one.elapsed_ns, 2)
+        if one.held is not None:
+            spent[one.held.round_trip_ns**2 < gap[0] * gap[1]] += one.held.ns
+    return spent[kind == "near"] / sum(spent.values()) if any(spent.values()) else None
+
+
+def met_alone(trials: Sequence[Trial]) -> tuple[int, int] | None:
+    """Return the shortest and longest round trip of trials of one kind; a look may be off."""
+    known = [one.round_trips_ns for one in trials if len(one.round_trips_ns) == 2]
+    if gap_of(trials) is not None:
+        return None
+    shortest = sorted(max(1, min(pair)) for pair in known)
+    longest = sorted((max(1, *pair) for pair in known), reverse=True)
+    pairs = zip(shortest[:2], longest[:2], strict=True)
+    return next(((least, most) for least, most in pairs if most < 2 * least), None)
 
 
 def looking(search: Mapping[str, Any], trials: Sequence[Trial]) -> list[Trial]:

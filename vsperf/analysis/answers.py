@@ -139,8 +139,10 @@ def reasons(row: CaseRow) -> list[str]:
 
 
 def loss_text(ratio: Fraction | str) -> str:
-    """Write a loss ratio in percent."""
-    return human_share(float(Fraction(ratio)))
+    """Write a loss ratio in percent; where a frame came through, it is not all."""
+    exact = Fraction(ratio)
+    text = human_share(float(exact))
+    return f"< {text}" if text == human_share(1) and exact < 1 else text
 
 
 def share_text(share: Fraction | None) -> str:

@@ -20,6 +20,7 @@ from vsperf.records.result import (
     Limit,
     LoadResult,
     SearchResult,
+    answering,
     assumed,
     at_bounds,
     latency_trials,
@@ -84,7 +85,7 @@ class CaseRow:
     @classmethod
     def of(cls, view: CaseView) -> CaseRow:
         """Return the row of a case; its trials are looked at here, and not held."""
-        record, trials = view.record, view.trials
+        record, trials = view.record, answering(view.trials)
         return cls(
             view,
             latencies(trials, view.result),

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from vsperf.cli.progress import connections_line
 from vsperf.cli.tables import print_table
-from vsperf.output.table import Column, Table
+from vsperf.output.table import NOTHING, Column, Table
 from vsperf.quantities.human import human_count
 from vsperf.records.connections import UNANSWERED, UNFULFILLED, ConnectionTrial
 from vsperf.records.files.view import CaseView
@@ -20,6 +20,8 @@ WORDS = {
     **{"replied": "answered"},
 }
 """What people call them; the other words are what records have, and say it themselves."""
+Counted = tuple[str, int | None, int | None]
+"""A name, and what both ends counted; None where one does not tell."""
 SEGMENTS = ("segments_sent", "segments_received", "repeated", "stray", "damaged", "disordered")
 
 
@@ -70,13 +72,13 @@ def segments_table(one: ConnectionTrial) -> Table:
     """Return what both ends counted of segments."""
     assert one.counts is not None
     client, server = one.counts.client_segments, one.counts.server_segments
-    rows: list[tuple[str, int, int]] = [
-        (name, getattr(client, name, 0), getattr(server, name, 0)) for name in SEGMENTS
+    rows: list[Counted] = [
+        (name, getattr(client, name, None), getattr(server, name, None)) for name in SEGMENTS
     ]
     heads = (
-        Column[tuple[str, int, int]]("segments", of=lambda row: _words(row[0])),
-        Column[tuple[str, int, int]]("client", of=lambda row: human_count(row[1]), align="right"),
-        Column[tuple[str, int, int]]("server", of=lambda row: human_count(row[2]), align="right"),
+        Column[Counted]("segments", of=lambda row: _words(row[0])),
+        Column[Counted]("client", of=lambda row: _count(row[1]), align="right"),
+        Column[Counted]("server", of=lambda row: _count(row[2]), align="right"),
     )
     return Table.made(
         f"segments in trial #{one.index}", heads, [row for row in rows if any(row[1:])]
@@ -91,6 +93,10 @@ def connections_data(case: CaseView) -> dict[str, Any]:
         for one in case.connections
     ]
     return {"all_connections": found} if found else {}
+
+
+def _count(value: int | None) -> str:
+    return NOTHING if value is None else human_count(value)
 
 
 def _words(name: str) -> str:

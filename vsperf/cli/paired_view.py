@@ -57,17 +57,23 @@ def _rate(rounds: Sequence[Round], side: Named) -> str:
 def _cells(found: Compared | None, word: str) -> tuple[str, ...]:
     if found is None:
         return (NOTHING, NOTHING, word, NOTHING, NOTHING, NOTHING)
-    interval = NOTHING
-    if found.lower is not None and found.upper is not None:
-        interval = f"{found.lower - 1:+.2%} … {found.upper - 1:+.2%}"
+    told = found.decided or not found.bounded  # else both show the load, and not themselves
     return (
-        f"{found.ratio - 1:+.2%}",
-        interval,
+        f"{found.ratio - 1:+.2%}" if told else NOTHING,
+        _interval(found) if found.decided else NOTHING,
         word,
         NOTHING if found.draw is None else human_share(round(found.draw, 4)),
         NOTHING if found.one_round is None else f"± {human_share(round(found.one_round, 4))}",
         str(len(found.rounds)),
     )
+
+
+def _interval(found: Compared) -> str:
+    """Write where a change lies; one that is open on a side says so."""
+    low, high = (None if end is None else f"{end - 1:+.2%}" for end in found.ends)
+    if low is None:
+        return NOTHING if high is None else f"≤ {high}"
+    return f"≥ {low}" if high is None else f"{low} … {high}"
 
 
 def _word(side: Named, found: Compared | None, *, doubted: bool) -> str:
@@ -108,13 +114,16 @@ def _as_data(rounds: Sequence[Round], side: Named, terms: Terms) -> dict[str, An
     }
     if found is None:
         return data
+    told = found.decided or not found.bounded
+    lower, upper = found.ends
     return data | {
-        "ratio": found.ratio,
-        "lower": found.lower,
-        "upper": found.upper,
+        "ratio": found.ratio if told else None,
+        "lower": lower,
+        "upper": upper,
         "level": 1 - terms.level,
         "different": found.different,
         "brought_all": found.carried,
+        "first_brought_all": found.base_carried,
         "draw": found.draw,
         "within_a_round": found.one_round,
         "by_round": [

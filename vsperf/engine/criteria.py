@@ -15,6 +15,7 @@ from vsperf.analysis.answers import (
     alone,
     findings_of,
     in_regime,
+    loss_text,
     names_of_draws,
     over_draws,
     spans_of,
@@ -97,12 +98,7 @@ def _check_figure(expected: Expectation, spec: CaseSpec, figure: Figure | None) 
         return Check(criterion=criterion, met=None, found=why)
     asked = _number(expected.bound, figure.unit, spec)
     if figure.value is None:
-        # Not even the lowest that was tried held: more than that is missed all the same.
-        switch = figure.limit not in (*NOT_THE_SWITCH, Limit.UNKNOWN)
-        below = figure.upper is not None and figure.upper <= asked and not expected.at_most
-        if switch and below:
-            return Check(criterion=criterion, met=False, found=figure.text)
-        return Check(criterion=criterion, met=None, found=figure.reason)
+        return _check_none(criterion, expected, figure, asked)
     found = figure.text
     low = figure.value if figure.lower is None else figure.lower
     high = figure.value if figure.upper is None else figure.upper
@@ -119,11 +115,35 @@ def _check_figure(expected: Expectation, spec: CaseSpec, figure: Figure | None) 
     else:
         high = math.inf if others else high
         met = True if low >= asked else False if high <= asked else None
+    if met is False and found == amount(asked, figure.unit):
+        found = _exactly(figure.value, figure.unit)
     if met is None and figure.limit is not None and (others or high == math.inf):
         found = f"{found}, limited by {figure.limit}: what the switch can do nobody can tell"
     elif met is None:
         found = f"{found}{_interval(figure)}: the interval is too wide to tell"
     return Check(criterion=criterion, met=met, found=found)
+
+
+def _check_none(criterion: str, expected: Expectation, figure: Figure, asked: float) -> Check:
+    """Judge a figure that has no number: more than what did not hold at its lowest is missed."""
+    switch = figure.limit not in (*NOT_THE_SWITCH, Limit.UNKNOWN)
+    if switch and not expected.at_most and figure.upper is not None and figure.upper <= asked:
+        return Check(criterion=criterion, met=False, found=figure.text)
+    return Check(criterion=criterion, met=None, found=figure.reason)
+
+
+def _told(value: float, asked: float, unit: Unit) -> str:
+    """Write what missed a criterion; where it reads like what was asked for, with all its digits.
+
+    Whoever reads that 5 Mfps were asked for and 5.000 found takes the verdict for a mistake.
+    """
+    text = amount(value, unit)
+    return _exactly(value, unit) if value != asked and text == amount(asked, unit) else text
+
+
+def _exactly(value: float, unit: Unit) -> str:
+    share = unit in (Unit.RATIO, Unit.FACTOR)
+    return f"{100 * value:.12g}%" if share else f"{value:,.12g} {unit.value}"
 
 
 def _interval(figure: Figure) -> str:
@@ -239,6 +259,8 @@ def _check_draws(criterion: str, goal: GoalResult, draws: Draws, least: float) -
 def _check_bounds(criterion: str, goal: GoalResult, least: float) -> Check:
     """Judge the interval of one deployment."""
     found = human_fps(goal.lower_fps) if goal.lower_fps is not None else "no load"
+    if goal.lower_fps is not None and goal.lower_fps < least:
+        found = _told(goal.lower_fps, least, Unit.FPS)
     if goal.upper_fps is not None and goal.upper_fps <= least:
         if goal.limit in NOT_THE_SWITCH:
             untold = f"{found}, limited by {goal.limit}: what the switch can do nobody can tell"
@@ -269,7 +291,9 @@ def _check_loss(expected: Expectation, result: SearchResult) -> Check:
     if not result.loads:
         return Check(criterion=criterion, met=None, found="no load was measured")
     loss = max(Fraction(load.worst_loss_ratio) for load in result.loads)
-    found = f"{float(loss):.4%}"
+    found = loss_text(loss)
+    if loss > expected.max_loss.value and found == loss_text(expected.max_loss.value):
+        found = _exactly(float(loss), Unit.RATIO)
     too_lossy = [x for x in result.loads if Fraction(x.worst_loss_ratio) > expected.max_loss.value]
     if too_lossy and all(load.limit in NOT_THE_SWITCH for load in too_lossy):
         found = f"{found}, limited by {too_lossy[0].limit}"
@@ -299,8 +323,9 @@ def _check_latency(expected: Expectation, spec: CaseSpec, latency: tuple[Trial, 
     if not found:
         return Check(criterion=criterion, met=None, found="latency was not measured")
     greatest, trial = max(found, key=lambda item: item[0])
-    shown = f"{human_ns(greatest)} at {trial.reference}"
     met = greatest <= most_ns
+    value = human_ns(greatest) if met else _told(greatest, most_ns, Unit.NANOSECONDS)
+    shown = f"{value} at {trial.reference}"
     wanted = spec.latency.loads if spec.latency is not None else ()
     measured = {str(one.reference).partition(" of ")[0] for _, one in found}
     asked = wanted if expected.load is None else (expected.load,)

@@ -231,7 +231,7 @@ class ConnectionSearch(ConnectionMethod):
             name=self.answer,
             unit=self.unit,
             value=held,
-            lower=held,
+            lower=held,  # of a load some of which may fail, more was offered than came about
             upper=self.stands_for(goal.upper_fps, there),
             at=self.conditions(),
             limit=limit,

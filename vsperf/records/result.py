@@ -21,7 +21,7 @@ from vsperf.quantities.quantity import UnitError
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Ratio
 from vsperf.records.base import Record
-from vsperf.records.flags import Flag
+from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.regime import Regime
 from vsperf.records.trial import Purpose, Trial
 
@@ -119,9 +119,11 @@ class Figure(Record):
 
     @property
     def text(self) -> str:
-        """The number for people, with what bounds it."""
+        """The number for people, with what bounds it; one that is not used says that first."""
         if self.value is None:
             return NO_ANSWER if self.upper is None else f"< {amount(self.upper, self.unit)}"
+        if worst(self.flags) is Severity.INVALID:
+            return f"invalid ({amount(self.value, self.unit)})"
         if self.lower is not None and self.open_ended:
             return f"≥ {amount(self.lower, self.unit)}"
         return amount(self.value, self.unit)
@@ -439,6 +441,20 @@ def of_a_load(trial: Trial) -> bool:
         return False
     beside = trial.purpose is Purpose.SEARCH and trial.reference is not None
     return not beside and not any(way.steps for way in trial.directions)
+
+
+def answering(trials: Sequence[Trial]) -> Sequence[Trial]:
+    """Return the trials that an answer is from, those on further deployments included.
+
+    A case of which a part died is measured once more, and what was made before counts no more. Each
+    deployment begins with a look at the path, and further ones have numbers of their own.
+    """
+    looks = (
+        number
+        for number, one in enumerate(trials, start=1)
+        if one.purpose is Purpose.PATH_CHECK and one.deployment == 1
+    )
+    return trials[max(looks, default=0) :]
 
 
 def load_at(bound_fps: int, share: Fraction) -> int:

@@ -379,6 +379,14 @@ class Compared:
         return self.bounded and not (self.carried and self.base_carried)
 
     @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """From where to where it lies, at 95 %; None on a side that is open.
+
+        Who brought all through of what was meant to be too much may be faster by anything.
+        """
+        return None if self.base_carried else self.lower, None if self.carried else self.upper
+
+    @property
     def slower(self) -> bool:
         """Whether it is slower for sure, other than chance makes it once in twenty times."""
         return self.upper is not None and self.upper < 1 and not self.carried

@@ -23,12 +23,14 @@ from vsperf.output.export.columns import (
 )
 from vsperf.output.table import Column, Kind, Moment, Value
 from vsperf.records.files.view import CaseView, RunView
+from vsperf.records.flags import Severity, worst
 from vsperf.records.regime import Regime
 from vsperf.records.result import (
     Draws,
     Figure,
     GoalResult,
     LoadResult,
+    PartialResult,
     RegimeResult,
     SearchResult,
 )
@@ -157,17 +159,25 @@ def _goal(name: str, by_regime: bool, drawn: bool) -> Iterator[CaseColumn]:
         return Column(f"{slug(name)}_{suffix}", kind, found)
 
     yield column("loss_ratio", float, lambda goal: share(Fraction(goal.loss_ratio)))
-    yield column("lower_fps", int, lambda goal: goal.lower_fps)
-    yield column("upper_fps", int, lambda goal: goal.upper_fps)
-    yield column("throughput_fps", int, lambda goal: goal.throughput_fps)
+    yield column("lower_fps", int, lambda goal: _used(goal, "lower_fps"))
+    yield column("upper_fps", int, lambda goal: _used(goal, "upper_fps"))
+    yield column("throughput_fps", int, lambda goal: _used(goal, "throughput_fps"))
     yield column("limit", str, lambda goal: goal.limit.value)
     yield column("flags", str, lambda goal: joined(flag.value for flag in goal.flags))
     yield column("clean_share", float, _clean_share)
-    yield column("clean_lower_fps", int, lambda goal: goal.clean.lower_fps if goal.clean else None)
-    yield column("clean_upper_fps", int, lambda goal: goal.clean.upper_fps if goal.clean else None)
+    yield column("clean_lower_fps", int, lambda goal: _used(goal.clean, "lower_fps"))
+    yield column("clean_upper_fps", int, lambda goal: _used(goal.clean, "upper_fps"))
     for regime in Regime if by_regime else ():
         yield from _goal_in(regime, column)
     yield from _goal_over(column) if drawn else ()
+
+
+def _used(answer: GoalResult | PartialResult | Figure | None, name: str) -> Value:
+    """Return a number of an answer; none of one that is not used: its flags say why, and JSON."""
+    if answer is None or worst(answer.flags) is Severity.INVALID:
+        return None
+    found: float | None = getattr(answer, name)
+    return found
 
 
 def _goal_over(column: GoalColumn) -> Iterator[CaseColumn]:
@@ -189,8 +199,8 @@ def _goal_in(regime: Regime, column: GoalColumn) -> Iterator[CaseColumn]:
         return lambda goal: next((of(one) for one in goal.regimes if one.regime is regime), None)
 
     yield column(f"{regime}_share", float, found(lambda one: share(Fraction(one.share))))
-    yield column(f"{regime}_lower_fps", int, found(lambda one: one.lower_fps))
-    yield column(f"{regime}_upper_fps", int, found(lambda one: one.upper_fps))
+    yield column(f"{regime}_lower_fps", int, found(lambda one: _used(one, "lower_fps")))
+    yield column(f"{regime}_upper_fps", int, found(lambda one: _used(one, "upper_fps")))
 
 
 def _load(number: int) -> Iterator[CaseColumn]:
@@ -218,9 +228,9 @@ def _figure(name: str, unit: str) -> Iterator[CaseColumn]:
 
         return Column(f"{slug(name)}{suffix}_{unit}", float, found)
 
-    yield column("", lambda figure: figure.value)
-    yield column("_lower", lambda figure: figure.lower)
-    yield column("_upper", lambda figure: figure.upper)
+    yield column("", lambda figure: _used(figure, "value"))
+    yield column("_lower", lambda figure: _used(figure, "lower"))
+    yield column("_upper", lambda figure: _used(figure, "upper"))
     yield column("_deviation", lambda one: one.spread.deviation if one.spread else None)
 
 

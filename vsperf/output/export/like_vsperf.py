@@ -20,6 +20,7 @@ from vsperf.output.export.csv_tables import CsvSheet
 from vsperf.output.table import Column, Kind, Value
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.files.view import RunView
+from vsperf.records.flags import Severity, worst
 from vsperf.records.run import Outcome
 from vsperf.records.trial import Purpose, Trial
 
@@ -86,8 +87,10 @@ class _Case:
         return None if rate is None else rate * 8 * float(self.row.frame_size.mean) / 1e6
 
     def figure(self, name: str) -> float | None:
-        """Return a figure of the case by its name."""
-        return next((one.value for one in self.row.figures if one.name == name), None)
+        """Return a figure of the case by its name; None of one that is not used."""
+        found = (one for one in self.row.figures if one.name == name)
+        usable = (one.value for one in found if worst(one.flags) is not Severity.INVALID)
+        return next(usable, None)
 
 
 _C = Column[_Case]

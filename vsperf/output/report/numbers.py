@@ -21,6 +21,7 @@ from vsperf.output.report.account import ending_of, told
 from vsperf.output.report.page import Fact, Number
 from vsperf.output.table import Table, columns
 from vsperf.quantities.human import human_count, human_fps, human_ns, human_seconds
+from vsperf.records.flags import Severity, worst
 from vsperf.records.meaning import LIMITED_BY, LIMITS
 from vsperf.records.result import (
     COUNTED,
@@ -30,6 +31,7 @@ from vsperf.records.result import (
     Limit,
     LoadResult,
     amount,
+    answering,
     heading,
     of_a_load,
 )
@@ -48,6 +50,7 @@ NAMED = 12
 
 def numbers_of(row: CaseRow, trials: Sequence[Trial]) -> tuple[Number, ...]:
     """Return the answers of a case, the one that matters most first."""
+    trials = answering(trials)
     figures = [_figure(figure) for figure in row.figures]
     goals = [_goal(row, goal, trials) for goal in row.goals]
     loads = [_load(row, load, trials) for load in row.loads]
@@ -59,17 +62,18 @@ def _goal(row: CaseRow, goal: GoalResult, trials: Sequence[Trial]) -> Number:
     kept = _kept(_made(goal.lower_fps, trials), limit)
     allowed = "without loss" if limit == 0 else f"with {loss_text(goal.loss_ratio)} loss or less"
     passed = "highest load" if kept is None or kept.whole else f"highest load that {kept.share}"
+    used = None if worst(goal.flags) is Severity.INVALID else goal.lower_fps
     facts = [
         _limited(goal.limit),
         *([Fact("trials at the lower bound", kept.text)] if kept and kept.whole else []),
-        *(_rates(row, goal.lower_fps) if goal.lower_fps is not None else ()),
+        *(_rates(row, used) if used is not None else ()),
     ]
     how = [
         *_search(row),
         *_bound("Lower bound", goal.lower_fps, _made(goal.lower_fps, trials)),
         *_bound("Upper bound", goal.upper_fps, _made(goal.upper_fps, trials)),
         LOSS,
-        *(_formulas(row, goal.lower_fps) if goal.lower_fps is not None else ()),
+        *(_formulas(row, used) if used is not None else ()),
         f"Limited by {goal.limit.value}: {LIMITS[goal.limit]}",
     ]
     if goal.clean is not None:

@@ -1,0 +1,79 @@
+"""What is read again of which method, by the names that records have for it, and what is not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+EACH = r"(_clients|_servers|_switch)?"
+OF_BITS, OF_REQUESTS = rf"cpu_per_bit{EACH}", rf"cpu_per_request{EACH}"
+TURNS = rf"rate|mean_round_trip|p99_round_trip|{OF_REQUESTS}"
+OPENED = "handshake_p99|first_response_p99|repeated_segments|flood_arrived"
+ASKED = "request_rate|response_p99|repeated_segments|flood_arrived"
+FIGURES: Mapping[str, str] = {
+    "back2back": r"burst|(implied_buffer_time|buffer_time|buffered)(_slow_bursts)?",
+    "broadcast": "typical_latency|worst_case_latency|trials_with_loss",
+    "caching": "addresses",
+    "cc": f"concurrent_connections|memory_per_connection|{OPENED}",
+    "churn": "kept",
+    "connection_soak": "failed_connections|handshake_drift|entries_growth|memory_growth",
+    "cps": f"connection_rate|{OPENED}",
+    "crr": TURNS,
+    "fixed": "loss",
+    "flow_setup": "flow_setup_rate|(first|later)_frame_latency",
+    "forwarding": "mfr|frmol",
+    "goodput": f"goodput|{ASKED}",
+    "http": rf"rate|p(50|99)_from_(due|sent)|(failed|waiting)_requests|{OF_REQUESTS}",
+    "latency": "(tagged|typical|worst_case|mean)_latency|delay_variation|trials_with_loss",
+    "latency_under_load": r"(p50|p99|p999|max)_(idle|loaded|difference)|rate"
+    r"|(lost|unsent)_(idle|loaded)",
+    "learning": "learning_rate",
+    "loss": "lossless_load|loss_at_top",
+    "paired": r"ratio_[b-h]|control|(rate|lost|draw)_[a-h]",
+    "pps": f"packet_rate|{ASKED}",
+    "reconnect": r"[a-z]+_(time|failed)",
+    "recovery": "recovery_time|overload_share",
+    "reset": r"[a-z]+_(time|lost_time|difference|lost)",
+    "rr": TURNS,
+    "soak": "lost|loss_ratio|loss_events|latency_drift|cycles_drift",
+    "stream": rf"rate|repeated_segments|sent|lost|{OF_BITS}",
+    "wake_up": "wake_up_latency|awake_latency|lost",
+}
+"""By kind of method, the names of figures that are read again; that of each load is its loss."""
+CURVES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("stream", "rr", "crr", "http"), ("over_time", "by_instance")),
+    **dict.fromkeys(("cps", "cc", "pps", "goodput"), ("by_load",)),
+    "churn": ("throughput_beside_changes",),
+    "connection_soak": ("over_time",),
+    "latency_under_load": ("by_share", "longest_over_time", "over_time", "by_instance"),
+    "soak": ("over_time", "losses"),
+}
+READ = frozenset(
+    {
+        *("goals", "loads", "figures", "curves", "round_trips_ns"),
+        *("goal", "lower_fps", "upper_fps", "throughput_fps", "clean", "regimes", "draws", "made"),
+        *("share", "regime", "least_ns", "most_ns", "deployment"),
+        *("load_fps", "trials", "passed", "worst_loss_ratio", "short_ratio", "outages_ns"),
+        *("name", "value", "lower", "upper", "spread", "runs", "minimum", "maximum", "deviation"),
+        "points",
+    }
+)
+"""What is read again of an answer, by the names that records have for it."""
+UNTOLD: Mapping[str, str] = {
+    "limit": "whose loss it was follows from counters of all parts by rules that judge them, and "
+    "rules are what a second reading would repeat",
+    "reason": "it is a sentence",
+    "flags": "a doubt follows from such rules, too",
+    "spoiled": "it says which trial was asked for and not had",
+    "complete": "no trial says what was left to do when the time ended",
+    "at": "it is a sentence",
+    **dict.fromkeys(("asked", "loss_ratio"), "it is a setting"),
+    **dict.fromkeys(("unit", "x", "columns"), "it says what a number is, which is no trial's"),
+    "view": "which part of the time deployments are told from is chosen by such rules",
+}
+"""What is printed of an answer and is not read again, and why."""
+
+
+def reads(kind: str, name: str) -> bool:
+    """Whether a figure of a method is read again; one that no trial tells is in `UNTOLD`."""
+    return re.fullmatch(FIGURES.get(kind, ""), name) is not None
