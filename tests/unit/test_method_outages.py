@@ -18,8 +18,8 @@ from pydantic import ValidationError
 from search_models import LINE_RATE, POLICY, case_of
 
 from vsperf.drivers.generators.base import OnSample, TrialRequest
-from vsperf.engine.criteria import outcome_of
 from vsperf.engine import disturb
+from vsperf.engine.criteria import outcome_of
 from vsperf.engine.disturb import run_trial
 from vsperf.engine.events import Parts, action_of
 from vsperf.engine.measurer import Measurer
