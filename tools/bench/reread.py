@@ -235,7 +235,8 @@ def _clean_differs(printed: CleanResult, known: Sequence[Trial]) -> Iterator[str
 
 def _share_differs(what: str, printed: str | None, share: Fraction | None) -> Iterator[str]:
     told = None if printed is None else Fraction(printed)
-    if told != share and (told, share) != (0, None):
+    nothing = share is None and told == 0
+    if told != share and not nothing:
         yield f"{what} printed {printed}, by all trials {share}"
 
 
