@@ -272,7 +272,7 @@ def test_the_time_that_is_over_leaves_what_is_known() -> None:
 
 def test_no_trial_begins_that_takes_longer_than_there_is_time() -> None:
     """Each is opened for as many seconds as there are thousands, and held for twice as long."""
-    device = Device(budget=Budget(20 * NANOSECONDS))
+    device = Device(budget=Budget(30 * NANOSECONDS))
     found = held(rate=1_000, hold="1s").play(device)
     assert [one.asked for one in device.made] == [1_000, 2_000, 4_000]
     assert not found.complete

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -205,7 +206,12 @@ def clean_bounds(
     trials = [one.as_load(load) for load, some in by_load.items() for one in some]
     silent = silent_too(trials)
     seen = [found for one in trials if (found := in_clean_time(one, silent=silent)) is not None]
-    return bounds(goal, seen) if seen else None
+    if not seen:
+        return None
+    found = bounds(goal, seen)
+    if not any(fails(one, goal.allowed, own=True) for one in by_load.get(found.upper or 0, ())):
+        return replace(found, upper=None)  # as of all time: the generator was short of it
+    return found
 
 
 def _stands_for(
