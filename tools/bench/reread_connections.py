@@ -208,10 +208,10 @@ def clean_bounds(
     seen = [found for one in trials if (found := in_clean_time(one, silent=silent)) is not None]
     if not seen:
         return None
-    found = bounds(goal, seen)
-    if not any(fails(one, goal.allowed, own=True) for one in by_load.get(found.upper or 0, ())):
-        return replace(found, upper=None)  # as of all time: the generator was short of it
-    return found
+    both = bounds(goal, seen)
+    if not any(fails(one, goal.allowed, own=True) for one in by_load.get(both.upper or 0, ())):
+        return replace(both, upper=None)  # as of all time: the generator was short of it
+    return both
 
 
 def _stands_for(
