@@ -64,6 +64,17 @@ class TestOrder:
         assert len(after) == sides * (sides - 1)
         assert len(set(after.values())) == 1
 
+    @pytest.mark.parametrize("sides", range(3, 9))
+    def test_nor_by_whom_he_follows_from_one_pass_to_the_next(self, sides: int) -> None:
+        order = balanced(sides, 1)
+        ends = [(order[begin - 1], order[begin]) for begin in range(0, len(order), sides)]
+        before = {
+            side: sorted((side - last) % sides for last, first in ends if first == side)
+            for side in range(sides)
+        }
+        assert all(last != first for last, first in ends)
+        assert len({tuple(found) for found in before.values()}) == 1
+
     def test_two_take_turns_as_abba(self) -> None:
         assert balanced(2, 4) == (0, 1, 1, 0, 0, 1, 1, 0)
 
