@@ -327,13 +327,15 @@ def findings_in(
 def _scatters(found: Sequence[dict[str, dict[Key, Sample]]]) -> dict[str, Scatter]:
     """Return how far repeats lie apart, for each number over all cases and sides.
 
-    Deployments of one case lie as far apart as repeats of it: each of these is a draw, too.
+    Deployments of one case lie as far apart as repeats of it: each of these is a draw, too. The
+    first of them is what all trials came to as well, and counts once.
     """
     groups: dict[str, list[tuple[float, ...]]] = {}
     for side in found:
         for samples in side.values():
+            drawn = {told for name, _ in samples for told in undrawn(name)}
             for (name, _), sample in samples.items():
-                for told in (name, *undrawn(name)):
+                for told in (*(() if name in drawn else (name,)), *undrawn(name)):
                     groups.setdefault(told, []).append(sample.values)
     known = {name: scatter_of(values) for name, values in groups.items()}
     return {name: scatter for name, scatter in known.items() if scatter is not None}
