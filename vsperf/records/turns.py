@@ -538,11 +538,15 @@ def rates_of(rounds: Sequence[Round], letter: str) -> tuple[float, ...]:
 def lost_share(rounds: Sequence[Round], letter: str) -> float | None:
     """Return which share of the frames due a side did not bring through; None where none were.
 
-    Over whole turns, so that frames on their way at an end of the measured part are no loss.
+    What was taken is looked at over whole turns, so that frames on their way at an end of the
+    measured part are no loss. How much of what was due is refused is known of that part alone.
     """
-    due = came = 0
-    for one in answering(rounds):
-        for turn in turns_of(one, letter):
-            due += turn.turn_sent_frames + (turn.refused_frames or 0)
-            came += turn.turn_received_frames
-    return max(0.0, 1 - came / due) if due else None
+    turns = [turn for one in answering(rounds) for turn in turns_of(one, letter)]
+    taken = sum(turn.sent_frames for turn in turns)
+    refused = sum(turn.refused_frames or 0 for turn in turns)
+    left = sum(turn.turn_sent_frames for turn in turns)
+    came = sum(turn.turn_received_frames for turn in turns)
+    if not left:
+        return 1.0 if refused else None
+    share = taken / (taken + refused) if refused else 1.0
+    return max(0.0, 1 - came / left * share)
