@@ -208,6 +208,27 @@ class TestShown:
         assert "-10.00%" in row
         assert "slower" in row
 
+    def test_of_a_switch_that_was_not_overloaded_the_table_knows_no_more_than_the_answer(
+        self, tmp_path: Path
+    ) -> None:
+        switches = "{kind: sim, name: a, capacity: 5Mpps}, {kind: sim, name: b, capacity: 3.9Mpps}"
+        short = ("--set", "generator.max_rate=4Mpps", "--set", "search.control=false")
+        run(tmp_path, *short, switches=switches)
+        lines = shown(tmp_path).splitlines()
+        first, rival = (
+            next(line for line in lines if line.startswith(letter)) for letter in ("A ", "B ")
+        )
+        assert "≥ 4.000 Mfps" in first
+        assert "≤ -2.50%" in rival
+        record = stored(tmp_path).record
+        assert record is not None
+        assert record.result is not None
+        ratio = record.result.figures[0]
+        (case,) = json.loads(shown(tmp_path, "--json"))["cases"]
+        told = case["compared"][1]
+        assert (told["lower"], told["upper"]) == (ratio.lower, ratio.upper)
+        assert ratio.lower == 0
+
     def test_a_case_shows_its_rounds(self, tmp_path: Path) -> None:
         run(tmp_path)
         text = shown(tmp_path, "old")

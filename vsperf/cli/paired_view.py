@@ -14,7 +14,18 @@ from vsperf.quantities.human import human_fps, human_share
 from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.flags import Flag
 from vsperf.records.run import CaseRecord
-from vsperf.records.turns import CONTROL, FIRST, Compared, Named, Round, Terms, compared, rates_of
+from vsperf.records.turns import (
+    CONTROL,
+    FIRST,
+    Compared,
+    Named,
+    Round,
+    Terms,
+    answering,
+    carried,
+    compared,
+    rates_of,
+)
 
 HEADINGS = ("", "switch", "forwards", "to A", "95 %", "so it is", "draw", "one round", "rounds")
 NUMBERS = (2, 3, 4, 6, 7, 8)
@@ -45,29 +56,39 @@ def compared_table(rounds: Sequence[Round], record: CaseRecord | None, terms: Te
         word = _word(side, found, doubted=doubted)
         *cells, last = _cells(found, word)
         mark = {"slower": "worse", "faster": "better"}.get(word, "")
-        rows.append((side.letter, side.name, _rate(rounds, side), *cells, Cell(last, mark)))
+        rows.append((side.letter, side.name, _rate(rounds, side, terms), *cells, Cell(last, mark)))
     return Table("switches in turns", columns(*HEADINGS, right=NUMBERS), tuple(rows))
 
 
-def _rate(rounds: Sequence[Round], side: Named) -> str:
+def _rate(rounds: Sequence[Round], side: Named, terms: Terms) -> str:
     rates = rates_of(rounds, side.letter)
-    return human_fps(statistics.median(rates)) if rates else NOTHING
+    if not rates:
+        return NOTHING
+    more = terms.overload and any(carried(one, side.letter) for one in answering(rounds))
+    return f"{'≥ ' if more else ''}{human_fps(statistics.median(rates))}"
 
 
 def _cells(found: Compared | None, word: str) -> tuple[str, ...]:
     if found is None:
         return (NOTHING, NOTHING, word, NOTHING, NOTHING, NOTHING)
-    interval = NOTHING
-    if found.lower is not None and found.upper is not None:
-        interval = f"{found.lower - 1:+.2%} … {found.upper - 1:+.2%}"
     return (
         f"{found.ratio - 1:+.2%}",
-        interval,
+        _interval(found),
         word,
         NOTHING if found.draw is None else human_share(round(found.draw, 4)),
         NOTHING if found.one_round is None else f"± {human_share(round(found.one_round, 4))}",
         str(len(found.rounds)),
     )
+
+
+def _interval(found: Compared) -> str:
+    """Write where a ratio lies, as far as that is known."""
+    lower, upper = found.ends
+    if not found.decided or lower is None:
+        return NOTHING
+    if upper is None:
+        return f"≥ {lower - 1:+.2%}"
+    return f"{'≤' if found.base_carried else f'{lower - 1:+.2%} …'} {upper - 1:+.2%}"
 
 
 def _word(side: Named, found: Compared | None, *, doubted: bool) -> str:
@@ -108,10 +129,11 @@ def _as_data(rounds: Sequence[Round], side: Named, terms: Terms) -> dict[str, An
     }
     if found is None:
         return data
+    lower, upper = found.ends
     return data | {
         "ratio": found.ratio,
-        "lower": found.lower,
-        "upper": found.upper,
+        "lower": lower,
+        "upper": upper,
         "level": 1 - terms.level,
         "different": found.different,
         "brought_all": found.carried,

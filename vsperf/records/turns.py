@@ -379,6 +379,13 @@ class Compared:
         return self.bounded and not (self.carried and self.base_carried)
 
     @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """The interval; who brought all through may be faster, so on that side there is no end."""
+        if not self.bounded:
+            return None, None
+        return 0.0 if self.base_carried else self.lower, None if self.carried else self.upper
+
+    @property
     def slower(self) -> bool:
         """Whether it is slower for sure, other than chance makes it once in twenty times."""
         return self.upper is not None and self.upper < 1 and not self.carried
