@@ -335,7 +335,8 @@ def _scatters(found: Sequence[dict[str, dict[Key, Sample]]]) -> dict[str, Scatte
         for samples in side.values():
             drawn = {told for name, _ in samples for told in undrawn(name)}
             for (name, _), sample in samples.items():
-                for told in (*(() if name in drawn else (name,)), *undrawn(name)):
+                names = undrawn(name) if name in drawn else (name, *undrawn(name))
+                for told in names:
                     groups.setdefault(told, []).append(sample.values)
     known = {name: scatter_of(values) for name, values in groups.items()}
     return {name: scatter for name, scatter in known.items() if scatter is not None}
