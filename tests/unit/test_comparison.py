@@ -16,10 +16,12 @@ from record_samples import case_record, case_start, header, planned
 from report_pages import Reader
 from stored_runs import store
 
+from vsperf.analysis.answers import more_is_better
 from vsperf.analysis.comparison import Comparison, compare
 from vsperf.analysis.difference import Change, Difference, Means
 from vsperf.analysis.sides import Side, baseline_side, side
-from vsperf.errors import UsageError
+from vsperf.cli.main import run_cli
+from vsperf.errors import ExitCode, UsageError
 from vsperf.output.compare_page import html_page, markdown
 from vsperf.output.compare_picture import picture_of
 from vsperf.output.compare_text import (
@@ -34,8 +36,10 @@ from vsperf.output.compare_text import (
 )
 from vsperf.output.figures.drawing import Points
 from vsperf.output.table import Cell
+from vsperf.quantities.unit import Unit
 from vsperf.records.files.baselines import set_baseline
 from vsperf.records.host import Conditions
+from vsperf.records.result import Figure, SearchResult
 from vsperf.records.run import Outcome
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
@@ -64,6 +68,22 @@ class TestChanges:
             pytest.approx(0.2), pytest.approx(-0.5),
         ]  # fmt: skip
         assert (row.worse(1), row.worse(2)) == (False, True)
+
+    def test_words_of_a_name_say_which_way_is_better(self) -> None:
+        for name in ("lossless_load", "ndr over draws", "through at 1000 fps", "rate_b"):
+            assert more_is_better(name, Unit.FPS), name
+        for name in ("loss_at_top", "loss at 1000 fps", "lost_b", "draw_b", "cycles_drift"):
+            assert not more_is_better(name, Unit.RATIO), name
+
+    def test_a_control_is_neither_better_nor_worse(self, tmp_path: Path) -> None:
+        for name, value in (("aaaa", 1.0), ("bbbb", 0.9)):
+            told = (
+                Figure(name=each, unit=Unit.FACTOR, value=value, lower=value - 0.01, upper=value)
+                for each in ("ratio_b", "control")
+            )
+            run(tmp_path, name, {1: [SearchResult(figures=tuple(told))]})
+        (row,) = of(tmp_path, "aaaa", "bbbb").rows
+        assert (row.name, row.worse(1)) == ("ratio_b", True)
 
     def test_repeated_loss_curves_are_compared_load_by_load(self, tmp_path: Path) -> None:
         """What both sides offered is compared by ranks; a load of one side alone is told apart."""
@@ -233,6 +253,25 @@ class TestUnfinishedRuns:
             "phy2phy_tput-128B": "interrupted",
             "phy2phy_tput-256B": "not planned",
         }
+
+    def test_a_number_that_only_the_base_has_is_a_gap_though_others_are_told(
+        self, tmp_path: Path
+    ) -> None:
+        """Else a gate would pass what nobody can tell, beside a number that did not change."""
+        (goal,) = found(1000_000).goals
+        other = goal.model_copy(update={"goal": "pdr"})
+        none = {"lower_fps": None, "upper_fps": None, "reason": "nobody knows"}
+        run(tmp_path, "aaaa", {1: [SearchResult(goals=(goal, other))]})
+        run(tmp_path, "bbbb", {1: [SearchResult(goals=(goal.model_copy(update=none), other))]})
+        compared = of(tmp_path, "aaaa", "bbbb")
+        assert [(gap.side, gap.name, gap.why) for gap in compared.gaps] == [
+            (1, "ndr", "nobody knows")
+        ]
+        line = "B has no number for ndr of phy2phy_tput-64B: nobody knows"
+        assert line in list(notes(compared))
+        gate = ("--fail-above", "3%", "--results", str(tmp_path))
+        assert run_cli(["compare", "aaaa", "bbbb", *gate]) == ExitCode.INVALID_RESULT
+        assert run_cli(["compare", "bbbb", "aaaa", *gate]) == ExitCode.OK
 
     def test_gaps_of_one_reason_are_one_line_with_their_count(self, tmp_path: Path) -> None:
         run(tmp_path, "aaaa", {number: [1000_000] for number in range(1, 8)})

@@ -10,6 +10,8 @@ import pytest
 from test_draws_run import run
 from test_paired_runs import vsperf
 
+from vsperf.analysis.comparison import compare
+from vsperf.analysis.sides import side
 from vsperf.records.files.folders import run_folders
 
 
@@ -56,6 +58,14 @@ def test_draws_of_one_side_widen_what_the_other_found_once(tmp_path: Path) -> No
     rows, _ = compared(tmp_path, several, once)
     assert rows["ndr"]["by"] == "scatter"
     assert rows["ndr"]["change"] == "none"
+
+
+def test_a_deployment_counts_once_where_a_case_is_repeated(tmp_path: Path) -> None:
+    """Three of them in each of two repeats are six: the first of each is what `ndr` says, too."""
+    several = measured(tmp_path, "--repeat", "2", draws=3)
+    once = measured(tmp_path, draws=1, seed=50)
+    found = compare([side(tmp_path, name) for name in (several, once)], anyway=True)
+    assert (found.scatters["ndr over draws"].freedom, found.scatters["ndr"].freedom) == (5, 5)
 
 
 def test_where_both_are_one_deployment_nothing_is_said_of_the_draw(tmp_path: Path) -> None:

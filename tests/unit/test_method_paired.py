@@ -35,6 +35,7 @@ from vsperf.records.turns import (
     compared,
     in_round,
     looks_of,
+    lost_share,
 )
 from vsperf.search.base import Budget
 
@@ -64,6 +65,17 @@ class TestOrder:
         assert len(set(places.values())) == 1
         assert len(after) == sides * (sides - 1)
         assert len(set(after.values())) == 1
+
+    @pytest.mark.parametrize("sides", range(3, 9))
+    def test_nor_by_whom_he_follows_from_one_pass_to_the_next(self, sides: int) -> None:
+        order = balanced(sides, 1)
+        ends = [(order[begin - 1], order[begin]) for begin in range(0, len(order), sides)]
+        before = {
+            side: sorted((side - last) % sides for last, first in ends if first == side)
+            for side in range(sides)
+        }
+        assert all(last != first for last, first in ends)
+        assert len({tuple(found) for found in before.values()}) == 1
 
     def test_two_take_turns_as_abba(self) -> None:
         assert balanced(2, 4) == (0, 1, 1, 0, 0, 1, 1, 0)
@@ -130,6 +142,22 @@ class TestAnswer:
         assert found["lost_a"].value == 0
         assert found["lost_b"].value == pytest.approx(1 / 3, abs=0.01)
         assert found["rate_a"].flags == ()
+
+    def test_what_is_refused_is_lost_however_long_the_guard_is(self) -> None:
+        """A switch takes half of what is due; what it takes comes through. The guard of 10 ms
+        is as long as what is measured, and nobody counts there what is refused.
+        """
+        bench = session(QUIET, 1, 1.0)
+        bench.loads = replace(bench.loads, fixed=(3_000_000,))
+        played(bench, load="3Mpps", guard="10ms")
+        counts = {"sent_frames": 30_000, "refused_frames": 30_000, "intended_frames": 60_000}
+        whole = {"turn_sent_frames": 60_000, "turn_received_frames": 60_000}
+        assert lost_share([changed(one, **counts, **whole) for one in bench.rounds], "B") == 0.5
+        nothing = dict.fromkeys((*counts, *whole), 0)
+        silent = [changed(one, **nothing) for one in bench.rounds]
+        assert lost_share(silent, "B") is None
+        refusing = [changed(one, **(nothing | {"refused_frames": 9})) for one in bench.rounds]
+        assert lost_share(refusing, "B") == 1
 
     def test_without_rivals_a_switch_is_held_against_itself(self) -> None:
         found = played(session(BY_NAME["draws"], 1), control=False)

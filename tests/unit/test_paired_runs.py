@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -18,6 +21,9 @@ sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 from reread import of_runs
 
 from vsperf.cli.main import run_cli
+from vsperf.deploy import together
+from vsperf.deploy.together import StandingSide, Together, start_sides
+from vsperf.engine import paired
 from vsperf.errors import ComponentError
 from vsperf.records.files.folders import resolve
 from vsperf.records.files.view import CaseView, open_run
@@ -88,6 +94,43 @@ class TestRun:
         draw = next(one for one in record.result.figures if one.name == "draw_b")
         assert draw.value is not None
         assert 0.01 < draw.value < 0.15
+
+    def test_who_starts_first_is_another_one_each_time(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The first has the choice of memory; in half of the rounds each time, that is no bias."""
+        asked: list[bool] = []
+
+        def noted(*given: Any, last_first: bool) -> Any:
+            asked.append(last_first)
+            return start_sides(*given, last_first=last_first)
+
+        monkeypatch.setattr(paired, "start_sides", noted)
+        run(tmp_path)
+        assert asked == [False, True] * 3
+
+    @pytest.mark.parametrize(("last_first", "order"), [(False, "ABC"), (True, "CBA")])
+    def test_in_whatever_order_they_start_they_have_their_places(
+        self, last_first: bool, order: str
+    ) -> None:
+        started: list[str] = []
+        nowhere: Any = None
+
+        def plan(letter: str) -> Any:
+            @contextmanager
+            def start(*_: object) -> Iterator[str]:
+                started.append(letter)
+                yield letter
+
+            alone = SimpleNamespace(spec=None)
+            driver = SimpleNamespace(start=start)
+            return SimpleNamespace(side=alone, driver=driver, switch=None, placement=None)
+
+        plans = [plan(letter) for letter in "ABC"]
+        with ExitStack() as stack:
+            sides = start_sides(plans, lambda: nullcontext(nowhere), stack, last_first=last_first)
+        assert started == list(order)
+        assert [str(side.switch) for side in sides] == list("ABC")
 
     def test_a_run_can_be_repeated_to_the_bit(self, tmp_path: Path) -> None:
         found = []
@@ -165,6 +208,27 @@ class TestShown:
         assert "-10.00%" in row
         assert "slower" in row
 
+    def test_of_a_switch_that_was_not_overloaded_the_table_knows_no_more_than_the_answer(
+        self, tmp_path: Path
+    ) -> None:
+        switches = "{kind: sim, name: a, capacity: 5Mpps}, {kind: sim, name: b, capacity: 3.9Mpps}"
+        short = ("--set", "generator.max_rate=4Mpps", "--set", "search.control=false")
+        run(tmp_path, *short, switches=switches)
+        lines = shown(tmp_path).splitlines()
+        first, rival = (
+            next(line for line in lines if line.startswith(letter)) for letter in ("A ", "B ")
+        )
+        assert "≥ 4.000 Mfps" in first
+        assert "≤ -2.50%" in rival
+        record = stored(tmp_path).record
+        assert record is not None
+        assert record.result is not None
+        ratio = record.result.figures[0]
+        (case,) = json.loads(shown(tmp_path, "--json"))["cases"]
+        told = case["compared"][1]
+        assert (told["lower"], told["upper"]) == (ratio.lower, ratio.upper)
+        assert ratio.lower == 0
+
     def test_a_case_shows_its_rounds(self, tmp_path: Path) -> None:
         run(tmp_path)
         text = shown(tmp_path, "old")
@@ -230,7 +294,39 @@ class TestDecided:
         assert (rival["lower"], rival["upper"]) == (ratio.lower, ratio.upper)
 
 
+def parts(generator: str | None, *switches: str | None) -> Together:
+    """Return what stands, by what each part says of its failure."""
+
+    def side(letter: str, why: str | None) -> StandingSide:
+        plan: Any = SimpleNamespace(side=SimpleNamespace(letter=letter, name=f"switch {letter}"))
+        switch: Any = SimpleNamespace(failure=lambda: why, processes=lambda: (ord(letter),))
+        nowhere: Any = None
+        return StandingSide(plan, switch, nowhere)
+
+    session: Any = SimpleNamespace(failure=lambda: generator)
+    return Together(tuple(map(side, "AB", switches)), session)
+
+
 class TestFailures:
+    @pytest.mark.parametrize(
+        ("generator", "first", "said"),
+        [
+            ("tgen was killed", None, "tgen was killed"),
+            ("tgen was killed", "was killed", "A (switch A): was killed"),
+            (None, None, "B (switch B): is stopped"),
+            (None, "was killed", "A (switch A): was killed"),
+        ],
+    )
+    def test_who_stands_still_since_the_generator_was_killed_is_not_to_blame(
+        self,
+        generator: str | None,
+        first: str | None,
+        said: str,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(together, "is_stopped", lambda pid: pid == ord("B"))
+        assert parts(generator, first, "is stopped").failure() == said
+
     def test_a_switch_that_forwards_nothing_is_no_slow_switch(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -68,6 +68,7 @@ def test_the_record_says_how_far_cpus_were_where_that_is_one_regime(tmp_path: Pa
         ([(70, 90), (80, 125)], (70, 125)),
         ([(415, 430), (78, 420), (420, 444), (425, 440)], (415, 440)),
         ([(78, 420), (415, 80), (420, 78), (80, 440)], None),
+        ([(78, 80), (420, 440)], None),  # one trial in each regime, and so none alone
         ([], None),
     ],
 )

@@ -39,8 +39,11 @@ class Half:
     """Per direction."""
     through: bool
     """Whether all that was offered came through while the switch ran."""
-    due: int
+    left: int
     came: int
+    taken: int
+    refused: int
+    """Of what was measured; of what was left and came, the whole turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +139,10 @@ def _half(one: Round, n: int) -> Half:
     return Half(
         counted * 10**9 / one.directions,
         running >= THROUGH * offered_fps,
-        told.turn_sent_frames[n] + refused,
+        told.turn_sent_frames[n],
         told.turn_received_frames[n],
+        told.sent_frames[n],
+        refused,
     )
 
 
@@ -164,10 +169,9 @@ def _figures(
         if letter != "A′":
             rates = [statistics.median(half.fps for half in group) for group in told]
             yield f"rate_{name}", (statistics.median(rates) if rates else None, None, None), rates
-            due = sum(half.due for group in passes for half in (one[letter] for one in group))
-            came = sum(half.came for group in passes for half in (one[letter] for one in group))
-            if not overload and rates and due:
-                yield f"lost_{name}", (max(0.0, 1 - came / due), None, None), ()
+            lost = _lost([one[letter] for group in passes for one in group])
+            if not overload and rates and lost is not None:
+                yield f"lost_{name}", (lost, None, None), ()
         if letter == FIRST:
             continue
         found = _interval(passes, letter, level)
@@ -176,6 +180,16 @@ def _figures(
         yield shown, _printed(found, through[letter], through[FIRST]), ratios
         if found is not None:
             yield f"draw_{'a' if letter == 'A′' else name}", (found.deviation, None, None), ()
+
+
+def _lost(halves: Sequence[Half]) -> float | None:
+    left, came = sum(one.left for one in halves), sum(one.came for one in halves)
+    taken, refused = sum(one.taken for one in halves), sum(one.refused for one in halves)
+    if left == 0:
+        return 1.0 if refused else None
+    of_what_was_taken = came / left
+    of_what_was_due = taken / (taken + refused) if refused else 1.0
+    return max(0.0, 1 - of_what_was_taken * of_what_was_due)
 
 
 def _printed(found: Interval | None, through: bool, first_through: bool) -> Ends:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -152,8 +153,12 @@ def share_text(share: Fraction | None) -> str:
 
 # The numbers that a result answers with, each with the interval in which the truth lies.
 
-LOSSES = ("loss", "lost", "repeated", "failed", "waiting", "unsent", "growth", "memory")
-"""A figure whose name says so is better where it is less."""
+LOSSES = frozenset(
+    ("loss", "lost", "repeated", "failed", "waiting", "unsent", "growth", "drift", "memory", "draw")
+)
+"""A figure with such a word in its name is better where it is less."""
+CONTROLS = ("control",)
+"""Figures by which others are believed, or not: none is better or worse."""
 DIFFERENCES = ("drift", "difference", "growth")
 """A figure whose name says so may lie below 0, which no time, rate or count does."""
 
@@ -192,8 +197,8 @@ class Finding:
 
 
 def more_is_better(name: str, unit: Unit) -> bool:
-    """Return which way a finding gets better."""
-    return unit is not Unit.NANOSECONDS and not any(word in name for word in LOSSES)
+    """Return which way a finding gets better; by whole words: a lossless load is no loss."""
+    return unit is not Unit.NANOSECONDS and LOSSES.isdisjoint(re.split(r"[ _]", name))
 
 
 def may_be_negative(name: str) -> bool:

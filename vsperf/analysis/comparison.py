@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from vsperf.analysis.answers import (
+    CONTROLS,
     Finding,
     at_load,
     findings_of,
@@ -82,11 +83,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A case that a side has no number for."""
+    """A case that a side has no number for, or not one that the base has."""
 
     label: str
     side: int
     why: str
+    name: str = ""
+    """Of that number; empty where there is none at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +318,8 @@ def findings_in(
 ) -> Iterator[Finding]:
     """Yield the numbers of a case; latency percentiles, too, if its trials may be read."""
     if case.result is not None:
-        yield from findings_of(case.result, curve=curve, boundary=boundary)
+        found = findings_of(case.result, curve=curve, boundary=boundary)
+        yield from (one for one in found if one.name not in CONTROLS)
         if latency:
             yield from latencies_of(case.trials, case.result)
 
@@ -323,13 +327,16 @@ def findings_in(
 def _scatters(found: Sequence[dict[str, dict[Key, Sample]]]) -> dict[str, Scatter]:
     """Return how far repeats lie apart, for each number over all cases and sides.
 
-    Deployments of one case lie as far apart as repeats of it: each of these is a draw, too.
+    Deployments of one case lie as far apart as repeats of it: each of these is a draw, too. The
+    first of them is what all trials came to as well, and counts once.
     """
     groups: dict[str, list[tuple[float, ...]]] = {}
     for side in found:
         for samples in side.values():
+            drawn = {told for name, _ in samples for told in undrawn(name)}
             for (name, _), sample in samples.items():
-                for told in (name, *undrawn(name)):
+                names = undrawn(name) if name in drawn else (name, *undrawn(name))
+                for told in names:
                     groups.setdefault(told, []).append(sample.values)
     known = {name: scatter_of(values) for name, values in groups.items()}
     return {name: scatter for name, scatter in known.items() if scatter is not None}
@@ -375,6 +382,25 @@ def _gaps(
                 yield Gap(label, number, "not planned")
             elif label in found[number] and not found[number][label]:
                 yield Gap(label, number, why_empty(group[label][-1]))
+            elif label in found[number]:
+                for name, why in _unanswered(found[0][label], found[number][label], group[label]):
+                    yield Gap(label, number, why, name)
+
+
+def _unanswered(
+    base: Mapping[Key, Sample], other: Mapping[Key, Sample], cases: Sequence[CaseView]
+) -> Iterator[tuple[str, str]]:
+    """Yield what the base has a number for and these cases were asked, too, and why they lack it.
+
+    Nothing that comes by chance is missed, such as a regime or the load of a trial.
+    """
+    told = {name for name, _ in other}
+    for name in dict.fromkeys(name for name, _ in base if name not in told):
+        results = [case.result for case in cases if case.result is not None]
+        goals = [goal.reason for one in results for goal in one.goals if goal.goal == name]
+        figures = [one.reason for each in results for one in each.figures if one.name == name]
+        if reasons := [*goals, *figures]:
+            yield name, reasons[-1]
 
 
 def _size(one: Difference) -> float:

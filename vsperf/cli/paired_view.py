@@ -14,7 +14,18 @@ from vsperf.quantities.human import human_fps, human_share
 from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.flags import Flag
 from vsperf.records.run import CaseRecord
-from vsperf.records.turns import CONTROL, FIRST, Compared, Named, Round, Terms, compared, rates_of
+from vsperf.records.turns import (
+    CONTROL,
+    FIRST,
+    Compared,
+    Named,
+    Round,
+    Terms,
+    answering,
+    carried,
+    compared,
+    rates_of,
+)
 
 HEADINGS = ("", "switch", "forwards", "to A", "95 %", "so it is", "draw", "one round", "rounds")
 NUMBERS = (2, 3, 4, 6, 7, 8)
@@ -45,13 +56,16 @@ def compared_table(rounds: Sequence[Round], record: CaseRecord | None, terms: Te
         word = _word(side, found, doubted=doubted)
         *cells, last = _cells(found, word)
         mark = {"slower": "worse", "faster": "better"}.get(word, "")
-        rows.append((side.letter, side.name, _rate(rounds, side), *cells, Cell(last, mark)))
+        rows.append((side.letter, side.name, _rate(rounds, side, terms), *cells, Cell(last, mark)))
     return Table("switches in turns", columns(*HEADINGS, right=NUMBERS), tuple(rows))
 
 
-def _rate(rounds: Sequence[Round], side: Named) -> str:
+def _rate(rounds: Sequence[Round], side: Named, terms: Terms) -> str:
     rates = rates_of(rounds, side.letter)
-    return human_fps(statistics.median(rates)) if rates else NOTHING
+    if not rates:
+        return NOTHING
+    more = terms.overload and any(carried(one, side.letter) for one in answering(rounds))
+    return f"{'≥ ' if more else ''}{human_fps(statistics.median(rates))}"
 
 
 def _cells(found: Compared | None, word: str) -> tuple[str, ...]:
@@ -60,7 +74,7 @@ def _cells(found: Compared | None, word: str) -> tuple[str, ...]:
     told = found.decided or not found.bounded  # else both show the load, and not themselves
     return (
         f"{found.ratio - 1:+.2%}" if told else NOTHING,
-        _interval(found) if found.decided else NOTHING,
+        _interval(found),
         word,
         NOTHING if found.draw is None else human_share(round(found.draw, 4)),
         NOTHING if found.one_round is None else f"± {human_share(round(found.one_round, 4))}",
@@ -69,11 +83,13 @@ def _cells(found: Compared | None, word: str) -> tuple[str, ...]:
 
 
 def _interval(found: Compared) -> str:
-    """Write where a change lies; one that is open on a side says so."""
-    low, high = (None if end is None else f"{end - 1:+.2%}" for end in found.ends)
-    if low is None:
-        return NOTHING if high is None else f"≤ {high}"
-    return f"≥ {low}" if high is None else f"{low} … {high}"
+    """Write where a ratio lies, as far as that is known."""
+    lower, upper = found.ends
+    if not found.decided or lower is None:
+        return NOTHING
+    if upper is None:
+        return f"≥ {lower - 1:+.2%}"
+    return f"{'≤' if found.base_carried else f'{lower - 1:+.2%} …'} {upper - 1:+.2%}"
 
 
 def _word(side: Named, found: Compared | None, *, doubted: bool) -> str:

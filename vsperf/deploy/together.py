@@ -20,7 +20,7 @@ from vsperf.deploy.sides import SidePlan
 from vsperf.drivers.generators.base import TakesTurns, TurnSide, TurnsSession
 from vsperf.drivers.vswitches.base import HeldStill, RunningSwitch
 from vsperf.errors import UsageError
-from vsperf.host.procfs import start_ticks
+from vsperf.host.procfs import is_stopped, start_ticks
 from vsperf.host.undo import ContinueProcess
 from vsperf.host.workspace import Workspace
 
@@ -32,6 +32,11 @@ class StandingSide:
     plan: SidePlan
     switch: RunningSwitch
     place: Workspace
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it stands still."""
+        return isinstance(self.switch, HeldStill) and any(map(is_stopped, self.switch.processes()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +52,32 @@ class Together:
         return tuple(one for side in self.sides for one in side.switch.access())
 
     def failure(self) -> str | None:
-        """Return which part no longer works, and why; None while all do."""
+        """Return which part no longer works, and why; None while all do.
+
+        A generator that was killed let nobody go on: those whom it held still are not to blame.
+        """
+        gone = self.generator.failure()
         for side in self.sides:
+            if gone is not None and side.is_held:
+                continue
             if (why := side.switch.failure()) is not None:
                 return f"{side.plan.side.letter} ({side.plan.side.name}): {why}"
-        return self.generator.failure()
+        return gone
+
+
+def start_sides(
+    plans: Sequence[SidePlan],
+    own_place: Callable[[], AbstractContextManager[Workspace]],
+    stack: ExitStack,
+    *,
+    last_first: bool,
+) -> tuple[StandingSide, ...]:
+    """Start every switch of a comparison in a place of its own; return them in their order.
+
+    Whoever starts first has the choice of memory, and is not to be the same one each time.
+    """
+    step = -1 if last_first else 1
+    return tuple([_start(one, own_place, stack) for one in plans[::step]][::step])
 
 
 def deploy_together(
@@ -59,11 +85,10 @@ def deploy_together(
     plan: CasePlan,
     drivers: Drivers,
     place: Workspace,
-    own_place: Callable[[], AbstractContextManager[Workspace]],
+    sides: tuple[StandingSide, ...],
     stack: ExitStack,
 ) -> Together:
-    """Start every switch of a comparison in a place of its own, and the generator in the case's."""
-    sides = tuple(_start(one, own_place, stack) for one in plan.sides)
+    """Start the generator, in the case's place, beside the switches, which run."""
     for side in sides:  # who waits for the generator does what the switches have to do meanwhile
         when = "while the generator started"
         stack.enter_context(place.errand(partial(side.place.attend, when)))

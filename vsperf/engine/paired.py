@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from vsperf.deploy.deployment import prepare
-from vsperf.deploy.together import Together, deploy_together
+from vsperf.deploy.together import Together, deploy_together, start_sides
 from vsperf.drivers.generators.base import TurnsRequest
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.closing import close_case
@@ -140,8 +140,10 @@ class RoundsBench:
         self.deployments += 1
         run, plan = self.run, self.run.plan
         spec = drawn_anew(run.case.seeded_spec, self.deployments)
+        last_first = self.deployments % 2 == 0
+        sides = start_sides(plan.sides, run.workspace, self.standing, last_first=last_first)
         self.together = together = deploy_together(
-            spec, plan, run.drivers, self.place, run.workspace, self.standing
+            spec, plan, run.drivers, self.place, sides, self.standing
         )
         if self.deployments == 1:
             self.found = _conditions(together)

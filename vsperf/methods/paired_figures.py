@@ -83,11 +83,11 @@ def _ratio(
         assert one.upper is not None
         told += f": {human_share(max(1 - one.lower, one.upper - 1))} at most lie between them"
     doubt = _doubt(rounds[0].sides, found.get(CONTROL))
+    lower, upper = one.ends
     told_of_it = {
         "value": one.ratio,
-        # Who brought all through may be faster, so on that side there is no bound.
-        "lower": 0.0 if one.base_carried else one.lower,
-        "upper": None if one.carried else one.upper,
+        "lower": lower,
+        "upper": upper,
         "spread": spread_of([each.ratio for each in one.rounds]),
         "limit": None,
         "flags": (*weak, *((Flag.CONTROL_DIFFERS,) if doubt else ())),

@@ -65,8 +65,9 @@ def balanced(sides: int, passes: int) -> tuple[int, ...]:
 
     In each pass every side has one turn. In a square of passes each is in every place equally
     often, and follows each of the others equally often (Williams), so neither a machine that
-    changes steadily nor who was there before makes a difference. Of two: the first, the second, the
-    second, the first.
+    changes steadily nor who was there before makes a difference. From pass to pass each of several
+    follows others, and all of them alike; of two each follows itself there: the first, the second,
+    the second, the first.
     """
     square = _square(sides)
     times = -(-passes // len(square))
@@ -79,5 +80,7 @@ def _square(sides: int) -> Sequence[tuple[int, ...]]:
         first.append((step + 1) // 2 if step % 2 else sides - step // 2)
     rows = [tuple((side + shift) % sides for side in first) for shift in range(sides)]
     if sides % 2:  # one square alone has each neighbour on one side only
-        rows += [row[::-1] for row in rows]
+        # In this order nobody ends a pass and begins the next: his caches would be warm, and not
+        # those of the others.
+        rows += sorted((row[::-1] for row in rows), key=lambda row: -row[0] % sides)
     return rows

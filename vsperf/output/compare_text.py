@@ -177,7 +177,8 @@ def _gaps(found: Comparison) -> Iterator[str]:
     """Yield where a side has no number, once for each reason: there may be hundreds of cases."""
     alike: dict[tuple[int, str], list[str]] = {}
     for gap in found.gaps:
-        alike.setdefault((gap.side, gap.why), []).append(gap.label)
+        of = f"{heading(gap.name)} of " if gap.name else ""
+        alike.setdefault((gap.side, gap.why), []).append(of + gap.label)
     for (side, why), labels in alike.items():
         count = f"{len(labels)} cases: " if len(labels) > 1 else ""
         yield f"{LETTERS[side]} has no number for {count}{first_of(labels)}: {why}"
@@ -473,7 +474,11 @@ def comparison_data(found: Comparison, *, only_changed: bool = False) -> dict[st
             for one in found.contrasts
         ],
         "rows": [_row(row) for row in found.rows if row.changed or not only_changed],
-        "gaps": [{"case": gap.label, "side": gap.side, "why": gap.why} for gap in found.gaps],
+        "gaps": [
+            {"case": gap.label, "side": gap.side, "why": gap.why}
+            | ({"number": gap.name} if gap.name else {})
+            for gap in found.gaps
+        ],
         "scatter": {
             name: {"share": one.share, "repeats_to_see_3_percent": one.repeats_to_see()}
             for name, one in found.scatters.items()

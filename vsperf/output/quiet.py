@@ -107,4 +107,5 @@ def _line(one: Cost) -> str:
 def _gaps(found: Comparison) -> Iterator[str]:
     """Yield which level came to no number, and why."""
     for gap in found.gaps:
-        yield f"{gap.label} beside {found.names[gap.side]}: no number ({gap.why})"
+        what = f"no {heading(gap.name)}" if gap.name else "no number"
+        yield f"{gap.label} beside {found.names[gap.side]}: {what} ({gap.why})"

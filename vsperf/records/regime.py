@@ -80,7 +80,7 @@ def span_of(trials: Iterable[Trial]) -> tuple[int, int] | None:
     least, most = sorted(min(pair) for pair in ends), sorted(max(pair) for pair in ends)
     for spared in range(min(LEAST_TRIALS, len(ends))):
         span = least[spared], most[-1 - spared]
-        if span[1] < APART * span[0]:
+        if span[0] <= span[1] < APART * span[0]:
             return span
     return None
 

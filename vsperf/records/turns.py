@@ -380,11 +380,10 @@ class Compared:
 
     @property
     def ends(self) -> tuple[float | None, float | None]:
-        """From where to where it lies, at 95 %; None on a side that is open.
-
-        Who brought all through of what was meant to be too much may be faster by anything.
-        """
-        return None if self.base_carried else self.lower, None if self.carried else self.upper
+        """The interval; who brought all through may be faster, so on that side there is no end."""
+        if not self.bounded:
+            return None, None
+        return 0.0 if self.base_carried else self.lower, None if self.carried else self.upper
 
     @property
     def slower(self) -> bool:
@@ -546,11 +545,15 @@ def rates_of(rounds: Sequence[Round], letter: str) -> tuple[float, ...]:
 def lost_share(rounds: Sequence[Round], letter: str) -> float | None:
     """Return which share of the frames due a side did not bring through; None where none were.
 
-    Over whole turns, so that frames on their way at an end of the measured part are no loss.
+    What was taken is looked at over whole turns, so that frames on their way at an end of the
+    measured part are no loss. How much of what was due is refused is known of that part alone.
     """
-    due = came = 0
-    for one in answering(rounds):
-        for turn in turns_of(one, letter):
-            due += turn.turn_sent_frames + (turn.refused_frames or 0)
-            came += turn.turn_received_frames
-    return max(0.0, 1 - came / due) if due else None
+    turns = [turn for one in answering(rounds) for turn in turns_of(one, letter)]
+    taken = sum(turn.sent_frames for turn in turns)
+    refused = sum(turn.refused_frames or 0 for turn in turns)
+    left = sum(turn.turn_sent_frames for turn in turns)
+    came = sum(turn.turn_received_frames for turn in turns)
+    if not left:
+        return 1.0 if refused else None
+    share = taken / (taken + refused) if refused else 1.0
+    return max(0.0, 1 - came / left * share)

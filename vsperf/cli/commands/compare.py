@@ -224,7 +224,8 @@ def _exit_code(found: Comparison, fail_above: Ratio | None, *, quiet: bool) -> E
         names = ", ".join(dict.fromkeys(f"{row.label} {row.name}" for row in worse))
         say(f"worse by more than {fail_above}: {names}", err=quiet)
         return ExitCode.CRITERION_MISSED
-    missing = list(dict.fromkeys(gap.label for gap in found.gaps if gap.side > 0))
+    gaps = (gap for gap in found.gaps if gap.side > 0)
+    missing = list(dict.fromkeys(f"{gap.label} {gap.name}".rstrip() for gap in gaps))
     if missing:
         say(f"no number to judge: {first_of(missing)}", err=quiet)
         return ExitCode.INVALID_RESULT
