@@ -170,9 +170,8 @@ def command(
 ) -> int:
     """Run the testcases that NAME... selects: names, globs, files, or tag:TAG.
 
-    Prints an estimate, shows progress on stderr, stores each trial as soon as it is made, and ends
-    with a table; the gravest outcome decides the exit code. --resume RUN goes on with an
-    interrupted run, and repeats no finished case.
+    Prints an estimate, shows progress on stderr, stores each trial at once, and ends with a table;
+    the gravest outcome is the exit code. --resume RUN goes on, and repeats no finished case.
     """
     plugins = Plugins.load()
     argv = sys.argv[1:]
