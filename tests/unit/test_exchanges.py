@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from simulated_cases import simulated_case
 
 from vsperf.analysis.answers import more_is_better
 from vsperf.config.expect import Expectation
-from vsperf.deploy.exchanging import whose_fault
+from vsperf.deploy import exchanging
+from vsperf.deploy.exchanging import answer_of, whose_fault
 from vsperf.drivers.programs.base import Told
 from vsperf.engine.criteria import check_all
 from vsperf.engine.judge_exchange import judged
@@ -183,7 +185,31 @@ def test_those_that_were_ended_for_another_are_not_to_blame() -> None:
     assert one.reasons == ("instance 2, phy0 to phy1: its server was killed",)
     hung = [ended, Told()]
     assert whose_fault(hung, [False, False]) == hung, "nobody began it: who hangs is to blame"
-    assert whose_fault(hung, [False, True]) == hung
+
+
+def test_who_ended_early_is_to_blame_also_where_it_tells_of_no_failure() -> None:
+    """A client of HTTP may end as its connections do, with exit code 0 and sums of half the time.
+
+    The others were ended for it: that they had not ended by themselves is its doing.
+    """
+    others = Told(problem="its client had not ended")
+    quick = Told(elapsed_ns=SECOND, transactions=1_000, intervals=instance().intervals)
+    first, second = whose_fault([others, quick], [False, True])
+    assert first.problem == ""
+    assert "ended long before its time" in second.problem
+    assert (second.transactions, second.intervals) == (None, ())
+
+
+def test_of_a_program_that_writes_too_much_it_is_known_that_not_all_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchanging, "LONGEST_ANSWER", 4)
+    log = tmp_path / "client.log"
+    log.write_text("1234")
+    assert answer_of(log) == ("1234", True)
+    log.write_text("12345")
+    assert answer_of(log) == ("1234", False)
+    assert answer_of(tmp_path / "none") == ("", True)
 
 
 def stream(**settings: Any) -> Stream:

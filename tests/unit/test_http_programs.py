@@ -109,6 +109,11 @@ class TestWrk:
         assert found.problem.endswith("exited on signal 9")
         assert found.transactions is None
 
+    def test_a_server_that_stands_still_in_the_end_is_to_blame(self) -> None:
+        found = wrk(CLOSED, said("wrk", "http-client"), Said(None, "is stopped", ""))
+        assert found.problem == "its server is stopped"
+        assert found.transactions is None
+
     def test_answers_with_another_status_are_none(self) -> None:
         found = wrk(SMALL, said("wrk", "error-client"))
         assert "no answer of status 2xx" in found.problem

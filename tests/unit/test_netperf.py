@@ -125,6 +125,13 @@ def test_a_server_that_ended_is_told_of_also_where_its_client_saw_nothing() -> N
     assert problem == "its server ended with exit code 0"
 
 
+def test_a_server_that_stands_still_in_the_end_is_to_blame() -> None:
+    stopped = Said(None, "is stopped: somebody sent it SIGSTOP, or debugs it", "")
+    found = told(STREAM, said("tcp-stream"), stopped)
+    assert found.problem == "its server is stopped: somebody sent it SIGSTOP, or debugs it"
+    assert found.received_bytes is None
+
+
 def test_a_client_that_waited_for_a_lost_datagram_has_no_rate() -> None:
     text = said("udp-rr").text
     first = re.sub(r"^NETPERF_\w+\[[1-9]\d*\]=.*\n", "", text, flags=re.M)
