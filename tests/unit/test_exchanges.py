@@ -161,6 +161,19 @@ CASES = {
     ),
 }
 
+LONG = (device("phy0", 0), device("phy1", 10 * RATE, frames=10 * RATE // 21_800))
+
+
+def test_frames_that_no_device_makes_without_offloads_prove_that_they_were_on() -> None:
+    found = judged(exchange(devices=LONG))
+    assert found.flags == (Flag.DEVICES_DISAGREE,)
+    (reason,) = found.reasons
+    assert reason.startswith("frames that came to phy1 had 21,8")
+    assert reason.endswith("1,518 are the most where offloads are off")
+    assert judged(exchange(devices=LONG, offloads=True)).valid
+    full = (device("phy0", 0), device("phy1", 1_518 * 10**6, frames=10**6))
+    assert judged(exchange(devices=full)).valid
+
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_cannot_be_believed_is_said_with_who_and_by_how_much(name: str) -> None:
