@@ -16,7 +16,7 @@ from simulated_cases import simulated_case
 from vsperf.analysis.answers import more_is_better
 from vsperf.config.expect import Expectation
 from vsperf.deploy import exchanging
-from vsperf.deploy.exchanging import answer_of, whose_fault
+from vsperf.deploy.exchanging import answer_of, believed, whose_fault
 from vsperf.drivers.programs.base import Told
 from vsperf.engine.criteria import check_all
 from vsperf.engine.judge_exchange import judged
@@ -211,6 +211,18 @@ def test_who_ended_early_is_to_blame_also_where_it_tells_of_no_failure() -> None
     assert first.problem == ""
     assert "ended long before its time" in second.problem
     assert (second.transactions, second.intervals) == (None, ())
+
+
+def test_who_says_to_have_sent_for_longer_than_it_ran_is_not_believed() -> None:
+    """netperf lays its intervals by the clock of the wall; one that was set makes them longer."""
+    one = Told(elapsed_ns=5 * SECOND, transactions=1_000)
+    for ran_ns in (None, 4_800_000_000, 9 * SECOND):
+        assert believed(one, ran_ns) == one
+    found = believed(one, 4 * SECOND)
+    assert found.problem.startswith("its client says that it sent for 5.000 s, and ran for 4.000 s")
+    assert (found.elapsed_ns, found.transactions) == (None, None)
+    killed = Told(problem="its client was killed by SIGKILL")
+    assert believed(killed, 4 * SECOND) == killed
 
 
 def test_of_a_program_that_writes_too_much_it_is_known_that_not_all_was_read(

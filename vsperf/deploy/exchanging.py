@@ -40,6 +40,7 @@ from vsperf.host.procfs import POLL_S, PROC, is_stopped
 from vsperf.host.threads import Polling
 from vsperf.host.workspace import Workspace
 from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.quantities.human import human_ns
 from vsperf.records.cpu_time import PROBE, CpuUse
 from vsperf.records.exchange import CLIENTS, ECHO, SERVERS, Instance, Interval
 from vsperf.records.run import Placement, Step
@@ -61,6 +62,8 @@ AFTER_S = 3.0
 """Patience with a server whose client has ended."""
 LONGEST_ANSWER = 1 << 26
 """Bytes of what a program tells: a line for each of two million requests, or days of intervals."""
+MOST_LONGER = 20
+"""One part in so many of the time that a client ran may be what it says to have sent for beyond."""
 ENDED_EARLY = "its client or its server ended long before its time, and tells of no failure"
 TOO_MUCH = f"more than the {LONGEST_ANSWER >> 20} MiB that are read of it"
 LISTENING = {"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"}
@@ -300,7 +303,10 @@ def exchanged(
             any(one.ended_ns is not None and one.ended_ns < whole_ns for one in pair)
             for pair in zip(clients, servers, strict=True)
         ]
-        told = whose_fault(every, early)
+        told = [
+            believed(one, None if client.ended_ns is None else client.ended_ns - instant_ns)
+            for one, client in zip(whose_fault(every, early), clients, strict=True)
+        ]
     instances = iter(
         _instance(pair, _ended_ns(one, said, ended_ns - clock_ns), instant_ns, said)
         for pair, one, said in zip(pairs, clients, told, strict=True)
@@ -322,6 +328,22 @@ def whose_fault(told: Sequence[Told], early: Sequence[bool]) -> list[Told]:
         (one if one.problem else Told(problem=ENDED_EARLY)) if began else replace(one, problem="")
         for one, began in pairs
     ]
+
+
+def believed(told: Told, ran_ns: int | None) -> Told:
+    """Return what a pair told, or that its client cannot have sent for as long as it says.
+
+    Some lay their intervals by the clock of the wall, which somebody may set meanwhile.
+    """
+    if told.problem or told.elapsed_ns is None or ran_ns is None:
+        return told
+    if (told.elapsed_ns - ran_ns) * MOST_LONGER <= ran_ns:
+        return told
+    sent, ran = human_ns(told.elapsed_ns), human_ns(ran_ns)
+    return Told(
+        problem=f"its client says that it sent for {sent}, and ran for {ran}: the clock was set "
+        "meanwhile, or it counts wrongly"
+    )
 
 
 def _watched(
