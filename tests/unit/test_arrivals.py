@@ -26,7 +26,14 @@ from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.errors import UsageError
 from vsperf.host.frame_stamps import Stamps
 from vsperf.host.netlink import messages
-from vsperf.host.packet_sockets import PacketSocket, drops_of, packet_sockets, read_socket
+from vsperf.host.packet_sockets import (
+    SOL_PACKET,
+    PacketSocket,
+    Rings,
+    drops_of,
+    packet_sockets,
+    read_socket,
+)
 from vsperf.plugins import Plugins
 from vsperf.records.files.series import SeriesFile, StoredSeries, series_of
 from vsperf.records.run import Endpoint, Placement
@@ -286,3 +293,30 @@ def test_an_own_socket_is_found_with_what_it_dropped(require: Callable[[str], No
         # Others may talk on lo meanwhile, so it drops more while we look.
         assert drops_of(os.getpid())["lo"] >= found.drops
     assert drops_of(2**22 + 1) == {}
+
+
+RX_RING = 5
+PAGE = os.sysconf("SC_PAGESIZE")
+TWO_FRAMES = struct.pack("=IIII", PAGE, 1, PAGE // 2, 2)
+"""Bytes of a block, blocks, bytes of a frame, frames."""
+
+
+def test_what_a_ring_had_no_room_for_is_added_up_though_the_kernel_tells_it_once(
+    require: Callable[[str], None],
+) -> None:
+    require("root")
+    rings, ours = Rings(), os.getpid()
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL)) as own:
+        own.setsockopt(SOL_PACKET, RX_RING, TWO_FRAMES)
+        own.bind(("lo", ALL))
+        counts = [rings.drops_of(ours)["lo"]]
+        for _ in range(2):
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+                for _ in range(100):
+                    sender.sendto(b"x" * 1000, ("127.0.0.1", 9))
+            counts.append(rings.drops_of(ours)["lo"])
+        # Two frames stay in the ring, and others may talk on lo meanwhile.
+        assert counts[1] - counts[0] >= 98
+        assert counts[2] - counts[1] >= 100
+    assert rings.drops_of(ours)["lo"] >= counts[2], "what is closed does not count anew"
+    assert Rings().drops_of(2**22 + 1) == {}

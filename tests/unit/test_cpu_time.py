@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from exchanges import SECOND, cpu, exchange, instance, program, use
+from ovs_cases import plain_case
 
-from vsperf.deploy.cpu_looks import Looks
+from vsperf.deploy.cpu_looks import Looks, SwitchCpus
+from vsperf.drivers.vswitches.ovs.plain.design import PlainDesign
+from vsperf.drivers.vswitches.ovs.plain.spec import OvsSpec
 from vsperf.host.cpu_time import Look, Watched
 from vsperf.host.files import Roots
+from vsperf.host.threads import Polling
 from vsperf.methods.base import Repeats
 from vsperf.methods.stream import Stream
 from vsperf.methods.transactions import Transactions
@@ -17,6 +23,7 @@ from vsperf.output.cpu_tables import cpus_table, roles_table
 from vsperf.output.table import Table
 from vsperf.records.cpu_time import ProgramTime
 from vsperf.records.exchange import CLIENTS, SERVERS, Exchange
+from vsperf.records.run import Placement
 from vsperf.records.switch import PmdCounters, SwitchCounters
 from vsperf.records.threads import SWITCH
 
@@ -290,7 +297,22 @@ def test_where_nobody_looked_there_is_no_table() -> None:
     assert cpus_table(exchange()) is None
 
 
-# When looks are made.
+# When looks are made, and at whom.
+
+
+def test_a_daemon_that_has_the_kernel_forward_is_not_taken_for_who_forwards() -> None:
+    """It sleeps meanwhile: that it used no CPU time would say that forwarding takes none."""
+    place: Any = SimpleNamespace(
+        name="vsperf-1-abcdef",
+        polling={5: Polling(SWITCH, "ovs-vswitchd", forwards=False), 6: Polling(SWITCH, "pmd-c")},
+    )
+    found = SwitchCpus.of(Placement(), place)
+    assert [one.pid for one in found.threads] == [6]
+    for datapath in ("kernel", "userspace"):
+        case = plain_case({"datapath": datapath})
+        assert isinstance(case.vswitch, OvsSpec)
+        design = PlainDesign(case, case.vswitch, Placement())
+        assert design.polling.forwards is (datapath == "userspace")
 
 
 def test_there_are_two_looks_or_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

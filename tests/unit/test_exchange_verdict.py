@@ -73,7 +73,11 @@ CASES = {
             cpu=use(
                 cpu(0, busy=1),
                 cpu(2, busy=0.5),
-                programs=(program(CLIENTS, 0.5, 0), program(SERVERS, 0.48, 0)),
+                programs=(
+                    program(CLIENTS, 0.5, 0),
+                    program(SERVERS, 0.48, 0),
+                    program(SWITCH, 0.5, 2),
+                ),
             )
         ),
         Limit.GENERATOR,
@@ -142,6 +146,14 @@ CASES = {
             update={"switch": polling(20)}
         ),
         Limit.UNKNOWN,
+    ),
+    "clients, on whose CPU the kernel forwards, too": Case(
+        looked(
+            *(cpu(0, busy=0.97), *QUIET[1:]),
+            **{**LOAD, "clients": 0.96, "switch": None, "forwarding_cpus": ()},
+        ),
+        Limit.UNKNOWN,
+        ("clients 96%", "the kernel may have forwarded there"),
     ),
     "frames that were dropped": Case(
         looked(*QUIET, **LOAD).model_copy(update={"switch": dropping(1000)}),

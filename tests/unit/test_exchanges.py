@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from simulated_cases import simulated_case
 
 from vsperf.analysis.answers import more_is_better
 from vsperf.config.expect import Expectation
-from vsperf.deploy.exchanging import whose_fault
+from vsperf.deploy import exchanging
+from vsperf.deploy.exchanging import answer_of, believed, whose_fault
 from vsperf.drivers.programs.base import Told
 from vsperf.engine.criteria import check_all
 from vsperf.engine.judge_exchange import judged
@@ -159,6 +161,19 @@ CASES = {
     ),
 }
 
+LONG = (device("phy0", 0), device("phy1", 10 * RATE, frames=10 * RATE // 21_800))
+
+
+def test_frames_that_no_device_makes_without_offloads_prove_that_they_were_on() -> None:
+    found = judged(exchange(devices=LONG))
+    assert found.flags == (Flag.DEVICES_DISAGREE,)
+    (reason,) = found.reasons
+    assert reason.startswith("frames that came to phy1 had 21,8")
+    assert reason.endswith("1,518 are the most where offloads are off")
+    assert judged(exchange(devices=LONG, offloads=True)).valid
+    full = (device("phy0", 0), device("phy1", 1_518 * 10**6, frames=10**6))
+    assert judged(exchange(devices=full)).valid
+
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_cannot_be_believed_is_said_with_who_and_by_how_much(name: str) -> None:
@@ -183,7 +198,43 @@ def test_those_that_were_ended_for_another_are_not_to_blame() -> None:
     assert one.reasons == ("instance 2, phy0 to phy1: its server was killed",)
     hung = [ended, Told()]
     assert whose_fault(hung, [False, False]) == hung, "nobody began it: who hangs is to blame"
-    assert whose_fault(hung, [False, True]) == hung
+
+
+def test_who_ended_early_is_to_blame_also_where_it_tells_of_no_failure() -> None:
+    """A client of HTTP may end as its connections do, with exit code 0 and sums of half the time.
+
+    The others were ended for it: that they had not ended by themselves is its doing.
+    """
+    others = Told(problem="its client had not ended")
+    quick = Told(elapsed_ns=SECOND, transactions=1_000, intervals=instance().intervals)
+    first, second = whose_fault([others, quick], [False, True])
+    assert first.problem == ""
+    assert "ended long before its time" in second.problem
+    assert (second.transactions, second.intervals) == (None, ())
+
+
+def test_who_says_to_have_sent_for_longer_than_it_ran_is_not_believed() -> None:
+    """netperf lays its intervals by the clock of the wall; one that was set makes them longer."""
+    one = Told(elapsed_ns=5 * SECOND, transactions=1_000)
+    for ran_ns in (None, 4_800_000_000, 9 * SECOND):
+        assert believed(one, ran_ns) == one
+    found = believed(one, 4 * SECOND)
+    assert found.problem.startswith("its client says that it sent for 5.000 s, and ran for 4.000 s")
+    assert (found.elapsed_ns, found.transactions) == (None, None)
+    killed = Told(problem="its client was killed by SIGKILL")
+    assert believed(killed, 4 * SECOND) == killed
+
+
+def test_of_a_program_that_writes_too_much_it_is_known_that_not_all_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchanging, "LONGEST_ANSWER", 4)
+    log = tmp_path / "client.log"
+    log.write_text("1234")
+    assert answer_of(log) == ("1234", True)
+    log.write_text("12345")
+    assert answer_of(log) == ("1234", False)
+    assert answer_of(tmp_path / "none") == ("", True)
 
 
 def stream(**settings: Any) -> Stream:

@@ -175,6 +175,16 @@ def test_a_program_that_took_the_place_of_another_counts_in_its_stead(place: Wor
             place.attend("while others started")
 
 
+def test_who_was_asked_for_its_exit_code_is_not_looked_for_by_its_number_any_more(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From then on the kernel may give its number to another, who stands still."""
+    with managed(["false"], name="brief", workspace=place) as program:
+        assert program.await_end(60.0)
+        monkeypatch.setattr(process, "is_stopped", lambda pid: True)
+        assert program.ending() == "ended with exit code 1"
+
+
 def test_an_errand_is_done_while_others_are_waited_for_and_not_after(place: Workspace) -> None:
     done = []
     with place.errand(lambda: done.append("called")):

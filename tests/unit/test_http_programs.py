@@ -14,7 +14,9 @@ import pytest
 from simulated_cases import simulated_case
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.programs.base import Program, Rendezvous, Said, Told
+from vsperf.drivers.programs import find
+from vsperf.drivers.programs.base import Found, Program, Rendezvous, Said, Told
+from vsperf.drivers.programs.find import Installed
 from vsperf.drivers.programs.h2load.answer import due_ns
 from vsperf.drivers.programs.h2load.driver import H2LOAD, H2load, H2loadSpec
 from vsperf.drivers.programs.wrk.driver import WRK, Wrk, WrkSpec
@@ -107,6 +109,11 @@ class TestWrk:
         found = wrk(CLOSED, said("wrk", "http-client"), server)
         assert found.problem.startswith("its server says: ")
         assert found.problem.endswith("exited on signal 9")
+        assert found.transactions is None
+
+    def test_a_server_that_stands_still_in_the_end_is_to_blame(self) -> None:
+        found = wrk(CLOSED, said("wrk", "http-client"), Said(None, "is stopped", ""))
+        assert found.problem == "its server is stopped"
         assert found.transactions is None
 
     def test_answers_with_another_status_are_none(self) -> None:
@@ -269,6 +276,24 @@ class TestNginx:
         assert "object" not in files
         assert 'return 200 "xxxxx";' in files["nginx-11003.conf"]
         assert "keepalive_timeout 0;" in files["nginx-11003.conf"]
+
+
+def test_a_server_is_found_where_distributions_have_those_of_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A path such as that of `su` without a dash leads to no folder of root's."""
+    server = tmp_path / "sbin" / "nginx"
+    server.parent.mkdir()
+    server.write_text("#!/bin/sh\necho nginx version: nginx/9.9\n")
+    server.chmod(0o755)
+    nginx = Installed("nginx", "apt-get install nginx", "-v", r"nginx version: nginx/([\d.]+)")
+    monkeypatch.setattr(find, "FOLDERS_OF_ROOT", str(tmp_path))
+    with pytest.raises(NotReadyError, match="nginx cannot be run"):
+        nginx.found(None, str(tmp_path))
+    monkeypatch.setattr(find, "FOLDERS_OF_ROOT", str(server.parent))
+    assert nginx.found(None, str(tmp_path)) == Found(str(server), "9.9")
+    with pytest.raises(NotReadyError, match="no-such-nginx cannot be run"):
+        nginx.found("no-such-nginx", str(tmp_path))
 
 
 def test_versions_are_read_and_other_programs_are_none() -> None:

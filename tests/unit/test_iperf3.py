@@ -12,8 +12,9 @@ from simulated_cases import simulated_case
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import Rendezvous, Said, Told
 from vsperf.drivers.programs.iperf3.driver import IPERF3, Iperf3, Iperf3Spec, lies_of
-from vsperf.errors import NotReadyError
+from vsperf.errors import NotReadyError, UsageError
 from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.records.exchange import Traffic
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "programs" / "iperf3"
 TCP = ExchangeAsked("tcp-stream", 1, 2_000_000_000)
@@ -130,6 +131,43 @@ def test_an_answer_of_another_shape_is_a_problem_and_no_number(change: dict[str,
     assert found.received_bytes is None
 
 
+def test_a_warning_before_an_answer_is_no_failure() -> None:
+    """A datagram that fills a frame is longer than a segment of TCP, whose header has options."""
+    warning = "warning: UDP block size 1472 exceeds TCP MSS 1448, may result in fragmentation\n"
+    client = said("udp-client")
+    warned = told(UDP, Said(0, client.ending, warning + client.text), said("udp-server"))
+    assert warned == told(UDP, client, said("udp-server"))
+    assert warned.problem == ""
+    alone = told(UDP, Said(1, "ended with exit code 1", warning), said("udp-server"))
+    assert alone.problem.startswith("its client ended with exit code 1, and said: warning: UDP")
+
+
+def parts(*rows: tuple[float, float, int]) -> Said:
+    intervals = [{"sum": {"start": a, "end": b, "bytes": count}} for a, b, count in rows]
+    return changed("tcp-server", {"intervals": intervals})
+
+
+def test_intervals_that_do_not_come_to_their_sum_are_no_rate() -> None:
+    whole = 1_500_774_294
+    fine = told(TCP, said("tcp-client"), parts((0, 1, whole // 2), (1, 2, whole // 2)))
+    assert fine.problem == ""
+    for server in (
+        parts((0, 1, whole), (1, 2, whole)),
+        parts((0, 1, whole // 2)),
+        parts(),
+    ):
+        found = told(TCP, said("tcp-client"), server)
+        assert "its server received 1,500,774,294 bytes by its sum, and" in found.problem
+        assert found.received_bytes is None
+
+
+def test_intervals_that_lie_over_each_other_are_no_answer() -> None:
+    half = 1_500_774_294 // 2
+    found = told(TCP, said("tcp-client"), parts((0, 1.5, half), (0.5, 2, half)))
+    assert "cannot be read" in found.problem
+    assert found.intervals == ()
+
+
 def test_half_an_answer_and_numbers_that_nobody_counted_are_problems() -> None:
     whole = (GOLDEN / "tcp-server.txt").read_text()
     for text in (whole[: len(whole) // 2], whole.replace("1500774294", "9" * 30), "[1]", ""):
@@ -153,6 +191,19 @@ def test_it_is_run_as_asked_in_whole_seconds_with_a_port_of_its_own() -> None:
     server = Iperf3().server(case(), "/usr/bin/iperf3", asked, MEET)
     assert {"--server", "--one-off", "--json"} <= set(server)
     assert server[server.index("--port") + 1] == "11003"
+
+
+@pytest.mark.parametrize(
+    ("traffic", "size", "fix"),
+    [("udp-stream", 1, "search.write=16B"), ("tcp-stream", 2 << 20, "search.write=1MiB")],
+)
+def test_sizes_that_it_does_not_write_are_refused_before_it_is_run(
+    traffic: Traffic, size: int, fix: str
+) -> None:
+    asked = ExchangeAsked(traffic, 1, 1_000_000_000, write_bytes=size)
+    with pytest.raises(UsageError) as refused:
+        Iperf3().client(case(), "/usr/bin/iperf3", asked, MEET)
+    assert fix in (refused.value.problems[0].fix or "")
 
 
 def test_how_tcp_adapts_its_rate_is_said_where_it_was_asked_for_and_never_of_datagrams() -> None:

@@ -110,6 +110,20 @@ def test_a_stream_tells_what_both_ends_counted_whose_last_write_may_be_cut_short
     assert (told_more.sent_bytes, told_more.received_bytes) == (int(sent), 226_716_626)
 
 
+def test_a_stream_by_smaller_sockets_than_were_asked_for_is_no_answer() -> None:
+    """The kernel takes what is more than its limit for the limit, which it doubles."""
+    asked = ExchangeAsked("tcp-stream", 1, 2_000_000_000, buffer_bytes=524_288)
+    whole = said("tcp-stream").text
+    for key, limit in {"LSS_SIZE_END": "wmem_max", "RSR_SIZE_END": "rmem_max"}.items():
+        cut = told(asked, Said(0, "ended", f"{whole}\n{key}=425984\n"))
+        assert "one of its sockets has 425,984 bytes, and 524,288 were asked for" in cut.problem
+        assert f"net.core.{limit} " in cut.problem
+        assert cut.received_bytes is None
+        for size in ("1048576", "-1"):
+            assert told(asked, Said(0, "ended", f"{whole}\n{key}={size}\n")).problem == ""
+        assert told(STREAM, Said(0, "ended", f"{whole}\n{key}=425984\n")).problem == ""
+
+
 def test_a_client_that_fails_is_quoted_and_a_server_that_ended_is_to_blame_too() -> None:
     killed = said("killed-server", 1, "ended with exit code 1")
     server = Said(-9, "was killed by SIGKILL", "")
@@ -123,6 +137,13 @@ def test_a_client_that_fails_is_quoted_and_a_server_that_ended_is_to_blame_too()
 def test_a_server_that_ended_is_told_of_also_where_its_client_saw_nothing() -> None:
     problem = told(RR, said("tcp-rr"), Said(0, "ended with exit code 0", "")).problem
     assert problem == "its server ended with exit code 0"
+
+
+def test_a_server_that_stands_still_in_the_end_is_to_blame() -> None:
+    stopped = Said(None, "is stopped: somebody sent it SIGSTOP, or debugs it", "")
+    found = told(STREAM, said("tcp-stream"), stopped)
+    assert found.problem == "its server is stopped: somebody sent it SIGSTOP, or debugs it"
+    assert found.received_bytes is None
 
 
 def test_a_client_that_waited_for_a_lost_datagram_has_no_rate() -> None:

@@ -23,7 +23,7 @@ from vsperf.drivers.vswitches.ovs.diagnosis import (
     not_started,
     port_problems,
 )
-from vsperf.drivers.vswitches.ovs.layout import SwitchPort
+from vsperf.drivers.vswitches.ovs.layout import SwitchPort, opened, opened_with_rings
 from vsperf.drivers.vswitches.ovs.programs import planned_programs
 from vsperf.drivers.vswitches.ovs.running import RunningOvs
 from vsperf.errors import ComponentError, NotReadyError
@@ -52,6 +52,22 @@ def test_frames_and_drops_of_each_port_are_read() -> None:
     assert ports["phy0"].received == {"packets": 6125280, "dropped": 0}
     assert ports["phy0"].sent == {"packets": 6124704, "dropped": 480}
     assert ports["phy1"].sent["dropped"] == 448
+
+
+def test_of_rings_of_packet_sockets_the_devices_are_known_and_of_other_ports_nothing() -> None:
+    words = {
+        "phy0": "net_af_packet_phy0,iface=vsp0-0-0,qdisc_bypass=0",
+        "phy1": "net_af_packet0,framecnt=512,iface=eth1",
+        "phy2": "0000:03:00.0",
+        "phy3": "net_tap0,iface=tap9",
+    }
+    every = [
+        SwitchPort(name, number, name, "dpdk", {"dpdk-devargs": devargs})
+        for number, (name, devargs) in enumerate(words.items(), start=1)
+    ]
+    every.append(SwitchPort("phy4", 5, "phy4", "system", device="eth4"))
+    assert opened_with_rings(every) == {"vsp0-0-0": "phy0", "eth1": "phy1"}
+    assert opened(every) == {"eth4": "phy4"}
 
 
 def test_a_counter_that_a_port_has_not_is_left_out_and_not_zero() -> None:

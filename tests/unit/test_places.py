@@ -10,6 +10,7 @@ import pytest
 
 from vsperf.cli.main import run_cli
 from vsperf.deploy.exchanging import listens
+from vsperf.host.offloads import COMMANDS, against
 from vsperf.host.places import short_name
 from vsperf.host.undo import RemoveNetwork, RemoveVeth
 from vsperf.host.undo_base import Reach
@@ -197,6 +198,19 @@ def test_what_a_program_does_not_exchange_is_refused(
     more = ("--set", "search.connections=20")
     assert run_cli(["plan", "places_http", "--testbed", "local", *BRIDGE, *more, *words]) == 2
     assert wanted in " ".join("".join(capfd.readouterr()).split())
+
+
+OFF = dict.fromkeys(COMMANDS, False)
+ON = dict.fromkeys(COMMANDS, True)
+
+
+def test_a_device_that_does_not_take_over_what_offloads_are_to_be_is_named_with_what() -> None:
+    assert against(OFF, on=False) == against(ON, on=True) == ()
+    assert against({**OFF, "rx checksum": True, "scatter-gather": True}, on=False) == ()
+    assert against({**OFF, "tcp segmentation": True}, on=False) == ("tcp segmentation",)
+    assert against(ON, on=False)[:2] == ("tx checksum", "tcp segmentation")
+    assert against({**ON, "receive coalescing": False}, on=True) == ()
+    assert against(OFF, on=True) == ("tx checksum", "tcp segmentation")
 
 
 PROBED = ("plan", "places_latency_under_load", "--testbed", "local", *BRIDGE)

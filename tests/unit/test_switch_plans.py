@@ -195,6 +195,19 @@ def test_what_a_device_receives_is_handled_where_it_was_asked(tmp_path: Path) ->
     assert (queue / "rps_cpus").read_text() == "00000002,00000002"
 
 
+def test_a_kernel_that_leaves_out_a_cpu_that_was_set_apart_at_boot_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = tmp_path / "sys/class/net/tap0/queues/rx-0"
+    queue.mkdir(parents=True)
+    (queue / "rps_cpus").write_text("2\n")
+    monkeypatch.setattr(Path, "write_text", lambda path, text: len(text))
+    steer("tap0", (1,), Roots(tmp_path))
+    with pytest.raises(NotReadyError, match="does not have all of these CPUs handle") as refused:
+        steer("tap0", (0, 1), Roots(tmp_path))
+    assert "isolcpus=" in (refused.value.problems[0].fix or "")
+
+
 def test_a_kernel_that_steers_nothing_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(NotReadyError, match="has no queue"):
         steer("tap0", (1,), Roots(tmp_path))

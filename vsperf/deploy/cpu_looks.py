@@ -27,7 +27,8 @@ class SwitchCpus:
 
     cpus: tuple[int, ...]
     threads: tuple[Watched, ...] = ()
-    """None where the kernel forwards: what it does in interrupts on these CPUs is the switch's."""
+    """None where the kernel forwards: what it does in interrupts on these CPUs is the switch's.
+    Where it does so on no CPU of its own, nobody can tell."""
     ours: tuple[Watched, ...] = ()
     """This program, whose looks cost CPU time, too, and what is to disturb the case."""
 
@@ -39,7 +40,7 @@ class SwitchCpus:
             tuple(
                 Watched(SWITCH, SWITCH, pid, threads=one.names)
                 for pid, one in workspace.polling.items()
-                if one.part == SWITCH
+                if one.part == SWITCH and one.forwards
             ),
             (
                 Watched(OWN, OWN, os.getpid(), placement.of(OWN), session=False),

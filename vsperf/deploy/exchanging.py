@@ -22,7 +22,15 @@ from vsperf.config.places import place_ip
 from vsperf.config.wiring import directions_of
 from vsperf.deploy.cpu_looks import Looks, SwitchCpus
 from vsperf.deploy.places import Places
-from vsperf.drivers.programs.base import Found, Program, Programs, Rendezvous, Said, Told
+from vsperf.drivers.programs.base import (
+    NOT_ENDED,
+    Found,
+    Program,
+    Programs,
+    Rendezvous,
+    Said,
+    Told,
+)
 from vsperf.errors import ComponentError
 from vsperf.host import enter_network
 from vsperf.host.cpu_time import Watched
@@ -32,6 +40,7 @@ from vsperf.host.procfs import POLL_S, PROC, is_stopped
 from vsperf.host.threads import Polling
 from vsperf.host.workspace import Workspace
 from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.quantities.human import human_ns
 from vsperf.records.cpu_time import PROBE, CpuUse
 from vsperf.records.exchange import CLIENTS, ECHO, SERVERS, Instance, Interval
 from vsperf.records.run import Placement, Step
@@ -51,10 +60,12 @@ EDGE_NS = 50_000_000
 end take with them how often they were switched."""
 AFTER_S = 3.0
 """Patience with a server whose client has ended."""
-NOT_ENDED = "had not ended"
-"""What is said of a program that was made to end."""
 LONGEST_ANSWER = 1 << 26
 """Bytes of what a program tells: a line for each of two million requests, or days of intervals."""
+MOST_LONGER = 20
+"""One part in so many of the time that a client ran may be what it says to have sent for beyond."""
+ENDED_EARLY = "its client or its server ended long before its time, and tells of no failure"
+TOO_MUCH = f"more than the {LONGEST_ANSWER >> 20} MiB that are read of it"
 LISTENING = {"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"}
 """Lists of sockets of the kernel → the state of one that anybody can call."""
 
@@ -190,7 +201,8 @@ class _Running:
         code = self.program.poll()
         known = code is not None or is_stopped(self.program.pid)
         ending = self.program.ending() if known else NOT_ENDED
-        return Said(code, ending, _text(self.program.log))
+        text, whole = answer_of(self.program.log)
+        return Said(code, ending if whole else f"{ending}, and wrote {TOO_MUCH}", text)
 
 
 class Around(Protocol):
@@ -291,7 +303,10 @@ def exchanged(
             any(one.ended_ns is not None and one.ended_ns < whole_ns for one in pair)
             for pair in zip(clients, servers, strict=True)
         ]
-        told = whose_fault(every, early)
+        told = [
+            believed(one, None if client.ended_ns is None else client.ended_ns - instant_ns)
+            for one, client in zip(whose_fault(every, early), clients, strict=True)
+        ]
     instances = iter(
         _instance(pair, _ended_ns(one, said, ended_ns - clock_ns), instant_ns, said)
         for pair, one, said in zip(pairs, clients, told, strict=True)
@@ -303,12 +318,32 @@ def exchanged(
 def whose_fault(told: Sequence[Told], early: Sequence[bool]) -> list[Told]:
     """Return what pairs told, without the problems of those that were ended for another's.
 
-    `early` says of each whether one of its programs ended before its time, and so began that.
+    `early` says of each whether one of its programs ended before its time, and so began that. To
+    end early is a failure, whatever is told of it.
     """
-    if not any(one.problem for one, began in zip(told, early, strict=True) if began):
+    if not any(early):
         return list(told)
     pairs = zip(told, early, strict=True)
-    return [one if began else replace(one, problem="") for one, began in pairs]
+    return [
+        (one if one.problem else Told(problem=ENDED_EARLY)) if began else replace(one, problem="")
+        for one, began in pairs
+    ]
+
+
+def believed(told: Told, ran_ns: int | None) -> Told:
+    """Return what a pair told, or that its client cannot have sent for as long as it says.
+
+    Some lay their intervals by the clock of the wall, which somebody may set meanwhile.
+    """
+    if told.problem or told.elapsed_ns is None or ran_ns is None:
+        return told
+    if (told.elapsed_ns - ran_ns) * MOST_LONGER <= ran_ns:
+        return told
+    sent, ran = human_ns(told.elapsed_ns), human_ns(ran_ns)
+    return Told(
+        problem=f"its client says that it sent for {sent}, and ran for {ran}: the clock was set "
+        "meanwhile, or it counts wrongly"
+    )
 
 
 def _watched(
@@ -509,10 +544,11 @@ def _descriptor(pid: int) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _text(log: Path) -> str:
-    """Return what a program wrote; of somebody who writes without end, the first part."""
+def answer_of(log: Path) -> tuple[str, bool]:
+    """Return what a program wrote and whether that is all; of too much, the first part."""
     try:
         with log.open("rb") as file:
-            return file.read(LONGEST_ANSWER).decode(errors="replace")
+            read = file.read(LONGEST_ANSWER)
+            return read.decode(errors="replace"), not file.read(1)
     except OSError:
-        return ""
+        return "", True

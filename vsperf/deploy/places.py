@@ -12,9 +12,10 @@ from typing import Any
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.places import PREFIX_BITS, place_ip, place_mac, place_mtu
-from vsperf.errors import ComponentError
+from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.netns import path_of, within
 from vsperf.host.networks import private_network
+from vsperf.host.offloads import against as against_offloads
 from vsperf.host.offloads import set_offloads
 from vsperf.host.veth import routes
 from vsperf.host.workspace import Workspace
@@ -89,12 +90,20 @@ class Places:
             known = {place_ip(self.case, other): place_mac(self.case, other) for other in others}
             configure = partial(_configure, place, known, offloads=offloads)
             try:
-                self.offloads[link] = within(place.network, configure)
+                told = within(place.network, configure)
             except OSError as error:
                 raise ComponentError(
                     f"the place at {link} cannot be given its address",
                     why=error.strerror or str(error),
                 ) from error
+            self.offloads[link] = told
+            if against := against_offloads(told, on=offloads):
+                asked, other = ("on", "off") if offloads else ("off", "on")
+                raise NotReadyError(
+                    f"the device of the place at {link} does not do what `search.offloads` asks",
+                    why=f"it was to have all of it {asked}, and has {', '.join(against)} {other}",
+                    fix=f"--set search.offloads={other}, or a kernel whose veth can be told that",
+                )
 
     def counts(self) -> tuple[DeviceCounts, ...]:
         """Return what all devices have counted so far."""

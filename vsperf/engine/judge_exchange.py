@@ -34,6 +34,10 @@ MOST_APART = 100
 """One part in so many is what two ends of TCP may differ by, or what was under way at the end."""
 
 
+LINK_BYTES = 18
+"""Before a packet, in what a device counts of a frame: addresses, type, and maybe a VLAN."""
+
+
 def judged(one: Exchange, *, noise_slackened: bool = False) -> Exchange:
     """Return it with its flags, and a sentence on each."""
     found = list(_doubts(one))
@@ -68,6 +72,7 @@ def _doubts(one: Exchange) -> Iterator[tuple[Flag, str]]:
     yield from _unsent_packets(every)
     yield from _bytes_at_devices(one)
     yield from _frames_at_devices(one)
+    yield from _long_frames(one)
 
 
 def _untold(traffic: Traffic, instance: Instance) -> bool:
@@ -175,6 +180,19 @@ def _frames_at_devices(one: Exchange) -> Iterator[tuple[Flag, str]]:
                 Flag.DEVICES_DISAGREE,
                 f"{human_count(made)} transactions of {device.place} take {human_count(least)} "
                 f"frames, and its device received {human_count(device.received_frames)}",
+            )
+
+
+def _long_frames(one: Exchange) -> Iterator[tuple[Flag, str]]:
+    """Yield where frames came that are longer than any can be without offloads."""
+    longest = one.packet_bytes + LINK_BYTES
+    for device in () if one.offloads else one.devices:
+        if device.received_bytes > device.received_frames * longest:
+            each = device.received_bytes // max(1, device.received_frames)
+            yield (
+                Flag.DEVICES_DISAGREE,
+                f"frames that came to {device.place} had {human_count(each)} bytes each, and "
+                f"{human_count(longest)} are the most where offloads are off",
             )
 
 

@@ -51,19 +51,27 @@ def steer(device: str, cpus: Iterable[int], roots: Roots | None = None) -> None:
     """Have these CPUs handle what a device of the host's network receives.
 
     Otherwise the CPU does that on which somebody writes into a tap: the generator would do the work
-    of the switch.
+    of the switch. CPUs that were set apart at boot are left out by kernels without a word.
     """
     mask = CpuSet.of(tuple(cpus)).mask.removeprefix("0x")
+    apart = "choose CPUs that neither isolcpus= nor nohz_full= names: --set vswitch.cpus=…"
     queues = sorted((roots or Roots()).sys.glob(f"class/net/{device}/queues/rx-*"))
     try:
         for queue in queues:
             (queue / "rps_cpus").write_text(_in_words(mask))
+            taken = (queue / "rps_cpus").read_text().strip().replace(",", "")
+            if int(taken, 16) != int(mask, 16):
+                raise NotReadyError(
+                    f"the kernel does not have all of these CPUs handle what {device} receives",
+                    why=f"{queue / 'rps_cpus'} says {taken}, and not {mask}",
+                    fix=apart,
+                )
     except OSError as error:
         raise NotReadyError(
             f"the kernel cannot be told which CPUs handle what {device} receives",
             why=f"{error.filename}: {error.strerror}",
             fix="take a kernel with receive packet steering (CONFIG_RPS), as those of "
-            "distributions have it",
+            f"distributions have it; or {apart}",
         ) from error
     if not queues:
         raise NotReadyError(f"the device {device} has no queue, or is not there")

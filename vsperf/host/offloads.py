@@ -11,6 +11,7 @@ import errno
 import fcntl
 import socket
 import struct
+from collections.abc import Mapping
 from typing import Final
 
 SIOCETHTOOL = 0x8946
@@ -29,6 +30,10 @@ COMMANDS: Final = {
 takes: who makes no checksum makes no segments."""
 
 
+MAKES_LONG: Final = ("tcp segmentation", "segmentation", "receive coalescing")
+LEAVES_TO_OTHERS: Final = ("tx checksum", "tcp segmentation")
+
+
 def set_offloads(device: str, *, on: bool) -> dict[str, bool]:
     """Have a device leave all of it undone, or nothing; return what it says then.
 
@@ -39,6 +44,16 @@ def set_offloads(device: str, *, on: bool) -> dict[str, bool]:
         for _, (_, tell) in order if on else reversed(order):
             _call(asking, device, tell, int(on))
         return {name: bool(_call(asking, device, ask, 0)) for name, (ask, _) in order}
+
+
+def against(told: Mapping[str, bool], *, on: bool) -> tuple[str, ...]:
+    """Return what a device says that it does in spite of `set_offloads`, or does not.
+
+    Without offloads no frame is longer than a packet, and each has its checksum; with them both is
+    left to whoever comes next.
+    """
+    decides = LEAVES_TO_OTHERS if on else (*LEAVES_TO_OTHERS, *MAKES_LONG)
+    return tuple(dict.fromkeys(name for name in decides if told[name] is not on))
 
 
 def _call(asking: socket.socket, device: str, command: int, value: int) -> int:

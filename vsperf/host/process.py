@@ -86,10 +86,12 @@ class Managed:
 
     def ending(self) -> str:
         """Return how it ended, such as `was killed by SIGKILL`."""
-        if is_stopped(self.pid):
-            return "is stopped: somebody sent it SIGSTOP, or debugs it"
-        ended(self.pid, OBITUARY_S)  # its sockets are closed a moment before its end
-        code = self.process.poll()
+        code = self.poll()
+        if code is None:  # else its number may be another's by now
+            if is_stopped(self.pid):
+                return "is stopped: somebody sent it SIGSTOP, or debugs it"
+            ended(self.pid, OBITUARY_S)  # its sockets are closed a moment before its end
+            code = self.poll()
         if code is None:
             return "still runs, but does not answer"
         return f"was killed by {signal_name(-code)}" if code < 0 else f"ended with exit code {code}"

@@ -35,6 +35,8 @@ class Polling:
     names: str
     """A pattern that their names begin with; empty for all threads of a program that sleeps where
     it has to wait, those of its children included."""
+    forwards: bool = True
+    """Whether a switch forwards by them; else the kernel does, which they tell how."""
 
 
 LCORES = r"(lcore|rte|dpdk)-worker-?\d"

@@ -158,7 +158,8 @@ class Flag(enum.StrEnum):
         "devices-disagree",
         Severity.INVALID,
         "Programs say that more arrived than the network devices at the ends of the links counted, "
-        "so it did not all come by the switch, or one of both counts wrongly.",
+        "so it did not all come by the switch, or one of both counts wrongly. Or frames were "
+        "longer than any can be without offloads.",
     )
     REQUESTS_FAILED = (
         "requests-failed",

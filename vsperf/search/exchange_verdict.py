@@ -101,6 +101,8 @@ def _by_role(cpu: CpuTime, one: Exchange, use: CpuUse) -> Iterator[_Full]:
     by = f"CPU {cpu.cpu} was busy all the time ({shares})"
     if SWITCH in there and len(there) > 1:
         yield _Full(Limit.UNKNOWN, by)
+    elif not use.of(SWITCH) and not use.forwarding_cpus:  # nobody tells where it forwards
+        yield _Full(Limit.UNKNOWN, f"{by}, and the kernel may have forwarded there as well")
     else:
         yield _Full(BLAMED[next(iter(there))], by)
 

@@ -21,6 +21,8 @@ from vsperf.trust.printable import printable
 
 LONGEST_WORDS = 200
 """Of a program, that are quoted."""
+NOT_ENDED = "had not ended"
+"""How a program ended that was made to."""
 S = TypeVar("S", bound=DriverSpec)
 
 
@@ -174,8 +176,9 @@ def problem_of(client: Said, server: str) -> str:
 
 
 def ended_early(server: Said) -> str:
-    """Return how a server ended that should go on; empty where it did."""
-    return "" if server.exit_code is None else f"its server {server.ending}"
+    """Return how a server ended that should go on, or that it stood still; empty where it ran."""
+    ran = server.exit_code is None and server.ending == NOT_ENDED
+    return "" if ran else f"its server {server.ending}"
 
 
 def settings_of(case: CaseSpec, wanted: type[S]) -> S:

@@ -15,6 +15,9 @@ from vsperf.host.software import ANSWER_S
 from vsperf.trust.programs import whole
 from vsperf.waits import run
 
+FOLDERS_OF_ROOT = "/usr/sbin:/sbin"
+"""Where distributions have servers: not every path leads there, not even each of root's."""
+
 
 @dataclass(frozen=True, slots=True)
 class Installed:
@@ -37,6 +40,8 @@ class Installed:
     def found(self, path: str | None, search: str | None = None) -> Found:
         """Return where it is; raise `NotReadyError` with how to install it where it is not."""
         place = shutil.which(path or self.name, path=search)
+        if path is None:
+            place = place or shutil.which(self.name, path=FOLDERS_OF_ROOT)
         if place is None:
             raise NotReadyError(
                 f"the program {path or self.name} cannot be run",

@@ -11,7 +11,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from vsperf.drivers.programs.base import LONGEST_WORDS, Found, ProgramSpec, Rendezvous, Said
+from vsperf.drivers.programs.base import (
+    LONGEST_WORDS,
+    Found,
+    ProgramSpec,
+    Rendezvous,
+    Said,
+    ended_early,
+)
 from vsperf.drivers.programs.find import Installed
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.trust.printable import printable
@@ -117,6 +124,6 @@ def problem_of(server: Said) -> str:
     """Return what is wrong with it: it goes on until it is ended; empty where nothing is."""
     worst = DIED.search(server.text)
     words = f": {printable(worst[0])[:LONGEST_WORDS]}" if worst else ""
-    if server.exit_code is not None:
-        return f"its server {server.ending}{words}"
+    if early := ended_early(server):
+        return f"{early}{words}"
     return f"its server says{words}" if worst else ""

@@ -2,13 +2,15 @@
 
 Both ends write a document. The server's says what arrived, in intervals; the client's what was
 sent. Where something went wrong there is a key `error`, or an `end` with nothing in it, whatever
-the exit code: older ones exit with 0 then.
+the exit code: older ones exit with 0 then. Before it there may be warnings, such as that a datagram
+is longer than the largest segment of TCP.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from vsperf.drivers.programs.base import LONGEST_WORDS, Said, Told
@@ -19,6 +21,13 @@ from vsperf.trust.printable import printable
 
 Document = Mapping[str, Any]
 NANOSECONDS = 1_000_000_000
+BEGIN = re.compile(r"^\{", re.MULTILINE)
+OVERLAP_NS = 1_000_000
+"""By which an interval may begin before the one before it ended: times are rounded."""
+MOST_APART = 100
+"""One part in so many of what arrived is the most by which intervals may tell more."""
+MOST_UNTOLD = 10
+"""One part in so many of what arrived may be in no interval: the last one may be left out."""
 
 
 def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
@@ -40,14 +49,13 @@ def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
 
 def _document(said: Said) -> tuple[Document, str]:
     """Return what one end wrote, or why that is nothing to go by."""
-    text = said.text.lstrip()
+    begin = BEGIN.search(said.text)
+    text = said.text[begin.start() :] if begin else ""
     try:
         _, end = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode(text)
         document = loads(text[:end])
     except (ValueError, RecursionError):
         return {}, said.quoted
-    if not isinstance(document, dict):
-        return {}, "wrote no document"
     if error := document.get("error"):
         return {}, f"says: {printable(str(error))[:LONGEST_WORDS]}"
     if said.exit_code != 0:
@@ -69,25 +77,42 @@ def _told(asked: ExchangeAsked, client: Document, server: Document) -> Told:
         lost = sent_packets - (_count(received["packets"]) - _count(received["lost_packets"]))
     repeated = None if datagrams else sent.get("retransmits")
     congestion = client["end"].get("sender_tcp_congestion")
+    received_bytes = _count(received["bytes"])
+    intervals = tuple(_intervals(server["intervals"]))
+    if problem := _untold(received_bytes, sum(one.amount for one in intervals)):
+        return Told(problem=problem)
     return Told(
         elapsed_ns=_ns(sent["end"]),
         write_bytes=_count(client["start"]["test_start"]["blksize"]),
         congestion=None if congestion is None else printable(str(congestion)),
         sent_bytes=_count(sent["bytes"]),
-        received_bytes=_count(received["bytes"]),
+        received_bytes=received_bytes,
         sent_packets=sent_packets,
         lost_packets=lost,
         repeated_segments=None if repeated is None else _count(repeated),
-        intervals=tuple(
-            Interval(
-                began_ns=_ns(one["sum"]["start"]),
-                ended_ns=_ns(one["sum"]["end"]),
-                amount=_count(one["sum"]["bytes"]),
-            )
-            for one in server["intervals"]
-            if one["sum"]["end"] > one["sum"]["start"]
-        ),
+        intervals=intervals,
     )
+
+
+def _intervals(told: Sequence[Document]) -> Iterator[Interval]:
+    """Yield what a server had in each part of the time; they lie one after the other."""
+    ended_ns = 0
+    for one in told:
+        began_ns, until_ns = _ns(one["sum"]["start"]), _ns(one["sum"]["end"])
+        if until_ns <= began_ns:
+            continue
+        if began_ns + OVERLAP_NS < ended_ns:
+            raise ValueError(f"an interval began at {began_ns} ns, and one ended at {ended_ns} ns")
+        ended_ns = until_ns
+        yield Interval(began_ns=began_ns, ended_ns=until_ns, amount=_count(one["sum"]["bytes"]))
+
+
+def _untold(received: int, told: int) -> str:
+    """Return by how much intervals and their sum disagree: a rate is made of the former."""
+    more, less = told - received, received - told
+    if more * MOST_APART <= received and less * MOST_UNTOLD <= received:
+        return ""
+    return f"its server received {received:,} bytes by its sum, and {told:,} by its intervals"
 
 
 def _sums(document: Document, name: str) -> Document:

@@ -17,6 +17,7 @@ from vsperf.drivers.programs.base import (
 )
 from vsperf.drivers.programs.find import Installed
 from vsperf.drivers.programs.iperf3.answer import told
+from vsperf.errors import UsageError
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
@@ -28,6 +29,8 @@ INTERVAL_S = "0.25"
 """Of what a server tells: a window that begins in the midst of one is less than that off."""
 CONNECT_MS = 5_000
 """Patience of a client with a path that lets nothing through; the kernel's own are minutes."""
+LEAST_DATAGRAM, MOST_WRITTEN = 16, 1 << 20
+"""Bytes: each datagram has a time and its number in it, and more it does not write at once."""
 HONEST, THREADED = (3, 14), (3, 16)
 """Versions from which on it exits with 1 when it fails, and has a thread for each stream."""
 
@@ -46,6 +49,25 @@ def lies_of(version: str) -> tuple[str, ...]:
     lies = () if number >= HONEST else ("it exits with 0 when it fails, so its answers are read",)
     threads = "a thread for each stream" if number >= THREADED else "one thread for all streams"
     return (*lies, f"{threads}: do not hold it against one with the other")
+
+
+def _require_size(asked: ExchangeAsked) -> None:
+    """Raise `UsageError` for what it does not write at once."""
+    size = asked.write_bytes
+    if size is None:
+        return
+    if asked.traffic == "udp-stream" and size < LEAST_DATAGRAM:
+        raise UsageError(
+            f"iperf3 sends no datagrams of {size} bytes",
+            why=f"each has a time and its number in it, which take {LEAST_DATAGRAM} bytes",
+            fix=f"--set search.write={LEAST_DATAGRAM}B",
+        )
+    if size > MOST_WRITTEN:
+        raise UsageError(
+            f"iperf3 does not write {size:,} bytes at once",
+            why=f"{MOST_WRITTEN:,} bytes are the most that it takes",
+            fix="--set search.write=1MiB",
+        )
 
 
 def _known(found: Found) -> str:
@@ -80,6 +102,7 @@ class Iperf3:
     def client(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
     ) -> tuple[str, ...]:
+        _require_size(asked)
         seconds = -(-asked.sending_ns // NANOSECONDS)  # it takes whole ones
         words = [
             *(program, "--client", meet.address, "--version4", "--port", str(meet.port)),

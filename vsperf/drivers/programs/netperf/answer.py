@@ -25,8 +25,11 @@ from vsperf.trust.plain_json import MOST_COUNTED
 from vsperf.trust.printable import printable
 
 NANOSECONDS = 1_000_000_000
+SOCKETS = {"LSS_SIZE_END": "wmem", "RSR_SIZE_END": "rmem"}
+"""Of the end that sends and of the one that receives: bytes of its socket → what limits them."""
 KEYS = (
     "ELAPSED_TIME",
+    *SOCKETS,
     "LOCAL_BYTES_SENT",
     "LOCAL_BYTES_RECVD",
     "REMOTE_BYTES_RECVD",
@@ -92,6 +95,8 @@ def _told(asked: ExchangeAsked, lines: Mapping[tuple[str, int | None], str]) -> 
     weights = [rate * length for rate, length in parts]
     lengths = [length for _, length in parts]
     if asked.traffic == "tcp-stream":
+        if problem := _too_small(asked, lines):
+            return Told(problem=problem)
         sent, received = (
             _counted(number(key)) for key in ("LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD")
         )
@@ -115,6 +120,18 @@ def _told(asked: ExchangeAsked, lines: Mapping[tuple[str, int | None], str]) -> 
         round_trips=_round_trips(lines),
         intervals=_shared(transactions, weights, lengths),
     )
+
+
+def _too_small(asked: ExchangeAsked, lines: Mapping[tuple[str, int | None], str]) -> str:
+    """Return which socket is smaller than it was asked to be: the kernel says nothing of that."""
+    for key, limit in SOCKETS.items():
+        size = _number(lines.get((key, None), "-1"))  # as it says where it does not know
+        if asked.buffer_bytes is not None and 0 <= size < asked.buffer_bytes:
+            return (
+                f"one of its sockets has {size:,.0f} bytes, and {asked.buffer_bytes:,} were asked "
+                f"for: the kernel gives no more, unless sysctl net.core.{limit}_max is raised"
+            )
+    return ""
 
 
 def _intervals(lines: Mapping[tuple[str, int | None], str]) -> Iterator[tuple[float, float]]:

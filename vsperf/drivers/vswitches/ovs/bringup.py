@@ -33,7 +33,7 @@ from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host import taps
 from vsperf.host.netns import within
 from vsperf.host.networks import private_network
-from vsperf.host.packet_sockets import drops_of
+from vsperf.host.packet_sockets import Rings, drops_of
 from vsperf.host.process import Managed, end, managed, written
 from vsperf.host.tree import Tree
 from vsperf.host.tuntap import is_there, refused_frames
@@ -60,6 +60,7 @@ class Instance:
     daemons: dict[str, Managed] = field(default_factory=dict)
     network: str | None = None
     """The name of its network, if that has one."""
+    rings: Rings = field(default_factory=Rings)
 
     def path(self, text: str) -> Path:
         """Return a path of the plan, filled in."""
@@ -272,15 +273,17 @@ def _unseen(made: Instance) -> Unseen:
     """Return what the kernel dropped and OVS does not count; what is gone says nothing."""
     taps = {port.name: port.tap for port in made.ports if port.tap and port.vnf}
     refused = {name: refused_frames(tap) for name, tap in taps.items()}
-    devices = {port.device: port.name for port in made.ports if port.type == "system"}
-    ask_kernel = partial(drops_of, made.daemons[SWITCH].pid)
-    missed = {}
-    if devices:
-        missed = within(made.network, ask_kernel) if made.network else ask_kernel()
-    return Unseen(
-        {name: count for name, count in refused.items() if count is not None},
-        {devices[device]: count for device, count in missed.items() if device in devices},
+    missed: dict[str, int] = {}
+    ways: tuple[tuple[dict[str, str], Callable[[int], dict[str, int]]], ...] = (
+        (layout.opened(made.ports), drops_of),
+        (layout.opened_with_rings(made.ports), made.rings.drops_of),
     )
+    for devices, drops in ways:
+        ask_kernel = partial(drops, made.daemons[SWITCH].pid)
+        if devices:
+            told = within(made.network, ask_kernel) if made.network else ask_kernel()
+            missed |= {devices[name]: count for name, count in told.items() if name in devices}
+    return Unseen({name: count for name, count in refused.items() if count is not None}, missed)
 
 
 def _filters(made: Instance) -> Matched | None:

@@ -34,7 +34,7 @@ class Unseen:
     refused: Mapping[str, int] = field(default_factory=dict)
     """As the tap of a VNF was full; OVS counts them as sent."""
     missed: Mapping[str, int] = field(default_factory=dict)
-    """As a packet socket was full; OVS counts them as received."""
+    """As a packet socket was full; OVS counts them as received, unless DPDK has a ring for them."""
 
 
 def switch_counters(

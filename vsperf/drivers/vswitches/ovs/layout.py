@@ -5,7 +5,8 @@ Paths begin with a placeholder, which the workspace fills in when the switch is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from vsperf.config.case import CaseSpec
@@ -32,6 +33,8 @@ AFXDP = "afxdp:"
 """Before the name of a device of the kernel; the port has to be called like it."""
 RING_FRAMES = 2048
 """In the rings of a packet socket; as many as OVS takes for other devices."""
+RINGED = re.compile(r"net_af_packet[^,]*,(?:.*,)?iface=([^,]+)")
+"""DPDK's name of a device that stays the kernel's, and the kernel's name of it."""
 LARGEST_USUAL_MTU = 1500
 ETHERNET_BYTES = 18
 """Header and FCS: a frame of 1518 bytes carries a packet of 1500."""
@@ -73,6 +76,17 @@ class SwitchPort:
     def vnf(self) -> str | None:
         """The VNF behind it, if there is one."""
         return None if self.nic is None else self.nic.vnf
+
+
+def opened(ports: Iterable[SwitchPort]) -> dict[str, str]:
+    """Return the kernel's devices that OVS opens itself, by packet sockets, with their ports."""
+    return {str(port.device): port.name for port in ports if port.type == "system"}
+
+
+def opened_with_rings(ports: Iterable[SwitchPort]) -> dict[str, str]:
+    """Return those that DPDK opens, by packet sockets with rings, with their ports."""
+    found = ((RINGED.match(port.options.get("dpdk-devargs", "")), port.name) for port in ports)
+    return {device[1]: name for device, name in found if device is not None}
 
 
 def filled(port: SwitchPort, fill: Callable[[str], str]) -> SwitchPort:

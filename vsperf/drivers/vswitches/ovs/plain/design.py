@@ -63,7 +63,8 @@ class PlainDesign(Design):
 
     @property
     def polling(self) -> Polling:
-        return Polling(threads.SWITCH, "pmd-c" if self.polls else "ovs-vswitchd")
+        names = "pmd-c" if self.polls else "ovs-vswitchd"
+        return Polling(threads.SWITCH, names, forwards=self.userspace)
 
     @property
     def polling_cpus(self) -> tuple[int, ...]:
