@@ -544,3 +544,9 @@ class TestRecordsOfOthers:
         one = answering(bench.rounds)[0]
         none, fewer = (in_round(changed(one, received_frames=n), "B") for n in (0, -1))
         assert none is not None and none == fewer
+
+    @pytest.mark.parametrize("rounds", [{}, {"rounds": "many"}, {"rounds": None}])
+    def test_a_specification_that_says_no_number_of_rounds_has_one_look(
+        self, rounds: dict[str, Any]
+    ) -> None:
+        assert Terms.of({"until": "decided", **rounds}) == Terms()

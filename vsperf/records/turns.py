@@ -323,8 +323,10 @@ class Terms:
     @classmethod
     def of(cls, search: Mapping[str, Any]) -> Self:
         """Return what the settings of a method say, as they are stored."""
-        looks = looks_of(int(search["rounds"])) if search.get(UNTIL) == DECIDED else ()
-        return cls(search.get("load") is None, looks)
+        rounds, overload = search.get("rounds"), search.get("load") is None
+        if search.get(UNTIL) != DECIDED or not isinstance(rounds, int):
+            return cls(overload)
+        return cls(overload, looks_of(rounds))
 
     @property
     def level(self) -> float:
