@@ -26,6 +26,8 @@ CHUNK = 1 << 16
 FINE_S = 0.002
 """The kernel polls in milliseconds; what is left of a pause below them is slept."""
 
+MOST_SAID = 256 << 20
+"""Bytes of a program that is run to its end: nothing that is asked for is as long."""
 READER_S = 1.0
 """Patience with somebody who reads what vsperf says, once it is to stop."""
 
@@ -208,9 +210,9 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Run a program to its end, with little to read, and return what it wrote.
 
-    Raises OSError where it cannot be started, and `subprocess.TimeoutExpired` where it did not end
-    in time. It is killed then, as it is when vsperf is to stop. It has no working directory to look
-    into, so paths among its words are whole ones.
+    Raises OSError where it cannot be started or speaks without end, and `subprocess.TimeoutExpired`
+    where it did not end in time. It is killed then, as it is when vsperf is to stop. It has no
+    working directory to look into, so paths among its words are whole ones.
     """
     until = time.monotonic() + patience_s
     with subprocess.Popen(  # noqa: S603 - an argument vector of our own
@@ -252,6 +254,8 @@ def _written(process: subprocess.Popen[bytes], given: str, until: float) -> tupl
         for one in ready:
             chunk = os.read(one, CHUNK)
             said[one] += chunk
+            if len(said[one]) > MOST_SAID:
+                raise OSError(errno.EFBIG, f"it says more than {MOST_SAID >> 20} MB")
             if not chunk:
                 open_ones.remove(one)
     output, errors = said.values()

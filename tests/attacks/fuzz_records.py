@@ -9,24 +9,35 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
+from connection_models import Device
+from exchanges import cpu, exchange, instance, use
+
 from attacks.announced import every_trial
 from attacks.apart import REFUSED, SET_UP_S, TAKEN, apart, vsperf
 from attacks.damage import damaged_bytes, damaged_lines
 from attacks.worker import Fuzzer
 from vsperf.errors import ExitCode, VsperfError
+from vsperf.methods.connections import ConnectionsAsked
+from vsperf.records.exchange import Beside
 from vsperf.records.files.folders import RECORDS
 from vsperf.records.files.reader import check_run
+from vsperf.records.files.series import series_folder
 from vsperf.records.files.validation import validate_file
 from vsperf.records.files.view import open_run
 from vsperf.records.files.writer import RunWriter
+from vsperf.records.packets import Packets
+from vsperf.records.run import LINE, ConnectionsLine, ExchangeLine, RoundLine
+from vsperf.records.turns import Named, Role, Round, TurnColumns
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
+SERIES = Path(__file__).parents[1] / "golden" / "series"
 DAMAGED = "2026-01-01-damaged-aaaa"
 WHOLE = "2026-01-02-whole-bbbb"
 PLOTS = (
     *("throughput", "search", "latency", "loss", "cycles", "intervals", "stalls", "seconds"),
-    *("percentiles", "latency-load", "repeats", "curves", "trend", "topology"),
+    *("percentiles", "latency-load", "repeats", "curves", "trend", "topology", "series"),
 )
+TURNS = 40
 SELECTION = ("phy2phy_tput", "--testbed=sim", "--set=traffic.frame_size=64", "--preset=quick")
 OUTPUTS = (
     *(("show", "{run}"), ("show", "{run}", "--json"), ("show", "{run}", "64B")),
@@ -59,7 +70,9 @@ class Damage(Fuzzer):
         (run,) = (path for path in self.results.glob("*-*") if path.is_dir())
         own = (run / RECORDS).read_bytes()
         old = [path.read_bytes() for path in sorted(GOLDEN.rglob("*.jsonl"))]
-        self.samples = [own] * len(old) + old
+        self.samples = [own, _with_others(own)] * len(old) + old
+        (series,) = SERIES.rglob("*.jsonl")
+        self.series = series.read_bytes()
         (self.results / "latest").unlink()
         run.rename(self.results / WHOLE)
 
@@ -72,7 +85,16 @@ class Damage(Fuzzer):
         shutil.rmtree(path.parent, ignore_errors=True)
         path.parent.mkdir()
         path.write_bytes(content)
+        if chance.random() < 0.5:
+            self._collect(path.parent, sample, chance)
         return [*self._read(path, sample if cut else None), *self._shown(chance)]
+
+    def _collect(self, run: Path, sample: bytes, chance: random.Random) -> None:
+        """Lay a series beside the records that is damaged, too."""
+        for case in json.loads(sample.partition(b"\n")[0])["cases"]:
+            folder = series_folder(run, case["key"], 1)
+            folder.mkdir(parents=True)
+            (folder / "proc.jsonl").write_bytes(damaged_lines(self.series, chance))
 
     def _read(self, path: Path, sample: bytes | None) -> list[str]:
         """Read as programs do; of a file that was cut off, all that is whole has to be there."""
@@ -115,6 +137,59 @@ class Damage(Fuzzer):
         if not found and WHOLE not in {row["run"] for row in json.loads(ended.out)}:
             found.append("the run that is not damaged is not listed")
         return found
+
+
+def _with_others(content: bytes) -> bytes:
+    """Return a run in which each case has what cases of other kinds are made of, too."""
+    found = []
+    for line in content.splitlines(keepends=True):
+        found.append(line)
+        told = json.loads(line)
+        if told["type"] == "case-start":
+            found += _others(told["case"])
+    return b"".join(found)
+
+
+def _others(case: str) -> list[bytes]:
+    """Return lines of exchanges, of connections and of a round."""
+    packets = Packets(
+        interval_ns=10_000_000,
+        late_ns=(*(0, 7, None) * 100, 0),
+        took_ns=(*(100_000, None, None) * 100, 200_000),
+        lost_there=0,
+        lost_back=100,
+        duplicates=0,
+        out_of_order=0,
+    )
+    probe = Beside(
+        traffic="udp-echo", program="irtt", version="0.9", instances=(instance(packets=packets),)
+    )
+    busy = use(cpu(0, busy=0.99), cpu(1, busy=0.5), clients=0.9, servers=0.4)
+    device = Device(rate=900)
+    device.connect(ConnectionsAsked(rate_cps=500, connections=500))
+    columns = dict.fromkeys(TurnColumns.model_fields, (1_000,) * TURNS)
+    columns |= dict.fromkeys(("gaps_ns", "longest_gap_ns", "elsewhere_frames"), (0,) * TURNS)
+    columns |= {"measured_ns": (10_000_000,) * TURNS, "side": (0, 1) * (TURNS // 2)}
+    turns = TurnColumns.model_validate({**columns, "drained": (True,) * TURNS})
+    one = Round(
+        index=1,
+        role=Role.ANSWER,
+        started_at="2026-11-26T12:00:00.000+00:00",
+        deployment=1,
+        sides=(Named(letter="A", name="ovs"), Named(letter="B", name="vpp")),
+        load_fps=1_000_000,
+        directions=2,
+        turn_ns=10_000_000,
+        guard_ns=2_000_000,
+        elapsed_ns=TURNS * 12_000_000,
+        turns=turns,
+    )
+    lines = (
+        ExchangeLine(case=case, exchange=exchange(cpu=busy, beside=probe)),
+        *(ConnectionsLine(case=case, trial=trial) for trial in device.made),
+        RoundLine(case=case, round=one),
+    )
+    return [LINE.dump_json(line) + b"\n" for line in lines]
 
 
 def _calmly(action: Callable[[], object]) -> bool:

@@ -344,6 +344,19 @@ def test_no_capture_is_written_behind_a_link_of_another_user(
     assert [*here_of_root.precious.parent.iterdir()] == [here_of_root.precious]
 
 
+def test_no_baseline_is_removed_behind_a_link_of_another_user(
+    vsperf: Shell, here_of_root: Town
+) -> None:
+    behind = here_of_root.precious.parent
+    (behind / "main.json").write_text("{}")
+    as_nobody(Path("results").mkdir)
+    as_nobody(lambda: Path("results", "baselines").symlink_to(behind))
+    ended = vsperf("baseline", "remove", "main")
+    assert ended.code != ExitCode.OK
+    assert "is a link of nobody" in ended.err
+    assert (behind / "main.json").exists()
+
+
 def test_a_run_is_not_stored_behind_a_link_of_another_user(
     vsperf: Shell, here_of_root: Town
 ) -> None:
@@ -352,6 +365,17 @@ def test_a_run_is_not_stored_behind_a_link_of_another_user(
     assert ended.code == ExitCode.COMPONENT_FAILED
     assert "is a link of nobody" in ended.err
     assert [*here_of_root.precious.parent.iterdir()] == [here_of_root.precious]
+
+
+def test_a_refused_run_is_noted_behind_no_link_of_another_user(
+    vsperf: Shell, here_of_root: Town
+) -> None:
+    behind = here_of_root.precious.parent
+    (behind / "a folder").mkdir()
+    before = sorted(behind.iterdir())
+    as_nobody(lambda: Path("results").symlink_to(behind))
+    assert vsperf(*SMOKE, "--set", "vswitch.behaviour.kind=nonsense").code == ExitCode.BAD_INPUT
+    assert sorted(behind.iterdir()) == before
 
 
 def test_a_pipe_in_the_place_of_matplotlibs_settings_is_not_waited_for(

@@ -20,7 +20,6 @@ from shared_tgen import fixture_kept_tgen, fixture_ring
 from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, capture, ways_between
 from vsperf.drivers.generators.tgen.client import TgenError
 from vsperf.drivers.generators.tgen.process import Tgen
-from vsperf.errors import ComponentError
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_kept_tgen", "fixture_ring"]
@@ -401,9 +400,10 @@ def test_a_full_disk_is_told_and_costs_no_trial(tmp_path: Path, require: Require
     with tgen_apart(tmp_path, prepare=prepare) as tgen:
         tgen.ports()
         ways = ways_between(2, "forward")
-        with pytest.raises(ComponentError) as told:
-            capture(tgen, ways, Stream(1518), 200, {0: small / "seen.pcap"})
-        assert "No space left" in (told.value.problems[0].why or "")
+        tgen.ask("configure", streams=[Stream(1518).on(way) for way in ways])
+        tgen.ask("capture", port=0, path=str(small / "seen.pcap"), frames=400)
+        told = tgen.ask("trial", 30, frames=200, rate_fps=1000, burst=1)
+        assert "No space left" in told["capture_error"]["message"]
         found = tgen.ask("trial", 30, frames=100)
     assert found["streams"][0]["distinct"] == 100
     assert "capture_error" not in found

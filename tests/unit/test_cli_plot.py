@@ -7,9 +7,11 @@ import io
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from vsperf.cli.commands.plot import paths_of
 from vsperf.cli.main import run_cli
 from vsperf.cli.selection import library
 from vsperf.errors import ExitCode
@@ -52,6 +54,14 @@ def test_plots_of_single_cases_are_called_by_the_case(
     assert sorted(capsys.readouterr().out.split()) == made
     assert "topology-phy2phy_tput-64B.svg" in made
     assert len(made) == 2
+
+
+def test_those_of_one_name_are_numbered_however_many_a_record_has() -> None:
+    many = [SimpleNamespace(title="Search, a case")] * 3_000
+    names = [path.name for path in paths_of(many, Path("search.svg"))]
+    first = ("search-a_case.svg", "search-a_case.2.svg", "search-a_case.3.svg")
+    assert tuple(names[:3]) == first
+    assert len(set(names)) == len(many)
 
 
 def test_one_case_is_one_file(elsewhere: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from pydantic import ValidationError
 from series_samples import CASE, header
 
+from vsperf.drivers.collectors import stamp
 from vsperf.drivers.collectors.base import Parts, Seat
 from vsperf.drivers.collectors.command import STAMP, Command, CommandSpec, Lines
 from vsperf.drivers.collectors.flames import flame_graph, folded, folded_text
@@ -56,6 +57,10 @@ class TestLines:
     def test_of_json_numbers_are_kept(self) -> None:
         line = '{"a": 1, "b": 2.5, "c": "7", "d": true, "e": null, "f": "x", "g": NaN}'
         assert Lines("json").values(line) == {"a": 1, "b": 2.5, "c": 7}
+
+    @pytest.mark.parametrize("number", [f"{10**30}", f'"{10**30}"', f'"{"9" * 5000}"', "1e999"])
+    def test_a_number_that_no_reader_of_series_takes_is_left_out(self, number: str) -> None:
+        assert Lines("json").values(f'{{"a": {number}, "b": 1}}') == {"b": 1}
 
     @pytest.mark.parametrize("line", ["", "[1]", "{", "7"])
     def test_what_is_no_object_has_no_values(self, line: str) -> None:
@@ -100,6 +105,17 @@ class TestStamp:
 
 
 class TestMissing:
+    def test_a_file_to_which_somebody_adds_without_end_of_line_is_read_in_pieces(
+        self, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "values"
+        file.write_bytes(b"head\n")
+        news = stamp.news_of(file)
+        assert next(news) == b"head\n"
+        with file.open("ab") as more:
+            more.write(bytes(3 * stamp.LONGEST))
+        assert [len(next(news)) for _ in range(3)] == [stamp.LONGEST] * 3
+
     def test_a_program_that_is_not_there_is_said_before_anything_starts(self) -> None:
         with pytest.raises(NotReadyError, match="pcm-of-nobody"):
             Command().require(None, spec(argv=["pcm-of-nobody"]))  # type: ignore[arg-type]

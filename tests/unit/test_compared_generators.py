@@ -312,6 +312,26 @@ def test_the_pace_is_shown_as_the_mean_rate_and_the_gaps(tmp_path: Path) -> None
     assert (first["pace"]["gap_off_p99_ns"], second["pace"]) == (3000, None)
 
 
+def test_a_monitor_that_tells_less_in_one_trial_is_shown_by_what_it_told_in_all(
+    tmp_path: Path,
+) -> None:
+    a_run(tmp_path, "tgen", "testpmd", repeats=1)
+    head = series_header("pacing").model_copy(
+        update={
+            "case": "generators_compare-64B-tgen",
+            "quantities": (Quantity(name="gap_off_p99_ns", unit="ns"),),
+        }
+    )
+    file = SeriesFile.begin(tmp_path / RUN, head)
+    for number, names in ((1, ("gap_off_p50_ns", "gap_off_p99_ns")), (2, ("gap_off_p99_ns",))):
+        file.append(OwnTrial(trial=trial(number)))
+        values = dict.fromkeys(names, 3000)
+        file.append(Sample(trial=number, at_ns=1, of="there", values={**values}))
+    shown = command(tmp_path, "--format", "md")
+    assert shown.exit_code == 0
+    assert "| 3.000 µs |" in shown.output
+
+
 def test_other_comparisons_have_no_such_table(tmp_path: Path) -> None:
     a_run(tmp_path, "tgen", "testpmd")
     compared = compare([side(tmp_path, "aaaa"), side(tmp_path, "aaaa")])

@@ -417,6 +417,20 @@ def test_slots_of_time_are_those_of_connections() -> None:
     assert [slot.away_ns for slot in seen.slots.noted] == [0, 7]
 
 
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [({"width_ns": 0}, "no width"), ({"completed": (500,)}, "different lengths")],
+)
+def test_a_record_of_slots_that_no_time_can_have_is_refused(
+    changed: dict[str, Any], why: str
+) -> None:
+    two: dict[str, Any]
+    two = dict.fromkeys(("launched", "answered", "completed", "established", "away_ns"), (500, 490))
+    ConnectionSlots(width_ns=3, **two)
+    with pytest.raises(ValueError, match=why):
+        ConnectionSlots(**{"width_ns": 3, **two, **changed})
+
+
 def test_a_budget_that_is_over_before_the_first_trial_leaves_no_number() -> None:
     found = rate().play(Device(budget=Budget(1)))
     assert not found.complete

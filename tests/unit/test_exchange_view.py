@@ -11,6 +11,7 @@ from exchanges import REVERSE, cpu, device, exchange, instance, use
 from vsperf.cli.exchange_view import devices_table, exchanges_data, instances_table
 from vsperf.output.table import Table
 from vsperf.records.exchange import Failures, RoundTrips
+from vsperf.records.switch import PmdCounters, SwitchCounters
 
 
 def of(table: Table, place: int) -> dict[str, str]:
@@ -54,3 +55,11 @@ def test_data_for_programs_have_costs_and_what_limited_each_exchange() -> None:
     assert found[2]["cpu_costs_ns"]["clients"] is None
     nobody: Any = SimpleNamespace(exchanges=())
     assert exchanges_data(nobody) == {}
+
+
+def test_a_record_in_which_nobody_sent_for_any_time_says_nothing_of_polling_threads() -> None:
+    busy = SwitchCounters(pmds=(PmdCounters(cpu=2, frames=1, busy_cycles=97, idle_cycles=3),))
+    nothing = instance(elapsed_ns=0)
+    one = exchange(nothing, switch=busy, asked_ns=0, warm_up_ns=0, cpu=use(cpu(0, busy=1)))
+    assert one.polling_share is None
+    assert exchange(switch=busy).polling_share is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -242,6 +243,17 @@ def test_nines_are_equally_far_apart() -> None:
     found = placing(Axis("x", "", Scale.NINES), [0, 0.9999])
     places = [found.place(share) for share in (0.9, 0.99, 0.999)]
     assert places == pytest.approx([1, 2, 3])
+
+
+@pytest.mark.parametrize("scale", [Scale.LINEAR, Scale.LOG, Scale.LOG_ZERO, Scale.NINES])
+@pytest.mark.parametrize("wild", [float("inf"), float("nan"), 1e308, -1e308, 5e-324])
+def test_numbers_of_others_that_nobody_can_have_measured_have_a_place(
+    wild: float, scale: Scale
+) -> None:
+    for others in ((), (1.0, 2.0)):
+        found = placing(Axis("x", "", scale, from_zero=True), (*others, wild))
+        assert math.isfinite(found.share(found.place(wild)))
+        assert all(math.isfinite(place) for place, _ in found.ticks())
 
 
 def test_a_logarithmic_axis_has_a_place_for_zero_below_all_others() -> None:

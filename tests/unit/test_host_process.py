@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from vsperf import waits
 from vsperf.drivers.generators.dpdk_ports import device_port
 from vsperf.drivers.generators.tgen.command import Options
 from vsperf.errors import ComponentError, DiedError, NotReadyError
@@ -398,6 +399,14 @@ def test_a_socket_is_ready_when_somebody_listens(tmp_path: Path) -> None:
         two.bind(str(other))
         two.listen()
         assert all_listened_at([first, other])
+
+
+def test_a_program_that_speaks_without_end_is_not_heard_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(waits, "MOST_SAID", 1 << 20)
+    with pytest.raises(OSError, match="it says more than 1 MB"):
+        run(("yes",), 30.0)
 
 
 def test_who_has_hung_up_is_not_there(tmp_path: Path) -> None:

@@ -138,6 +138,7 @@ class TestWrk:
             (r"^vsperf requests \d+$", ""),
             (r"^vsperf requests \d+$", "vsperf requests " + "9" * 19),
             (r"^vsperf duration_us \d+$", "vsperf duration_us 0"),
+            (r"^vsperf duration_us \d+$", f"vsperf duration_us {2**60}"),
             (r"^vsperf errors_timeout 0$", "vsperf errors_timeout 999999"),
         ],
     )
@@ -230,6 +231,7 @@ class TestH2load:
             (r"^requests: .*$", "", "told no end"),
             (r"^status codes: \d+ ", "status codes: 900 ", "its log has 300 answers, and its sums"),
             (r"0 errored", f"{2**64 - 1} errored", "broke, and were not opened again"),
+            (r"0 timeout$", f"{2**64 - 1} timeout", "more late answers"),
             (r"^\d+\t200\t", "1\t200\t", "another time"),
         ],
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from exchanges import exchange
 from export_samples import KEY, case, exported, run_of
 from record_samples import (
     case_record,
@@ -34,7 +35,8 @@ from vsperf.records.files.reader import check_run, parse_lines
 from vsperf.records.files.view import RunView, open_run
 from vsperf.records.histogram import summary
 from vsperf.records.result import SearchResult
-from vsperf.records.run import Line
+from vsperf.records.run import ExchangeLine, Line, RoundLine
+from vsperf.records.turns import Named, Role, Round, TurnColumns
 
 FEW, TIMES = 20, 4
 """So many of something are in the small record, and how many times more in the large one."""
@@ -175,6 +177,55 @@ def test_more_trials_than_memory_should_hold_are_refused_with_the_reason(
     assert len(seen.trials) == FEW
     with pytest.raises(StoreError, match="too many to be looked at"):
         list(seen.trials)
+
+
+@pytest.mark.parametrize("kind", ["exchange", "round"])
+def test_so_are_more_exchanges_or_rounds(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line: Line = empty_round()
+    if kind == "exchange":
+        line = ExchangeLine(case=KEY, exchange=exchange())
+    run = run_of(tmp_path, [case()], case_start(KEY), *[line] * FEW, case_record(KEY), run_end())
+    monkeypatch.setattr(view, "MOST_TRIAL_BYTES", 1000)
+    (seen,) = run.cases()
+    assert (len(seen.exchanges), len(seen.rounds)) == (FEW, 0)[:: 1 if kind == "exchange" else -1]
+    with pytest.raises(StoreError, match="too many to be looked at"):
+        _ = [*seen.exchanges, *seen.rounds]
+
+
+def empty_round() -> RoundLine:
+    """One that ended before its first turn."""
+    return RoundLine(
+        case=KEY,
+        round=Round(
+            index=1,
+            role=Role.ANSWER,
+            started_at="2026-11-26T12:00:00.000+00:00",
+            deployment=1,
+            sides=(Named(letter="A", name="ovs"), Named(letter="B", name="vpp")),
+            load_fps=1_000_000,
+            directions=2,
+            turn_ns=10_000_000,
+            guard_ns=2_000_000,
+            elapsed_ns=0,
+            turns=TurnColumns.of(()),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("what", "count"), [("turns", 3_000), ("sides", 100), ("deployment", 1_000_000)]
+)
+def test_a_round_of_more_than_anybody_makes_is_refused(what: str, count: int) -> None:
+    """What rounds say takes time that is quadratic in their numbers."""
+    made = empty_round().round.model_dump()
+    side = {"letter": "A", "name": "ovs"}
+    turns = {name: [True if name == "drained" else 1] * count for name in made["turns"]}
+    changed = {"turns": turns, "sides": [side] * count, "deployment": count}
+    Round.model_validate(made)
+    with pytest.raises(ValueError, match="more than anybody makes"):
+        Round.model_validate({**made, what: changed[what]})
 
 
 def test_a_case_is_shown_with_its_first_trials_and_how_many_there_are(

@@ -226,3 +226,15 @@ def test_what_has_to_be_known_of_a_version_is_told() -> None:
     assert lies_of("3.18") == (
         "a thread for each stream: do not hold it against one with the other",
     )
+
+
+def test_what_is_told_of_an_answer_is_short_however_long_that_is() -> None:
+    """It is recorded, and a line of records has a greatest length."""
+    client = json.loads(said("tcp-client").text)
+    client["end"]["sum_sent"]["bytes"] = "x" * 1_000_000
+    client["end"]["sender_tcp_congestion"] = "x" * 1_000_000
+    wrong = told(TCP, changed("tcp-client", {"end": client["end"]}), said("tcp-server"))
+    assert "is no count" in wrong.problem and len(wrong.problem) < 400
+    client["end"]["sum_sent"]["bytes"] = 1
+    found = told(TCP, changed("tcp-client", {"end": client["end"]}), said("tcp-server"))
+    assert found.problem == "" and len(found.congestion or "") < 400

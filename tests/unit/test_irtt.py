@@ -226,6 +226,12 @@ WRONG: dict[str, tuple[Callable[[Document], object], str]] = {
         lambda one: one["round_trips"][4]["timestamps"]["client"]["send"].update(monotonic="1"),
         "its answers cannot be read",
     ),
+    "a time that is a text without end": (
+        lambda one: one["round_trips"][4]["timestamps"]["client"]["send"].update(
+            monotonic="1" * 1_000_000
+        ),
+        "its answers cannot be read",
+    ),
     "no packets": (lambda one: one.update(round_trips=[]), "its sums of 50 and 50"),
     "no list of them": (lambda one: one.update(round_trips=3), "its answers cannot be read"),
     "an error of sending": (lambda one: one.update(send_err={}), "that it could not send"),
@@ -237,6 +243,7 @@ def test_what_cannot_be_is_no_answer(name: str) -> None:
     change, words = WRONG[name]
     found = changed(change)
     assert words in found.problem
+    assert len(found.problem) < 400
     assert found.packets is None
     assert found.transactions is None
 

@@ -571,3 +571,30 @@ class TestSettings:
     ) -> None:
         with pytest.raises(ValueError, match=said):
             method(**settings)
+
+
+class TestRecordsOfOthers:
+    """They may say of turns what no round can come to."""
+
+    def test_a_group_in_which_a_side_has_no_turn_is_no_pass(self) -> None:
+        bench = session(QUIET, 1, 1.0)
+        played(bench)
+        one = answering(bench.rounds)[0]
+        first, sides = one.turns.side[0], len(one.sides)
+        twice = (first,) * sides + one.turns.side[sides:]
+        wrong = one.model_copy(update={"turns": one.turns.model_copy(update={"side": twice})})
+        assert len(wrong.passes) == len(one.passes) - 1
+        assert in_round(wrong, "B") is not None
+
+    def test_fewer_frames_than_none_are_taken_as_none(self) -> None:
+        bench = session(QUIET, 1, 1.0)
+        played(bench)
+        one = answering(bench.rounds)[0]
+        none, fewer = (in_round(changed(one, received_frames=n), "B") for n in (0, -1))
+        assert none is not None and none == fewer
+
+    @pytest.mark.parametrize("rounds", [{}, {"rounds": "many"}, {"rounds": None}])
+    def test_a_specification_that_says_no_number_of_rounds_has_one_look(
+        self, rounds: dict[str, Any]
+    ) -> None:
+        assert Terms.of({"until": "decided", **rounds}) == Terms()

@@ -165,6 +165,7 @@ def test_a_client_that_waited_for_a_lost_datagram_has_no_rate() -> None:
         ("ELAPSED_TIME", "nan"),
         ("MAX_LATENCY", "1e9"),
         ("NETPERF_INTERVAL[0]", "-1"),
+        ("NETPERF_INTERVAL[0]", "9" * 19),
     ],
 )
 def test_what_cannot_be_is_no_answer(key: str, value: str) -> None:
@@ -199,5 +200,7 @@ def test_requests_writes_and_sockets_are_what_is_asked_for() -> None:
 
 def test_a_version_is_read_and_another_program_is_none() -> None:
     assert NETPERF.version_of("Netperf version 2.7.1", "/its/netperf") == "2.7.1"
-    with pytest.raises(NotReadyError, match="is no netperf"):
-        NETPERF.version_of("iperf 3.12", "/its/netperf")
+    for other in ("iperf 3.12", "x" * 1_000_000):
+        with pytest.raises(NotReadyError, match="is no netperf") as refused:
+            NETPERF.version_of(other, "/its/netperf")
+        assert len(refused.value.problems[0].why or "") < 300

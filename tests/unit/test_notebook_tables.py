@@ -10,12 +10,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from record_samples import case_record, case_start, header, planned, run_end
+from record_samples import case_record, case_start, header, planned, run_end, trial
 from stored_runs import RUN, store, store_finished
 
 import vsperf.notebook as r
-from vsperf.errors import UsageError
-from vsperf.records.run import Outcome
+from vsperf.errors import StoreError, UsageError
+from vsperf.records.run import Outcome, TrialLine
 
 NOTEBOOKS = Path(__file__).parents[2] / "docs" / "notebooks"
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
@@ -110,6 +110,26 @@ def test_hostile_text_is_shown_and_not_run(tmp_path: Path) -> None:
     for shown in (book, book.run(), book.run().case(HOSTILE), compared):
         assert "script" not in Tags(shown._repr_html_()).found
         assert "alert(1)" in shown._repr_html_()
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_a_moment_before_or_behind_all_years_is_missing(moment: str, tmp_path: Path) -> None:
+    head = header(RUN, cases=1)
+    key = head.cases[0].key
+    store(tmp_path, RUN, [head, case_start(key), case_record(key, finished_at=moment), run_end()])
+    assert r.open(tmp_path).cases()["finished_at"].isna().all()
+
+
+def test_a_count_that_no_table_of_pandas_can_hold_is_refused_with_the_reason(
+    tmp_path: Path,
+) -> None:
+    head = header(RUN, cases=1)
+    key = head.cases[0].key
+    ways = trial().directions[0].model_copy(update={"received_frames": (1 << 64) - 1})
+    line = TrialLine(case=key, trial=trial(directions=(ways, ways)))
+    store(tmp_path, RUN, [head, case_start(key), line, case_record(key), run_end()])
+    with pytest.raises(StoreError, match="no room for"):
+        r.open(tmp_path).trials()
 
 
 def test_what_there_is_not_is_refused(results: r.Results, tmp_path: Path) -> None:

@@ -148,6 +148,10 @@ def post(body: bytes = b"{}", path: str = "/config", **headers: str | None) -> b
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
+def question(path: str = "/config", **headers: str | None) -> bytes:
+    return post(path=path, **headers).replace(b"POST", b"GET", 1)
+
+
 class TestRequests:
     """Whatever comes in is answered or refused; nothing makes the server stumble."""
 
@@ -167,6 +171,7 @@ class TestRequests:
         ("no number", post(b'{"flows": NaN}'), 400),
         ("no letters", post(b"\xff\xfe\xff"), 400),
         ("a question with a body", post().replace(b"POST", b"GET"), 400),
+        ("a question with two lengths", question(Content_Length="0\r\nContent-Length: 2"), 400),
         ("an unknown verb", post().replace(b"POST", b"BREW"), 501),
         ("no request", b"what?\r\n\r\n", 400),
         ("a line without end", b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n", 414),
@@ -287,6 +292,19 @@ class TestLoad:
             idle[0].close()
             question = post().replace(b"POST /config", b"POST /nowhere")
             self.until(lambda: b" 404 " in spoken(server, question))
+
+    def test_a_connection_for_which_there_is_no_thread_takes_no_room(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refused(thread: threading.Thread) -> None:
+            raise RuntimeError("can't start new thread")
+
+        with serving(tmp_path) as server:
+            with monkeypatch.context() as patched:
+                patched.setattr(threading.Thread, "start", refused)
+                for _ in range(MOST_CONNECTIONS + 1):
+                    assert spoken(server, question()) == b""
+            assert b" 404 " in spoken(server, question("/nowhere"))
 
     def test_a_document_that_takes_long_to_read_keeps_no_question_waiting(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -105,3 +105,11 @@ def test_accounts_that_do_not_add_up_are_refused(wrong: dict[str, object]) -> No
     counts = {"duplicates": 0, "out_of_order": 0}
     with pytest.raises(ValidationError):
         Packets.model_validate({**known, **counts, **wrong})
+
+
+@pytest.mark.parametrize("interval_ns", [0, -1])
+def test_a_record_of_packets_with_no_time_between_them_is_refused(interval_ns: int) -> None:
+    """Whoever shows it would divide by that."""
+    sound = packets((0, MS)).model_dump()
+    with pytest.raises(ValidationError, match="need time between them"):
+        Packets.model_validate({**sound, "interval_ns": interval_ns})

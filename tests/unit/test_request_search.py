@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
+from pathlib import Path
 from typing import Any
 
 import pytest
 from connection_models import POLICY, Device, asking, client, goodput, packets
 from pydantic import ValidationError
+from record_samples import header, planned
+from rich.console import Console
 from search_models import case_of
 
 from vsperf.analysis.why import Verdict
 from vsperf.analysis.why_connections import why_connections
-from vsperf.cli.connections_view import asking_table
+from vsperf.cli.connections_view import asking_table, print_connections
 from vsperf.cli.progress import connections_line
 from vsperf.config.method import Contradiction
 from vsperf.engine.judge_connections import judged
@@ -20,6 +24,7 @@ from vsperf.methods.request_search import PacketRate
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.connections import Asking, ConnectionSlots, ConnectionTrial, Unbalanced
+from vsperf.records.files.view import CaseView
 from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.switch import PmdCounters, SwitchCounters
@@ -239,6 +244,16 @@ def test_why_there_are_no_more_is_told_by_trials_of_connections_and_not_of_frame
     assert head.startswith("The packet rate was limited by the generator")
     assert generator.verdict is Verdict.FULL and "requests in time" in generator.text
     assert why_connections(result.figures, ()) == (head_of(result), ())
+
+
+def test_a_record_that_tells_of_requests_alone_is_shown_without_accounts_of_connections() -> None:
+    one = trial(asking=by_clock(asked=9_000, waiting=1_000, replied=9_000))
+    assert one.counts is not None
+    alone = one.model_copy(update={"counts": one.counts.model_copy(update={"client": None})})
+    out = Console(file=io.StringIO(), width=200)
+    print_connections(out, CaseView(Path(), header(), planned(), connections=(alone, alone)))
+    assert isinstance(out.file, io.StringIO)
+    assert out.file.getvalue().splitlines()[0] == "connections"
 
 
 def head_of(result: SearchResult) -> str:

@@ -15,6 +15,7 @@ from stored_runs import TESTCASES, interrupted_run, write_run
 
 from vsperf.errors import UsageError
 from vsperf.records.files.folders import RECORDS, make_folder, point_latest, resolve, run_folders
+from vsperf.records.files.leftovers import leftovers
 from vsperf.records.files.writer import RunWriter
 
 
@@ -132,3 +133,16 @@ def test_a_folder_whose_name_is_no_text_is_no_run(tmp_path: Path) -> None:
         folder.mkdir()
         (folder / RECORDS).touch()
     assert [folder.name for folder in run_folders(tmp_path)] == ["fine"]
+
+
+def test_one_run_that_cannot_be_looked_at_keeps_no_other_from_being_cleaned(
+    tmp_path: Path,
+) -> None:
+    planted, stillborn = (tmp_path / f"2026-11-20-pvp_tput-{end}" for end in ("aaaa", "bbbb"))
+    for folder in (planted, stillborn):
+        folder.mkdir()
+        (folder / RECORDS).write_text("")
+    (tmp_path / "second name").hardlink_to(planted / RECORDS)
+    for folder in (planted, stillborn):
+        os.utime(folder, (0, 0))
+    assert [one.path for one in leftovers(tmp_path)] == [stillborn]

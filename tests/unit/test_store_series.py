@@ -9,7 +9,7 @@ from record_samples import trial
 from series_samples import CASE, header, sample
 
 from vsperf.errors import RecordingError, StoreError
-from vsperf.records.files.series import SeriesFile, series_of
+from vsperf.records.files.series import MOST_QUANTITIES, SeriesFile, series_of
 from vsperf.records.series import Note, OwnTrial
 
 
@@ -61,6 +61,27 @@ def test_a_damaged_line_in_the_middle_is_refused_with_its_place(tmp_path: Path) 
     assert refused.value.problems[0].where.line == 2
 
 
+@pytest.mark.parametrize("value", ["NaN", "1e999", '"nan"', f'"{10**30}"', f"{10**30}", '"7"'])
+def test_what_is_no_number_that_can_be_counted_is_refused(value: str, tmp_path: Path) -> None:
+    """Text is none either: a number in it could be any."""
+    file = SeriesFile.begin(tmp_path, header())
+    line = f'{{"type":"sample","trial":1,"at_ns":1,"of":"switch","values":{{"a":{value}}}}}'
+    with file.path.open("ab") as damaged:
+        damaged.write(f"{line}\n".encode())
+    file.append(sample())
+    (found,) = series_of(tmp_path, CASE, 1)
+    with pytest.raises(StoreError, match="cannot be understood"):
+        list(found.samples())
+
+
+def test_more_quantities_than_a_collector_has_are_refused(tmp_path: Path) -> None:
+    """Each name of each sample is looked for among them."""
+    many = (header().quantities[0],) * (MOST_QUANTITIES + 1)
+    SeriesFile.begin(tmp_path, header().model_copy(update={"quantities": many}))
+    with pytest.raises(StoreError, match="quantities"):
+        series_of(tmp_path, CASE, 1)
+
+
 def test_a_case_that_is_measured_anew_goes_on_in_the_same_file(tmp_path: Path) -> None:
     SeriesFile.begin(tmp_path, header()).append(sample(1))
     SeriesFile.begin(tmp_path, header()).append(sample(2))
@@ -78,6 +99,14 @@ def test_what_lies_beside_is_found(tmp_path: Path) -> None:
     file = SeriesFile.begin(tmp_path, header())
     file.write_beside(".svg", "<svg/>")
     assert [one.name for one in series_of(tmp_path, CASE, 1)[0].beside] == ["proc.svg"]
+
+
+@pytest.mark.parametrize("name", ["**.jsonl", "[.jsonl", "*.jsonl"])
+def test_a_name_of_others_is_no_pattern(name: str, tmp_path: Path) -> None:
+    file = SeriesFile.begin(tmp_path, header())
+    file.write_beside(".svg", "<svg/>")
+    file.path.rename(file.path.with_name(name))
+    assert series_of(tmp_path, CASE, 1)[0].beside == ()
 
 
 def test_nobody_writes_through_a_link(tmp_path: Path) -> None:

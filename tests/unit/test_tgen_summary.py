@@ -1,10 +1,16 @@
-"""What is said of a trial by hand: a rate that was not reached is named."""
+"""By hand: a rate that was not reached is named, and a capture changes no other file."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from vsperf.drivers.generators.tgen import byhand
 from vsperf.drivers.generators.tgen.summary import short
+from vsperf.errors import ComponentError, RecordingError
 
 SAID = "the rate was not reached: 0 to itself sent"
 
@@ -27,3 +33,61 @@ def test_of_a_stream_that_was_not_sent_whole_it_is_said_how_much_is_missing(
 
 def test_flat_out_there_is_no_rate_to_reach() -> None:
     assert short(["0 to 1"], [{"sent": 5, "sending_ns": 10}]) == []
+
+
+# A capture by hand: tgen writes into its own folder, and the file that a user names is vsperf's.
+
+
+class Captured:
+    """A tgen that captures whatever is asked for, in a folder of its own."""
+
+    def __init__(self, folder: Path, failure: str = "") -> None:
+        self.control = folder / "tgen.sock"
+        self.failure = failure
+        self.paths: list[Path] = []
+
+    def ask(self, verb: str, *_: object, **told: Any) -> dict[str, Any]:
+        if verb == "capture":
+            self.paths.append(Path(told["path"]))
+        if verb == "trial":
+            for path in self.paths:
+                path.write_bytes(b"frames")
+            return {"capture_error": {"message": self.failure}} if self.failure else {}
+        return {}
+
+
+def captured(tgen: Any, *files: Path) -> None:
+    byhand.capture(tgen, (), byhand.Stream(), 1, dict(enumerate(files)))
+
+
+def test_a_second_name_of_another_file_is_replaced_by_a_capture(tmp_path: Path) -> None:
+    precious, file, other = (tmp_path / name for name in ("precious", "a.pcap", "b.pcap"))
+    precious.write_text("important")
+    file.hardlink_to(precious)
+    own = tmp_path / "own"
+    own.mkdir()
+    tgen = Captured(own)
+    captured(tgen, file, other)
+    assert [path.parent for path in tgen.paths] == [own, own]
+    assert file.read_bytes() == other.read_bytes() == b"frames"
+    assert precious.read_text() == "important"
+    assert list(own.iterdir()) == []
+
+
+def test_a_capture_that_is_not_complete_changes_no_file(tmp_path: Path) -> None:
+    file, own = tmp_path / "a.pcap", tmp_path / "own"
+    file.write_text("before")
+    own.mkdir()
+    with pytest.raises(ComponentError, match="not complete"):
+        captured(Captured(own, "No space left on device"), file)
+    assert file.read_text() == "before"
+    assert [*own.iterdir(), *tmp_path.glob(".*")] == []
+
+
+def test_a_capture_goes_into_no_pipe_and_nothing_is_sent_for_it(tmp_path: Path) -> None:
+    pipe = tmp_path / "a.pcap"
+    os.mkfifo(pipe)
+    tgen = Captured(tmp_path)
+    with pytest.raises(RecordingError, match="cannot be written"):
+        captured(tgen, pipe)
+    assert tgen.paths == []

@@ -62,7 +62,9 @@ def middle_of(repeats: Sequence[Mapping[str, Value]]) -> dict[str, float] | None
 
 
 def _middle(found: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
-    return {name: statistics.median(one[name] for one in found) for name in found[0]}
+    """Return the median of each number that all of them have."""
+    every = [name for name in found[0] if all(name in one for one in found)]
+    return {name: statistics.median(one[name] for one in found) for name in every}
 
 
 GENERATOR = "generator"

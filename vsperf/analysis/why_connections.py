@@ -7,7 +7,7 @@ again for a while.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from vsperf.analysis.why import FULL, Sentence, Verdict
@@ -22,7 +22,7 @@ MILLION = 1_000_000
 
 
 def why_connections(
-    figures: Sequence[Figure], made: Sequence[ConnectionTrial]
+    figures: Sequence[Figure], made: Iterable[ConnectionTrial]
 ) -> tuple[str, tuple[Sentence, ...]]:
     """Return the headline and the sentences on trials, all of which can be believed.
 
@@ -33,11 +33,17 @@ def why_connections(
     head = f"What limited the {name} cannot be told: {first.reason}."
     if limit is not None and limit is not Limit.UNKNOWN:
         head = f"The {name} was limited by {LIMITED_BY[limit]}: {first.reason}."
-    if not made:
-        return head, ()
-    some = [one for one in made if one.failed or one.short]
-    one = min(some, key=lambda one: (one.due, one.rate)) if some else made[-1]
-    return head, (_generator(one), _threads(one), *_drops(one))
+    last: ConnectionTrial | None = None
+    least: ConnectionTrial | None = None
+    for last in made:  # those of a day are too many to be held together
+        if (last.failed or last.short) and (least is None or _load(last) < _load(least)):
+            least = last
+    one = least or last
+    return head, () if one is None else (_generator(one), _threads(one), *_drops(one))
+
+
+def _load(one: ConnectionTrial) -> tuple[int, int]:
+    return one.due, one.rate
 
 
 def _at(one: ConnectionTrial) -> str:

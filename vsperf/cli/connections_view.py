@@ -27,17 +27,18 @@ SEGMENTS = ("segments_sent", "segments_received", "repeated", "stray", "damaged"
 
 def print_connections(out: Console, case: CaseView) -> None:
     """Print all trials of connections of a case, and the last one that failed in detail."""
-    made = tuple(case.connections)
-    if not made:
+    if not case.connections:
         return
     out.print("connections", style="bold")
-    for one in made:
+    told: ConnectionTrial | None = None
+    lossy: ConnectionTrial | None = None
+    for one in case.connections:  # those of a day are too many to be held together
         out.print(connections_line(one), soft_wrap=True)
-    told = [one for one in made if one.accounts is not None]
-    if not told:
+        if one.accounts is not None and one.client is not None:
+            told, lossy = one, one if one.failed else lossy
+    last = lossy or told
+    if last is None:
         return
-    lossy = [one for one in told if one.failed]
-    last = (lossy or told)[-1]
     asking = () if last.counts is None or last.counts.asking is None else (asking_table(last),)
     for table in (accounts_table(last), *asking, segments_table(last)):
         out.print(table.title, style="bold")

@@ -41,7 +41,7 @@ def why(run: RunView, case: CaseView) -> tuple[str, tuple[Sentence, ...]]:
     if believed := tuple(one for one in case.exchanges if one.valid and one.traffic != ECHO):
         return why_programs(believed)
     if measured.record.result is not None and case.connections:
-        counted = [one for one in case.connections if one.valid and one.purpose in COUNTED]
+        counted = (one for one in case.connections if one.valid and one.purpose in COUNTED)
         if figures := measured.record.result.figures:
             return why_connections(figures, counted)
     sister = sister_of(run, case)

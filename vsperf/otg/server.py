@@ -75,6 +75,14 @@ class OtgServer(ThreadingHTTPServer):
         """Take a connection while there is room for one; others are hung up on."""
         return self.connections.acquire(blocking=False)
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Begin a thread for a connection; where there can be none, it takes no room either."""
+        try:
+            super().process_request(request, client_address)
+        except RuntimeError:  # this user may have no more threads at the moment
+            self.connections.release()
+            self.shutdown_request(request)
+
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Answer what comes by a connection."""
         try:
@@ -229,7 +237,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def _require_nothing(self) -> None:
         """See that nothing came with a question, which would be taken for the next request."""
-        if self.headers.get("Content-Length", "0").strip() != "0" or self._is_chunked():
+        said = self.headers.get_all("Content-Length", [])
+        if any(one.strip() != "0" for one in said) or self._is_chunked():
             raise RefusedError(["a GET has no body here"])
 
     def _is_chunked(self) -> bool:

@@ -450,8 +450,10 @@ def generators_data(rows: Sequence[GeneratorRow]) -> list[dict[str, Any]]:
 
 
 def _pace_text(pace: Mapping[str, float]) -> str:
-    gaps = (human_ns(pace[name]) for name in ("gap_off_p50_ns", JUDGED_BY))
-    return f"{pace['rate_off_ppm'] / 1e6:+.2%}, {' … '.join(gaps)}"
+    """Return what a monitor saw; not each of them sees all of it, nor has a record of others."""
+    gaps = [human_ns(pace[name]) for name in ("gap_off_p50_ns", JUDGED_BY) if name in pace]
+    rate = [f"{pace['rate_off_ppm'] / 1e6:+.2%}"] if "rate_off_ppm" in pace else []
+    return ", ".join([*rate, " … ".join(gaps)])
 
 
 def _known(value: float | None, text: Callable[[float], str]) -> str:

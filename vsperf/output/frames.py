@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from vsperf.analysis.summary import CaseRow
+from vsperf.errors import StoreError
 from vsperf.output.export.case_columns import case_columns
 from vsperf.output.export.columns import TrialData, time_of
 from vsperf.output.export.trial_columns import trial_columns
@@ -94,7 +95,12 @@ def _of_rows(types: dict[str, str], rows: Iterable[Sequence[object]]) -> DataFra
 
     left, parts = iter(rows), []
     while values := list(islice(left, ROWS)):
-        parts.append(DataFrame(values, columns=list(types)).astype(types))
+        try:
+            parts.append(DataFrame(values, columns=list(types)).astype(types))
+        except (OverflowError, TypeError, ValueError) as error:
+            raise StoreError(
+                "a record holds a value that a table of pandas has no room for", why=str(error)
+            ) from error
     return (
         concat(parts, ignore_index=True) if parts else DataFrame(columns=list(types)).astype(types)
     )

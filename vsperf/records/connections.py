@@ -12,6 +12,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Self
 
+from pydantic import model_validator
+
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.base import Record
 from vsperf.records.flags import Flag, Severity, worst
@@ -228,6 +230,15 @@ class ConnectionSlots(Record):
     asked: tuple[int, ...] | None = None
     """Requests by a clock, those that could not be asked among them; None where there were none."""
     replied: tuple[int, ...] | None = None
+
+    @model_validator(mode="after")
+    def _of_one_length(self) -> Self:
+        if self.width_ns <= 0:
+            raise ValueError("slots have no width")
+        lanes = (self.launched, self.completed, self.away_ns, self.asked, self.replied)
+        if len({len(lane) for lane in lanes if lane is not None}) > 1:
+            raise ValueError("lanes of slots have different lengths")
+        return self
 
 
 class ConnectionCounts(Record):

@@ -281,7 +281,7 @@ class Exchange(Record):
         busy, idle = cycles_of(pmds)
         told = [one.elapsed_ns for _, one in self.everyone if one.elapsed_ns is not None]
         sending_ns = max((self.warm_up_ns + self.asked_ns, *told))
-        if not pmds or busy is None or idle is None or busy + idle == 0:
+        if not pmds or busy is None or idle is None or busy + idle == 0 or sending_ns <= 0:
             return None
         share = Fraction(busy, busy + idle) * Fraction(self.elapsed_ns, sending_ns)
         return min(share, Fraction(1)) * len(pmds)

@@ -84,6 +84,8 @@ class Packets(Record):
 
     @model_validator(mode="after")
     def _accounts_add_up(self) -> Self:
+        if self.interval_ns <= 0:
+            raise ValueError("packets by a clock need time between them")
         pairs = tuple(zip(self.late_ns, self.took_ns, strict=False))
         if len(self.late_ns) != len(self.took_ns) or any(
             late is None and took is not None for late, took in pairs

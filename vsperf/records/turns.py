@@ -22,6 +22,9 @@ from vsperf.records.signed_ranks import LEVEL, Middle, least_of, middle_of
 NANOSECONDS = 1_000_000_000
 Column = tuple[int, ...]
 """One number for each turn, in their order."""
+MOST_SIDES, MOST_PASSES, MOST_DEPLOYMENTS = 64, 1_000, 4_000
+"""Well above what anybody can ask for: what rounds say takes time that is quadratic in these, and a
+record of others may hold any number."""
 End = Literal["complete", "stopped", "process-ended", "worker-lost"]
 
 
@@ -225,6 +228,16 @@ class Round(Record):
     """Of each direction so many can wait for the generator while it does not run; None where nobody
     knows."""
 
+    @model_validator(mode="after")
+    def _as_large_as_rounds_are(self) -> Self:
+        sides, turns = len(self.sides), len(self.turns.side)
+        if sides > MOST_SIDES or turns > MOST_PASSES * sides or self.deployment > MOST_DEPLOYMENTS:
+            raise ValueError(
+                f"{turns} turns of {sides} sides on deployment {self.deployment} are more than "
+                "anybody makes"
+            )
+        return self
+
     def fps(self, turn: Turn) -> float:
         """Return what came through in a second of a turn, of all directions.
 
@@ -260,8 +273,9 @@ class Round(Record):
     def passes(self) -> tuple[tuple[Turn, ...], ...]:
         """The turns in groups in which each side has one; one that was cut off is left out."""
         count, every = len(self.sides), tuple(self.turns.rows())
-        whole = len(every) // count * count
-        return tuple(every[begin : begin + count] for begin in range(0, whole, count))
+        groups = (every[begin : begin + count] for begin in range(0, len(every), max(1, count)))
+        each = set(range(count))
+        return tuple(group for group in groups if {turn.side for turn in group} == each != set())
 
     def place_of(self, letter: str) -> int | None:
         """Return the place of a side among all; None where it takes no part."""
@@ -309,8 +323,10 @@ class Terms:
     @classmethod
     def of(cls, search: Mapping[str, Any]) -> Self:
         """Return what the settings of a method say, as they are stored."""
-        looks = looks_of(int(search["rounds"])) if search.get(UNTIL) == DECIDED else ()
-        return cls(search.get("load") is None, looks)
+        rounds, overload = search.get("rounds"), search.get("load") is None
+        if search.get(UNTIL) != DECIDED or not isinstance(rounds, int):
+            return cls(overload)
+        return cls(overload, looks_of(rounds))
 
     @property
     def level(self) -> float:
@@ -504,7 +520,7 @@ def in_round(one: Round, letter: str, base: str = FIRST) -> InRound | None:
 
 
 def _log_rate(one: Round, turn: Turn) -> float:
-    if not turn.received_frames:
+    if turn.received_frames <= 0:
         return math.log(HALF_A_FRAME * NANOSECONDS / max(1, turn.measured_ns))
     return math.log(one.fps(turn))
 

@@ -154,7 +154,7 @@ def _write(found: Sequence[Any], target: Path) -> None:
     """Write each drawing to a file; several are called by their titles."""
     from vsperf.output.figures.render import save
 
-    paths = [target] if len(found) == 1 else _several(found, target)
+    paths = [target] if len(found) == 1 else paths_of(found, target)
     if len(paths) > MANY:
         say(f"drawing {len(paths)} files; --case GLOB chooses some", err=True)
     for drawing, path in zip(found, paths, strict=True):
@@ -162,19 +162,19 @@ def _write(found: Sequence[Any], target: Path) -> None:
         say(str(path))
 
 
-def _several(found: Sequence[Any], target: Path) -> list[Path]:
+def paths_of(found: Sequence[Any], target: Path) -> list[Path]:
     """Return a path for each drawing, none twice."""
-    paths: list[Path] = []
+    paths: dict[Path, None] = {}
+    numbers: dict[str, int] = {}
     for drawing in found:
         about = re.sub(r"[^A-Za-z0-9._+-]+", "_", drawing.title.rpartition(", ")[2]).strip("._")
         stem = f"{target.stem}-{about[:120]}"
         path = target.with_name(f"{stem}{target.suffix}")
-        number = 2
         while path in paths:
-            path = target.with_name(f"{stem}.{number}{target.suffix}")
-            number += 1
-        paths.append(path)
-    return paths
+            numbers[stem] = numbers.get(stem, 1) + 1  # on from where the last one ended
+            path = target.with_name(f"{stem}.{numbers[stem]}{target.suffix}")
+        paths[path] = None
+    return list(paths)
 
 
 def _print_list(*, as_json: bool) -> None:

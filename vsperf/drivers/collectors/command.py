@@ -23,6 +23,7 @@ from vsperf.host.process import Managed, managed
 from vsperf.records.run import Placement, Step
 from vsperf.records.series import Nature, Quantity, Sample, Value
 from vsperf.trust import own_python
+from vsperf.trust.plain_json import LEAST, MOST
 from vsperf.trust.printable import printable
 from vsperf.trust.programs import whole
 
@@ -87,15 +88,20 @@ def _numbers(found: Mapping[str, object]) -> dict[str, Value]:
 
 
 def _number(value: object) -> Value | None:
+    """Return a number that a reader of series takes: others make the whole file unreadable."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:
-        return int(value) if not isinstance(value, float) else _finite(value)
+        return _counted(int(value)) if not isinstance(value, float) else _finite(value)
     except ValueError:
         try:
             return _finite(float(value))
         except ValueError:
             return None
+
+
+def _counted(value: int) -> int | None:
+    return value if LEAST <= value <= MOST else None
 
 
 def _finite(value: float) -> float | None:
@@ -131,9 +137,11 @@ class Following:
     def _keep(self, trial: int, line: bytes) -> None:
         try:
             stamped = json.loads(line)
-            at_ns, text = int(stamped["at_ns"]), str(stamped["line"])
-        except (ValueError, KeyError, TypeError):
+            at_ns, text = _number(stamped["at_ns"]), str(stamped["line"])
+        except (ValueError, KeyError, TypeError, RecursionError):
             return  # what it writes to its error output is no line of values
+        if not isinstance(at_ns, int):
+            return
         values = self.lines.values(text)  # also of those before: the first is a head
         if values and at_ns >= self._began_ns:
             sample = Sample(trial=trial, at_ns=at_ns, of=self.seat.name, values=values)

@@ -53,7 +53,7 @@ def news_of(path: Path) -> Iterator[bytes]:
             while piece := file.readline(LONGEST):
                 at += len(piece)
                 rest += piece
-                if rest.endswith(b"\n"):
+                if rest.endswith(b"\n") or len(rest) >= LONGEST:  # nor is one of a program longer
                     yield rest
                     rest = b""
         time.sleep(LOOK_S)

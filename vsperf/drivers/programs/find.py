@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from vsperf.drivers.programs.base import Found, ProgramSpec, S
+from vsperf.drivers.programs.base import LONGEST_WORDS, Found, ProgramSpec, S
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
 from vsperf.host.software import ANSWER_S
@@ -55,9 +55,10 @@ class Installed:
         """Return the version in what it says of itself; `NotReadyError` where there is none."""
         found = re.match(self.version, text)
         if found is None:
+            first = text.partition("\n")[0][:LONGEST_WORDS]
             raise NotReadyError(
                 f"{path} is no {self.name}",
-                why=f"asked for its version it says {text.partition(chr(10))[0]!r}",
+                why=f"asked for its version it says {first!r}",
                 fix=f"name another one: --set {self.setting}=PATH",
             )
         return found[1]

@@ -73,13 +73,13 @@ def _percentile(one: float, latency: Latency) -> Value:
 
 def time_of(value: Value) -> datetime | None:
     """Return a moment as a time in UTC; None of what is none, as in a damaged record."""
+    if value is None:
+        return None
     try:
-        found = datetime.fromisoformat(str(value)) if value is not None else None
-    except ValueError:
+        found = datetime.fromisoformat(str(value))
+        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):  # also of the last day of all years, west of Greenwich
         return None
-    if found is None:
-        return None
-    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def plain(value: Value) -> str:

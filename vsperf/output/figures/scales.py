@@ -21,6 +21,8 @@ NO_SMALLER = -1.0
 MARGIN = 0.04
 HEADROOM = 0.06
 FEW_DECADES = 3
+MOST_DRAWN, LEAST_DRAWN = 1e30, 1e-30
+"""No number that was measured is larger, or nearer to 0; those of others can be anything."""
 NARROW = 0.6
 """Decades of a logarithmic axis below which 1, 2 and 5 are too far apart for its ticks."""
 
@@ -60,11 +62,12 @@ class Placing:
             case Scale.NAMES:
                 return float([tick.at for tick in self.axis.ticks].index(value))
             case Scale.NINES:
-                return min(MOST_NINES, -math.log10(max(10**-MOST_NINES, 1 - value)))
+                return min(MOST_NINES, -math.log10(max(10**-MOST_NINES, 1 - _drawable(value))))
             case Scale.LOG | Scale.LOG_ZERO:
-                return math.log10(value / self.factor) if value > 0 else self.zero
+                shown = _drawable(value)
+                return math.log10(shown / self.factor) if shown > 0 else self.zero
             case _:
-                return value / self.factor
+                return _drawable(value) / self.factor
 
     def share(self, place: float) -> float:
         """Return how far along the axis a place is, from 0 to 1."""
@@ -110,13 +113,20 @@ class Placing:
 
 def placing(axis: Axis, values: Iterable[float]) -> Placing:
     """Return how an axis places its numbers, in a unit that suits the greatest of them."""
-    every = list(values)
+    every = list(values if axis.scale is Scale.NAMES else map(_drawable, values))
     factor, unit = _unit(axis, max((abs(value) for value in every), default=0.0))
     above = [value for value in every if value > 0]
     zero = math.floor(math.log10(min(above) / factor) + 1e-9) - ZERO_BELOW if above else -1.0
     rough = Placing(axis, factor, unit, 0.0, 1.0, zero)
     low, high = _ends(axis, [rough.place(value) for value in every], rough)
     return Placing(axis, factor, unit, low, high, zero)
+
+
+def _drawable(value: float) -> float:
+    """Return a number that can be placed: the nearest one to what is too large, or too small."""
+    if not abs(value) >= LEAST_DRAWN:  # neither is what is no number
+        return 0.0
+    return max(-MOST_DRAWN, min(MOST_DRAWN, value))
 
 
 def _ends(axis: Axis, places: Sequence[float], rough: Placing) -> tuple[float, float]:

@@ -97,14 +97,15 @@ def remove_baseline(results: Path, name: str) -> None:
     """Forget a name; its run stays."""
     _require_name(name)
     try:
-        (results / FOLDER / f"{name}{SUFFIX}").unlink()
+        with trusted.reached(results / FOLDER) as folder:
+            os.unlink(f"{name}{SUFFIX}", dir_fd=folder)
     except FileNotFoundError:
         raise UsageError(
             f"there is no baseline {name!r} in {results}",
             fix="`vsperf baseline list` shows those that there are",
         ) from None
     except OSError as error:
-        raise StoreError(f"the baseline {name} stays", why=error.strerror) from error
+        raise StoreError(f"the baseline {name} stays", why=error.strerror or str(error)) from error
 
 
 def _require_name(name: str) -> None:

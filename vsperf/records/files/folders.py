@@ -77,7 +77,7 @@ def note(results: Path, argv: Sequence[str], why: str) -> None:
     at = datetime.now(UTC).isoformat(timespec="seconds")
     told = {"at": at, "argv": list(argv), "why": why[:MOST_CHARACTERS]}
     content = f"{json.dumps(told)}\n".encode()
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError), trusted.reached(results):  # by no link of another user
         trusted.replace_plain(_file(results), content, f"{FILE}.")
 
 

@@ -86,15 +86,20 @@ def _links(results: Path) -> Iterator[Leftover]:
 def _stillborn(results: Path) -> Iterator[Leftover]:
     """Yield folders of runs that were killed before their first line was whole."""
     for folder in run_folders(results):
-        records = folder / RECORDS
-        inside = {path.name for path in folder.iterdir()}
-        regular = records.is_file() and not records.is_symlink()
-        if inside - {RECORDS} or (RECORDS in inside and not regular):
-            continue
-        if _age_s(folder) < SETTLED_S or (regular and is_locked(records)):
-            continue
-        if not regular or b"\n" not in _beginning(records):
-            yield Leftover(folder, "run that was killed before it measured anything")
+        with suppress(OSError):  # one that cannot be looked at stays, and no other for its sake
+            if _is_stillborn(folder):
+                yield Leftover(folder, "run that was killed before it measured anything")
+
+
+def _is_stillborn(folder: Path) -> bool:
+    records = folder / RECORDS
+    inside = {path.name for path in folder.iterdir()}
+    regular = records.is_file() and not records.is_symlink()
+    if inside - {RECORDS} or (RECORDS in inside and not regular):
+        return False
+    if _age_s(folder) < SETTLED_S or (regular and is_locked(records)):
+        return False
+    return not regular or b"\n" not in _beginning(records)
 
 
 def _age_s(folder: Path) -> float:

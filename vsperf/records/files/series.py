@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ from vsperf.trust.plain_json import refuse_wild_numbers
 
 FOLDER = "series"
 SUFFIX = ".jsonl"
+MOST_QUANTITIES = 4_000
+"""Of a file that is read: each name of each sample is looked for among them."""
 
 
 def series_folder(run: Path, case: str, attempt: int) -> Path:
@@ -135,7 +138,7 @@ class StoredSeries:
     def beside(self) -> tuple[Path, ...]:
         """What else the collector left, such as a flame graph."""
         with contextlib.suppress(OSError):
-            found = self.path.parent.glob(f"{self.path.stem}.*")
+            found = self.path.parent.glob(f"{glob.escape(self.path.stem)}.*")
             return tuple(sorted(one for one in found if one != self.path))
         return ()
 
@@ -165,13 +168,20 @@ def _opened(path: Path) -> StoredSeries | None:
     header = _parsed(path, 1, first)
     if not isinstance(header, SeriesHeader):
         raise StoreError("the first line is not the header of a series", where=Location(str(path)))
+    if (count := len(header.quantities)) > MOST_QUANTITIES:
+        raise StoreError(
+            f"the series tells of {count:,} quantities",
+            where=Location(str(path), 1),
+            why=f"no collector has more than {MOST_QUANTITIES:,}",
+            fix=f"remove the file to see the rest of the run: {path}",
+        )
     return StoredSeries(path, header)
 
 
 def _parsed(path: Path, number: int, content: bytes) -> SeriesLine:
     try:
         refuse_wild_numbers(content)
-        return SERIES_LINE.validate_json(content)
+        return SERIES_LINE.validate_json(content, strict=True)
     except (ValueError, RecursionError) as error:
         raise StoreError(
             "a line of a series cannot be understood",

@@ -56,9 +56,11 @@ OF_CASES: Final = frozenset(
     {"case-start", "trial", "second", "round", "exchange", "connections", "case"}
 )
 MOST_TRIAL_BYTES: Final = 160 << 20
-"""Of the trials of one case, which are held together: in memory they are about seven times larger.
+"""Of the trials, rounds and exchanges of one case, each of which are held together: in memory they
+are about seven times larger.
 
 These are some 100,000 trials; the longest searches make some hundreds."""
+HELD: Final = frozenset({"trial", "round", "exchange"})
 L = TypeVar("L", bound=Line)
 T = TypeVar("T")
 
@@ -85,8 +87,8 @@ class Span:
     """Where its trials, seconds, rounds and exchanges lie: one stretch, unless lines of other cases
     lie between."""
     trials: int = 0
-    trial_bytes: int = 0
-    """Of all its trials, as they lie in the file."""
+    held_bytes: int = 0
+    """Of its trials, rounds and exchanges, as they lie in the file."""
     seconds: int = 0
     rounds: int = 0
     exchanges: int = 0
@@ -102,7 +104,7 @@ class Span:
         self.attempts += 1
         self.abandoned += self.trials
         self.start, self.record, self.inside = start, None, []
-        self.trials = self.trial_bytes = self.seconds = self.rounds = 0
+        self.trials = self.held_bytes = self.seconds = self.rounds = 0
         self.exchanges = self.connections = 0
         self.cap = None
 
@@ -171,11 +173,13 @@ class RecordFile:
 
     def rounds_of(self, key: str) -> Iterator[Round]:
         """Read the rounds of the last attempt at a case, one after the other."""
+        self._refuse_many(key)
         for line in self._inside(key, "round", RoundLine):
             yield line.round
 
     def exchanges_of(self, key: str) -> Iterator[Exchange]:
         """Read the exchanges of the last attempt at a case, one after the other."""
+        self._refuse_many(key)
         for line in self._inside(key, "exchange", ExchangeLine):
             yield line.exchange
 
@@ -186,11 +190,12 @@ class RecordFile:
 
     def _refuse_many(self, key: str) -> None:
         span = self.spans[key]
-        if span.trial_bytes > MOST_TRIAL_BYTES:
+        if span.held_bytes > MOST_TRIAL_BYTES:
+            count = span.trials + span.rounds + span.exchanges
             raise StoreError(
                 f"the trials of {key} are too many to be looked at",
                 where=Location(str(self.path)),
-                why=f"its {span.trials:,} trials take {span.trial_bytes >> 20:,} MB, and at most "
+                why=f"its {count:,} trials take {span.held_bytes >> 20:,} MB, and at most "
                 f"{MOST_TRIAL_BYTES >> 20} MB of one case are held in memory",
                 fix="`vsperf results RUN` and `vsperf compare` need no trials; each trial is a "
                 "line of JSON in the file",
@@ -236,7 +241,7 @@ class RecordFile:
                 span.rounds += kind == "round"
                 span.exchanges += kind == "exchange"
                 span.connections += kind == "connections"
-                span.trial_bytes += len(content) if kind == "trial" else 0
+                span.held_bytes += len(content) if kind in HELD else 0
 
     def _add_of_run(self, place: Place, content: bytes) -> None:
         for line in parse_lines(self.path, [content], place.number):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from vsperf.drivers.generators.tgen.process import Tgen, running
 from vsperf.drivers.generators.tgen.traffic import Way, flows_of
 from vsperf.errors import ComponentError, RecordingError
 from vsperf.host.workspace import Workspace
-from vsperf.trust import trusted
+from vsperf.trust.named_files import written_together
 
 NANOSECONDS = 1_000_000_000
 DRAIN_NS = 2 * NANOSECONDS
@@ -176,31 +177,40 @@ def trial(
     return tgen.ask(sending.verb, sending.patience_s(), **sending.message())
 
 
-def _require_way_to(path: Path) -> None:
-    """Refuse a file that a user names behind a link of others."""
-    try:
-        with trusted.reached(path.parent):
-            pass
-    except OSError as error:
-        raise RecordingError(
-            f"{path} cannot be written",
-            why=error.strerror or str(error),
-            fix="choose another place for the capture",
-        ) from error
-
-
 def capture(
     tgen: Tgen, ways: Sequence[Way], stream: Stream, frames: int, files: Mapping[int, Path]
 ) -> Answer:
     """Send a few frames slowly, and have those of each port written to its file.
 
-    tgen writes through no link and into no pipe itself; the way to the file is looked at here.
+    tgen writes into its own folder: by the time that it is done, a way that was looked at before
+    could lead elsewhere, and what is called so could be another file's second name.
     """
-    for path in files.values():
-        _require_way_to(path)
+    own = {port: tgen.control.parent / f"seen-{port}.pcap" for port in files}
+    try:
+        with written_together([*files.values()]) as named:
+            result = _captured(tgen, ways, stream, frames, own)
+            for path, file in zip(own.values(), named, strict=True):
+                with path.open("rb") as seen:
+                    shutil.copyfileobj(seen, file)
+    except OSError as error:
+        raise RecordingError(
+            f"{', '.join(map(str, files.values()))} cannot be written",
+            why=error.strerror or str(error),
+            fix="choose another place for the capture",
+        ) from error
+    finally:
+        for path in own.values():
+            path.unlink(missing_ok=True)
+    return result
+
+
+def _captured(
+    tgen: Tgen, ways: Sequence[Way], stream: Stream, frames: int, files: Mapping[int, Path]
+) -> Answer:
+    """Send the frames, and have tgen write these files."""
     tgen.ask("configure", streams=[stream.on(way) for way in ways])
     for port, path in files.items():
-        tgen.ask("capture", port=port, path=str(path.absolute()), frames=2 * frames)
+        tgen.ask("capture", port=port, path=str(path), frames=2 * frames)
     sending = Sending(rate_fps="1000", frames=frames, burst=1)
     result = tgen.ask("trial", sending.patience_s(), **sending.message())
     if failure := result.get("capture_error"):

@@ -83,6 +83,8 @@ def _answered(asked: ExchangeAsked, client: Said) -> Told:
     )
     good = sum(one.good for one in requests)
     errored, late = int(sums[6]), int(sums[7])
+    if late > MOST_COUNTED:
+        raise ValueError("it tells of more late answers than are believed")
     if errored > MOST_COUNTED:  # what a connection had left to do, which is without end
         raise ValueError("connections of its client broke, and were not opened again")
     if not good:

@@ -84,7 +84,7 @@ def _told(asked: ExchangeAsked, client: Document, server: Document) -> Told:
     return Told(
         elapsed_ns=_ns(sent["end"]),
         write_bytes=_count(client["start"]["test_start"]["blksize"]),
-        congestion=None if congestion is None else printable(str(congestion)),
+        congestion=None if congestion is None else printable(str(congestion))[:LONGEST_WORDS],
         sent_bytes=_count(sent["bytes"]),
         received_bytes=received_bytes,
         sent_packets=sent_packets,
@@ -126,7 +126,7 @@ def _sums(document: Document, name: str) -> Document:
 
 def _ns(seconds: object) -> int:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
-        raise TypeError(f"{seconds!r} is no time")
+        raise TypeError(f"{seconds!r:.{LONGEST_WORDS}} is no time")
     if not 0 <= seconds < MOST_COUNTED / NANOSECONDS:
         raise ValueError(f"{seconds!r} is no time")
     return round(seconds * NANOSECONDS)
@@ -134,7 +134,7 @@ def _ns(seconds: object) -> int:
 
 def _count(number: object) -> int:
     if isinstance(number, bool) or not isinstance(number, int):
-        raise TypeError(f"{number!r} is no count")
+        raise TypeError(f"{number!r:.{LONGEST_WORDS}} is no count")
     if not 0 <= number <= MOST_COUNTED:
         raise ValueError(f"{number!r} is no count that is believed")
     return number

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vsperf.drivers.programs.base import Said, Told, ended_early, problem_of
+from vsperf.drivers.programs.base import LONGEST_WORDS, Said, Told, ended_early, problem_of
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import Interval
 from vsperf.records.packets import Packets
@@ -52,7 +52,8 @@ def _told(asked: ExchangeAsked, document: Document) -> Told:
     wanted = {"interval": asked.interval_ns, "duration": asked.sending_ns}
     for name, value in wanted.items():
         if params[name] != value:
-            raise ValueError(f"its client had the {name} {params[name]!r} ns, and not {value} ns")
+            said = f"{params[name]!r:.{LONGEST_WORDS}}"
+            raise ValueError(f"its client had the {name} {said} ns, and not {value} ns")
     rows, stats = document["round_trips"], document["stats"]
     packets = packets_of(asked, rows, _whole(stats["duplicates"]))
     times = packets.whole
@@ -101,7 +102,8 @@ def packets_of(asked: ExchangeAsked, rows: Sequence[Document], duplicates: int) 
             took[place] = _whole(back_ns - sent_ns)
             back.append((back_ns, number))
         elif row["lost"] not in (LOST, LOST_THERE, LOST_BACK):
-            raise ValueError(f"packet {number} is said to be lost: {row['lost']!r}")
+            said = f"{row['lost']!r:.{LONGEST_WORDS}}"
+            raise ValueError(f"packet {number} is said to be lost: {said}")
     return Packets(
         interval_ns=step_ns,
         late_ns=tuple(late),
@@ -141,7 +143,7 @@ def _intervals(packets: Packets, elapsed_ns: int) -> tuple[Interval, ...]:
 
 def _whole(number: object) -> int:
     if isinstance(number, bool) or not isinstance(number, int):
-        raise TypeError(f"{number!r} is no whole number")
+        raise TypeError(f"{number!r:.{LONGEST_WORDS}} is no whole number")
     if not 0 <= number <= 2 * MOST_COUNTED:  # the clock of the wall counts from 1970
         raise ValueError(f"{number!r} is no number that is believed")
     return number

@@ -87,8 +87,8 @@ def _told(asked: ExchangeAsked, lines: Mapping[tuple[str, int | None], str]) -> 
     last = max(number for key, number in lines if key == RATE and number is not None)
     congestion = lines["LOCAL_CONG_CONTROL", None].strip()
     found = Told(
-        elapsed_ns=round(whole * NANOSECONDS),
-        ended_at_ns=round(_number(lines[ENDING, last]) * NANOSECONDS),
+        elapsed_ns=_counted(whole * NANOSECONDS),
+        ended_at_ns=_counted(_number(lines[ENDING, last]) * NANOSECONDS, 2 * MOST_COUNTED),
         congestion=printable(congestion)[:LONGEST_WORDS] or None,
         repeated_segments=_count(number("LOCAL_TRANSPORT_RETRANS")),
     )
@@ -182,8 +182,9 @@ def _number(text: str) -> float:
     return float(text)
 
 
-def _counted(number: float) -> int:
-    if not 0 <= number <= MOST_COUNTED:
+def _counted(number: float, most: int = MOST_COUNTED) -> int:
+    """Return a count; a clock of the wall, which counts from 1970, is above the most of others."""
+    if not 0 <= number <= most:
         raise ValueError(f"{number:g} is no count that is believed")
     return round(number)
 

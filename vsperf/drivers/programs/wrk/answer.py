@@ -93,12 +93,12 @@ def _told(asked: ExchangeAsked, lines: Mapping[str, int], text: str) -> Told:
             problem=f"its client had no answer of status 2xx: {statuses:,} others, {sockets:,} "
             "errors of sockets"
         )
-    if duration_us <= 0 or timeouts > requests:
+    elapsed_ns = duration_us * MICROSECOND
+    if not 0 < elapsed_ns <= MOST_COUNTED or timeouts > requests:
         raise ValueError(f"{requests} requests in {duration_us} µs, {timeouts} of them timed out")
     took = {int(us): int(count) for us, count in TOOK.findall(text)}
     measured = _measured(took, duration_us, requests // asked.connections)
     whole = sum(measured.values()) == requests - timeouts and min(measured.values(), default=0) >= 0
-    elapsed_ns = duration_us * MICROSECOND
     return Told(
         elapsed_ns=elapsed_ns,
         ended_at_ns=lines["ended_us"] * MICROSECOND,
