@@ -26,7 +26,7 @@ from vsperf.records.files.validation import validate_file
 from vsperf.records.files.view import open_run
 from vsperf.records.files.writer import RunWriter
 from vsperf.records.packets import Packets
-from vsperf.records.run import LINE, ConnectionsLine, ExchangeLine, RoundLine
+from vsperf.records.run import LINE, ConnectionsLine, ExchangeLine, Line, RoundLine
 from vsperf.records.turns import Named, Role, Round, TurnColumns
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
@@ -184,7 +184,7 @@ def _others(case: str) -> list[bytes]:
         elapsed_ns=TURNS * 12_000_000,
         turns=turns,
     )
-    lines = (
+    lines: tuple[Line, ...] = (
         ExchangeLine(case=case, exchange=exchange(cpu=busy, beside=probe)),
         *(ConnectionsLine(case=case, trial=trial) for trial in device.made),
         RoundLine(case=case, round=one),
