@@ -149,7 +149,7 @@ def post(body: bytes = b"{}", path: str = "/config", **headers: str | None) -> b
 
 
 def question(path: str = "/config", **headers: str | None) -> bytes:
-    return post(b"{}", path, **headers).replace(b"POST", b"GET", 1)
+    return post(b"", path, **headers).replace(b"POST", b"GET", 1)
 
 
 class TestRequests:
