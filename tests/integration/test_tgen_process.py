@@ -136,6 +136,19 @@ def test_a_socket_whose_owner_takes_no_more_callers_is_waited_for_by_nobody(tmp_
         path.unlink()
 
 
+def test_who_only_looks_whether_somebody_listens_ends_nobody(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with started(path) as tgen:
+        connected(path).close()
+        with started(path) as other:
+            other.communicate(timeout=PATIENCE_S)
+            assert other.returncode == 3
+        with connected(path) as connection:
+            assert ask(connection, verb="hello")["ok"]
+            assert ask(connection, verb="quit")["ok"]
+        assert tgen.wait(PATIENCE_S) == 0
+
+
 @contextmanager
 def hang_up(action: signal.Handlers) -> Iterator[None]:
     """What is started meanwhile does so when its terminal is gone: it inherits that."""
