@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from cable import fixture_cables
 from conftest import Require
 from loopbacks import Loopback, socket_folder, tgen_case, through_testpmd
 from places import room, started_generator
@@ -15,7 +16,7 @@ from simulated_cases import WAYS
 from trafficgen_contract import LIGHT, Rig, TrafficGeneratorContract
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.generators.base import TrafficGenerator
+from vsperf.drivers.generators.base import TrafficGenerator, TrialRequest
 from vsperf.drivers.generators.tgen.cap import measure_cap
 from vsperf.drivers.generators.tgen.command import Options
 from vsperf.drivers.generators.tgen.driver import TgenGenerator
@@ -26,6 +27,7 @@ from vsperf.records.run import Endpoint, Placement
 from vsperf.records.trial import Purpose, Trial
 
 pytestmark = pytest.mark.machine
+__all__ = ["fixture_cables"]
 
 
 @pytest.fixture(name="switch", scope="module")
@@ -195,6 +197,25 @@ def test_several_workers_send_a_direction(require: Require) -> None:
     assert way.sent_frames == way.received_frames == way.good_frames == LIGHT.frames
     assert way.reordered_frames == way.duplicate_frames == 0
     assert way.longest_silence_ns is None  # two workers and queues: nobody saw all frames
+
+
+@pytest.mark.usefixtures("cables")
+def test_what_a_packet_socket_had_no_room_for_is_the_generators(require: Require) -> None:
+    """Of which its device says nothing: it would be held against the switch."""
+    require("tgen")
+    require("root")  # who may copy sockets of others
+    endpoints = (
+        Endpoint(link="phy0", kind="vdev", address="net_af_packet0,iface=vscable0s"),
+        Endpoint(link="phy1", kind="vdev", address="net_af_packet1,iface=vscable0g,framecnt=2"),
+    )
+    fast = TrialRequest(load_fps=10_000_000, duration_ns=20_000_000)
+    case = tgen_case(traffic={"direction": "forward"})
+    with started_generator(TgenGenerator(), case, endpoints, (("phy0", "phy1"),)) as session:
+        overrun, spared = session.run(fast), session.run(LIGHT)
+    (way,) = overrun.directions
+    # The kernel may lose some on the cable, too, where it has much to do.
+    assert 0 < overrun.generator.missed_frames <= way.sent_frames - way.good_frames
+    assert spared.generator.missed_frames < overrun.generator.missed_frames
 
 
 def test_a_device_with_too_few_queues_is_refused_with_the_way_out(

@@ -25,6 +25,7 @@ from scapy.utils import wrpcap
 from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, ways_between
 from vsperf.drivers.generators.tgen.client import TgenError
 from vsperf.drivers.generators.tgen.process import Tgen
+from vsperf.drivers.generators.tgen.traffic import Way
 
 pytestmark = pytest.mark.machine
 
@@ -245,12 +246,20 @@ def solicitation(address: str, source: str = "2001:2::fe") -> Packet:
 
 
 def answers(
-    folder: Path, asked: list[Packet], streams: list[dict[str, Any]], expected: int, **respond: Any
+    folder: Path,
+    asked: list[Packet],
+    streams: list[dict[str, Any]],
+    expected: int,
+    before: tuple[str, ...] = (),
+    **respond: Any,
 ) -> list[dict[str, str]]:
-    """Let tgen read requests from a file while it is idle; return what it wrote to another."""
+    """Let tgen read requests from a file while it is idle; return what it wrote to another.
+
+    `before` are devices whose ports have lower numbers than that with the requests.
+    """
     requests, written = folder / "requests.pcap", folder / "answers.pcap"
     wrpcap(str(requests), asked)
-    devices = [f"net_pcap0,rx_pcap={requests},tx_pcap={written}"]
+    devices = [*before, f"net_pcap0,rx_pcap={requests},tx_pcap={written}"]
     with at_hand(devices, OPTIONS) as tgen:
         tgen.ask("configure", streams=streams)
         assert tgen.ask("respond", **respond) == {"on": True}
@@ -291,6 +300,18 @@ def test_arp_is_answered_in_its_vlans_for_all_hosts_of_the_streams(tmp_path: Pat
         assert frame["eth.dst"] == frame["arp.dst.hw_mac"] == DEVICE
         assert frame["arp.dst.proto_ipv4"] == "198.18.0.254"
         assert frame["_ws.malformed"] == ""
+
+
+def test_a_port_answers_whose_number_at_dpdk_is_another_one(tmp_path: Path) -> None:
+    """A device that is made of others takes numbers for all of its parts."""
+    host = {"port": 1, "ip": "198.18.9.9", "mac": "02:00:00:00:00:fe"}
+    way = Way("the second port to itself", 1, 1)
+    nested = ("net_failsafe0,dev(net_null0),dev(net_null1)",)
+    (found,) = answers(
+        tmp_path, [arp("198.18.9.9")], [Stream().on(way)], 1, before=nested, hosts=[host]
+    )
+    assert found["arp.src.proto_ipv4"] == "198.18.9.9"
+    assert found["arp.src.hw_mac"] == "02:00:00:00:00:fe"
 
 
 def test_neighbours_of_ipv6_are_found_and_addresses_in_use_are_defended(tmp_path: Path) -> None:

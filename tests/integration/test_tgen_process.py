@@ -136,15 +136,47 @@ def test_a_socket_whose_owner_takes_no_more_callers_is_waited_for_by_nobody(tmp_
         path.unlink()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_only_looks_whether_somebody_listens_ends_nobody(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with started(path) as tgen:
+        connected(path).close()
+        with started(path) as other:
+            other.communicate(timeout=PATIENCE_S)
+            assert other.returncode == 3
+        with connected(path) as connection:
+            assert ask(connection, verb="hello")["ok"]
+            assert ask(connection, verb="quit")["ok"]
+        assert tgen.wait(PATIENCE_S) == 0
+
+
+@contextmanager
+def hang_up(action: signal.Handlers) -> Iterator[None]:
+    """What is started meanwhile does so when its terminal is gone: it inherits that."""
+    before = signal.signal(signal.SIGHUP, action)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_in_order(tmp_path: Path, number: signal.Signals) -> None:
     path = tmp_path / "s"
-    with started(path) as tgen, connected(path) as connection:
+    with hang_up(signal.SIG_DFL), started(path) as tgen, connected(path) as connection:
         assert ask(connection, verb="hello")["ok"]
         tgen.send_signal(number)
         assert tgen.wait(PATIENCE_S) == 128 + number
     assert not path.exists()
     assert not dpdk_files(PREFIX).exists()
+
+
+def test_who_is_to_outlive_its_terminal_does(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with hang_up(signal.SIG_IGN), started(path) as tgen, connected(path) as connection:
+        assert ask(connection, verb="hello")["ok"]
+        tgen.send_signal(signal.SIGHUP)
+        assert ask(connection, verb="quit")["ok"]
+        assert tgen.wait(PATIENCE_S) == 0
 
 
 def test_a_signal_ends_the_wait_for_a_switch(tmp_path: Path) -> None:

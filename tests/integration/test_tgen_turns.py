@@ -297,6 +297,17 @@ def test_all_go_on_when_tgen_is_told_to_end(
         assert nobody_is_held(idle)
 
 
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT])
+def test_all_go_on_when_tgen_dies_of_an_error(
+    number: signal.Signals, idle: list[subprocess.Popen[bytes]]
+) -> None:
+    with two_rings() as tgen:
+        begin(tgen, idle)
+        tgen.process.send_signal(number)
+        assert tgen.process.wait(PATIENCE_S) == -number
+        assert nobody_is_held(idle)
+
+
 def test_all_go_on_when_the_controller_goes(idle: list[subprocess.Popen[bytes]]) -> None:
     with two_rings() as tgen:
         begin(tgen, idle)

@@ -7,9 +7,10 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from simulated_cases import simulated_case
@@ -18,6 +19,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.traffic import Replay
 from vsperf.deploy.placement import place
 from vsperf.dpdk.command import lcores
+from vsperf.drivers.generators.base import TrialRequest
 from vsperf.drivers.generators.dpdk_ports import Port
 from vsperf.drivers.generators.tgen.client import Client, Gone, Silent, TgenError
 from vsperf.drivers.generators.tgen.command import (
@@ -29,15 +31,17 @@ from vsperf.drivers.generators.tgen.command import (
     port_of,
 )
 from vsperf.drivers.generators.tgen.doctor import CHECKS
-from vsperf.drivers.generators.tgen.driver import TgenGenerator, senders
+from vsperf.drivers.generators.tgen.driver import TgenGenerator, TgenSession, senders
 from vsperf.drivers.generators.tgen.guest import GuestTgen
-from vsperf.drivers.generators.tgen.process import TGEN
+from vsperf.drivers.generators.tgen.process import TGEN, Tgen
 from vsperf.drivers.generators.tgen.spec import TgenSpec
-from vsperf.drivers.generators.tgen.traffic import senders_each, workers_of
+from vsperf.drivers.generators.tgen.traffic import Way, senders_each, workers_of
 from vsperf.drivers.vnfs.process.spec import ProcessSpec
 from vsperf.errors import ComponentError, NotReadyError, SpecError, UsageError
 from vsperf.host.cpus import Cpu, CpuNeed, CpuTopology
 from vsperf.host.doctor.finding import Answer, Host, Status
+from vsperf.host.files import Roots
+from vsperf.host.packet_sockets import Rings
 from vsperf.records.run import Endpoint, Placement
 
 # The conversation with tgen: answers, events, refusals, and every way in which it can break.
@@ -545,3 +549,39 @@ def test_a_port_has_the_number_that_dpdk_gave_it(tgen: GuestTgen) -> None:
 def test_a_port_that_a_guest_does_not_have_is_named(tgen: GuestTgen) -> None:
     with pytest.raises(ComponentError, match=r"tgen has no port 0000:00:03\.0"):
         tgen.port_numbers({"east": port("0000:00:02.0"), "west": port("0000:00:03.0")})
+
+
+# A session: what of a trial tgen cannot tell, and the kernel can.
+
+
+class Filling(Rings):
+    """Rings of two devices that have no room for more and more frames."""
+
+    def drops_of(self, pid: int, roots: Roots | None = None) -> dict[str, int]:
+        assert pid == 7
+        for name, more in (("eth0", 100), ("eth1", 20)):
+            self._drops[name] = self._drops.get(name, 900) + more
+        return dict(self._drops)
+
+
+def test_a_trial_has_what_rings_had_no_room_for_between_its_begin_and_its_end() -> None:
+    stream = ("sent", "received", "misrouted", "duplicates", "beyond_window", "corrupted")
+    worker = ("busy_ppm", "longest_gap_ns", "gaps_over_10us", "paused_ns")
+    result = {
+        "streams": [dict.fromkeys(stream, 0)],
+        "settled": True,
+        "workers": [dict.fromkeys(worker, 0)],
+        "ports": [{"port": 0}, {"port": 1}],
+    }
+    told = SimpleNamespace(
+        hello={},
+        process=SimpleNamespace(pid=7),
+        ask=lambda *_, **__: result,
+        listening=lambda _: nullcontext(),
+    )
+    spec, policy, ways = TgenSpec(kind="tgen"), simulated_case().trial, (Way("there", 0, 1),)
+    session = TgenSession(cast("Tgen", told), spec, policy, ways, rings=Filling())
+    for _ in range(2):
+        found = session.run(TrialRequest(load_fps=1_000, duration_ns=1_000_000_000)).generator
+        assert found is not None
+        assert found.missed_frames == 120

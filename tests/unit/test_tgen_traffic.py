@@ -334,11 +334,11 @@ def test_frames_that_cannot_be_are_refused(settings: dict[str, Any], words: str)
 WORKER = {"busy_ppm": 5, "longest_gap_ns": 6, "gaps_over_10us": 7, "paused_ns": 8}
 
 
-def activity(*ports: dict[str, Any]) -> GeneratorActivity:
-    """Return it for a trial whose ports say this."""
+def activity(*ports: dict[str, Any], missed: int = 0) -> GeneratorActivity:
+    """Return it for a trial whose ports say this, and of which so many frames are known beside."""
     listed = [{"port": number, **port} for number, port in enumerate(ports)]
     result = {"streams": [], "settled": True, "workers": [WORKER], "ports": listed}
-    found = counts(result, (), None, 0).generator
+    found = counts(result, (), None, 0, missed=missed).generator
     assert found is not None
     return found
 
@@ -355,6 +355,10 @@ def test_of_what_was_missed_as_much_counts_as_devices_told(
     ports: tuple[dict[str, Any], ...], missed: int
 ) -> None:
     assert activity(*ports).missed_frames == missed
+
+
+def test_what_no_device_tells_of_counts_as_missed_beside_what_they_do() -> None:
+    assert activity({"missed": 3}, {}, missed=40).missed_frames == 43
 
 
 def test_the_port_that_was_behind_longest_says_for_how_long_tgen_was() -> None:

@@ -22,6 +22,20 @@ cycles_in_a_second(void **state)
 }
 
 static void
+later_by_any_time_and_never_before(void **state)
+{
+	const uint64_t hz = 2500000000, minute = 60 * hz;
+
+	(void)state;
+	assert_int_equal(clock_later_ns(1000, 1000 + hz / 1000, hz), CLOCK_SECOND_NS / 1000);
+	/* Who begins may have to wait for its CPU for long: more cycles than times 10^9 have room. */
+	assert_int_equal(clock_later_ns(1000, 1000 + minute, hz), 60 * CLOCK_SECOND_NS);
+	assert_int_equal(clock_later_ns(UINT64_MAX, hz - 1, hz), CLOCK_SECOND_NS);
+	assert_int_equal(clock_later_ns(1000, 999, hz), 0);
+	assert_int_equal(clock_later_ns(1000, 1000, hz), 0);
+}
+
+static void
 constant_by_processor_or_kernel(void **state)
 {
 	static const char with[] = "flags\t\t: fpu tsc msr constant_tsc rep_good\n";
@@ -61,6 +75,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cycles_in_a_second),
+		cmocka_unit_test(later_by_any_time_and_never_before),
 		cmocka_unit_test(constant_by_processor_or_kernel),
 		cmocka_unit_test(this_machine),
 	};

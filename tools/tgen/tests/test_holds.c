@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -148,6 +149,74 @@ test_all_go_on_however_busy_somebody_is_with_holding_them(void **state)
 	holds_close(&holds);
 }
 
+/* Another process that holds all of them, and dies by a signal when it is told to; it leaves no core. */
+static pid_t
+start_holder(int number, int *tell)
+{
+	const struct rlimit none = { 0 };
+	int ends[2];
+	pid_t holder;
+	char byte;
+
+	assert_int_equal(pipe(ends), 0);
+	holder = fork();
+	assert_true(holder >= 0);
+	*tell = ends[1];
+	if (holder != 0) {
+		close(ends[0]);
+		return holder;
+	}
+	close(ends[1]);
+	setrlimit(RLIMIT_CORE, &none);
+	signal(number, SIG_DFL); /* not what cmocka does about it */
+	if (holds_open(&holds, &request, &error) != 0 || !holds_stop(&holds, 0) ||
+			!holds_stop(&holds, 1))
+		_exit(EXIT_FAILURE);
+	(void)!read(ends[0], &byte, 1);
+	raise(number);
+	_exit(EXIT_SUCCESS);
+}
+
+static void
+test_all_go_on_where_who_holds_them_dies_of_an_error(void **state)
+{
+	static const int numbers[] = { SIGSEGV, SIGBUS, SIGABRT, SIGQUIT, SIGXCPU };
+	unsigned int i, j;
+
+	(void)state;
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		int tell = -1, status = 0;
+		pid_t holder = start_holder(numbers[i], &tell);
+
+		for (j = 0; j < SIDES; j++)
+			assert_true(becomes(child[j], true));
+		close(tell);
+		assert_int_equal(waitpid(holder, &status, 0), holder);
+		assert_true(WIFSIGNALED(status));
+		assert_int_equal(WTERMSIG(status), numbers[i]);
+		for (j = 0; j < SIDES; j++)
+			assert_true(becomes(child[j], false));
+	}
+}
+
+static void
+test_what_signals_do_is_as_before_when_nobody_is_held_any_more(void **state)
+{
+	struct sigaction before, after;
+
+	(void)state;
+	signal(SIGQUIT, SIG_IGN);
+	sigaction(SIGSEGV, NULL, &before);
+	assert_int_equal(holds_open(&holds, &request, &error), 0);
+	raise(SIGQUIT); /* ignored as it was */
+	sigaction(SIGSEGV, NULL, &after);
+	assert_true(after.sa_handler != before.sa_handler);
+	holds_close(&holds);
+	sigaction(SIGSEGV, NULL, &after);
+	assert_true(after.sa_handler == before.sa_handler);
+	signal(SIGQUIT, SIG_DFL);
+}
+
 static void
 test_a_process_that_ended_is_noticed_whether_it_was_waited_for_or_not(void **state)
 {
@@ -224,6 +293,11 @@ main(void)
 			end),
 		cmocka_unit_test_setup_teardown(
 			test_all_go_on_however_busy_somebody_is_with_holding_them, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_all_go_on_where_who_holds_them_dies_of_an_error, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_what_signals_do_is_as_before_when_nobody_is_held_any_more, begin,
+			end),
 		cmocka_unit_test_setup_teardown(
 			test_a_process_that_ended_is_noticed_whether_it_was_waited_for_or_not,
 			begin, end),

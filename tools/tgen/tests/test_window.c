@@ -204,6 +204,72 @@ late_within_a_flow_only(void **state)
 	window_destroy(&window);
 }
 
+/* By definition: from the highest number of the flow that has arrived. */
+static uint64_t
+model_extent(const struct model *model, uint64_t sequence, uint32_t flows)
+{
+	uint64_t steps = (model->next - 1 - sequence) / flows;
+
+	while (steps > 0 && !model->seen[sequence + steps * flows])
+		steps--;
+	return steps;
+}
+
+static void
+late_by_as_much_as_the_model_says_in_any_number_of_flows(void **state)
+{
+	static const uint32_t flows[] = { 1, 2, 3, 8, WINDOW_LATE_FLOWS, WINDOW_LATE_FLOWS + 1 };
+	struct model *model = malloc(sizeof(*model));
+	struct window window;
+	struct error error;
+	uint64_t seed = 5;
+	unsigned int i;
+
+	(void)state;
+	assert_int_equal(window_create(&window, SIZE, &error), 0);
+	for (i = 0; i < sizeof(flows) / sizeof(flows[0]); i++) {
+		memset(model, 0, sizeof(*model));
+		window_clear(&window);
+		while (model->next < MODEL - SIZE) {
+			uint64_t choice = unit_random(&seed), sequence = model->next;
+			enum window_seen seen;
+
+			/* Some are left out, and some of these come late. */
+			if (choice % 3 != 0)
+				sequence += choice / 3 % 4;
+			else if (sequence > SIZE / 2)
+				sequence -= choice / 3 % (SIZE / 2);
+			seen = window_see(&window, sequence);
+			assert_int_equal(seen, model_see(model, sequence));
+			if (seen == WINDOW_LATE)
+				assert_int_equal(
+					window_extent_in_flow(&window, sequence, flows[i]),
+					model_extent(model, sequence, flows[i]));
+		}
+	}
+	window_destroy(&window);
+	free(model);
+}
+
+/* With a look at all that has arrived for each of them this would take hours. */
+static void
+a_flow_may_be_slower_than_another_for_as_long_as_the_window_is(void **state)
+{
+	struct window window;
+	struct error error;
+	uint64_t sequence;
+
+	(void)state;
+	assert_int_equal(window_create(&window, WINDOW_LEAST, &error), 0);
+	for (sequence = 1; sequence < WINDOW_LEAST; sequence += 2)
+		assert_int_equal(window_see(&window, sequence), WINDOW_NEW);
+	for (sequence = 0; sequence < WINDOW_LEAST; sequence += 2) {
+		assert_int_equal(window_see(&window, sequence), WINDOW_LATE);
+		assert_int_equal(window_extent_in_flow(&window, sequence, 2), 0);
+	}
+	window_destroy(&window);
+}
+
 static void
 as_great_as_rate_and_time_ask(void **state)
 {
@@ -231,6 +297,8 @@ main(void)
 		cmocka_unit_test(a_new_trial_starts_empty),
 		cmocka_unit_test(refuses_odd_sizes),
 		cmocka_unit_test(late_within_a_flow_only),
+		cmocka_unit_test(late_by_as_much_as_the_model_says_in_any_number_of_flows),
+		cmocka_unit_test(a_flow_may_be_slower_than_another_for_as_long_as_the_window_is),
 		cmocka_unit_test(as_great_as_rate_and_time_ask),
 	};
 

@@ -103,6 +103,7 @@ take_input(struct control *control)
 		return errno == EAGAIN || errno == EINTR;
 	if (length == 0)
 		return false;
+	control->heard = true;
 	session_input(control->session, bytes, (size_t)length, now_ns());
 	return true;
 }
@@ -130,6 +131,20 @@ take_caller(struct control *control)
 	}
 	session_refuse(send_once, &caller, "controlled", "another controller is connected");
 	close(caller);
+}
+
+/* Who hangs up without a word was no controller, but looked whether somebody listens. */
+static bool
+is_nobody(const struct control *control)
+{
+	return control->listener >= 0 && !control->heard;
+}
+
+static void
+forget_caller(struct control *control)
+{
+	close(control->input);
+	control->input = control->output = -1;
 }
 
 static void
@@ -217,8 +232,12 @@ loop(struct control *control, int signals, int patience_ms)
 		if (ready > 0 && polls[POLL_SIGNALS].revents != 0)
 			return CONTROL_SIGNAL;
 		/* Who only closed its sending side may still read. */
-		if (ready > 0 && !serve(control, polls))
-			lost = session_end(session, "the controller has gone");
+		if (ready > 0 && !serve(control, polls)) {
+			if (is_nobody(control))
+				forget_caller(control);
+			else
+				lost = session_end(session, "the controller has gone");
+		}
 		if (session->quit) {
 			flush_last(control);
 			return lost ? CONTROL_LOST : CONTROL_QUIT;

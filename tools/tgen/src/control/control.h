@@ -34,6 +34,7 @@ enum control_end {
 struct control {
 	int listener; /* -1 with standard input */
 	int input, output; /* of the controller; -1 as long as there is none */
+	bool heard; /* it has said something */
 	char path[108]; /* of the socket */
 	dev_t device; /* which file the socket is: */
 	ino_t inode; /* only that one is removed */

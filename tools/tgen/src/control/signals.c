@@ -46,6 +46,14 @@ leave_none_to_taps(void)
 		signal(number, SIG_IGN);
 }
 
+static bool
+is_ignored(int number)
+{
+	struct sigaction found;
+
+	return sigaction(number, NULL, &found) == 0 && found.sa_handler == SIG_IGN;
+}
+
 int
 signals_start(struct signals *signals, void (*leave)(void *context), void *context,
 	struct error *error)
@@ -63,6 +71,9 @@ signals_start(struct signals *signals, void (*leave)(void *context), void *conte
 	sigemptyset(&signals->set);
 	sigaddset(&signals->set, SIGINT);
 	sigaddset(&signals->set, SIGTERM);
+	/* Its terminal is gone; who was started to outlive that (nohup) has it ignored. */
+	if (!is_ignored(SIGHUP))
+		sigaddset(&signals->set, SIGHUP);
 	signal(SIGPIPE, SIG_IGN);
 	leave_none_to_taps();
 	pthread_sigmask(SIG_BLOCK, &signals->set, NULL);

@@ -5,7 +5,7 @@
 #define TGEN_SIGNALS_H
 
 /*
- * SIGINT and SIGTERM, taken by a thread that waits for nothing else. While the process serves, they
+ * SIGINT, SIGTERM and SIGHUP, taken by a thread that waits for nothing else. While the process serves, they
  * only wake the main thread, which ends in order. Before that (a virtio_user port may wait forever
  * for its switch to connect) the thread itself ends the process.
  */

@@ -55,6 +55,14 @@ clock_hz(const struct clock_moment *from, const struct clock_moment *to)
 	return (uint64_t)(((uint128_t)(to->tsc - from->tsc) * CLOCK_SECOND_NS + ns / 2) / ns);
 }
 
+uint64_t
+clock_later_ns(uint64_t from_tsc, uint64_t to_tsc, uint64_t tsc_hz)
+{
+	uint64_t cycles = to_tsc - from_tsc;
+
+	return (int64_t)cycles > 0 ? (uint64_t)((uint128_t)cycles * CLOCK_SECOND_NS / tsc_hz) : 0;
+}
+
 bool
 clock_is_constant(const char *cpuinfo, const char *clocksource)
 {

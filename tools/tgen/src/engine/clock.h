@@ -28,6 +28,9 @@ void clock_read(struct clock_moment *moment);
 /* Cycles in a second between two moments; 0 when no time lies between them. */
 uint64_t clock_hz(const struct clock_moment *from, const struct clock_moment *to);
 
+/* How much later one moment was than another; 0 where it was before, as the clock of another CPU may say. */
+uint64_t clock_later_ns(uint64_t from_tsc, uint64_t to_tsc, uint64_t tsc_hz);
+
 /* By /proc/cpuinfo, and by the clock that the kernel has chosen for itself. */
 bool clock_is_constant(const char *cpuinfo, const char *clocksource);
 

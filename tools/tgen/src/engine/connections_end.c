@@ -15,8 +15,6 @@
 #include "slots_worker.h"
 #include "workers.h"
 
-#define SECOND_NS UINT64_C(1000000000)
-
 /* From the begin to a moment that may never have been. */
 static uint64_t
 since_begin(const struct worker *worker, uint64_t tsc)
@@ -125,8 +123,8 @@ fill_trial(struct engine *engine)
 		trial->port[port->number].no_buffers += port->no_buffers;
 	}
 	if (worker->started_tsc != 0) {
-		trial->started_unix_ns += (worker->started_tsc - trial->started_tsc) * SECOND_NS /
-			engine->tsc_hz;
+		trial->started_unix_ns += clock_later_ns(trial->started_tsc, worker->started_tsc,
+			engine->tsc_hz);
 		trial->started_tsc = worker->started_tsc;
 	}
 	trial->ended_tsc = worker->started_tsc != 0 ? worker->ended_tsc : trial->started_tsc;

@@ -7,7 +7,8 @@
 /*
  * The engine: ports and the lcores that send and receive. The control side calls these functions
  * from the main lcore; none of them blocks for longer than it takes to reach the workers.
- * There is one engine per process and no global state beside it.
+ * There is one engine per process and no global state beside it, but for what a handler of signals has to
+ * find (holds.c).
  */
 
 #include <stdbool.h>

@@ -6,10 +6,25 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <sys/syscall.h>
 
 #include "holds.h"
+
+#define MOMENT_NS 1000000
+
+/* Signals by which a process dies of an error of its own, or of a limit that it met. */
+static const int deadly[] = {
+	SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSEGV, SIGSYS, SIGTRAP, SIGXCPU, SIGXFSZ,
+};
+#define DEADLY (sizeof(deadly) / sizeof(deadly[0]))
+
+/* A signal brings nothing along by which these could be found. */
+static struct {
+	RTE_ATOMIC(struct holds *) holds; /* NULL: nobody is held */
+	struct sigaction before[DEADLY];
+} watched;
 
 /* By their numbers, as older C libraries have no functions for them. */
 static int
@@ -65,6 +80,71 @@ add_process(struct holds *holds, uint8_t side, int32_t process, struct error *er
 	return 0;
 }
 
+static bool
+is_released(const struct holds *holds)
+{
+	return rte_atomic_load_explicit(&holds->released, rte_memory_order_acquire);
+}
+
+static void
+continue_all(struct holds *holds)
+{
+	unsigned int i;
+
+	rte_atomic_store_explicit(&holds->released, true, rte_memory_order_release);
+	for (i = 0; i < holds->processes; i++)
+		send_signal(holds->process[i].descriptor, SIGCONT);
+}
+
+/*
+ * This process dies, and who is held would be so for ever. No lock is waited for here: who has it may be the
+ * very thread that dies. So another one may still be about to hold a side, and all go on once more. What
+ * would have come of the signal comes of it when this returns.
+ */
+static void
+let_go(int number)
+{
+	const struct timespec moment = { .tv_nsec = MOMENT_NS };
+	struct holds *holds = rte_atomic_load_explicit(&watched.holds, rte_memory_order_acquire);
+	unsigned int i;
+
+	if (holds != NULL) {
+		continue_all(holds);
+		nanosleep(&moment, NULL);
+		continue_all(holds);
+	}
+	for (i = 0; i < DEADLY; i++)
+		if (deadly[i] == number)
+			sigaction(number, &watched.before[i], NULL);
+	raise(number);
+}
+
+/* What is ignored goes on being so. */
+static void
+watch(struct holds *holds)
+{
+	struct sigaction action = { .sa_handler = let_go };
+	unsigned int i;
+
+	sigemptyset(&action.sa_mask);
+	for (i = 0; i < DEADLY; i++)
+		sigaction(deadly[i], NULL, &watched.before[i]);
+	rte_atomic_store_explicit(&watched.holds, holds, rte_memory_order_release);
+	for (i = 0; i < DEADLY; i++)
+		if (watched.before[i].sa_handler != SIG_IGN)
+			sigaction(deadly[i], &action, NULL);
+}
+
+static void
+watch_no_more(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < DEADLY; i++)
+		sigaction(deadly[i], &watched.before[i], NULL);
+	rte_atomic_store_explicit(&watched.holds, NULL, rte_memory_order_release);
+}
+
 static void
 forget(struct holds *holds)
 {
@@ -89,6 +169,8 @@ holds_open(struct holds *holds, const struct turns_request *request, struct erro
 			ret = add_process(holds, side, request->side[side].process[i], error);
 	if (ret != 0)
 		forget(holds); /* as they were: none was held */
+	else
+		watch(holds);
 	return ret;
 }
 
@@ -96,6 +178,7 @@ void
 holds_close(struct holds *holds)
 {
 	holds_release(holds);
+	watch_no_more();
 	forget(holds);
 }
 
@@ -105,9 +188,9 @@ signal_side(struct holds *holds, unsigned int side, int number)
 {
 	unsigned int i;
 
-	if (holds->released)
-		return false;
 	for (i = 0; i < holds->processes; i++) {
+		if (is_released(holds))
+			return false;
 		if (holds->process[i].side != side ||
 				send_signal(holds->process[i].descriptor, number) == 0)
 			continue;
@@ -115,7 +198,7 @@ signal_side(struct holds *holds, unsigned int side, int number)
 		holds->ended_side = (uint8_t)side;
 		return false;
 	}
-	return true;
+	return !is_released(holds);
 }
 
 bool
@@ -165,11 +248,7 @@ holds_complete(struct holds *holds)
 void
 holds_release(struct holds *holds)
 {
-	unsigned int i;
-
 	pthread_mutex_lock(&holds->lock);
-	holds->released = true;
-	for (i = 0; i < holds->processes; i++)
-		send_signal(holds->process[i].descriptor, SIGCONT);
+	continue_all(holds);
 	pthread_mutex_unlock(&holds->lock);
 }

@@ -9,19 +9,22 @@
  * so that no other process which has got its number since can be meant.
  *
  * A worker holds them and lets them go on; any thread may release all, and from then on none is held again,
- * wherever the worker is.
+ * wherever the worker is. All go on, too, where this process dies by a signal that it can take, such as
+ * SIGSEGV; of SIGKILL it hears nothing.
  */
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "atomics.h"
 #include "error.h"
 #include "turns.h"
 
+/* There is one at a time, from holds_open() to holds_close(). */
 struct holds {
 	pthread_mutex_t lock;
-	bool released;
+	RTE_ATOMIC(bool) released;
 	unsigned int processes;
 	struct {
 		int descriptor;

@@ -179,7 +179,7 @@ share_answers(struct engine *engine)
 			&engine->traffic);
 		worker->answers[worker->answering++] = answers;
 		for (i = 0; i < engine->receivers; i++)
-			if (engine->receiver[i].port == answers->port)
+			if (engine->receiver[i].port == port)
 				engine->receiver[i].answers = answers;
 		queue += engine->port[port].transmit_queues;
 	}

@@ -279,8 +279,8 @@ poll_parking(struct engine *engine)
 	collect_slots(engine);
 	clock_read(&now);
 	engine->result.tsc_hz_meanwhile = clock_hz(&engine->begun, &now);
-	engine->result.started_unix_ns += (engine->result.started_tsc - asked_tsc) * SECOND_NS /
-		engine->tsc_hz;
+	engine->result.started_unix_ns += clock_later_ns(asked_tsc, engine->result.started_tsc,
+		engine->tsc_hz);
 	captures_finish(engine);
 	turns_finish(engine);
 	engine->phase = PHASE_NONE;

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +18,12 @@ window_create(struct window *window, uint64_t size, struct error *error)
 			"a sequence window of %" PRIu64 " is no power of two from 64", size);
 	/* Written through, so that the first arrivals meet no page faults. */
 	window->bits = malloc(size / 8);
-	if (window->bits == NULL)
+	window->late = calloc(WINDOW_LATE_FLOWS, sizeof(*window->late));
+	if (window->bits == NULL || window->late == NULL) {
+		window_destroy(window);
 		return error_set(error, -ENOMEM, "no-memory",
 			"no memory for a window of %" PRIu64 " sequence numbers", size);
+	}
 	memset(window->bits, 0xff, size / 8);
 	window->mask = size - 1;
 	return 0;
@@ -29,7 +33,15 @@ void
 window_destroy(struct window *window)
 {
 	free(window->bits);
+	free(window->late);
 	memset(window, 0, sizeof(*window));
+}
+
+void
+window_clear(struct window *window)
+{
+	window->next = 0;
+	memset(window->late, 0, WINDOW_LATE_FLOWS * sizeof(*window->late));
 }
 
 /* Mark `count` numbers from `first` as missing; at most the whole window. */
@@ -84,16 +96,32 @@ window_size(uint64_t rate_mfps, uint64_t frames, unsigned int streams)
 	return size;
 }
 
-uint64_t
-window_extent_in_flow(const struct window *window, uint64_t sequence, uint32_t flows)
+static bool
+has_arrived(const struct window *window, uint64_t sequence)
 {
-	uint64_t steps;
+	return (window->bits[(sequence & window->mask) >> 6] >> (sequence & 63) & 1) != 0;
+}
 
-	for (steps = window_extent(window, sequence) / flows; steps > 0; steps--) {
-		uint64_t later = sequence + steps * flows;
+uint64_t
+window_extent_in_flow(struct window *window, uint64_t sequence, uint32_t flows)
+{
+	uint64_t extent = window_extent(window, sequence);
+	uint64_t number = window->next - 1 - extent % flows; /* the last one that could be the flow's */
+	struct window_late unknown = { 0 }, *late = &unknown;
 
-		if ((window->bits[(later & window->mask) >> 6] >> (later & 63) & 1) != 0)
-			return steps;
-	}
-	return 0;
+	if (flows == 1)
+		return extent;
+	/* Of many flows each has few numbers. */
+	if (flows <= WINDOW_LATE_FLOWS)
+		late = &window->late[sequence % flows];
+	if (late->flows != flows)
+		*late = (struct window_late){ .flows = flows };
+	while (number > sequence && number >= late->looked && !has_arrived(window, number))
+		number -= flows;
+	if (number > sequence && number >= late->looked)
+		late->highest = number;
+	else if (late->highest < sequence)
+		late->highest = sequence;
+	late->looked = window->next;
+	return (late->highest - sequence) / flows;
 }

@@ -29,10 +29,20 @@ enum window_seen {
 	WINDOW_BEYOND, /* late, and too far behind to be told from a duplicate */
 };
 
+#define WINDOW_LATE_FLOWS 64
+
+/* What is known of a flow that was late. */
+struct window_late {
+	uint64_t looked; /* all numbers below this one were looked at; */
+	uint64_t highest; /* of these, the flow's highest one that has arrived */
+	uint32_t flows; /* of so many it is one; 0: it was never late */
+};
+
 struct window {
 	uint64_t next; /* one above the highest number seen */
 	uint64_t mask; /* size - 1 */
 	uint64_t *bits;
+	struct window_late *late; /* WINDOW_LATE_FLOWS of them */
 };
 
 /* The size is a power of two, at least 64. Allocates: not for the data path. */
@@ -40,11 +50,7 @@ int window_create(struct window *window, uint64_t size, struct error *error);
 void window_destroy(struct window *window);
 
 /* Forget everything, for a new trial. */
-static inline void
-window_clear(struct window *window)
-{
-	window->next = 0;
-}
+void window_clear(struct window *window);
 
 /* Everything but arrival in order. */
 enum window_seen window_see_other(struct window *window, uint64_t sequence);
@@ -65,9 +71,11 @@ uint64_t window_size(uint64_t rate_mfps, uint64_t frames, unsigned int streams);
 /*
  * Of a late number: how far it is behind the highest one that has arrived of those that differ from
  * it by a multiple of `flows`, counted in such steps; 0 when none has. Those are of its flow, and
- * where flows go different ways no order between them is asked for.
+ * where flows go different ways no order between them is asked for. To be asked of each late number when it
+ * arrives: where a flow is slower than the others all of its frames are late, and what was looked at for one
+ * of them is not looked at again for the next.
  */
-uint64_t window_extent_in_flow(const struct window *window, uint64_t sequence, uint32_t flows);
+uint64_t window_extent_in_flow(struct window *window, uint64_t sequence, uint32_t flows);
 
 /* How far a number is behind the highest one seen; 0 for the highest itself. */
 static inline uint64_t

@@ -56,6 +56,7 @@ from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import Want
+from vsperf.host.packet_sockets import Rings
 from vsperf.host.workspace import Workspace
 from vsperf.qemu.host import qemu_host
 from vsperf.records.connections import ConnectionCounts
@@ -72,6 +73,8 @@ SWITCH_ROLE = "pmd"
 SLACK_S = 5.0
 """Patience with a trial beyond its own time."""
 BURST_MOST = 64
+PACKET_SOCKET = "net_af_packet"
+"""DPDK's driver whose devices do not tell what found their rings full, or not in all versions."""
 
 
 @dataclass
@@ -91,6 +94,8 @@ class TgenSession:
     """Most frames of a direction on their way; 0 for no bound."""
     numbers: Mapping[str, int] = field(default_factory=dict)
     """tgen's ports, by the link that they are at the end of."""
+    rings: Rings | None = None
+    """Those of tgen's packet sockets, of which the kernel is asked; None where there are none."""
     closed: bool = False
     tsc: Tsc = field(init=False)
 
@@ -116,14 +121,16 @@ class TgenSession:
         look = self.look if request.headers else None
         if look is not None:
             look.arm()
+        before = self._missed()
         with self.tgen.listening(sampler(self.ways, on_sample)):
             result = self.tgen.ask(verb, patience_s, **message)
+        missed = self._missed() - before
         # In a guest its clock has been held against the host's, which says more.
         self.tsc.hear(result, refuse=self.spec.place == "host")
         _rest(self.policy.pause.ns)
         elapsed_ns = time.monotonic_ns() - began
         intended = None if self.bursts else message.get("frames")
-        found = counts(result, self.ways, intended, elapsed_ns, self.spec.ring)
+        found = counts(result, self.ways, intended, elapsed_ns, self.spec.ring, missed)
         return found if look is None else look.added_to(found)
 
     def connect(self, request: ConnectionsRequest) -> ConnectionCounts:
@@ -134,10 +141,13 @@ class TgenSession:
         lasts_ns = asked.asking_ns or asked.duration_ns
         grace_ns = min(self.spec.grace.ns, self.policy.allowed_late_ns(lasts_ns) // 2)
         wanted = asked_of(request, self.numbers, grace_ns)
+        before = self._missed()
         made, answer = make_connections(self.tgen, wanted)
+        missed = made.missed_frames + self._missed() - before
         self.tsc.hear(answer, refuse=self.spec.place == "host")
         _rest(self.policy.pause.ns)
-        return made.model_copy(update={"elapsed_ns": time.monotonic_ns() - began})
+        elapsed_ns = time.monotonic_ns() - began
+        return made.model_copy(update={"elapsed_ns": elapsed_ns, "missed_frames": missed})
 
     def failure(self) -> str | None:
         if self.closed:
@@ -160,6 +170,10 @@ class TgenSession:
 
     def late_facts(self) -> dict[str, Any]:
         return {"tsc": self.tsc.facts()}
+
+    def _missed(self) -> int:
+        """Return the frames that rings had no room for, as far as no device tells, until now."""
+        return 0 if self.rings is None else sum(self.rings.drops_of(self.tgen.process.pid).values())
 
 
 class TgenGenerator:
@@ -261,7 +275,8 @@ class TgenGenerator:
             numbers = tgen.port_numbers(ports)
             ways = ways_of(case, directions, numbers)
             each = senders(case, options)
-            check_devices(tgen.ports(), each)
+            opened = tgen.ports()
+            check_devices(opened, each)
             asked = streams(case.traffic, ways, case.topology.dispatch, each)
             found = tgen.ask("configure", streams=asked)
             if spec.respond:
@@ -270,8 +285,18 @@ class TgenGenerator:
             in_flight = _in_flight(case, spec, endpoints)
             seen = replay is None and spec.place == "host"  # captures are files
             look = Look(tgen, ways, each, workspace.folder) if seen else None
+            rings = Rings() if spec.place == "host" and _has_packet_sockets(opened) else None
             session = TgenSession(
-                tgen, spec, case.trial, ways, replay, look, case.traffic.bursts, in_flight, numbers
+                tgen,
+                spec,
+                case.trial,
+                ways,
+                replay,
+                look,
+                case.traffic.bursts,
+                in_flight,
+                numbers,
+                rings,
             )
             try:
                 yield session
@@ -405,6 +430,10 @@ def _ports(endpoints: tuple[Endpoint, ...], options: Options) -> dict[str, Port]
 def _rest(ns: int) -> None:
     """Wait as the trial's policy asks."""
     sleep(ns / NANOSECONDS)
+
+
+def _has_packet_sockets(ports: list[dict[str, Any]]) -> bool:
+    return any(port["driver"] == PACKET_SOCKET for port in ports)
 
 
 def check_devices(ports: list[dict[str, Any]], each: int) -> None:

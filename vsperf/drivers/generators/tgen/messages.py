@@ -108,8 +108,12 @@ def counts(
     intended: int | list[int] | None,
     elapsed_ns: int,
     ring: int | None = None,
+    missed: int = 0,
 ) -> TrialCounts:
-    """Return vsperf's view of a trial's result."""
+    """Return vsperf's view of a trial's result.
+
+    `missed` are frames that found a ring full and that no device tells of.
+    """
     ports = {port["port"]: port for port in result.get("ports", ())}
     found = []
     sending = []
@@ -124,12 +128,12 @@ def counts(
         sending_ns=max(known) if known else None,
         elapsed_ns=elapsed_ns,
         settled=bool(result["settled"]),
-        generator=_activity(result, ring),
+        generator=_activity(result, ring, missed),
         slots=slots_of(result),
     )
 
 
-def _activity(result: dict[str, Any], ring: int | None) -> GeneratorActivity | None:
+def _activity(result: dict[str, Any], ring: int | None, missed: int) -> GeneratorActivity | None:
     workers = result.get("workers")
     if not workers:
         return None
@@ -142,7 +146,7 @@ def _activity(result: dict[str, Any], ring: int | None) -> GeneratorActivity | N
         no_buffers=sum(port.get("no_buffers", 0) for port in ports),
         ring_frames=ring,
         behind_ns=max((port.get("receive_behind_ns", 0) for port in ports), default=0),
-        missed_frames=sum(port.get("missed", 0) for port in ports),
+        missed_frames=missed + sum(port.get("missed", 0) for port in ports),
     )
 
 
