@@ -177,6 +177,11 @@ class PairedTurns(Method):
         )
         return (look,) * (0 if self.load is not None else LOOKS) + (one,) * self.rounds
 
+    @property
+    def rounds_anew(self) -> int:
+        """Return how many rounds make an answer: the load is looked for on the first deployment."""
+        return self.rounds
+
     def guard_ns(self, flows: int) -> int:
         """Return the guard for so many flows per direction."""
         if self.guard is not None:
