@@ -17,7 +17,6 @@ from vsperf.analysis.answers import (
     more_is_better,
     names_of_draws,
     parted,
-    undrawn,
 )
 from vsperf.analysis.difference import (
     Change,
@@ -26,7 +25,7 @@ from vsperf.analysis.difference import (
     Scatter,
     difference_of,
     samples_of,
-    scatter_of,
+    scatters_of,
 )
 from vsperf.analysis.environment import (
     OWN_FACTS,
@@ -157,7 +156,7 @@ def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = Fals
         {label: _samples(group[label], latency, named.get(label, {}), boundary) for label in labels}
         for group in groups
     ]
-    scatters = _scatters(found)
+    scatters = scatters_of(samples for side in found for samples in side.values())
     rows = [
         row for label in labels for row in _rows(label, [one[label] for one in found], scatters)
     ]
@@ -322,24 +321,6 @@ def findings_in(
         yield from (one for one in found if one.name not in CONTROLS)
         if latency:
             yield from latencies_of(case.trials, case.result)
-
-
-def _scatters(found: Sequence[dict[str, dict[Key, Sample]]]) -> dict[str, Scatter]:
-    """Return how far repeats lie apart, for each number over all cases and sides.
-
-    Deployments of one case lie as far apart as repeats of it: each of these is a draw, too. The
-    first of them is what all trials came to as well, and counts once.
-    """
-    groups: dict[str, list[tuple[float, ...]]] = {}
-    for side in found:
-        for samples in side.values():
-            drawn = {told for name, _ in samples for told in undrawn(name)}
-            for (name, _), sample in samples.items():
-                names = undrawn(name) if name in drawn else (name, *undrawn(name))
-                for told in names:
-                    groups.setdefault(told, []).append(sample.values)
-    known = {name: scatter_of(values) for name, values in groups.items()}
-    return {name: scatter for name, scatter in known.items() if scatter is not None}
 
 
 def _rows(
