@@ -485,6 +485,32 @@ class TestDecided:
         played(bench, **self.ASKED)
         assert answers(bench) == 32
 
+    def test_it_goes_on_where_a_rival_is_slower_and_its_criterion_is_open(self) -> None:
+        """It has 80 % of the rate: after eight rounds it is slower for sure, and misses 99 %."""
+        made = []
+        for least in (0.8, 0.99):
+            bench = session(BY_NAME["draws"], 1, 0.8)
+            bench.least = {"ratio_b": least}
+            found = played(bench, **self.ASKED)["ratio_b"]
+            assert found.upper is not None
+            assert found.upper < 0.99
+            made.append(answers(bench))
+        assert made == [32, 8]
+
+    def test_a_criterion_that_is_decided_asks_for_no_more_of_its_rival(self) -> None:
+        """It may be 10 % slower, and is not: whether it differs at all nobody asks."""
+        bench = session(BY_NAME["draws"], 1, 1.0)
+        bench.least = {"ratio_b": 0.8}
+        found = played(bench, **self.ASKED)["ratio_b"]
+        assert answers(bench) == 8
+        assert (found.lower or 0) < 1 < (found.upper or 0)
+
+    def test_a_rival_without_a_criterion_has_to_be_decided_beside_one_that_has_it(self) -> None:
+        bench = session(BY_NAME["large-draws"], 1, 0.7, 1.0)
+        bench.least = {"ratio_b": 0.97}
+        played(bench, **self.ASKED)
+        assert answers(bench) > 8
+
     def test_looks_are_planned_and_four_at_most(self) -> None:
         assert looks_of(6) == (6,)
         assert looks_of(8) == (8,)

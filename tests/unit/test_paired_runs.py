@@ -279,6 +279,17 @@ class TestDecided:
         text = vsperf("plan", "phy2phy_paired", *switches, *asked).output
         assert "after 8, 16, 24 or 32 rounds, as soon as all is decided" in text
 
+    @pytest.mark.parametrize(("share", "rounds", "code"), [("3%", 8, 1), ("10%", 16, 5)])
+    def test_it_ends_early_where_the_criterion_is_decided(
+        self, share: str, rounds: int, code: int, tmp_path: Path
+    ) -> None:
+        """A rival at 90 % of the first is slower for sure after 8 rounds."""
+        asked = ("--set", "search.until=decided", "--set", "search.rounds=16")
+        noise = ("--set", "generator.host={noise: 4%}")
+        done = run(tmp_path, *asked, *noise, "--fail-above", share)
+        assert done.exit_code == code, done.output
+        assert len(answering(tuple(stored(tmp_path).rounds))) == rounds
+
     def test_a_run_that_ended_early_shows_the_interval_of_its_look(self, tmp_path: Path) -> None:
         asked = ("--set", "search.until=decided", "--set", "search.rounds=32")
         done = run(tmp_path, *asked, "--set", "generator.host={noise: 4%}")

@@ -18,6 +18,7 @@ from vsperf.drivers.generators.base import TurnsRequest
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.closing import close_case
 from vsperf.engine.conditions import clipped, uneven
+from vsperf.engine.criteria import check_all
 from vsperf.engine.draws import drawn_anew
 from vsperf.errors import ComponentError, DiedError, PathError
 from vsperf.host.workspace import Workspace
@@ -25,6 +26,7 @@ from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.turns import Compares, TurnsAsked
 from vsperf.progress import DeploymentKept, RoundStarted
 from vsperf.records.host import Conditions
+from vsperf.records.result import SearchResult
 from vsperf.records.run import CaseRecord
 from vsperf.records.turns import Named, Role, Round
 from vsperf.search.base import Budget, Loads
@@ -113,6 +115,13 @@ class RoundsBench:
         if silent_at_the_end(one):
             self._check(together, asked.role, after=one)
         return one
+
+    def judged(self, result: SearchResult) -> tuple[tuple[str, bool | None], ...]:
+        """Return what each criterion of the case makes of a result, as it does in the end."""
+        spec = self.run.case.spec
+        checks = check_all(spec, result, ())
+        asked = zip(spec.expect, checks, strict=True)
+        return tuple((expected.metric, check.met) for expected, check in asked)
 
     def keep(self) -> None:
         """Leave everything up."""

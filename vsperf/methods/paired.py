@@ -76,8 +76,9 @@ class PairedTurns(Method):
     """How often everything is made anew: the answer is one over rounds."""
     until: Literal["rounds", "decided"] = "rounds"
     """When it ends: after all `rounds`, or at one of up to four looks at what they have said, as
-    soon as each rival is faster, slower or `alike` for sure; `rounds` is the most then. Intervals
-    are the wider for it, so that all looks together are wrong in 5 % of cases."""
+    soon as each criterion is met or missed for sure, and each rival without one is faster, slower
+    or `alike`; `rounds` is the most then. Intervals are the wider for it, so that all looks
+    together are wrong in 5 % of cases."""
     alike: Ratio = Ratio.parse("1%")
     """A rival that differs by less for sure is decided as well, where looks end it."""
     pairs: Annotated[int, Field(ge=20, le=500)] = 100
@@ -214,7 +215,7 @@ class PairedTurns(Method):
                 while (more := self._more(bench, rounds[-1])) is not None:
                     load = more
                     rounds.append(_round(bench, replace(asked, load_fps=load, anew=False)))
-                if number + 1 in self.terms.looks and self._decided(rounds):
+                if number + 1 in self.terms.looks and self._decided(rounds, bench):
                     break
         except BudgetExhausted:
             complete = False
@@ -247,13 +248,22 @@ class PairedTurns(Method):
             return None  # of a higher load the generator would not offer more either
         return min(bench.loads.maximum, math.ceil(one.load_fps * self.overload.value))
 
-    def _decided(self, rounds: Sequence[Round]) -> bool:
-        """Whether more rounds would tell nothing that is asked for."""
+    def _decided(self, rounds: Sequence[Round], bench: TurnsBench) -> bool:
+        """Whether more rounds would tell nothing that is asked for.
+
+        A criterion asks for more than a difference, and often for less than none: what is slower
+        for sure may be so by less than is allowed or by more.
+        """
         found = stand(rounds, self.terms)
         control = found.pop(CONTROL, None)
         if control is not None and control.different:
             return False
-        asked = list(found.values()) or [control]
+        judged = bench.judged(self.answered(rounds))
+        if any(met is None for _, met in judged):
+            return False
+        held = {metric for metric, _ in judged}
+        others = {ratio_name(letter): one for letter, one in found.items()} or {"control": control}
+        asked = [one for name, one in others.items() if name not in held]
         alike = float(self.alike)
         return all(one is not None and (one.different or one.within(alike)) for one in asked)
 

@@ -51,6 +51,12 @@ class TurnsBench(Protocol):
     def round(self, asked: TurnsAsked) -> Round:
         """Have all sides take their turns."""
 
+    def judged(self, result: SearchResult) -> tuple[tuple[str, bool | None], ...]:
+        """Return what each criterion of the case makes of a result, with the metric that it is on.
+
+        True where it is met, False where it is missed, and None where nobody can tell.
+        """
+
 
 @runtime_checkable
 class Compares(Protocol):
