@@ -353,6 +353,54 @@ class TestTimeThatCounts:
         assert sum(one.role is Role.ANSWER for one in bench.rounds) == SHORT["rounds"]
 
 
+@dataclass
+class ColdAtFirst(ModelTurns):
+    """A rival that is slower for 0.4 s after all was made anew."""
+
+    def round(self, asked: TurnsAsked) -> Round:
+        one = super().round(asked)
+        told = one.turns
+        came = tuple(
+            frames // 2 if side == 2 and began_ns < 400_000_000 else frames
+            for frames, side, began_ns in zip(
+                told.received_frames, told.side, told.began_ns, strict=True
+            )
+        )
+        one = one.model_copy(update={"turns": told.model_copy(update={"received_frames": came})})
+        self.rounds[-1] = one
+        return one
+
+
+class TestWarmUp:
+    def found(self, warm_up_ns: int) -> tuple[dict[str, Figure], ColdAtFirst]:
+        bench = ColdAtFirst(QUIET, (1.0, 1.0, 1.0), ("A", CONTROL, "B"), seed=1)
+        bench.warm_up_ns = warm_up_ns
+        return played(bench), bench
+
+    def test_what_a_switch_does_while_it_becomes_warm_is_none_of_the_answer(self) -> None:
+        cold, warm = (self.found(ns)[0] for ns in (0, 500_000_000))
+        assert (cold["ratio_b"].upper or 1) < 0.99
+        assert warm["ratio_b"].value == pytest.approx(1, abs=1e-3)
+        assert warm["rate_b"].value == pytest.approx(4e6, rel=1e-3)
+
+    def test_so_many_turns_are_made_more_and_the_order_of_those_that_count_is_balanced(
+        self,
+    ) -> None:
+        """Of 500 ms, and 36 of a pass: 14 passes."""
+        _, bench = self.found(500_000_000)
+        one = answering(bench.rounds)[0]
+        assert (one.warm_passes, len(one.passes)) == (14, 24)
+        assert one.turns.side[-24 * 3 :] == balanced(3, SHORT["pairs"])
+        assert len(one.turns.side) == (14 + 24) * 3
+
+    def test_a_round_takes_longer_by_it(self) -> None:
+        short, long = (
+            method(**SHORT).round_of(Role.ANSWER, 1, 1, 3, warm_up_ns=ns).length_ns
+            for ns in (0, 500_000_000)
+        )
+        assert 500_000_000 <= long - short < 536_000_000
+
+
 class TestNotOverloaded:
     """Who brings all of a load through may be faster: so much of an answer is not known."""
 

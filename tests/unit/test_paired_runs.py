@@ -31,7 +31,7 @@ from vsperf.records.run import LINE, RoundLine
 from vsperf.records.turns import Role, answering
 from vsperf.simulation.turns import SimulatedTurns
 
-SHORT = ("--set", "search.rounds=6", "--set", "search.pairs=20")
+SHORT = ("--set", "search.rounds=6", "--set", "search.pairs=20", "--set", "trial.warm_up=0s")
 OLD = "{kind: sim, name: old, capacity: 5Mpps}"
 SLOWER = "{kind: sim, name: new, capacity: 4.5Mpps}"
 
@@ -85,6 +85,15 @@ class TestRun:
         assert roles.count(Role.ANSWER) == 6
         assert [one.deployment for one in answering(rounds)] == [1, 2, 3, 4, 5, 6]
         assert all(len(one.passes) == 24 for one in answering(rounds))
+
+    def test_turns_of_the_warm_up_are_recorded_and_do_not_count(self, tmp_path: Path) -> None:
+        """Of 100 ms, and 36 of a turn of each of three: three passes, and 24 behind them."""
+        run(tmp_path, "--set", "trial.warm_up=100ms")
+        rounds = tuple(stored(tmp_path).rounds)
+        assert {len(one.turns.side) for one in answering(rounds)} == {3 * (3 + 24)}
+        assert {len(one.passes) for one in answering(rounds)} == {24}
+        assert {one.warm_passes for one in rounds if one.role is not Role.ANSWER} == {0}
+        assert not any(against for *_, against in of_runs([resolve(tmp_path, "latest")]))
 
     def test_everything_is_made_anew_so_that_the_draw_is_another_one(self, tmp_path: Path) -> None:
         run(tmp_path, switches="{kind: sim, name: a, draw: 3%}, {kind: sim, name: b, draw: 3%}")

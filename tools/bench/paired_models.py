@@ -67,6 +67,7 @@ class ModelTurns:
     rounds: list[Round] = field(default_factory=list)
     most_fps: int = LINE_FPS
     """That the generator can send, per direction."""
+    warm_up_ns: int = 0
     least: Mapping[str, float] = field(default_factory=dict)
     """Criteria: what a ratio has to be at least, by its name."""
     deployment: int = 1
@@ -101,6 +102,7 @@ class ModelTurns:
             elapsed_ns=asked.length_ns,
             turns=TurnColumns.of(turns),
             ring_frames=RING_FRAMES,
+            warm_passes=asked.warm_passes,
         )
         self.budget.require(asked.length_ns)
         self.budget.spend(asked.length_ns)

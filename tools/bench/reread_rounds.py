@@ -103,10 +103,11 @@ def _ended(search: Mapping[str, Any], made: int, *, whole: bool) -> Iterator[str
 
 
 def _halves(one: Round) -> list[dict[str, Half]]:
-    """Return the passes that count: each side's turn by its letter."""
+    """Return the passes that count: each side's turn by its letter, once all are warm."""
     told, letters = one.turns, [side.letter for side in one.sides]
     found: list[dict[str, Half]] = []
-    for begin in range(0, len(told.side) - len(letters) + 1, len(letters)):
+    cold = one.warm_passes * len(letters)
+    for begin in range(cold, len(told.side) - len(letters) + 1, len(letters)):
         turns = range(begin, begin + len(letters))
         if any(told.elsewhere_frames[n] for n in turns):
             continue

@@ -103,6 +103,11 @@ class RoundsBench:
             Named(letter=one.side.letter, name=one.side.name) for one in self.run.plan.sides
         )
 
+    @property
+    def warm_up_ns(self) -> int:
+        """As long as the warm-up of a trial would be."""
+        return self.run.case.seeded_spec.trial.warm_up.ns
+
     def round(self, asked: TurnsAsked) -> Round:
         """Have all sides take their turns, on what stands or on what is made anew."""
         if asked.anew:
@@ -225,6 +230,7 @@ class RoundsBench:
             counts=found.sides,
             settled=found.settled,
             ring_frames=found.ring_frames,
+            warm_passes=asked.warm_passes,
         )
         self.measured_ns += one.elapsed_ns
         run.record_round(one)

@@ -10,6 +10,9 @@ from vsperf.records.result import SearchResult
 from vsperf.records.turns import Named, Role, Round
 from vsperf.search.base import Budget, Loads
 
+MOST_TURNS = 4096
+"""Of all sides, in one round: a generator takes no more at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class TurnsAsked:
@@ -25,6 +28,8 @@ class TurnsAsked:
     anew: bool = False
     """Whether everything is made anew before it, so that what a deployment alone makes is drawn
     again."""
+    warm_passes: int = 0
+    """So many turns of each side at the begin of the order do not count."""
 
     @property
     def length_ns(self) -> int:
@@ -47,6 +52,10 @@ class TurnsBench(Protocol):
     @property
     def sides(self) -> tuple[Named, ...]:
         """Who takes turns."""
+
+    @property
+    def warm_up_ns(self) -> int:
+        """For how long turns do not count at the begin of a round."""
 
     def round(self, asked: TurnsAsked) -> Round:
         """Have all sides take their turns."""

@@ -227,6 +227,8 @@ class Round(Record):
     ring_frames: int | None = None
     """Of each direction so many can wait for the generator while it does not run; None where nobody
     knows."""
+    warm_passes: int = Field(default=0, ge=0)
+    """So many turns of each side at its begin, in which it became warm, do not count."""
 
     @model_validator(mode="after")
     def _as_large_as_rounds_are(self) -> Self:
@@ -271,8 +273,12 @@ class Round(Record):
 
     @property
     def passes(self) -> tuple[tuple[Turn, ...], ...]:
-        """The turns in groups in which each side has one; one that was cut off is left out."""
-        count, every = len(self.sides), tuple(self.turns.rows())
+        """The turns in groups in which each side has one, from when all of them are warm.
+
+        One that was cut off is left out.
+        """
+        count = len(self.sides)
+        every = tuple(self.turns.rows())[self.warm_passes * count :]
         groups = (every[begin : begin + count] for begin in range(0, len(every), max(1, count)))
         each = set(range(count))
         return tuple(group for group in groups if {turn.side for turn in group} == each != set())
