@@ -24,9 +24,10 @@ from vsperf.cli.main import run_cli
 from vsperf.deploy import together
 from vsperf.deploy.together import StandingSide, Together, start_sides
 from vsperf.engine import paired
-from vsperf.errors import ComponentError
+from vsperf.errors import ComponentError, DiedError
 from vsperf.records.files.folders import resolve
 from vsperf.records.files.view import CaseView, open_run
+from vsperf.records.flags import Flag
 from vsperf.records.run import LINE, RoundLine
 from vsperf.records.turns import Role, answering
 from vsperf.simulation.turns import SimulatedTurns
@@ -327,6 +328,22 @@ def parts(generator: str | None, *switches: str | None) -> Together:
     return Together(tuple(map(side, "AB", switches)), session)
 
 
+def dying(*, after: int, again: bool = False) -> Any:
+    """Return turns in which a part dies behind so many rounds that answer, once or each time."""
+    made, count = SimulatedTurns.run, 0
+
+    def turns(self: SimulatedTurns, order: Any, *asked: Any) -> list[Any]:
+        nonlocal count
+        if len(order) == 3 * 24:
+            count += 1
+            if count == after + 1:
+                count = 0 if again else count
+                raise DiedError("a part died")
+        return made(self, order, *asked)
+
+    return turns
+
+
 class TestFailures:
     @pytest.mark.parametrize(
         ("generator", "first", "said"),
@@ -413,6 +430,44 @@ class TestFailures:
         assert done.exit_code == 0, done.output
         roles = [one.role for one in stored(tmp_path).rounds]
         assert roles[:4] == [Role.CHECK, Role.LOAD, Role.CHECK, Role.CHECK]
+
+    @pytest.mark.parametrize("whole", [6, 7])
+    def test_a_part_that_dies_late_takes_no_round_back(
+        self, whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It dies in the round behind those, of eight."""
+        monkeypatch.setattr(SimulatedTurns, "run", dying(after=whole))
+        done = run(tmp_path, "--set", "search.rounds=8")
+        assert done.exit_code == 0, done.output
+        case = stored(tmp_path)
+        assert case.record is not None
+        assert case.record.result is not None
+        assert len(answering(case.rounds)) == whole
+        spread = case.record.result.figures[0].spread
+        assert spread is not None
+        assert spread.runs == whole
+        assert Flag.FEWER_REPEATS in case.record.flags
+        assert case.record.warnings[-1] == (
+            f"fewer repeats than asked: {whole} rounds were made, and no more: a part died"
+        )
+        told = list(of_runs([resolve(tmp_path, "latest")]))
+        assert told
+        assert not any(against for *_, against in told)
+
+    @pytest.mark.parametrize(("whole", "rounds"), [(5, 8), (7, 32)])
+    def test_with_too_few_rounds_the_case_is_measured_anew_and_then_an_error(
+        self, whole: int, rounds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """At looks of 32 rounds, intervals take eight."""
+        monkeypatch.setattr(SimulatedTurns, "run", dying(after=whole, again=True))
+        until = ("--set", "search.until=decided") if rounds == 32 else ()
+        done = run(tmp_path, "--set", f"search.rounds={rounds}", *until)
+        assert done.exit_code == 4, done.output
+        record = stored(tmp_path).record
+        assert record is not None
+        assert record.result is None
+        assert record.reason == "a part died"
+        assert record.warnings == ("measured anew on a fresh deployment: a part died",)
 
     def test_a_generator_that_fails_ends_the_case(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -20,7 +20,7 @@ from vsperf.engine.closing import close_case
 from vsperf.engine.conditions import clipped, uneven
 from vsperf.engine.criteria import check_all
 from vsperf.engine.draws import drawn_anew
-from vsperf.errors import ComponentError, DiedError, PathError
+from vsperf.errors import ComponentError, DiedError, PathError, PathLostError
 from vsperf.host.workspace import Workspace
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.turns import Compares, TurnsAsked
@@ -28,7 +28,7 @@ from vsperf.progress import DeploymentKept, RoundStarted
 from vsperf.records.host import Conditions
 from vsperf.records.result import SearchResult
 from vsperf.records.run import CaseRecord
-from vsperf.records.turns import Named, Role, Round
+from vsperf.records.turns import Named, Role, Round, answering
 from vsperf.search.base import Budget, Loads
 
 CHECK_FPS = 1_000
@@ -51,7 +51,7 @@ def measure_together(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord
         loads = loads_of(spec, calibration.cap_fps if calibration else None)
         warnings += clipped(spec, loads) + uneven(spec)
         bench = stack.enter_context(_bench(run, place, loads))
-        result = method.play(bench)
+        result = _played(method, bench)
         found = bench.found.model_copy(
             update={
                 "calibration": calibration,
@@ -59,10 +59,27 @@ def measure_together(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord
                 "round_trip_ns": jitter.round_trip_ns,
             }
         )
-        if run.keep():
+        if run.keep() and not result.spoiled:
             bench.keep()
     record = close_case(run.case, plan, result, (), found, warnings)
     return record.model_copy(update={"measured_ns": bench.measured_ns})
+
+
+def _played(method: Compares, bench: RoundsBench) -> SearchResult:
+    """Return what the method found; a part that fails takes nothing back of the rounds before it.
+
+    Unless they are too few for an answer, or nobody knows since when a path was dead.
+    """
+    try:
+        return method.play(bench)
+    except PathLostError:
+        raise
+    except ComponentError as error:
+        count = len(answering(bench.made))
+        if count < method.least_rounds:
+            raise
+        why = f"{count} rounds were made, and no more: {error.with_why}"
+        return method.answered(bench.made, spoiled=why)
 
 
 @contextmanager
@@ -86,7 +103,8 @@ class RoundsBench:
     """Takes down what stands."""
     together: Together | None = None
     deployments: int = 0
-    rounds: int = 0
+    made: list[Round] = field(default_factory=list)
+    """Every round that was recorded, in order."""
     measured_ns: int = 0
     found: Conditions = field(default_factory=Conditions)
     """What the first deployment found around itself."""
@@ -188,7 +206,7 @@ class RoundsBench:
                 return
         if role is not Role.CHECK:
             when = "before a round" if after is None else f"in round {after.index}"
-            raise PathError(
+            raise PathLostError(
                 f"{', '.join(dead)} forwarded frames at first, and does so no more {when}",
                 why="rules that have a time-out run out while their switch is held still, and what "
                 "it forwards from then on is not its rate",
@@ -214,9 +232,8 @@ class RoundsBench:
             raise
         if (why := together.failure()) is not None:
             raise DiedError("a part failed while switches took turns", why=why)
-        self.rounds += 1
         one = Round(
-            index=self.rounds,
+            index=len(self.made) + 1,
             role=asked.role,
             started_at=started_at,
             deployment=self.deployments,
@@ -234,6 +251,7 @@ class RoundsBench:
         )
         self.measured_ns += one.elapsed_ns
         run.record_round(one)
+        self.made.append(one)
         run.budget.spend(one.elapsed_ns)
         return one
 

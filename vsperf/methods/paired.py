@@ -299,12 +299,20 @@ class PairedTurns(Method):
         alike = float(self.alike)
         return all(one is not None and (one.different or one.within(alike)) for one in asked)
 
-    def answered(self, rounds: Sequence[Round], *, complete: bool = True) -> SearchResult:
+    @property
+    def least_rounds(self) -> int:
+        """Return of how many there is an interval."""
+        return self.terms.least
+
+    def answered(
+        self, rounds: Sequence[Round], *, complete: bool = True, spoiled: str = ""
+    ) -> SearchResult:
         """Return what rounds say, whether they were just made or come from a record."""
         rounds = answering(rounds)
         if not rounds:
-            return SearchResult(complete=False)
-        return SearchResult(figures=figures_of(rounds, self.terms), complete=complete)
+            return SearchResult(complete=False, spoiled=spoiled)
+        figures = figures_of(rounds, self.terms)
+        return SearchResult(figures=figures, complete=complete, spoiled=spoiled)
 
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult

@@ -71,8 +71,17 @@ class TurnsBench(Protocol):
 class Compares(Protocol):
     """A method that has switches take turns; its cases have sides."""
 
+    @property
+    def least_rounds(self) -> int:
+        """Of fewer rounds there is no answer."""
+
     def play(self, bench: TurnsBench) -> SearchResult:
         """Ask for rounds until there is an answer, or the time is over."""
+
+    def answered(
+        self, rounds: Sequence[Round], *, complete: bool = True, spoiled: str = ""
+    ) -> SearchResult:
+        """Return what rounds say; `spoiled` tells what ended them, if something did."""
 
 
 def balanced(sides: int, passes: int) -> tuple[int, ...]:

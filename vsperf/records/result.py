@@ -350,8 +350,8 @@ class SearchResult(Record):
     complete: bool = True
     """False when the budget ended first."""
     spoiled: str = ""
-    """Which trial could not be believed in the end, where repeats before it could; empty when none
-    was like that."""
+    """Which trial could not be believed in the end, where repeats before it could, or which part
+    failed behind rounds that stand; empty when none was like that."""
 
     @property
     def whole(self) -> bool:
@@ -361,7 +361,9 @@ class SearchResult(Record):
     @property
     def ended(self) -> str:
         """What ended it before it was whole, for people."""
-        return "a trial that stayed invalid came" if self.spoiled else "the time ended"
+        if not self.spoiled:
+            return "the time ended"
+        return "a trial that stayed invalid, or a part that failed, came"
 
     @property
     def empty(self) -> bool:
