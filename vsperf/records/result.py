@@ -361,9 +361,7 @@ class SearchResult(Record):
     @property
     def ended(self) -> str:
         """What ended it before it was whole, for people."""
-        if not self.spoiled:
-            return "the time ended"
-        return "a trial that stayed invalid, or a part that failed, came"
+        return "a trial that stayed invalid came" if self.spoiled else "the time ended"
 
     @property
     def empty(self) -> bool:
