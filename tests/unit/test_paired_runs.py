@@ -380,6 +380,25 @@ class TestFailures:
         assert done.exit_code == 4
         assert "no frame came through B (new)" in done.output
 
+    def test_nor_is_one_that_forwards_one_way_of_two(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Else it would have half of its rate, and nobody would know."""
+        made = SimulatedTurns.run
+
+        def one_way(self: SimulatedTurns, *asked: Any) -> list[Any]:
+            return [
+                replace(turn, turn_received_frames=turn.turn_received_frames // 2)
+                if turn.side == 2
+                else turn
+                for turn in made(self, *asked)
+            ]
+
+        monkeypatch.setattr(SimulatedTurns, "run", one_way)
+        done = run(tmp_path)
+        assert done.exit_code == 4, done.output
+        assert "no frame came through B (new) in one direction" in done.output
+
     @pytest.mark.parametrize(
         ("until", "said"),
         [

@@ -28,7 +28,7 @@ from vsperf.progress import DeploymentKept, RoundStarted
 from vsperf.records.host import Conditions
 from vsperf.records.result import SearchResult
 from vsperf.records.run import CaseRecord
-from vsperf.records.turns import Named, Role, Round, answering
+from vsperf.records.turns import Named, Role, Round, Turn, answering
 from vsperf.search.base import Budget, Loads
 
 CHECK_FPS = 1_000
@@ -189,18 +189,19 @@ class RoundsBench:
     ) -> None:
         """See that each side forwards: rules may have run out, and a search on silence is none.
 
-        Where it is no longer so behind a round or before one, each of them did so before.
+        Where it is no longer so behind a round or before one, each of them did so before. Turns
+        have no counts of directions, so one is dead where its share of so light a load is missing.
         """
         order = tuple(range(len(together.sides)))
         asked = TurnsAsked(Role.CHECK, CHECK_FPS, order, CHECK_TURN_NS, CHECK_GUARD_NS)
         dead: list[str] = []
         for _ in range(PATIENT):
-            turns = list(self._made(together, asked).turns.rows())
-            came = {turn.side for turn in turns if turn.turn_received_frames}
+            one = self._made(together, asked)
+            turns = {turn.side: turn for turn in one.turns.rows()}
             dead = [
-                f"{side.letter} ({side.name})"
+                f"{side.letter} ({side.name}){missing}"
                 for place, side in enumerate(self.sides)
-                if place not in came
+                if (missing := _missing(turns.get(place), one.directions)) is not None
             ]
             if not dead:
                 return
@@ -254,6 +255,15 @@ class RoundsBench:
         self.made.append(one)
         run.budget.spend(one.elapsed_ns)
         return one
+
+
+def _missing(turn: Turn | None, directions: int) -> str | None:
+    """Return in how much of a side nothing came through; None where all directions forward."""
+    if turn is None or not turn.turn_received_frames:
+        return ""
+    if turn.turn_received_frames * directions > turn.turn_sent_frames * (directions - 1):
+        return None
+    return " in one direction"
 
 
 def silent_at_the_end(one: Round) -> bool:
