@@ -151,6 +151,10 @@ class PathError(ComponentError):
     """Frames do not arrive where they should; found before any search starts."""
 
 
+class PathLostError(PathError):
+    """Frames arrived at first, and do so no more: nobody knows since when."""
+
+
 class InvalidTrialError(VsperfError):
     """A trial stayed invalid after all its retries, so no search may build on it."""
 

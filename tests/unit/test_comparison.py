@@ -17,7 +17,7 @@ from report_pages import Reader
 from stored_runs import store
 
 from vsperf.analysis.answers import more_is_better
-from vsperf.analysis.comparison import Comparison, compare
+from vsperf.analysis.comparison import Comparison, Row, compare
 from vsperf.analysis.difference import Change, Difference, Means
 from vsperf.analysis.sides import Side, baseline_side, side
 from vsperf.cli.main import run_cli
@@ -325,6 +325,55 @@ class TestGate:
         found_one = of(tmp_path, "aaaa", "bbbb")
         assert [row.label for row in found_one.worsened(0.03)] == ["phy2phy_tput-64B"]
         assert found_one.worsened(0.2) == ()
+        assert found_one.undecided(0.03) == found_one.undecided(0.2) == ()
+
+    @pytest.mark.parametrize(
+        ("share", "code"),
+        [
+            ("1.9%", ExitCode.CRITERION_MISSED),
+            ("4%", ExitCode.INVALID_RESULT),
+            ("6%", ExitCode.INVALID_RESULT),
+            ("7%", ExitCode.OK),
+        ],
+    )
+    def test_the_whole_interval_of_a_change_decides(
+        self, share: str, code: ExitCode, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Bounds of 1,000 and 1,020 kfps, then of 950 and 980: from -6.9 to -2 % on."""
+        run(tmp_path, "aaaa", {1: [found(1000_000, 1020_000)]})
+        run(tmp_path, "bbbb", {1: [found(950_000, 980_000)]})
+        gate = ("--fail-above", share, "--results", str(tmp_path))
+        assert run_cli(["compare", "aaaa", "bbbb", *gate]) == code
+        said = " ".join("".join(capsys.readouterr()).split())
+        told = f"too wide to tell whether it is worse by more than {share}: phy2phy_tput-64B ndr"
+        assert (told in said) == (code is ExitCode.INVALID_RESULT)
+
+    def test_what_may_have_changed_by_more_though_it_need_not_have_at_all_is_not_told(
+        self, tmp_path: Path
+    ) -> None:
+        run(tmp_path, "aaaa", {1: [found(1000_000, 1100_000)]})
+        run(tmp_path, "bbbb", {1: [found(990_000, 1090_000)]})
+        (row,) = of(tmp_path, "aaaa", "bbbb").rows
+        assert not row.changed
+        assert (row.judged(0.03), row.judged(0.11)) == (None, False)
+
+    @pytest.mark.parametrize(
+        ("found_one", "judged"),
+        [
+            (Difference(Means.INTERVALS, Change.UP, None), True),
+            (Difference(Means.INTERVALS, Change.NONE, None), False),
+            (Difference(Means.NOTHING, Change.NONE, 0.5), False),
+            (Difference(Means.RANKS, Change.UP, None, least=0.6), True),
+            (Difference(Means.RANKS, Change.UP, None, least=0.4), None),
+            (Difference(Means.RANKS, Change.NONE, None, most=0.4), False),
+        ],
+    )
+    def test_a_change_without_an_interval_is_one_of_any_size(
+        self, found_one: Difference, judged: bool | None
+    ) -> None:
+        """Of a loss, where there was none before."""
+        row = Row("case", "loss", Unit.RATIO, (None, None), (found_one,))
+        assert row.judged(0.5) is judged
 
 
 class Seen(HTMLParser):

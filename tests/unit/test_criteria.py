@@ -22,6 +22,7 @@ from vsperf.records.flags import Flag
 from vsperf.records.meaning import STANDARDS
 from vsperf.records.result import (
     Compliance,
+    Figure,
     GoalResult,
     Level,
     Limit,
@@ -29,7 +30,7 @@ from vsperf.records.result import (
     SearchResult,
     Standard,
 )
-from vsperf.records.run import Outcome
+from vsperf.records.run import Check, Outcome
 
 # Criteria are judged on the certain side of the interval; where there is none, they say so.
 
@@ -238,6 +239,45 @@ def test_the_outcome_follows_from_doubts_first_then_from_criteria() -> None:
 
 def test_no_lower_bound_is_an_answer_and_not_a_doubt() -> None:
     assert outcome(ndr(None, 9_001, Limit.DUT, Flag.AT_MINIMUM)) is Outcome.PASS
+
+
+def ratio(name: str, value: float | None, *flags: Flag) -> Figure:
+    """Return how a switch stands to the first; of one without a value nobody knows."""
+    unknown = Limit.UNKNOWN if value is None else None
+    return Figure(
+        name=name, unit=Unit.FACTOR, value=value, limit=unknown, reason="too few", flags=flags
+    )
+
+
+SLOWER = Check(criterion="ratio_b ≥ 97%", met=False, found="90%")
+OPEN = Check(criterion="ratio_c ≥ 97%", met=None, found="too few")
+SAME = ratio("control", 1.0)
+
+
+def test_a_rival_without_an_answer_hides_no_other_one_that_is_slower_for_sure() -> None:
+    rivals = (ratio("ratio_b", 0.9), ratio("ratio_c", None), SAME)
+    for complete in (True, False):
+        found = SearchResult(figures=rivals, complete=complete)
+        assert outcome_of(found, (SLOWER, OPEN)) == (
+            Outcome.FAIL,
+            "ratio_b ≥ 97%: found 90%; nobody can tell ratio_c: too few",
+        )
+    last = SearchResult(figures=(rivals[1], rivals[0], SAME), complete=False)
+    assert outcome_of(last, (OPEN, SLOWER))[0] is Outcome.FAIL
+
+
+@pytest.mark.parametrize(
+    ("figures", "check"),
+    [
+        ((ratio("ratio_b", 0.9), ratio("ratio_c", None), SAME), OPEN),
+        ((ratio("ratio_b", 0.9), ratio("control", None)), SLOWER),
+        ((ratio("ratio_b", 0.9, Flag.CONTROL_DIFFERS), SAME), SLOWER),
+    ],
+)
+def test_where_nothing_is_sure_or_all_is_doubted_nothing_fails(
+    figures: tuple[Figure, ...], check: Check
+) -> None:
+    assert outcome_of(SearchResult(figures=figures), (check,))[0] is Outcome.INVALID
 
 
 # Which of the three words a case earns, per standard, and why not a better one.

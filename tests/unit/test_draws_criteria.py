@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,14 @@ from search_models import case_of
 from test_draws import draw
 from test_paired_runs import vsperf
 
+from vsperf.analysis.answers import findings_of
+from vsperf.analysis.difference import scatter_of
 from vsperf.config.expect import Bound, Expectation
 from vsperf.engine.criteria import check_all
 from vsperf.errors import ExitCode
+from vsperf.quantities.units import Ratio
+from vsperf.records.files.folders import resolve
+from vsperf.records.files.view import open_run
 from vsperf.records.regime import Regime
 from vsperf.records.result import (
     Draws,
@@ -157,3 +163,21 @@ def test_the_record_says_by_how_much_less_is_asked(tmp_path: Path) -> None:
     (asked,) = document["planned"]["spec"]["expect"]
     assert set(asked["held_by"]) == {"ndr over draws"}
     assert asked["apart"].endswith("%")
+
+
+def test_a_deployment_of_the_baseline_counts_once(tmp_path: Path) -> None:
+    """Three of them in each of two repeats are six: the first of each is what `ndr` says, too."""
+    run(tmp_path, "--set", "search.draws=3", "--repeat", "2")
+    results = tmp_path / "results"
+    views = tuple(open_run(resolve(results, "latest")).cases())
+    found = [one for view in views if view.result for one in findings_of(view.result)]
+    told = [one.value for one in found if one.name == "ndr over draws"]
+    scatter = scatter_of([told])
+    assert scatter is not None
+    assert (len(told), scatter.freedom) == (6, 5)
+    less = 1 - math.exp(-scatter.margin(6, 1))
+    vsperf("baseline", "set", "main", "latest", "--results", str(results))
+    run(tmp_path, held=True)
+    show = ("show", "latest", "held-64B", "--json", "--results", str(results))
+    (asked,) = json.loads(vsperf(*show).output)["planned"]["spec"]["expect"]
+    assert Ratio.parse(asked["apart"]) == Ratio.parse(f"{100 * less:.2g}%")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
+import statistics
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from random import Random
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from conftest import REPOSITORY
@@ -23,7 +23,7 @@ from vsperf.methods.turns import TurnsAsked, balanced
 from vsperf.quantities.units import Duration
 from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit, SearchResult
-from vsperf.records.signed_ranks import LEAST, middle_of, outermost
+from vsperf.records.signed_ranks import outermost
 from vsperf.records.turns import (
     CONTROL,
     Role,
@@ -34,7 +34,6 @@ from vsperf.records.turns import (
     clean_passes,
     compared,
     in_round,
-    looks_of,
     lost_share,
 )
 from vsperf.search.base import Budget
@@ -133,6 +132,19 @@ class TestAnswer:
         assert one.lower is not None
         assert one.upper is not None
         assert one.upper / one.lower - 1 < 0.03
+
+    def test_what_a_round_does_not_know_is_no_draw(self) -> None:
+        """All deployments are the same, and rounds lie apart by the noise within them."""
+        draws, apart = [], []
+        for seed in range(1, 10):
+            bench = session(BY_NAME["noise"], seed, 1.0, control=False)
+            draws.append(played(bench, rounds=8)["draw_b"].value or 0.0)
+            found = compared(bench.rounds, "B")
+            assert found is not None
+            apart.append(statistics.stdev(math.log(one.ratio) for one in found.rounds))
+        assert min(draws) == 0
+        assert all(draw < rounds for draw, rounds in zip(draws, apart, strict=True))
+        assert statistics.median(draws) < statistics.median(apart) / 2
 
     def test_a_load_that_was_given_is_offered_as_it_is_and_tells_what_was_lost(self) -> None:
         bench = session(QUIET, 1, 0.5)
@@ -341,6 +353,54 @@ class TestTimeThatCounts:
         assert sum(one.role is Role.ANSWER for one in bench.rounds) == SHORT["rounds"]
 
 
+@dataclass
+class ColdAtFirst(ModelTurns):
+    """A rival that is slower for 0.4 s after all was made anew."""
+
+    def round(self, asked: TurnsAsked) -> Round:
+        one = super().round(asked)
+        told = one.turns
+        came = tuple(
+            frames // 2 if side == 2 and began_ns < 400_000_000 else frames
+            for frames, side, began_ns in zip(
+                told.received_frames, told.side, told.began_ns, strict=True
+            )
+        )
+        one = one.model_copy(update={"turns": told.model_copy(update={"received_frames": came})})
+        self.rounds[-1] = one
+        return one
+
+
+class TestWarmUp:
+    def found(self, warm_up_ns: int) -> tuple[dict[str, Figure], ColdAtFirst]:
+        bench = ColdAtFirst(QUIET, (1.0, 1.0, 1.0), ("A", CONTROL, "B"), seed=1)
+        bench.warm_up_ns = warm_up_ns
+        return played(bench), bench
+
+    def test_what_a_switch_does_while_it_becomes_warm_is_none_of_the_answer(self) -> None:
+        cold, warm = (self.found(ns)[0] for ns in (0, 500_000_000))
+        assert (cold["ratio_b"].upper or 1) < 0.99
+        assert warm["ratio_b"].value == pytest.approx(1, abs=1e-3)
+        assert warm["rate_b"].value == pytest.approx(4e6, rel=1e-3)
+
+    def test_so_many_turns_are_made_more_and_the_order_of_those_that_count_is_balanced(
+        self,
+    ) -> None:
+        """Of 500 ms, and 36 of a pass: 14 passes."""
+        _, bench = self.found(500_000_000)
+        one = answering(bench.rounds)[0]
+        assert (one.warm_passes, len(one.passes)) == (14, 24)
+        assert one.turns.side[-24 * 3 :] == balanced(3, SHORT["pairs"])
+        assert len(one.turns.side) == (14 + 24) * 3
+
+    def test_a_round_takes_longer_by_it(self) -> None:
+        short, long = (
+            method(**SHORT).round_of(Role.ANSWER, 1, 1, 3, warm_up_ns=ns).length_ns
+            for ns in (0, 500_000_000)
+        )
+        assert 500_000_000 <= long - short < 536_000_000
+
+
 class TestNotOverloaded:
     """Who brings all of a load through may be faster: so much of an answer is not known."""
 
@@ -446,88 +506,6 @@ class TestFewRounds:
             ]
             assert 2 * sum(one <= outer for one in sums) <= level * len(sums)
             assert 2 * sum(one <= outer + 1 for one in sums) > level * len(sums)
-
-
-def answers(bench: ModelTurns) -> int:
-    return sum(one.role is Role.ANSWER for one in bench.rounds)
-
-
-class TestDecided:
-    """Looks at planned numbers of rounds end it, and are wrong in 5 % of cases all together."""
-
-    ASKED: ClassVar[dict[str, Any]] = {"rounds": 32, "until": "decided"}
-
-    def test_it_ends_at_the_first_look_where_a_rival_is_slower_for_sure(self) -> None:
-        bench = session(BY_NAME["draws"], 1, 0.8)
-        found = played(bench, **self.ASKED)["ratio_b"]
-        assert answers(bench) == 8
-        assert found.upper is not None
-        assert found.upper < 1
-
-    def test_it_ends_where_a_difference_is_too_small_to_matter(self) -> None:
-        bench = session(BY_NAME["noise"], 1, 0.999)
-        found = played(bench, **self.ASKED, alike="2%")["ratio_b"]
-        assert answers(bench) == 8
-        assert "at most lie between them" in found.reason
-
-    def test_it_goes_on_to_the_end_where_nothing_is_decided(self) -> None:
-        bench = session(BY_NAME["large-draws"], 1, 1.0)
-        played(bench, **self.ASKED)
-        assert answers(bench) == 32
-
-    def test_all_rivals_have_to_be_decided(self) -> None:
-        bench = session(BY_NAME["large-draws"], 1, 0.7, 1.0)
-        played(bench, **self.ASKED)
-        assert answers(bench) > 8
-
-    def test_it_does_not_end_on_a_control_that_differs(self) -> None:
-        bench = ModelTurns(QUIET, (1.0, 0.9, 0.8), ("A", CONTROL, "B"), seed=1)
-        played(bench, **self.ASKED)
-        assert answers(bench) == 32
-
-    def test_looks_are_planned_and_four_at_most(self) -> None:
-        assert looks_of(6) == (6,)
-        assert looks_of(8) == (8,)
-        assert looks_of(20) == (8, 16, 20)
-        assert looks_of(32) == (8, 16, 24, 32)
-        assert looks_of(100) == (25, 50, 75, 100)
-
-    def test_each_look_has_an_interval(self) -> None:
-        for rounds in range(LEAST, 200):
-            terms = Terms(looks=looks_of(rounds))
-            assert terms.looks[0] >= terms.least
-            assert len(terms.looks) * terms.level == pytest.approx(0.05)
-
-    @pytest.mark.parametrize("shape", ["normal", "heavy-tailed", "two-valued"])
-    def test_the_same_is_called_different_in_5_of_100_cases_whenever_it_ends(
-        self, shape: str
-    ) -> None:
-        """1,500 sessions of one switch against itself, each ended where it seems decided."""
-        chance = Random(7)
-
-        def drawn() -> float:
-            match shape:
-                case "normal":
-                    return chance.gauss(0, 0.04)
-                case "heavy-tailed":
-                    return 0.01 * chance.gauss(0, 1) / max(1e-3, abs(chance.gauss(0, 1)))
-                case _:
-                    return chance.choice((-0.03, 0.03)) + chance.gauss(0, 1e-4)
-
-        def wrong(values: Sequence[float], level: float) -> bool:
-            ends = [middle_of(values[:look], level) for look in looks_of(32)]
-            return any(not (one.lower or 0) <= 0 <= (one.upper or 0) for one in ends)
-
-        terms = Terms(looks=looks_of(32))
-        sessions = [[drawn() for _ in range(32)] for _ in range(1500)]
-        share = sum(wrong(values, terms.level) for values in sessions) / len(sessions)
-        as_if_once = sum(wrong(values, 0.05) for values in sessions[:500]) / 500
-        assert share <= 0.05
-        assert as_if_once > 0.07  # what looks at 95 % each would make of it
-
-    def test_what_is_alike_is_asked_for_by_looks_only(self) -> None:
-        with pytest.raises(ValueError, match="set `until: decided`"):
-            method(alike="2%")
 
 
 class TestRecomputed:

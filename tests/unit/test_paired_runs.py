@@ -24,14 +24,15 @@ from vsperf.cli.main import run_cli
 from vsperf.deploy import together
 from vsperf.deploy.together import StandingSide, Together, start_sides
 from vsperf.engine import paired
-from vsperf.errors import ComponentError
+from vsperf.errors import ComponentError, DiedError
 from vsperf.records.files.folders import resolve
 from vsperf.records.files.view import CaseView, open_run
+from vsperf.records.flags import Flag
 from vsperf.records.run import LINE, RoundLine
 from vsperf.records.turns import Role, answering
 from vsperf.simulation.turns import SimulatedTurns
 
-SHORT = ("--set", "search.rounds=6", "--set", "search.pairs=20")
+SHORT = ("--set", "search.rounds=6", "--set", "search.pairs=20", "--set", "trial.warm_up=0s")
 OLD = "{kind: sim, name: old, capacity: 5Mpps}"
 SLOWER = "{kind: sim, name: new, capacity: 4.5Mpps}"
 
@@ -85,6 +86,15 @@ class TestRun:
         assert roles.count(Role.ANSWER) == 6
         assert [one.deployment for one in answering(rounds)] == [1, 2, 3, 4, 5, 6]
         assert all(len(one.passes) == 24 for one in answering(rounds))
+
+    def test_turns_of_the_warm_up_are_recorded_and_do_not_count(self, tmp_path: Path) -> None:
+        """Of 100 ms, and 36 of a turn of each of three: three passes, and 24 behind them."""
+        run(tmp_path, "--set", "trial.warm_up=100ms")
+        rounds = tuple(stored(tmp_path).rounds)
+        assert {len(one.turns.side) for one in answering(rounds)} == {3 * (3 + 24)}
+        assert {len(one.passes) for one in answering(rounds)} == {24}
+        assert {one.warm_passes for one in rounds if one.role is not Role.ANSWER} == {0}
+        assert not any(against for *_, against in of_runs([resolve(tmp_path, "latest")]))
 
     def test_everything_is_made_anew_so_that_the_draw_is_another_one(self, tmp_path: Path) -> None:
         run(tmp_path, switches="{kind: sim, name: a, draw: 3%}, {kind: sim, name: b, draw: 3%}")
@@ -279,6 +289,17 @@ class TestDecided:
         text = vsperf("plan", "phy2phy_paired", *switches, *asked).output
         assert "after 8, 16, 24 or 32 rounds, as soon as all is decided" in text
 
+    @pytest.mark.parametrize(("share", "rounds", "code"), [("3%", 8, 1), ("10%", 16, 5)])
+    def test_it_ends_early_where_the_criterion_is_decided(
+        self, share: str, rounds: int, code: int, tmp_path: Path
+    ) -> None:
+        """A rival at 90 % of the first is slower for sure after 8 rounds."""
+        asked = ("--set", "search.until=decided", "--set", "search.rounds=16")
+        noise = ("--set", "generator.host={noise: 4%}")
+        done = run(tmp_path, *asked, *noise, "--fail-above", share)
+        assert done.exit_code == code, done.output
+        assert len(answering(tuple(stored(tmp_path).rounds))) == rounds
+
     def test_a_run_that_ended_early_shows_the_interval_of_its_look(self, tmp_path: Path) -> None:
         asked = ("--set", "search.until=decided", "--set", "search.rounds=32")
         done = run(tmp_path, *asked, "--set", "generator.host={noise: 4%}")
@@ -305,6 +326,22 @@ def parts(generator: str | None, *switches: str | None) -> Together:
 
     session: Any = SimpleNamespace(failure=lambda: generator)
     return Together(tuple(map(side, "AB", switches)), session)
+
+
+def dying(*, after: int, again: bool = False) -> Any:
+    """Return turns in which a part dies behind so many rounds that answer, once or each time."""
+    made, count = SimulatedTurns.run, 0
+
+    def turns(self: SimulatedTurns, order: Any, *asked: Any) -> list[Any]:
+        nonlocal count
+        if len(order) == 3 * 24:
+            count += 1
+            if count == after + 1:
+                count = 0 if again else count
+                raise DiedError("a part died")
+        return made(self, order, *asked)
+
+    return turns
 
 
 class TestFailures:
@@ -342,6 +379,25 @@ class TestFailures:
         done = run(tmp_path)
         assert done.exit_code == 4
         assert "no frame came through B (new)" in done.output
+
+    def test_nor_is_one_that_forwards_one_way_of_two(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Else it would have half of its rate, and nobody would know."""
+        made = SimulatedTurns.run
+
+        def one_way(self: SimulatedTurns, *asked: Any) -> list[Any]:
+            return [
+                replace(turn, turn_received_frames=turn.turn_received_frames // 2)
+                if turn.side == 2
+                else turn
+                for turn in made(self, *asked)
+            ]
+
+        monkeypatch.setattr(SimulatedTurns, "run", one_way)
+        done = run(tmp_path)
+        assert done.exit_code == 4, done.output
+        assert "no frame came through B (new) in one direction" in done.output
 
     @pytest.mark.parametrize(
         ("until", "said"),
@@ -393,6 +449,44 @@ class TestFailures:
         assert done.exit_code == 0, done.output
         roles = [one.role for one in stored(tmp_path).rounds]
         assert roles[:4] == [Role.CHECK, Role.LOAD, Role.CHECK, Role.CHECK]
+
+    @pytest.mark.parametrize("whole", [6, 7])
+    def test_a_part_that_dies_late_takes_no_round_back(
+        self, whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It dies in the round behind those, of eight."""
+        monkeypatch.setattr(SimulatedTurns, "run", dying(after=whole))
+        done = run(tmp_path, "--set", "search.rounds=8")
+        assert done.exit_code == 0, done.output
+        case = stored(tmp_path)
+        assert case.record is not None
+        assert case.record.result is not None
+        assert len(answering(case.rounds)) == whole
+        spread = case.record.result.figures[0].spread
+        assert spread is not None
+        assert spread.runs == whole
+        assert Flag.FEWER_REPEATS in case.record.flags
+        assert case.record.warnings[-1] == (
+            f"fewer repeats than asked: {whole} rounds were made, and no more: a part died"
+        )
+        told = list(of_runs([resolve(tmp_path, "latest")]))
+        assert told
+        assert not any(against for *_, against in told)
+
+    @pytest.mark.parametrize(("whole", "rounds"), [(5, 8), (7, 32)])
+    def test_with_too_few_rounds_the_case_is_measured_anew_and_then_an_error(
+        self, whole: int, rounds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """At looks of 32 rounds, intervals take eight."""
+        monkeypatch.setattr(SimulatedTurns, "run", dying(after=whole, again=True))
+        until = ("--set", "search.until=decided") if rounds == 32 else ()
+        done = run(tmp_path, "--set", f"search.rounds={rounds}", *until)
+        assert done.exit_code == 4, done.output
+        record = stored(tmp_path).record
+        assert record is not None
+        assert record.result is None
+        assert record.reason == "a part died"
+        assert record.warnings == ("measured anew on a fresh deployment: a part died",)
 
     def test_a_generator_that_fails_ends_the_case(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -44,6 +44,13 @@ def test_so_they_do_where_it_ends_when_all_is_decided() -> None:
     none_wrong(compare(session(MODELS[1], 1, 0.5), rounds=32, until="decided"))
 
 
+def test_so_they_do_where_turns_at_the_begin_do_not_count() -> None:
+    bench = session(MODELS[1], 1, 0.9)
+    bench.warm_up_ns = 100_000_000
+    none_wrong(compare(bench))
+    assert [one.warm_passes for one in bench.rounds[-2:]] == [3, 3]
+
+
 def test_so_they_do_where_a_load_is_given_or_is_no_overload() -> None:
     given, weak = session(PairedModel("quiet"), 1, 0.5), session(PairedModel("quiet"), 1, 0.5)
     given.loads = replace(given.loads, fixed=(3_000_000,))

@@ -29,7 +29,13 @@ from vsperf.config.traffic import LatencyTrials
 from vsperf.deploy.planner import CasePlan
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.sim import RunningModel
-from vsperf.engine.expectation import MODELLED_TRIAL_S, expected, overheads, presumption
+from vsperf.engine.expectation import (
+    DEPLOYMENT_NS,
+    MODELLED_TRIAL_S,
+    expected,
+    overheads,
+    presumption,
+)
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.watch import Watch
 from vsperf.errors import ExitCode, SpecError
@@ -46,6 +52,7 @@ from vsperf.methods.estimate import (
 )
 from vsperf.methods.fixed import FixedLoad
 from vsperf.methods.follow import LatencyAtShares
+from vsperf.methods.paired import PairedTurns
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.result import Limit, SearchResult
 from vsperf.records.run import Placement, Plan
@@ -502,6 +509,22 @@ def test_a_model_that_waits_as_a_real_testbed_would_takes_as_long_here() -> None
 
 def test_what_is_real_takes_as_long_as_is_stated() -> None:
     assert expected(real_case(), RESTLESS, None, Rehearsals(), first=True).here_s is None
+
+
+def test_the_load_of_turns_is_looked_for_on_a_deployment_that_answers_as_well() -> None:
+    """Two looks and eight rounds of a switch and its control: sixteen switches are started."""
+    looked, given = (
+        real_case().model_copy(
+            update={"search": PairedTurns.model_validate({"kind": "paired", **load})}
+        )
+        for load in ({}, {"load": "1Mpps"})
+    )
+    costs = overheads(given, calibrated=False, first=True).case_ns + 15 * DEPLOYMENT_NS
+    for case, rounds in ((looked, 10), (given, 8)):
+        turns_ns = method_of(case).rounds_ns(case)
+        found = expected(case, STEADY, None, Rehearsals(), first=True)
+        assert found.trials == len(turns_ns) == rounds
+        assert found.seconds == pytest.approx((sum(turns_ns) + costs) / NANOSECONDS)
 
 
 def test_trials_that_collectors_have_for_themselves_take_their_time() -> None:

@@ -62,6 +62,12 @@ REFUSED = {
         "each turn begins its schedule anew",
         "no traffic.replay and no traffic.bursts",
     ),
+    "a warm-up that leaves no room for a round": (
+        ("--vswitch", "ovs-dpdk,testpmd", "--set", "trial.warm_up=60s"),
+        "a round would have 5,307 turns, 5,001 of them to become warm",
+        "3,000 are the most that 3 switches have in one",
+        "a shorter trial.warm_up, or fewer search.pairs",
+    ),
     "collectors": (
         ("--vswitch", "ovs-dpdk,testpmd", "--set", "collect=perf"),
         "`collect` asks for perf, and a comparison has no trials",

@@ -10,6 +10,8 @@ from typing import Any
 from vsperf.config.traffic import TrafficProfile
 from vsperf.methods.paired import PairedTurns
 from vsperf.methods.turns import TurnsAsked
+from vsperf.records.flags import Flag
+from vsperf.records.result import Figure, SearchResult
 from vsperf.records.turns import Named, Round, TurnColumns
 from vsperf.search.base import Budget, Loads
 from vsperf.simulation.restless import Restless, RestlessHost
@@ -65,6 +67,9 @@ class ModelTurns:
     rounds: list[Round] = field(default_factory=list)
     most_fps: int = LINE_FPS
     """That the generator can send, per direction."""
+    warm_up_ns: int = 0
+    least: Mapping[str, float] = field(default_factory=dict)
+    """Criteria: what a ratio has to be at least, by its name."""
     deployment: int = 1
     host: RestlessHost = field(init=False)
     turns: SimulatedTurns = field(init=False)
@@ -97,11 +102,17 @@ class ModelTurns:
             elapsed_ns=asked.length_ns,
             turns=TurnColumns.of(turns),
             ring_frames=RING_FRAMES,
+            warm_passes=asked.warm_passes,
         )
         self.budget.require(asked.length_ns)
         self.budget.spend(asked.length_ns)
         self.rounds.append(made)
         return made
+
+    def judged(self, result: SearchResult) -> tuple[tuple[str, bool | None], ...]:
+        """Return what each criterion makes of a result."""
+        found = {one.name: one for one in result.figures if Flag.CONTROL_DIFFERS not in one.flags}
+        return tuple((name, _met(found.get(name), least)) for name, least in self.least.items())
 
     def _deployed(self) -> SimulatedTurns:
         switches = [self._switch(share) for share in self.shares]
@@ -111,6 +122,14 @@ class ModelTurns:
         capacity = f"{math.floor(FASTEST_FPS * share)}fps"
         settings = {**self.model.switch, "capacity": capacity, "ports": ["phy0", "phy1"]}
         return SwitchModel.model_validate(settings)
+
+
+def _met(figure: Figure | None, least: float) -> bool | None:
+    if figure is None or figure.value is None:
+        return None
+    if figure.lower is not None and figure.lower >= least:
+        return True
+    return False if figure.upper is not None and figure.upper <= least else None
 
 
 def method(**settings: Any) -> PairedTurns:

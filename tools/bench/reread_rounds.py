@@ -12,6 +12,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from reread_figures import curves_differ, spread_differs
@@ -26,6 +27,8 @@ THROUGH = 0.98
 SOME = 0.05
 LEVEL = 0.05
 EXACT = 60
+DEVIATIONS = 1.959963984540054
+"""Of a normal distribution, on either side of 95 % of it."""
 FIRST = "A"
 Ends = tuple[float | None, float | None, float | None]
 """What is printed of a figure: the number, and its bounds."""
@@ -65,7 +68,7 @@ def answers_of_rounds(
     if not last:
         yield "figures", ("printed without a round",) if result.figures else ()
         return
-    yield "rounds", tuple(_ended(search, len(last), whole=result.complete))
+    yield "rounds", tuple(_ended(search, len(last), whole=result.whole))
     own = {name: (ends, runs) for name, ends, runs in _figures(search, last)}
     for figure in result.figures:
         shown = (figure.value, figure.lower, figure.upper)
@@ -100,10 +103,11 @@ def _ended(search: Mapping[str, Any], made: int, *, whole: bool) -> Iterator[str
 
 
 def _halves(one: Round) -> list[dict[str, Half]]:
-    """Return the passes that count: each side's turn by its letter."""
+    """Return the passes that count: each side's turn by its letter, once all are warm."""
     told, letters = one.turns, [side.letter for side in one.sides]
     found: list[dict[str, Half]] = []
-    for begin in range(0, len(told.side) - len(letters) + 1, len(letters)):
+    cold = one.warm_passes * len(letters)
+    for begin in range(cold, len(told.side) - len(letters) + 1, len(letters)):
         turns = range(begin, begin + len(letters))
         if any(told.elsewhere_frames[n] for n in turns):
             continue
@@ -203,22 +207,35 @@ def _interval(
     passes: Sequence[Sequence[Mapping[str, Half]]], letter: str, level: float
 ) -> Interval | None:
     """Return the middle over rounds, each the middle of its pairs."""
-    middles = [
-        _middle([math.log(one[letter].fps / one[FIRST].fps) for one in group])
+    pairs = [
+        [math.log(one[letter].fps / one[FIRST].fps) for one in group]
         for group in passes
         if len(group) >= LEAST_PASSES
     ]
-    if not middles:
+    if not pairs:
         return None
+    middles = list(map(_middle, pairs))
     means = _means(middles)
     cut = _cut(len(middles), level)
     return Interval(
         math.exp(_middle(middles)),
         None if cut is None else math.exp(means[cut]),
         None if cut is None else math.exp(means[len(means) - 1 - cut]),
-        statistics.stdev(middles) if len(middles) > 1 else None,
+        _apart(middles, pairs) if len(middles) > 1 else None,
         tuple(map(math.exp, middles)),
     )
+
+
+def _apart(middles: Sequence[float], pairs: Sequence[Sequence[float]]) -> float:
+    """Return by how much rounds lie apart beyond what the pairs of each leave open."""
+    mean = sum(middles) / len(middles)
+    left = sum((one - mean) ** 2 for one in middles) / (len(middles) - 1)
+    for group in pairs:
+        means, cut = _means(group), _cut(len(group), LEVEL)
+        if cut is not None:
+            deviation = (means[len(means) - 1 - cut] - means[cut]) / (2 * DEVIATIONS)
+            left -= deviation * deviation / len(pairs)
+    return math.sqrt(left) if left > 0 else 0.0
 
 
 def _means(values: Sequence[float]) -> list[float]:
@@ -230,12 +247,13 @@ def _middle(values: Sequence[float]) -> float:
     return statistics.median(_means(values))
 
 
+@cache
 def _cut(count: int, level: float) -> int | None:
     """Return how many means an interval leaves out at each end, by all ways in which ranks sum."""
     if count > EXACT:
         deviation = math.sqrt(count * (count + 1) * (2 * count + 1) / 24)
         z = statistics.NormalDist().inv_cdf(1 - level / 2)
-        return math.floor(count * (count + 1) / 4 - z * deviation - 0.5)
+        return max(0, math.floor(count * (count + 1) / 4 - z * deviation - 0.5))
     ways: Counter[int] = Counter({0: 1})
     for rank in range(1, count + 1):
         ways = Counter({s: ways[s] + ways[s - rank] for s in range(max(ways) + rank + 1)})

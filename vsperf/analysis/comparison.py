@@ -17,7 +17,6 @@ from vsperf.analysis.answers import (
     more_is_better,
     names_of_draws,
     parted,
-    undrawn,
 )
 from vsperf.analysis.difference import (
     Change,
@@ -26,7 +25,7 @@ from vsperf.analysis.difference import (
     Scatter,
     difference_of,
     samples_of,
-    scatter_of,
+    scatters_of,
 )
 from vsperf.analysis.environment import (
     OWN_FACTS,
@@ -80,6 +79,31 @@ class Row:
             return False
         return (found.change is Change.DOWN) == more_is_better(self.name, self.unit)
 
+    def worse_by(self, number: int, share: float) -> bool | None:
+        """Whether the number of a side is worse by more than a share of the base, for sure.
+
+        The whole interval decides, as it does of criteria: None where the share lies in it. Where
+        there is none, a change is one of any size, such as a loss where there was none before.
+        """
+        found = self.differences[number - 1]
+        if found is None:
+            return False
+        if found.least is None and found.most is None:
+            return self.worse(number) and _size(found) > share
+        if more_is_better(self.name, self.unit):
+            at_least, at_most = _less(found.most), _less(found.least)
+        else:
+            at_least, at_most = found.least, found.most
+        if at_most is not None and at_most <= share:
+            return False
+        surely = at_least is not None and at_least >= share
+        return True if surely and self.worse(number) else None
+
+    def judged(self, share: float) -> bool | None:
+        """Whether any side is worse by more; None where that may be."""
+        found = [self.worse_by(number, share) for number in range(1, len(self.differences) + 1)]
+        return True if True in found else None if None in found else False
+
 
 @dataclass(frozen=True, slots=True)
 class Gap:
@@ -118,13 +142,12 @@ class Comparison:
         return tuple(side.name for side in self.sides)
 
     def worsened(self, more_than: float) -> tuple[Row, ...]:
-        """Return the rows that got worse by more than a share, on any side."""
-        return tuple(
-            row
-            for row in self.rows
-            for number, one in enumerate(row.differences, start=1)
-            if one is not None and row.worse(number) and _size(one) > more_than
-        )
+        """Return the rows that got worse by more than a share for sure, on any side."""
+        return tuple(row for row in self.rows if row.judged(more_than) is True)
+
+    def undecided(self, more_than: float) -> tuple[Row, ...]:
+        """Return the rows that may have got worse by more than a share, or may not."""
+        return tuple(row for row in self.rows if row.judged(more_than) is None)
 
 
 def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = False) -> Comparison:
@@ -157,7 +180,7 @@ def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = Fals
         {label: _samples(group[label], latency, named.get(label, {}), boundary) for label in labels}
         for group in groups
     ]
-    scatters = _scatters(found)
+    scatters = scatters_of(samples for side in found for samples in side.values())
     rows = [
         row for label in labels for row in _rows(label, [one[label] for one in found], scatters)
     ]
@@ -324,24 +347,6 @@ def findings_in(
             yield from latencies_of(case.trials, case.result)
 
 
-def _scatters(found: Sequence[dict[str, dict[Key, Sample]]]) -> dict[str, Scatter]:
-    """Return how far repeats lie apart, for each number over all cases and sides.
-
-    Deployments of one case lie as far apart as repeats of it: each of these is a draw, too. The
-    first of them is what all trials came to as well, and counts once.
-    """
-    groups: dict[str, list[tuple[float, ...]]] = {}
-    for side in found:
-        for samples in side.values():
-            drawn = {told for name, _ in samples for told in undrawn(name)}
-            for (name, _), sample in samples.items():
-                names = undrawn(name) if name in drawn else (name, *undrawn(name))
-                for told in names:
-                    groups.setdefault(told, []).append(sample.values)
-    known = {name: scatter_of(values) for name, values in groups.items()}
-    return {name: scatter for name, scatter in known.items() if scatter is not None}
-
-
 def _rows(
     label: str, sides: Sequence[dict[Key, Sample]], scatters: dict[str, Scatter]
 ) -> Iterator[Row]:
@@ -401,6 +406,10 @@ def _unanswered(
         figures = [one.reason for each in results for one in each.figures if one.name == name]
         if reasons := [*goals, *figures]:
             yield name, reasons[-1]
+
+
+def _less(change: float | None) -> float | None:
+    return None if change is None else -change
 
 
 def _size(one: Difference) -> float:

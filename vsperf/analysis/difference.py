@@ -10,12 +10,12 @@ import enum
 import itertools
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
-from vsperf.analysis.answers import Basis, Finding
+from vsperf.analysis.answers import Basis, Finding, undrawn
 from vsperf.analysis.repeats import batches, student_95, taken_together
 from vsperf.quantities.unit import Unit
 
@@ -304,6 +304,23 @@ def scatter_of(groups: Iterable[Sequence[float]]) -> Scatter | None:
         return None
     squares = sum(statistics.variance(group) * (len(group) - 1) for group in logs)
     return Scatter(math.sqrt(squares / freedom), freedom, logs)
+
+
+def scatters_of(cases: Iterable[Mapping[tuple[str, Unit], Sample]]) -> dict[str, Scatter]:
+    """Return how far repeats lie apart, for each number over all cases, as far as that is known.
+
+    Deployments of one case lie as far apart as repeats of it: each of these is a draw, too. The
+    first of them is what all trials came to as well, and counts once.
+    """
+    groups: dict[str, list[tuple[float, ...]]] = {}
+    for samples in cases:
+        drawn = {told for name, _ in samples for told in undrawn(name)}
+        for (name, _), sample in samples.items():
+            names = undrawn(name) if name in drawn else (name, *undrawn(name))
+            for told in names:
+                groups.setdefault(told, []).append(sample.values)
+    known = {name: scatter_of(values) for name, values in groups.items()}
+    return {name: scatter for name, scatter in known.items() if scatter is not None}
 
 
 class Means(enum.StrEnum):

@@ -31,8 +31,8 @@ HEADINGS = ("", "switch", "forwards", "to A", "95 %", "so it is", "draw", "one r
 NUMBERS = (2, 3, 4, 6, 7, 8)
 MEANING = (
     "to A: the rate beside that of the first switch, by turns that follow each other; 95 %: where "
-    "it lies, over rounds, all looks together; draw: how far rounds lie apart, each with all made "
-    "anew; one round: to how much it alone is known"
+    "it lies, over rounds, all looks together; draw: how far deployments lie apart, all made anew "
+    "for each round; one round: to how much it alone is known, which is not in the draw"
 )
 NOT_BELIEVED = "not to be believed: A′ is A once more, and differs"
 

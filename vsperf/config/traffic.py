@@ -305,7 +305,8 @@ class TrialPolicy(Spec):
     """How one trial is carried out and when it is believed."""
 
     warm_up: Duration
-    """Length of one trial before the search whose result is ignored; 0 for none."""
+    """Length of one trial before the search whose result is ignored; 0 for none. Of switches in
+    turns so much at the begin of each round is."""
     learning: bool
     """Send learning frames before each trial (RFC 2544 section 23 b)."""
     settle: Duration

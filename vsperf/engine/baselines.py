@@ -24,7 +24,7 @@ from vsperf.analysis.answers import (
     parted,
     spans_of,
 )
-from vsperf.analysis.difference import Sample, samples_of, scatter_of
+from vsperf.analysis.difference import Sample, samples_of, scatters_of
 from vsperf.analysis.environment import PROSE, contrasts, flat, obstacle, settings
 from vsperf.analysis.sides import Side, baseline_side
 from vsperf.config.case import Case
@@ -162,15 +162,17 @@ def _bounds(one: Expectation, case: Case, side: Side, views: Sequence[CaseView])
     if one.metric not in case.spec.search.asked():
         return {"held_to": _as_bound(value * float(1 + change), unit, rounded)}
     samples = _samples(one.metric, views)
-    less, apart = 1.0, None
-    if (margin := _margin(samples, method_of(case.spec).deployments)) is not None:
-        less = math.exp(-margin)
-        apart = Ratio.parse(f"{100 * (1 - less):.2g}%")
+    margins = _margins(samples, method_of(case.spec).deployments)
+    all_time = margins.get(one.metric)
+    apart = None if all_time is None else Ratio.parse(f"{100 * (1 - math.exp(-all_time)):.2g}%")
 
-    def bound(median: float) -> Bound:
+    def bound(median: float, name: str = one.metric) -> Bound:
+        less = math.exp(-margins.get(name, all_time or 0.0))
         return _as_bound(median * float(1 + change) * less, unit, rounded)
 
-    others = {name: bound(found.median) for name, found in samples.items() if name != one.metric}
+    others = {
+        name: bound(found.median, name) for name, found in samples.items() if name != one.metric
+    }
     spans = spans_of(view.result for view in views if view.result is not None)
     if ALONE in spans and (clean := _cleanest(one.metric, views)):
         others[alone(one.metric)] = bound(statistics.median(clean))
@@ -194,12 +196,14 @@ def _samples(goal: str, views: Sequence[CaseView]) -> dict[str, Sample]:
     return {name: sample for (name, _), sample in found.items()}
 
 
-def _margin(samples: Mapping[str, Sample], deployments: int) -> float | None:
-    """Return how far as many deployments as a case has lie from the baseline's by chance."""
-    scatter = scatter_of(sample.values for sample in samples.values())
-    if scatter is None:
-        return None
-    return scatter.margin(max(sample.count for sample in samples.values()), deployments)
+def _margins(samples: Mapping[str, Sample], deployments: int) -> dict[str, float]:
+    """Return how far as many deployments as a case has lie from the baseline's by chance, by name.
+
+    What a number scatters by is told by the same number, and by the deployments that it is of.
+    """
+    most = max((sample.count for sample in samples.values()), default=1)
+    scatters = scatters_of([{(name, one.unit): one for name, one in samples.items()}])
+    return {name: scatter.margin(most, deployments) for name, scatter in scatters.items()}
 
 
 def _numbers(one: Expectation, views: Sequence[CaseView]) -> list[tuple[float, bool]]:

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from vsperf.analysis.answers import (
     ALONE,
+    CONTROLS,
     alone,
     findings_of,
     in_regime,
@@ -349,13 +350,17 @@ def latencies_ns(expected: Expectation, latency: Iterable[Trial]) -> list[tuple[
 
 
 def outcome_of(result: SearchResult, checks: tuple[Check, ...]) -> tuple[Outcome, str]:
-    """Return the outcome of a case that was measured, and why it is not PASS."""
+    """Return the outcome of a case that was measured, and why it is not PASS.
+
+    A rival without an answer leaves open what is asked of it, and not what is sure of another one.
+    """
     doubt = _doubt(result)
-    if doubt is not None:
-        return Outcome.INVALID, doubt
     missed = [check for check in checks if check.met is False]
+    if doubt is not None and not (missed and _on_rivals_alone(result)):
+        return Outcome.INVALID, doubt
     if missed:
-        return Outcome.FAIL, "; ".join(f"{c.criterion}: found {c.found}" for c in missed)
+        found = "; ".join(f"{c.criterion}: found {c.found}" for c in missed)
+        return Outcome.FAIL, found if doubt is None else f"{found}; nobody can tell {doubt}"
     untold = [check for check in checks if check.met is None]
     if untold:
         return Outcome.INVALID, "; ".join(f"{c.criterion}: {c.found}" for c in untold)
@@ -373,6 +378,21 @@ def _doubt(result: SearchResult) -> str | None:
             return f"{figure.name}: {figure.reason}"
     unknown = next((load for load in result.loads if load.limit is Limit.UNKNOWN), None)
     return unknown.reason if unknown is not None else _doubt_on_goals(result)
+
+
+def _on_rivals_alone(result: SearchResult) -> bool:
+    """Whether there is no doubt but that of some switches nobody knows how they stand to the first.
+
+    A control without an answer is a doubt on all of them, and so is one that differs.
+    """
+    others = tuple(one for one in result.figures if not _is_open(one))
+    return _doubt(result.model_copy(update={"figures": others})) is None
+
+
+def _is_open(figure: Figure) -> bool:
+    rival = figure.unit is Unit.FACTOR and figure.name not in CONTROLS
+    doubted = worst(figure.flags) is Severity.INVALID
+    return rival and figure.limit is Limit.UNKNOWN and not doubted
 
 
 def _doubt_on_goals(result: SearchResult) -> str | None:

@@ -18,15 +18,17 @@ from vsperf.drivers.generators.base import TurnsRequest
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.closing import close_case
 from vsperf.engine.conditions import clipped, uneven
+from vsperf.engine.criteria import check_all
 from vsperf.engine.draws import drawn_anew
-from vsperf.errors import ComponentError, DiedError, PathError
+from vsperf.errors import ComponentError, DiedError, PathError, PathLostError
 from vsperf.host.workspace import Workspace
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.turns import Compares, TurnsAsked
 from vsperf.progress import DeploymentKept, RoundStarted
 from vsperf.records.host import Conditions
+from vsperf.records.result import SearchResult
 from vsperf.records.run import CaseRecord
-from vsperf.records.turns import Named, Role, Round
+from vsperf.records.turns import Named, Role, Round, Turn, answering
 from vsperf.search.base import Budget, Loads
 
 CHECK_FPS = 1_000
@@ -49,7 +51,7 @@ def measure_together(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord
         loads = loads_of(spec, calibration.cap_fps if calibration else None)
         warnings += clipped(spec, loads) + uneven(spec)
         bench = stack.enter_context(_bench(run, place, loads))
-        result = method.play(bench)
+        result = _played(method, bench)
         found = bench.found.model_copy(
             update={
                 "calibration": calibration,
@@ -57,10 +59,27 @@ def measure_together(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord
                 "round_trip_ns": jitter.round_trip_ns,
             }
         )
-        if run.keep():
+        if run.keep() and not result.spoiled:
             bench.keep()
     record = close_case(run.case, plan, result, (), found, warnings)
     return record.model_copy(update={"measured_ns": bench.measured_ns})
+
+
+def _played(method: Compares, bench: RoundsBench) -> SearchResult:
+    """Return what the method found; a part that fails takes nothing back of the rounds before it.
+
+    Unless they are too few for an answer, or nobody knows since when a path was dead.
+    """
+    try:
+        return method.play(bench)
+    except PathLostError:
+        raise
+    except ComponentError as error:
+        count = len(answering(bench.made))
+        if count < method.least_rounds:
+            raise
+        why = f"{count} rounds were made, and no more: {error.with_why}"
+        return method.answered(bench.made, spoiled=why)
 
 
 @contextmanager
@@ -84,7 +103,8 @@ class RoundsBench:
     """Takes down what stands."""
     together: Together | None = None
     deployments: int = 0
-    rounds: int = 0
+    made: list[Round] = field(default_factory=list)
+    """Every round that was recorded, in order."""
     measured_ns: int = 0
     found: Conditions = field(default_factory=Conditions)
     """What the first deployment found around itself."""
@@ -101,6 +121,11 @@ class RoundsBench:
             Named(letter=one.side.letter, name=one.side.name) for one in self.run.plan.sides
         )
 
+    @property
+    def warm_up_ns(self) -> int:
+        """As long as the warm-up of a trial would be."""
+        return self.run.case.seeded_spec.trial.warm_up.ns
+
     def round(self, asked: TurnsAsked) -> Round:
         """Have all sides take their turns, on what stands or on what is made anew."""
         if asked.anew:
@@ -113,6 +138,13 @@ class RoundsBench:
         if silent_at_the_end(one):
             self._check(together, asked.role, after=one)
         return one
+
+    def judged(self, result: SearchResult) -> tuple[tuple[str, bool | None], ...]:
+        """Return what each criterion of the case makes of a result, as it does in the end."""
+        spec = self.run.case.spec
+        checks = check_all(spec, result, ())
+        asked = zip(spec.expect, checks, strict=True)
+        return tuple((expected.metric, check.met) for expected, check in asked)
 
     def keep(self) -> None:
         """Leave everything up."""
@@ -157,24 +189,25 @@ class RoundsBench:
     ) -> None:
         """See that each side forwards: rules may have run out, and a search on silence is none.
 
-        Where it is no longer so behind a round or before one, each of them did so before.
+        Where it is no longer so behind a round or before one, each of them did so before. Turns
+        have no counts of directions, so one is dead where its share of so light a load is missing.
         """
         order = tuple(range(len(together.sides)))
         asked = TurnsAsked(Role.CHECK, CHECK_FPS, order, CHECK_TURN_NS, CHECK_GUARD_NS)
         dead: list[str] = []
         for _ in range(PATIENT):
-            turns = list(self._made(together, asked).turns.rows())
-            came = {turn.side for turn in turns if turn.turn_received_frames}
+            one = self._made(together, asked)
+            turns = {turn.side: turn for turn in one.turns.rows()}
             dead = [
-                f"{side.letter} ({side.name})"
+                f"{side.letter} ({side.name}){missing}"
                 for place, side in enumerate(self.sides)
-                if place not in came
+                if (missing := _missing(turns.get(place), one.directions)) is not None
             ]
             if not dead:
                 return
         if role is not Role.CHECK:
             when = "before a round" if after is None else f"in round {after.index}"
-            raise PathError(
+            raise PathLostError(
                 f"{', '.join(dead)} forwarded frames at first, and does so no more {when}",
                 why="rules that have a time-out run out while their switch is held still, and what "
                 "it forwards from then on is not its rate",
@@ -200,9 +233,8 @@ class RoundsBench:
             raise
         if (why := together.failure()) is not None:
             raise DiedError("a part failed while switches took turns", why=why)
-        self.rounds += 1
         one = Round(
-            index=self.rounds,
+            index=len(self.made) + 1,
             role=asked.role,
             started_at=started_at,
             deployment=self.deployments,
@@ -216,11 +248,22 @@ class RoundsBench:
             counts=found.sides,
             settled=found.settled,
             ring_frames=found.ring_frames,
+            warm_passes=asked.warm_passes,
         )
         self.measured_ns += one.elapsed_ns
         run.record_round(one)
+        self.made.append(one)
         run.budget.spend(one.elapsed_ns)
         return one
+
+
+def _missing(turn: Turn | None, directions: int) -> str | None:
+    """Return in how much of a side nothing came through; None where all directions forward."""
+    if turn is None or not turn.turn_received_frames:
+        return ""
+    if turn.turn_received_frames * directions > turn.turn_sent_frames * (directions - 1):
+        return None
+    return " in one direction"
 
 
 def silent_at_the_end(one: Round) -> bool:

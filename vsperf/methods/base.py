@@ -155,6 +155,11 @@ class Method(MethodSpec):
         """
         return ()
 
+    @property
+    def rounds_anew(self) -> int:
+        """Before how many of its rounds everything is deployed; none where once is enough."""
+        return 0
+
     @abstractmethod
     def run(self, bench: Bench) -> SearchResult:
         """Ask for trials until there is an answer, or the time is over."""

@@ -155,9 +155,9 @@ def estimate(  # noqa: PLR0913, PLR0917 - the parts of a case, and what is presu
 def estimate_of_rounds(rounds_ns: Sequence[int], overheads: Overheads, anew_ns: int) -> Estimate:
     """Return the time of a case that has rounds instead of trials.
 
-    Before each round, the first one included, everything is deployed.
+    `anew_ns` is that of all deployments beside the one that each case has.
     """
-    total_ns = sum(rounds_ns) + len(rounds_ns) * anew_ns + overheads.case_ns
+    total_ns = sum(rounds_ns) + anew_ns + overheads.case_ns
     return Estimate(len(rounds_ns), total_ns / NANOSECONDS)
 
 

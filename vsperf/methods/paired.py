@@ -21,7 +21,7 @@ from vsperf.config.method import Contradiction
 from vsperf.config.topology import Topology
 from vsperf.methods.base import Bench, Method, one_rhythm, refused
 from vsperf.methods.paired_figures import figures_of, stand
-from vsperf.methods.turns import TurnsAsked, TurnsBench, balanced
+from vsperf.methods.turns import MOST_TURNS, TurnsAsked, TurnsBench, balanced
 from vsperf.quantities.unit import Factor, Unit
 from vsperf.quantities.units import Duration, Rate, Ratio
 from vsperf.records.result import Compliance, SearchResult
@@ -29,6 +29,7 @@ from vsperf.records.signed_ranks import LEAST
 from vsperf.records.turns import (
     CONTROL,
     DECIDED,
+    MOST_PASSES,
     Role,
     Round,
     Terms,
@@ -76,12 +77,14 @@ class PairedTurns(Method):
     """How often everything is made anew: the answer is one over rounds."""
     until: Literal["rounds", "decided"] = "rounds"
     """When it ends: after all `rounds`, or at one of up to four looks at what they have said, as
-    soon as each rival is faster, slower or `alike` for sure; `rounds` is the most then. Intervals
-    are the wider for it, so that all looks together are wrong in 5 % of cases."""
+    soon as each criterion is met or missed for sure, and each rival without one is faster, slower
+    or `alike`; `rounds` is the most then. Intervals are the wider for it, so that all looks
+    together are wrong in 5 % of cases."""
     alike: Ratio = Ratio.parse("1%")
     """A rival that differs by less for sure is decided as well, where looks end it."""
     pairs: Annotated[int, Field(ge=20, le=500)] = 100
-    """Turns of each switch in a round, or a few more until the order is balanced."""
+    """Turns of each switch in a round, or a few more until the order is balanced; those in which
+    they become warm (`trial.warm_up`) come before."""
     turn: Annotated[Duration, AfterValidator(_a_turn)] = Duration(10_000_000)
     """For how long frames are counted in a turn."""
     guard: Duration | None = None
@@ -171,11 +174,24 @@ class PairedTurns(Method):
 
     def rounds_ns(self, case: CaseSpec) -> tuple[int, ...]:
         """Return the length of each round: none of them depends on what was found before."""
-        flows, sides = int(case.traffic.flows), len(case.sides)
-        look, one = (
-            self.round_of(role, 1, flows, sides).length_ns for role in (Role.LOAD, Role.ANSWER)
-        )
-        return (look,) * (0 if self.load is not None else LOOKS) + (one,) * self.rounds
+        flows, sides, warm_up_ns = int(case.traffic.flows), len(case.sides), case.trial.warm_up.ns
+        look = self.round_of(Role.LOAD, 1, flows, sides)
+        one = self.round_of(Role.ANSWER, 1, flows, sides, warm_up_ns=warm_up_ns)
+        most = min(MOST_TURNS, MOST_PASSES * sides)
+        if len(one.order) > most:
+            raise refused(
+                f"a round would have {len(one.order):,} turns, {one.warm_passes * sides:,} of them "
+                "to become warm",
+                f"{most:,} are the most that {sides} switches have in one",
+                "a shorter trial.warm_up, or fewer search.pairs",
+            )
+        looks = 0 if self.load is not None else LOOKS
+        return (look.length_ns,) * looks + (one.length_ns,) * self.rounds
+
+    @property
+    def rounds_anew(self) -> int:
+        """Return how many rounds make an answer: the load is looked for on the first deployment."""
+        return self.rounds
 
     def guard_ns(self, flows: int) -> int:
         """Return the guard for so many flows per direction."""
@@ -184,12 +200,27 @@ class PairedTurns(Method):
         return GUARDS_NS[(flows >= MANY_FLOWS) + (flows >= VERY_MANY_FLOWS)]
 
     def round_of(
-        self, role: Role, load_fps: int, flows: int, sides: int, *, anew: bool = False
+        self,
+        role: Role,
+        load_fps: int,
+        flows: int,
+        sides: int,
+        *,
+        anew: bool = False,
+        warm_up_ns: int = 0,
     ) -> TurnsAsked:
-        """Return a round."""
-        passes = self.pairs if role is Role.ANSWER else LOAD_PASSES
-        order = balanced(sides, passes)
-        return TurnsAsked(role, load_fps, order, self.turn.ns, self.guard_ns(flows), anew)
+        """Return a round; one that answers begins with turns in which all sides become warm.
+
+        These are more of the same, so that `pairs` are left, and balanced as they are.
+        """
+        turn_ns, guard_ns = self.turn.ns, self.guard_ns(flows)
+        if role is not Role.ANSWER:
+            order = balanced(sides, LOAD_PASSES)
+            return TurnsAsked(role, load_fps, order, turn_ns, guard_ns, anew)
+        warm = -(-warm_up_ns // (sides * (turn_ns + guard_ns)))
+        before = balanced(sides, warm)
+        order = before[len(before) - warm * sides :] + balanced(sides, self.pairs)
+        return TurnsAsked(role, load_fps, order, turn_ns, guard_ns, anew, warm)
 
     def run(self, bench: Bench) -> SearchResult:
         """Compare, on a bench that can have switches take turns."""
@@ -204,12 +235,19 @@ class PairedTurns(Method):
         try:
             load = self._load(bench)
             for number in range(self.rounds):
-                asked = self.round_of(Role.ANSWER, load, flows, sides, anew=number > 0)
+                asked = self.round_of(
+                    Role.ANSWER,
+                    load,
+                    flows,
+                    sides,
+                    anew=number > 0,
+                    warm_up_ns=bench.warm_up_ns,
+                )
                 rounds.append(_round(bench, asked))
                 while (more := self._more(bench, rounds[-1])) is not None:
                     load = more
                     rounds.append(_round(bench, replace(asked, load_fps=load, anew=False)))
-                if number + 1 in self.terms.looks and self._decided(rounds):
+                if number + 1 in self.terms.looks and self._decided(rounds, bench):
                     break
         except BudgetExhausted:
             complete = False
@@ -242,22 +280,39 @@ class PairedTurns(Method):
             return None  # of a higher load the generator would not offer more either
         return min(bench.loads.maximum, math.ceil(one.load_fps * self.overload.value))
 
-    def _decided(self, rounds: Sequence[Round]) -> bool:
-        """Whether more rounds would tell nothing that is asked for."""
+    def _decided(self, rounds: Sequence[Round], bench: TurnsBench) -> bool:
+        """Whether more rounds would tell nothing that is asked for.
+
+        A criterion asks for more than a difference, and often for less than none: what is slower
+        for sure may be so by less than is allowed or by more.
+        """
         found = stand(rounds, self.terms)
         control = found.pop(CONTROL, None)
         if control is not None and control.different:
             return False
-        asked = list(found.values()) or [control]
+        judged = bench.judged(self.answered(rounds))
+        if any(met is None for _, met in judged):
+            return False
+        held = {metric for metric, _ in judged}
+        others = {ratio_name(letter): one for letter, one in found.items()} or {"control": control}
+        asked = [one for name, one in others.items() if name not in held]
         alike = float(self.alike)
         return all(one is not None and (one.different or one.within(alike)) for one in asked)
 
-    def answered(self, rounds: Sequence[Round], *, complete: bool = True) -> SearchResult:
+    @property
+    def least_rounds(self) -> int:
+        """Return of how many there is an interval."""
+        return self.terms.least
+
+    def answered(
+        self, rounds: Sequence[Round], *, complete: bool = True, spoiled: str = ""
+    ) -> SearchResult:
         """Return what rounds say, whether they were just made or come from a record."""
         rounds = answering(rounds)
         if not rounds:
-            return SearchResult(complete=False)
-        return SearchResult(figures=figures_of(rounds, self.terms), complete=complete)
+            return SearchResult(complete=False, spoiled=spoiled)
+        figures = figures_of(rounds, self.terms)
+        return SearchResult(figures=figures, complete=complete, spoiled=spoiled)
 
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult

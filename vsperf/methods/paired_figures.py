@@ -168,19 +168,19 @@ def _left_out(rounds: Sequence[Round]) -> str:
 
 
 def _draw(side: Named, one: Compared) -> Figure:
-    """Return how far rounds lie apart."""
+    """Return how far deployments lie apart."""
     word = "a" if side.letter == CONTROL else side.letter.lower()
     within = (
         ""
         if one.one_round is None
-        else f"; one round alone is known to {human_share(one.one_round)}"
+        else f"; one round alone is known to {human_share(one.one_round)}, and that is not in it"
     )
     return Figure(
         name=f"draw_{word}",
         unit=Unit.RATIO,
         value=one.draw,
         at=side.name,
-        reason=f"standard deviation between rounds: what deployments make{within}"
+        reason=f"standard deviation between deployments{within}"
         if one.draw is not None
         else "a single round says nothing of others",
     )

@@ -10,6 +10,9 @@ from vsperf.records.result import SearchResult
 from vsperf.records.turns import Named, Role, Round
 from vsperf.search.base import Budget, Loads
 
+MOST_TURNS = 4096
+"""Of all sides, in one round: a generator takes no more at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class TurnsAsked:
@@ -25,6 +28,8 @@ class TurnsAsked:
     anew: bool = False
     """Whether everything is made anew before it, so that what a deployment alone makes is drawn
     again."""
+    warm_passes: int = 0
+    """So many turns of each side at the begin of the order do not count."""
 
     @property
     def length_ns(self) -> int:
@@ -48,16 +53,35 @@ class TurnsBench(Protocol):
     def sides(self) -> tuple[Named, ...]:
         """Who takes turns."""
 
+    @property
+    def warm_up_ns(self) -> int:
+        """For how long turns do not count at the begin of a round."""
+
     def round(self, asked: TurnsAsked) -> Round:
         """Have all sides take their turns."""
+
+    def judged(self, result: SearchResult) -> tuple[tuple[str, bool | None], ...]:
+        """Return what each criterion of the case makes of a result, with the metric that it is on.
+
+        True where it is met, False where it is missed, and None where nobody can tell.
+        """
 
 
 @runtime_checkable
 class Compares(Protocol):
     """A method that has switches take turns; its cases have sides."""
 
+    @property
+    def least_rounds(self) -> int:
+        """Of fewer rounds there is no answer."""
+
     def play(self, bench: TurnsBench) -> SearchResult:
         """Ask for rounds until there is an answer, or the time is over."""
+
+    def answered(
+        self, rounds: Sequence[Round], *, complete: bool = True, spoiled: str = ""
+    ) -> SearchResult:
+        """Return what rounds say; `spoiled` tells what ended them, if something did."""
 
 
 def balanced(sides: int, passes: int) -> tuple[int, ...]:

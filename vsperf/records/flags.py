@@ -412,8 +412,9 @@ class Flag(enum.StrEnum):
         "fewer-repeats",
         Severity.SUSPECT,
         "A trial stayed invalid after all its repeats, when the method had its answer and tried it "
-        "again, or had done some of what it does several times. What was found before stands, from "
-        "fewer runs than asked; a warning names the trial, and the run's record holds every "
+        "again, or had done some of what it does several times; or a part failed when switches had "
+        "taken turns in enough rounds for an answer. What was found before stands, from fewer runs "
+        "than asked; a warning says which trial or part it was, and the run's record holds every "
         "attempt.",
     )
     AT_MINIMUM = (

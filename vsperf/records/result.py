@@ -350,8 +350,8 @@ class SearchResult(Record):
     complete: bool = True
     """False when the budget ended first."""
     spoiled: str = ""
-    """Which trial could not be believed in the end, where repeats before it could; empty when none
-    was like that."""
+    """Which trial could not be believed in the end, where repeats before it could, or which part
+    failed behind rounds that stand; empty when none was like that."""
 
     @property
     def whole(self) -> bool:

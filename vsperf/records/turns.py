@@ -227,6 +227,8 @@ class Round(Record):
     ring_frames: int | None = None
     """Of each direction so many can wait for the generator while it does not run; None where nobody
     knows."""
+    warm_passes: int = Field(default=0, ge=0)
+    """So many turns of each side at its begin, in which it became warm, do not count."""
 
     @model_validator(mode="after")
     def _as_large_as_rounds_are(self) -> Self:
@@ -271,8 +273,12 @@ class Round(Record):
 
     @property
     def passes(self) -> tuple[tuple[Turn, ...], ...]:
-        """The turns in groups in which each side has one; one that was cut off is left out."""
-        count, every = len(self.sides), tuple(self.turns.rows())
+        """The turns in groups in which each side has one, from when all of them are warm.
+
+        One that was cut off is left out.
+        """
+        count = len(self.sides)
+        every = tuple(self.turns.rows())[self.warm_passes * count :]
         groups = (every[begin : begin + count] for begin in range(0, len(every), max(1, count)))
         each = set(range(count))
         return tuple(group for group in groups if {turn.side for turn in group} == each != set())
@@ -300,6 +306,8 @@ CARRIED = 0.98
 """A switch that brings so much through of what it is offered was not overloaded in that turn."""
 SEVERAL = 20
 """One part in so many of the turns of a side are several."""
+WIDE = statistics.NormalDist().inv_cdf(1 - LEVEL / 2)
+"""So many standard deviations of what it bounds is half of an interval wide."""
 HALF_A_FRAME = 0.5
 """Stands for none, of which there is no logarithm."""
 
@@ -375,7 +383,8 @@ class Compared:
     """The interval at 95 % over rounds; None where there are too few."""
     upper: float | None
     draw: float | None
-    """Standard deviation between rounds, as a share: what a deployment alone makes."""
+    """What a deployment alone makes: the standard deviation between rounds, as a share, without
+    that by which a round is off within one; 0 where rounds lie no further apart than that."""
     one_round: float | None
     """Half the width of the interval of one round alone, in the middle of all."""
     rounds: tuple[InRound, ...]
@@ -540,12 +549,21 @@ def compared(
         ratio=math.exp(middle.value),
         lower=None if middle.lower is None else math.exp(middle.lower),
         upper=None if middle.upper is None else math.exp(middle.upper),
-        draw=statistics.stdev(logarithms) if len(logarithms) > 1 else None,
+        draw=_between(logarithms, found) if len(found) > 1 else None,
         one_round=statistics.median(widths) if widths else None,
         rounds=tuple(found),
         carried=terms.overload and any(carried(one, letter) for one in rounds),
         base_carried=terms.overload and any(carried(one, base) for one in rounds),
     )
+
+
+def _between(logarithms: Sequence[float], found: Sequence[InRound]) -> float:
+    """Return how far deployments lie apart: rounds do by that, and by what each does not know."""
+    within = [
+        (math.log(one.upper / one.lower) / (2 * WIDE)) ** 2 if one.lower and one.upper else 0.0
+        for one in found
+    ]
+    return math.sqrt(max(0.0, statistics.variance(logarithms) - statistics.mean(within)))
 
 
 def rates_of(rounds: Sequence[Round], letter: str) -> tuple[float, ...]:

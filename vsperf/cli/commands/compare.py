@@ -73,7 +73,8 @@ FORMATS = ("table", "json", "md", "html")
     "--fail-above",
     type=QuantityType(Ratio),
     metavar="SHARE",
-    help="Exit with 1 if a number got worse by more, such as 3%; with 5 if a case has none.",
+    help="Exit with 1 if a number got worse by more for sure, such as 3%; with 5 if nobody can "
+    "tell.",
 )
 @click.option("--format", "wanted", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
@@ -216,7 +217,7 @@ def _print(found: Comparison, only_changed: bool, limit: int) -> None:
 
 
 def _exit_code(found: Comparison, fail_above: Ratio | None, *, quiet: bool) -> ExitCode:
-    """Return 1 if something got worse by more, 5 if that cannot be told of a case."""
+    """Return 1 if something got worse by more for sure, 5 if that cannot be told of all."""
     if fail_above is None:
         return ExitCode.OK
     worse = found.worsened(float(fail_above))
@@ -228,5 +229,8 @@ def _exit_code(found: Comparison, fail_above: Ratio | None, *, quiet: bool) -> E
     missing = list(dict.fromkeys(f"{gap.label} {gap.name}".rstrip() for gap in gaps))
     if missing:
         say(f"no number to judge: {first_of(missing)}", err=quiet)
-        return ExitCode.INVALID_RESULT
-    return ExitCode.OK
+    open_ones = [f"{row.label} {row.name}" for row in found.undecided(float(fail_above))]
+    if open_ones:
+        why = f"the interval is too wide to tell whether it is worse by more than {fail_above}"
+        say(f"{why}: {first_of(open_ones)}; more repeats narrow it", err=quiet)
+    return ExitCode.INVALID_RESULT if missing or open_ones else ExitCode.OK

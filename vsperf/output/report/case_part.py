@@ -432,7 +432,8 @@ def _state(run: RunView, case: CaseView) -> tuple[str, ...]:
     elif case.record.outcome is Outcome.ABORTED:
         said.append(f"It was interrupted; {AGAIN.format(case.run)}.")
     if case.result is not None and not case.result.whole:
-        said.append(f"The search is not whole: {case.result.ended} first.")
+        why = case.result.spoiled or f"{case.result.ended} first"
+        said.append(f"It rests on less than was asked for: {why}.")
     if case.attempt > 1:
         said.append(f"This is attempt {case.attempt}; trials of earlier ones are in the records.")
     return tuple(said)
