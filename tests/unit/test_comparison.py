@@ -416,6 +416,27 @@ def test_where_nothing_changed_it_says_how_far_it_can_have(tmp_path: Path) -> No
     assert head.text.endswith("none changed by more than +1.00 %.")
 
 
+def test_of_what_nothing_can_judge_no_change_is_not_said(tmp_path: Path) -> None:
+    run(tmp_path, "aaaa", {1: [1000_000], 2: [1000_000]})
+    run(tmp_path, "bbbb", {1: [1000_000], 2: [1000_000]})
+    known = of(tmp_path, "aaaa", "bbbb")
+    assert "nobody can tell" not in headline(known).text
+    first, second = known.rows
+    doubtful = replace(second, differences=(Difference(Means.NOTHING, Change.NONE, 0.3),))
+    some = replace(known, rows=(first, doubtful))
+    assert headline(some).text.endswith(
+        "Of 1 of them nobody can tell: there is nothing to judge by."
+    )
+    drawing = picture_of(some)
+    assert drawing is not None
+    assert "1 point has no bar: nothing tells whether that is more than chance." in drawing.caption
+    left_out = picture_of(
+        replace(known, rows=(first, replace(second, differences=(None,)))),
+    )
+    assert left_out is not None
+    assert left_out.caption.endswith("1 more is in the tables: the change is less, or no number.")
+
+
 def test_a_page_and_a_merge_request_begin_with_it(tmp_path: Path) -> None:
     run(tmp_path, "aaaa", {1: [1000_000]})
     run(tmp_path, "bbbb", {1: [1200_000]})

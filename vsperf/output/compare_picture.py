@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vsperf.analysis.comparison import Comparison, Row
+from vsperf.analysis.difference import Means
 from vsperf.output.compare_text import LETTERS, common_prefix
 from vsperf.output.figures.drawing import (
     Axis,
@@ -32,15 +33,9 @@ def picture_of(found: Comparison) -> Drawing | None:
     prefix = common_prefix([row.label for row in found.rows])
     ticks = tuple(Tick(place, _name(row, prefix)) for place, row in enumerate(shown))
     ends = tuple(Point(place, 0.0) for place in range(len(shown)))
-    more = len(found.rows) - len(shown)
-    text = "Bars reach as far as the change can be." + (
-        f" {more} more are in the tables: they changed less, or their change is no number."
-        if more
-        else ""
-    )
     return Drawing(
         title="Change from A, number by number",
-        caption=text,
+        caption=_caption(shown, len(found.rows) - len(shown)),
         panels=(
             Panel(
                 x=Axis("case and number", "", Scale.NAMES, ticks=ticks),
@@ -53,6 +48,20 @@ def picture_of(found: Comparison) -> Drawing | None:
         ),
         simulated=found.simulated,
     )
+
+
+def _caption(shown: Sequence[Row], more: int) -> str:
+    """Say what bars are, which points have none, and what is not drawn."""
+    said = ["Bars reach as far as the change can be."]
+    drawn = [one for row in shown for one in row.differences if one is not None]
+    alone = sum(one.share is not None and one.means is Means.NOTHING for one in drawn)
+    if alone:
+        count = "1 point has no bar" if alone == 1 else f"{alone} points have no bar"
+        said.append(f"{count}: nothing tells whether that is more than chance.")
+    if more:
+        count = "1 more is" if more == 1 else f"{more} more are"
+        said.append(f"{count} in the tables: the change is less, or no number.")
+    return " ".join(said)
 
 
 def _layers(found: Comparison, shown: Sequence[Row]) -> Iterator[Points]:

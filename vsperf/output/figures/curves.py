@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from vsperf.output.figures.drawing import Axis, Drawing, Line, Panel, Point, Scale
-from vsperf.output.figures.groups import Evidence, caption, evidence_of
+from vsperf.output.figures.groups import Evidence, caption, evidence_of, not_drawn
 from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
@@ -88,7 +88,7 @@ def draw(samples: Sequence[Curves], options: Options) -> Drawing | None:
         caption=caption(
             [case.evidence],
             f"Measured at {places}." if places else "",
-            f"{more} more panels are not drawn." if more > 0 else "",
+            not_drawn(more, "panel"),
         ),
         panels=tuple(panels[:MOST_PANELS]),
         simulated=case.evidence.simulated,

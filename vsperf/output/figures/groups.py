@@ -131,9 +131,17 @@ def most_of(groups: Sequence[Group], most: int = MOST) -> tuple[tuple[Group, ...
     if len(groups) <= most:
         return tuple(groups), ""
     kept = sorted(range(len(groups)), key=lambda at: -len(groups[at].samples))[:most]
-    left = len(groups) - most
-    said = f"{left} more lines, with fewer points, are not drawn: choose runs or cases."
+    left = not_drawn(len(groups) - most, "line", ", with fewer points,")
+    said = f"{left.removesuffix('.')}: choose runs or cases."
     return tuple(groups[at] for at in sorted(kept)), said
+
+
+def not_drawn(more: int, noun: str, which: str = "") -> str:
+    """Say how many more there are than one drawing has room for; nothing where there are none."""
+    if more <= 0:
+        return ""
+    number = f"1 more {noun}{which} is" if more == 1 else f"{more:,} more {noun}s{which} are"
+    return f"{number} not drawn."
 
 
 def _name(traits: Mapping[str, str], telling: Sequence[str]) -> str:

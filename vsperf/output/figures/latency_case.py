@@ -172,7 +172,7 @@ def draw_percentiles(samples: Sequence[Case], options: Options) -> Drawing | Non
         title=f"Latency percentiles, {case.label}",
         caption=caption(
             [case.evidence],
-            f"At least {human_count(frames)} latencies at each load, both directions together. "
+            f"At least {human_count(frames)} latencies at each load, all directions together. "
             "Each nine to the right is ten times rarer.",
         ),
         panels=(
@@ -212,7 +212,7 @@ def draw_loads(samples: Sequence[Case], options: Options) -> Drawing | None:
     values = [point.y for layer in layers for point in layer.points]
     return Drawing(
         title=f"Latency against load, {case.label}",
-        caption=caption([case.evidence], "Latencies of both directions together."),
+        caption=caption([case.evidence], "Latencies of all directions together."),
         panels=(
             Panel(
                 x=Axis("load per direction", "fps", Scale.LINEAR, from_zero=True),

@@ -15,6 +15,7 @@ from vsperf.output.figures.groups import (
     evidence_of_trials,
     groups_of,
     most_of,
+    not_drawn,
     size_axis,
     traits_of,
 )
@@ -165,7 +166,7 @@ def draw_caches(samples: Sequence[Work], options: Options) -> Drawing | None:
         caption=caption(
             [one.evidence for one in shown],
             "Shares of the lookups in all search trials; an upcall is one that no cache knew.",
-            f"{more} more cases are not drawn." if more > 0 else "",
+            not_drawn(more, "case"),
         ),
         panels=(
             Panel(
