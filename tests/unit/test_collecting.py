@@ -514,7 +514,7 @@ def test_an_exchange_of_ones_own_tells_what_a_request_cost_and_a_stream_what_a_b
     SeriesFile.begin(tmp_path, HEAVY).append(counts, OwnExchange(exchange=requests))
     (part,) = sights(tmp_path, CASE, 1, ())
     assert part.table.names[-1] == "for a request"
-    assert rows(tmp_path)["switch", "cycles"][-1] == "7e+03"
+    assert rows(tmp_path)["switch", "cycles"][-1] == "7,000"
     assert rows(tmp_path)["switch", "instructions per cycle"][0] == "2.00"
     other = tmp_path / "other"
     SeriesFile.begin(other, HEAVY).append(counts, OwnExchange(exchange=exchange()))

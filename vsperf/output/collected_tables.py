@@ -154,7 +154,7 @@ def _text(quantity: Quantity, value: float) -> str:
 def _each(values: Mapping[int, float], frames: Mapping[int, int]) -> str:
     """Return what a total comes to for one frame."""
     sent = sum(frames.get(trial, 0) for trial in values)
-    return f"{sum(values.values()) / sent:.3g}" if sent else ""
+    return human_count(sum(values.values()) / sent) if sent else ""
 
 
 def _instructions_per_cycle(
@@ -214,7 +214,7 @@ def _moved(
         return
     rates = [count * NANOSECONDS / trial.elapsed_ns for trial, count in counts]
     frames = sum(trial.sent_frames for trial, _ in counts)
-    each = f"{sum(count for _, count in counts) / frames:.3g} bytes" if frames else ""
+    each = f"{human_count(sum(count for _, count in counts) / frames)} B" if frames else ""
     yield (role, what, *spread(rates, human_byte_rate), each)
 
 

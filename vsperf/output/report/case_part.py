@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -413,6 +413,18 @@ def _line(numbers: Sequence[Number], result: SearchResult, doubts: Sequence[Doub
     return " · ".join(said)
 
 
+def _made(case: CaseView) -> str:
+    """Say how many trials were made, or what a case has in their place."""
+    kinds: tuple[tuple[str, Sized], ...] = (
+        ("round", case.rounds),
+        ("exchange", case.exchanges),
+        ("trial", case.connections),
+        ("trial", case.trials),
+    )
+    noun, made = next((one for one in kinds if len(one[1])), kinds[-1])
+    return f"1 {noun}" if len(made) == 1 else f"{len(made)} {noun}s"
+
+
 def _state(run: RunView, case: CaseView) -> tuple[str, ...]:
     """Say what a case did not come to."""
     said = []
@@ -422,12 +434,11 @@ def _state(run: RunView, case: CaseView) -> tuple[str, ...]:
         if case.start is None:
             said.append("This case was planned and never began.")
         elif run.state is RunState.RUNNING:
-            said.append(f"This case is being measured: {len(case.trials)} trials so far.")
+            said.append(f"This case is being measured: {_made(case)} so far.")
         else:
-            made = len(case.trials)
+            again = AGAIN.format(case.run)
             said.append(
-                f"This case was cut short after {made} {'trial' if made == 1 else 'trials'}: there "
-                f"is no result. {AGAIN.format(case.run)}."
+                f"This case was cut short after {_made(case)}: there is no result. {again}."
             )
     elif case.record.outcome is Outcome.ABORTED:
         said.append(f"It was interrupted; {AGAIN.format(case.run)}.")

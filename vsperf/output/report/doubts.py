@@ -23,6 +23,7 @@ NOT_THE_SWITCH = (
     Limit.UNKNOWN,
 )  # fmt: skip
 WORDS = {True: "met", False: "MISSED", None: "open"}
+WARNING = "warning"
 SHOWN = 3
 
 
@@ -32,7 +33,7 @@ def doubts_of(row: CaseRow) -> tuple[Doubt, ...]:
         return ()
     found = [*_ending(row.record), *_limited(row.record)]
     found += [_flagged(flag) for flag in row.record.flags]
-    found += [Doubt(4, "warning", _begin(text), text) for text in row.record.warnings]
+    found += [Doubt(4, WARNING, _begin(text), text) for text in row.record.warnings]
     return tuple(sorted(dict.fromkeys(found), key=lambda doubt: doubt.weight))
 
 

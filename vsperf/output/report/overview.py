@@ -28,7 +28,7 @@ from vsperf.output.case_tables import (
 )
 from vsperf.output.report.account import told
 from vsperf.output.report.case_part import Teller, asked_of, cost_part
-from vsperf.output.report.doubts import NOT_THE_SWITCH, WORDS, criteria_of
+from vsperf.output.report.doubts import NOT_THE_SWITCH, WARNING, WORDS, criteria_of
 from vsperf.output.report.environment import groups_of, host_text, short_host, switch_version
 from vsperf.output.report.page import (
     Brief,
@@ -125,7 +125,9 @@ def _with_result(found: int, cases: int) -> str:
     """Say how many of the cases have a result."""
     if not found:
         return "no case has a result"
-    return "the case has a result" if cases == 1 else f"{found} of {cases} cases have a result"
+    if cases == 1:
+        return "the case has a result"
+    return f"{found} of {cases} cases {'has' if found == 1 else 'have'} a result"
 
 
 def trust_of(rows: Sequence[CaseRow], concerns: Sequence[Concern], *, simulated: bool) -> str:
@@ -150,10 +152,20 @@ def trust_of(rows: Sequence[CaseRow], concerns: Sequence[Concern], *, simulated:
     if others:
         least = "is a lower limit only, since it was not the switch that set it"
         said.append(f"in {_of(others, len(rows))} the number {least}")
+    warned = [one for one in concerns if one.doubt.word == WARNING]
+    if warned:
+        count = "a warning" if len(warned) == 1 else f"{len(warned)} warnings, the first"
+        said.append(f"there is {count}: {_small(warned[0].doubt.title)}{_in(warned[0])}")
     if not said:
-        return "Yes: nothing speaks against them."
+        return f"Yes: nothing speaks against them{_noted(concerns)}."
     first = "Partly" if lost else "With reservations"
     return f"{first}: {'; '.join(said)}."
+
+
+def _noted(concerns: Sequence[Concern]) -> str:
+    """Say that there are notes, with which numbers stand; nothing where there are none."""
+    count = sum(one.doubt.word == Severity.NOTE.value for one in concerns)
+    return f", and {count} {'note is' if count == 1 else 'notes are'} below" if count else ""
 
 
 def _lower_only(row: CaseRow) -> bool:
@@ -225,7 +237,7 @@ def brief_of(
             "cases",
             "case by case",
         ),
-        Brief("By which standard?", _standards(standings), *COMPLIANCE[bool(standings)]),
+        Brief("By which standard?", _standards(standings, rows), *COMPLIANCE[bool(standings)]),
         Brief(
             "Can it be trusted?", trust_of(rows, concerns, simulated=simulated), "concerns", "why"
         ),
@@ -246,8 +258,8 @@ def _measured(facts: Mapping[str, str], frames: Sequence[str], *, simulated: boo
     return f"{', '.join(part for part in parts if part)}."
 
 
-def _standards(standings: Sequence[tuple[Standing, str]]) -> str:
-    """Say how the gravest case stands to each standard."""
+def _standards(standings: Sequence[tuple[Standing, str]], rows: Sequence[CaseRow]) -> str:
+    """Say how the gravest case stands to each standard, and if cases stand to none."""
     levels = list(Level)
     found: dict[str, Level] = {}
     for standing, _ in standings:
@@ -259,7 +271,23 @@ def _standards(standings: Sequence[tuple[Standing, str]]) -> str:
         for level, words in STANDS.items()
         if level in found.values()
     ]
-    return f"It {'; '.join(said)}." if said else "It was held against none."
+    return f"It {'; '.join(said)}.{_held(rows)}" if said else "It was held against none."
+
+
+def _held(rows: Sequence[CaseRow]) -> str:
+    """Say of how many cases that is said: those without a result comply with nothing."""
+    counts = Counter(
+        item.standard.value for row in rows if row.record for item in row.record.compliance
+    )
+    alike: dict[int, list[str]] = {}
+    for standard, count in counts.items():
+        if count < len(rows):
+            alike.setdefault(count, []).append(standard)
+    return "".join(
+        f" Only {count} of {len(rows)} cases {'was' if count == 1 else 'were'} held against "
+        f"{', '.join(standards)}."
+        for count, standards in alike.items()
+    )
 
 
 # What the words of a report mean, for whoever reads the first one.
@@ -405,7 +433,8 @@ def _facts(
     frames = ", ".join(asked.get("frames", ()))
     measured = sum(row.record.measured_ns for row in gathered.rows if row.record is not None)
     took = human_seconds(measured / 1e9) + (" of the model's time" if head.simulated else "")
-    trials = sum(row.record.trials for row in gathered.rows if row.record is not None)
+    count = sum(row.record.trials for row in gathered.rows if row.record is not None)
+    trials = "1 trial" if count == 1 else f"{count} trials"
     known = {
         "switch": ", ".join(switches),
         "vnfs": ", ".join(asked.get("vnfs", ())),
@@ -418,7 +447,7 @@ def _facts(
         "testbed": ", ".join(dict.fromkeys(run.header.testbed for run in runs))
         + f"; preset {', '.join(dict.fromkeys(run.header.preset for run in runs))}",
         "host": "; ".join(dict.fromkeys(host_text(run.header) for run in runs)),
-        "when": f"{', '.join(_began(run, names) for run in runs)}; {trials} trials in {took}",
+        "when": f"{', '.join(_began(run, names) for run in runs)}; {trials} in {took}",
     }
     return tuple(Fact(name, value) for name, value in known.items() if value)
 
