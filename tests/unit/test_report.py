@@ -271,6 +271,7 @@ def test_a_case_of_exchanges_that_was_cut_short_says_how_many_it_made(tmp_path: 
     made = (ExchangeLine(case=key, exchange=exchange(index=number)) for number in (1, 2))
     words = read(store(tmp_path, RUN, [head, case_start(key), *made])).words
     assert "cut short after 2 exchanges:" in words
+    assert "Exchanges (all 2)" in words
 
 
 def test_a_curve_of_one_point_has_one_row(tmp_path: Path) -> None:

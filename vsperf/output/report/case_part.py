@@ -14,7 +14,7 @@ from vsperf.analysis.ways import ways_of
 from vsperf.output.case_tables import curve_table, outcome_text
 from vsperf.output.collected_tables import sights
 from vsperf.output.cpu_tables import CPU_MEANING, cpu_tables
-from vsperf.output.report.account import account_of, account_table, telling, told, trials_table
+from vsperf.output.report.account import account_of, account_table, made_table, telling, told
 from vsperf.output.report.doubts import Concerns, criteria_of, standing_of
 from vsperf.output.report.environment import Found, found_of
 from vsperf.output.report.numbers import latency_table, numbers_of
@@ -398,7 +398,7 @@ class Teller:
             found_like_name=like_name,
             doubts=doubts,
             standings=tuple(standing_of(one) for one in record.compliance) if record else (),
-            trials=trials_table(trials) if full else None,
+            trials=made_table(case) if full else None,
             trials_hint=f"vsperf show {case.run} {case.key}",
         )
 
