@@ -547,7 +547,7 @@ def test_rows_beyond_those_that_are_read_are_counted(tmp_path: Path) -> None:
     for number in range(MOST_ROWS + 3):
         made.append(*(sample(1, s, of=f"cpu {number}", involuntary=9 * s) for s in (0, 1)))
     (part,) = sights(tmp_path, CASE, 1, ())
-    assert part.title.endswith("; 3 more rows are in its file")
+    assert part.title.endswith("; its file has 3 more rows")
     assert part.table is not None
     assert len(part.table.rows) == MOST_ROWS
 

@@ -34,7 +34,7 @@ from vsperf.output.report.page import (
 )
 from vsperf.output.report.pictures import NoPictures, Pictures
 from vsperf.output.table import NOTHING, Table, columns
-from vsperf.quantities.human import human_fps
+from vsperf.quantities.human import counted, human_fps
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.asked import Asked
 from vsperf.records.chain import Way
@@ -422,7 +422,7 @@ def _made(case: CaseView) -> str:
         ("trial", case.trials),
     )
     noun, made = next((one for one in kinds if len(one[1])), kinds[-1])
-    return f"1 {noun}" if len(made) == 1 else f"{len(made)} {noun}s"
+    return counted(len(made), noun)
 
 
 def _state(run: RunView, case: CaseView) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ from vsperf.output.report.page import (
     Verdict,
 )
 from vsperf.output.table import Cell, Column, Row, Table
-from vsperf.quantities.human import human_seconds
+from vsperf.quantities.human import counted, human_seconds
 from vsperf.records.files.reader import RunState
 from vsperf.records.files.view import RunView
 from vsperf.records.flags import FUNCTIONAL_ONLY, Severity
@@ -433,8 +433,8 @@ def _facts(
     frames = ", ".join(asked.get("frames", ()))
     measured = sum(row.record.measured_ns for row in gathered.rows if row.record is not None)
     took = human_seconds(measured / 1e9) + (" of the model's time" if head.simulated else "")
-    count = sum(row.record.trials for row in gathered.rows if row.record is not None)
-    trials = "1 trial" if count == 1 else f"{count} trials"
+    made = sum(row.record.trials for row in gathered.rows if row.record is not None)
+    trials = counted(made, "trial")
     known = {
         "switch": ", ".join(switches),
         "vnfs": ", ".join(asked.get("vnfs", ())),
