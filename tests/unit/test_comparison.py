@@ -461,6 +461,16 @@ def test_each_change_is_a_point_with_its_interval(tmp_path: Path) -> None:
     assert drawing.simulated
 
 
+def test_of_many_sides_as_many_are_drawn_as_can_be_told_apart(tmp_path: Path) -> None:
+    names = [letter * 4 for letter in "abcdefghij"]
+    for number, name in enumerate(names):
+        run(tmp_path, name, {1: [1000_000 + 100_000 * number]})
+    drawing = picture_of(of(tmp_path, *names))
+    assert drawing is not None
+    assert sum(isinstance(layer, Points) for layer in drawing.panels[0].layers) == 8
+    assert drawing.caption.endswith("1 more side is not drawn.")
+
+
 def test_where_no_change_is_a_number_there_is_none(tmp_path: Path) -> None:
     run(tmp_path, "aaaa", {1: [found(1000_000, -1)]})
     run(tmp_path, "bbbb", {1: [found(1000_000, -1)]})

@@ -15,6 +15,7 @@ from figure_world import SOAK, buffer_case, cost_case, throughput_case, timed, t
 from vsperf.methods.connection_search import ConnectionSearch
 from vsperf.methods.connection_soak import ConnectionSoak
 from vsperf.output.figures.drawing import (
+    STACKED,
     Axis,
     Bars,
     Drawing,
@@ -26,7 +27,7 @@ from vsperf.output.figures.drawing import (
     Scale,
     Spans,
 )
-from vsperf.output.figures.groups import not_drawn
+from vsperf.output.figures.groups import MOST, not_drawn
 from vsperf.output.figures.paint import unbroken
 from vsperf.output.figures.plot import Options, drawings
 from vsperf.output.figures.scales import placing
@@ -62,6 +63,7 @@ def test_cpu_time_of_programs_is_a_bar_for_each_case_with_a_part_for_each_role()
     )
     bars = layers(found, Bars)
     assert "2 parts of bars are not known, and left out." in found.caption
+    assert STACKED in found.caption, "colours alone tell nobody enough"
     assert list(bars) == ["clients", "servers", "switch"]
     assert [point.y for point in bars["clients"]] == [5, 8]
     assert [point.x for point in bars["switch"]] == [0], "what nobody knows is not 0"
@@ -111,6 +113,15 @@ def test_percentiles_end_where_there_are_no_frames_beyond() -> None:
     for points in layers(found, Line).values():
         assert max(point.x for point in points) <= 0.75  # of four frames, one lies beyond
     assert found.panels[0].x.scale is Scale.NINES
+
+
+def test_of_many_loads_as_many_lines_are_drawn_as_can_be_told_apart() -> None:
+    made = tuple(timed(n, 100 * n, (1_000, 2_000), f"{10 * n}%") for n in range(1, 11))
+    found = drawn("percentiles", throughput_case("64B", 1000, trials=made))
+    names = list(layers(found, Line))
+    assert len(names) == MOST
+    assert (names[0][:4], names[-1][:5]) == ("10% ", "100% ")
+    assert "2 more loads are not drawn." in found.caption
 
 
 def test_latency_against_load_begins_with_the_least() -> None:
@@ -165,6 +176,15 @@ def test_cycles_are_those_at_the_answer() -> None:
     assert isinstance(busy, Line)
     assert cycles.points == (Point(64, 200), Point(128, 200))
     assert 0.8 <= busy.points[0].y <= 0.82  # 200 of 250 cycles, less the time of draining
+
+
+def test_cycles_of_repeats_are_one_point_with_a_bar() -> None:
+    cases = [throughput_case("64B", 1000, repeat=number) for number in (1, 2)]
+    found = drawn("cycles", *cases, throughput_case("128B", 900))
+    cycles = found.panels[0].layers[0]
+    assert isinstance(cycles, Line)
+    assert cycles.points == (Point(64, 200, 200, 200), Point(128, 200))
+    assert "Points of repeats are their medians" in found.caption
 
 
 def test_lookups_are_split_by_cache_and_make_a_whole() -> None:

@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from all_wrong import hold_each, relative
+from all_wrong import hold_each, none_wrong, relative
 from exchanges import exchange
 from record_samples import (
     case_lines,
@@ -33,6 +33,7 @@ from vsperf.output.table import Cell, markdown_table
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import open_run
 from vsperf.records.flags import Flag
+from vsperf.records.meaning import how_far
 from vsperf.records.result import Axis, Curve, Limit, SearchResult
 from vsperf.records.run import Check, ExchangeLine, Line, Outcome, RunHeader, TrialLine
 
@@ -361,6 +362,13 @@ def test_many_cases_are_told_in_brief(tmp_path: Path) -> None:
     cases = html_of(folder).split('<section class="case"')[1:]
     assert not any("<svg" in case or "Trials (all 1)" in case for case in cases)
     assert "vsperf show" in cases[0]
+
+
+def test_each_outcome_has_a_colour_of_its_own_kind(tmp_path: Path) -> None:
+    style = html_of(store(tmp_path, RUN, finished(whole()))).partition("</style>")[0]
+    ways = [how_far(begun=begun, refuted=why) for begun in (True, False) for why in ("x", None)]
+    words = [one.value.lower() for one in Outcome] + [one.replace(" ", "-") for one in ways]
+    none_wrong(f"{word} has none" for word in words if f".outcome.{word}" not in style)
 
 
 def test_two_runs_make_one_report(tmp_path: Path) -> None:

@@ -181,6 +181,7 @@ def draw_runs(samples: Sequence[Buffer], options: Options) -> Drawing | None:
         caption=caption(
             [one.evidence for one in shown],
             "Corrected for frames that are forwarded while the burst arrives.",
+            "Points are medians of repeats." if _repeated(shown) else "",
             f"The last {MOST_RUNS} of {len(every)} runs." if len(every) > MOST_RUNS else "",
             more,
         ),

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vsperf.output.figures.drawing import Axis, Bars, Drawing, Panel, Point, Scale, Tick
+from vsperf.output.figures.drawing import (
+    STACKED,
+    Axis,
+    Bars,
+    Drawing,
+    Panel,
+    Point,
+    Scale,
+    Tick,
+)
 from vsperf.output.figures.facts import Facts
 from vsperf.output.figures.groups import (
     Evidence,
@@ -67,6 +76,7 @@ def draw(samples: Sequence[Cost], options: Options) -> Drawing | None:
             [one.evidence for one in shown],
             "Who pays for the work of the network's stack is who ran when it was done, which "
             "differs by switch; the whole bar hardly does.",
+            STACKED,
             _unknown(shown),
             not_drawn(more, "case"),
         ),

@@ -114,6 +114,10 @@ class Bars(_OfPoints):
     stacked: bool = False
 
 
+STACKED = "Parts stand on each other in the order of the legend, the first one at the bottom."
+"""What a caption says of bars that stand on each other: their colours alone tell nobody enough."""
+
+
 @dataclass(frozen=True, slots=True)
 class Intervals(_OfPoints):
     """From `low` to `high` of each point: the value lies in between; None where it is open."""
