@@ -446,6 +446,7 @@ def test_a_page_and_a_merge_request_begin_with_it(tmp_path: Path) -> None:
     reader.feed(html_page(found_one))
     words = reader.words
     assert "BETTER The most: 64B ndr +20.00 %" in words
+    assert "<code>vsperf run … --repeat" in html_page(found_one), "commands can be told from text"
 
 
 def test_each_change_is_a_point_with_its_interval(tmp_path: Path) -> None:

@@ -252,6 +252,14 @@ def test_a_missed_criterion_stands_before_the_numbers(tmp_path: Path) -> None:
     assert "MISSED 64B: ndr >= 9Mpps, found 8.000 Mfps" in words
 
 
+def test_a_command_in_a_reason_is_code_and_no_text_between_backticks(tmp_path: Path) -> None:
+    why = "nothing came through: `vsperf plan` shows the path"
+    lines = ended(whole(1), outcome=Outcome.ERROR, reason=why, result=None, limit=None)
+    folder = store(tmp_path, RUN, lines)
+    assert '<p class="reason">nothing came through: <code>vsperf plan</code>' in html_of(folder)
+    assert "nothing came through: `vsperf plan` shows the path" in markdown_of(folder)
+
+
 def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path) -> None:
     head = whole(3)
     second = head.cases[1].key
