@@ -133,6 +133,19 @@ def test_one_is_counted_as_people_count(tmp_path: Path) -> None:
     assert "; 1 trial in " in {fact.name: fact.value for fact in page.facts}["when"]
 
 
+@pytest.mark.parametrize(
+    ("started_at", "shown"),
+    [
+        ("2026-11-20T23:59:59.750+00:00", "2026-11-20 23:59:59 UTC"),
+        ("2026-11-20T20:00:00-05:00", "2026-11-21 01:00:00 UTC"),
+        ("at noon", "at noon"),
+    ],
+)
+def test_moments_are_told_in_utc(tmp_path: Path, started_at: str, shown: str) -> None:
+    page = overview_of([store(tmp_path, RUN, ended(whole(started_at=started_at)))])
+    assert {fact.name: fact.value for fact in page.facts}["when"].startswith(f"{shown}; ")
+
+
 def test_the_sentence_the_account_and_the_drawing_tell_of_one_trial() -> None:
     made = [
         trial(1, load_fps=8_000_000),

@@ -6,6 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Final
 
 from vsperf import __version__
@@ -28,7 +29,7 @@ from vsperf.output.case_tables import (
 )
 from vsperf.output.report.account import told
 from vsperf.output.report.case_part import Teller, asked_of, cost_part
-from vsperf.output.report.doubts import NOT_THE_SWITCH, WARNING, WORDS, criteria_of
+from vsperf.output.report.doubts import NOT_THE_SWITCH, WARNING, WORDS, criteria_of, held_text
 from vsperf.output.report.environment import groups_of, host_text, short_host, switch_version
 from vsperf.output.report.page import (
     Brief,
@@ -271,23 +272,7 @@ def _standards(standings: Sequence[tuple[Standing, str]], rows: Sequence[CaseRow
         for level, words in STANDS.items()
         if level in found.values()
     ]
-    return f"It {'; '.join(said)}.{_held(rows)}" if said else "It was held against none."
-
-
-def _held(rows: Sequence[CaseRow]) -> str:
-    """Say of how many cases that is said: those without a result comply with nothing."""
-    counts = Counter(
-        item.standard.value for row in rows if row.record for item in row.record.compliance
-    )
-    alike: dict[int, list[str]] = {}
-    for standard, count in counts.items():
-        if count < len(rows):
-            alike.setdefault(count, []).append(standard)
-    return "".join(
-        f" Only {count} of {len(rows)} cases {'was' if count == 1 else 'were'} held against "
-        f"{', '.join(standards)}."
-        for count, standards in alike.items()
-    )
+    return f"It {'; '.join(said)}.{held_text(rows)}" if said else "It was held against none."
 
 
 # What the words of a report mean, for whoever reads the first one.
@@ -453,11 +438,13 @@ def _facts(
 
 
 def _moment(text: str) -> str:
-    """Write a moment without its fractions of a second."""
-    moment, _, zone = text.partition("+")
-    return f"{moment.partition('.')[0].replace('T', ' ').removesuffix('Z')} UTC" + (
-        f"+{zone}" if zone not in ("", "00:00") else ""
-    )
+    """Write a moment in UTC, without its fractions of a second; what is none, as it stands."""
+    try:
+        found = datetime.fromisoformat(text)
+        found = found.astimezone(UTC) if found.tzinfo else found
+    except (ValueError, OverflowError):
+        return text
+    return f"{found:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _standing(runs: Sequence[RunView], simulated: bool) -> tuple[Concern, ...]:
