@@ -31,11 +31,13 @@ from vsperf.output.figures.groups import MOST, not_drawn
 from vsperf.output.figures.paint import unbroken
 from vsperf.output.figures.plot import Options, drawings
 from vsperf.output.figures.scales import placing
+from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView, views
-from vsperf.records.result import SearchResult
+from vsperf.records.result import Axis as Column
+from vsperf.records.result import Curve, SearchResult
 from vsperf.records.run import Outcome
 from vsperf.records.slots import Slot, Slots
-from vsperf.records.trial import DirectionSample, Sample, Second
+from vsperf.records.trial import DirectionSample, LatencySample, Sample, Second
 
 
 def drawn(plot: str, *cases: CaseView, beside: tuple[str, ...] = ()) -> Drawing:
@@ -260,6 +262,35 @@ def test_of_a_long_trial_that_was_repeated_the_last_one_is_drawn() -> None:
     many = drawn("seconds", replace(case("64B"), seconds=(*first, *last)))
     (points,) = layers(many, Line).values()
     assert {point.y for point in points} == {1_000}, "several seconds to a point"
+
+
+def test_no_line_leads_over_seconds_in_which_no_frame_arrived() -> None:
+    def second(at_s: int, p50_ns: int | None) -> Second:
+        told = dict.fromkeys(LatencySample.model_fields, p50_ns)
+        latency = None if p50_ns is None else LatencySample.model_validate(told)
+        way = DirectionSample(name="there", sent_frames=9, received_frames=9, latency=latency)
+        return Second(sample=Sample(elapsed_ns=at_s * 10**9, directions=(way,)))
+
+    told = (1_000, 2_000, None, None, 3_000)
+    made = tuple(second(at, p50_ns) for at, p50_ns in enumerate(told, start=1))
+    found = drawn("seconds", replace(case("64B"), seconds=made))
+    lines = [one for one in found.layers if isinstance(one, Line) and one.name == "latency p50"]
+    assert [[point.y for point in one.points] for one in lines] == [[1_000, 2_000], [3_000]]
+    assert [one.markers for one in lines] == [False, True], "a single point would not be seen"
+
+
+def test_no_line_of_a_curve_leads_over_a_point_without_a_value() -> None:
+    curve = Curve(
+        name="over_time",
+        x=Column(name="until", unit=Unit.NANOSECONDS),
+        columns=(Column(name="p50", unit=Unit.NANOSECONDS),),
+        points=((1.0, 5.0), (2.0, None), (3.0, 6.0)),
+    )
+    (panel,) = drawn("curves", case("64B", result=SearchResult(curves=(curve,)))).panels
+    assert [one.points for one in panel.layers if isinstance(one, Line)] == [
+        (Point(1, 5),),
+        (Point(3, 6),),
+    ]
 
 
 def test_a_topology_names_parts_cpus_and_rates() -> None:

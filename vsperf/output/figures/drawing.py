@@ -8,8 +8,9 @@ one); the renderer finds the prefix.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 Number = float | int
 
@@ -78,6 +79,13 @@ class Point:
     y: float
     low: float | None = None
     high: float | None = None
+
+
+def stretches(points: Iterable[Point | None]) -> Iterator[tuple[Point, ...]]:
+    """Yield points that lie side by side, so that no line leads over one that is not known."""
+    for known, together in groupby(points, key=lambda point: point is not None):
+        if known:
+            yield tuple(point for point in together if point is not None)
 
 
 @dataclass(frozen=True, slots=True)

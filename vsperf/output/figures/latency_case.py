@@ -6,7 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from vsperf.errors import StoreError
-from vsperf.output.figures.drawing import Axis, Drawing, Line, Panel, Point, Scale, Tick
+from vsperf.output.figures.drawing import (
+    Axis,
+    Drawing,
+    Line,
+    Panel,
+    Point,
+    Scale,
+    Tick,
+    stretches,
+)
 from vsperf.output.figures.facts import Facts
 from vsperf.output.figures.groups import (
     MOST,
@@ -249,8 +258,8 @@ def _lines(case: Case) -> Iterator[Line]:
         "max": [(one.load_fps, one.maximum_ns) for one in case.latencies],
     }
     for number, (name, found) in enumerate(values.items()):
-        points = tuple(Point(load_fps, ns) for load_fps, ns in found if ns is not None)
-        if points:
+        told = (None if ns is None else Point(load_fps, ns) for load_fps, ns in found)
+        for points in stretches(told):
             yield Line(name, points, simulated=case.evidence.simulated, color=number)
 
 

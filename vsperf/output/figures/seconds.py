@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from vsperf.output.figures.drawing import Axis, Drawing, Layer, Line, Panel, Point, Scale
+from vsperf.output.figures.drawing import (
+    Axis,
+    Drawing,
+    Layer,
+    Line,
+    Panel,
+    Point,
+    Scale,
+    stretches,
+)
 from vsperf.output.figures.groups import Evidence, caption
 from vsperf.output.figures.latency_case import latency_axis
 from vsperf.output.figures.plot import Options, Plot, Scope
@@ -203,10 +212,14 @@ def _missed(course: Course) -> list[Line]:
 
 
 def _one(course: Course, name: str, value: Value) -> list[Line]:
-    found = [(one, value(one)) for one in course.stretches]
-    points = tuple(Point(_middle(one), number) for one, number in found if number is not None)
-    line = Line(name, points, simulated=course.evidence.simulated, markers=False, color=0)
-    return [line] if points else []
+    """Return a line for each stretch of time in which a value is known: none in an outage."""
+    found = ((one, value(one)) for one in course.stretches)
+    told = (None if number is None else Point(_middle(one), number) for one, number in found)
+    simulated = course.evidence.simulated
+    return [
+        Line(name, points, simulated=simulated, markers=len(points) == 1, color=0)
+        for points in stretches(told)
+    ]
 
 
 def _lost(one: Stretch) -> float | None:
