@@ -448,7 +448,7 @@ def test_each_part_says_what_it_held_and_how_fast_it_moved() -> None:
         trial(2, cache=(part(occupancy_bytes=5 * MIB, total_bytes=60_000_000),), **SECOND),
     )
     assert found["switch", HELD] == ("4.000 MiB", "3.000 MiB", "5.000 MiB", "")
-    assert found["switch", MOVED] == ("40.00 MB/s", "20.00 MB/s", "60.00 MB/s", "20 bytes")
+    assert found["switch", MOVED] == ("40.00 MB/s", "20.00 MB/s", "60.00 MB/s", "20 B")
     assert ("switch", LOCAL) not in found
 
 
@@ -464,7 +464,7 @@ def test_a_path_check_and_a_trial_that_took_no_time_have_no_rate() -> None:
     failed = trial(2, elapsed_ns=0, cache=(part(total_bytes=9 * MIB),))
     made = trial(3, cache=(part(total_bytes=2_000_000),), **SECOND)
     assert cached((checked,)) is None
-    assert rows(checked, failed, made)["switch", MOVED] == ("2.000 MB/s", "", "", "1 bytes")
+    assert rows(checked, failed, made)["switch", MOVED] == ("2.000 MB/s", "", "", "1 B")
 
 
 def test_a_processor_that_monitors_nothing_is_said_and_never_told_as_0() -> None:

@@ -514,7 +514,7 @@ def test_an_exchange_of_ones_own_tells_what_a_request_cost_and_a_stream_what_a_b
     SeriesFile.begin(tmp_path, HEAVY).append(counts, OwnExchange(exchange=requests))
     (part,) = sights(tmp_path, CASE, 1, ())
     assert part.table.names[-1] == "for a request"
-    assert rows(tmp_path)["switch", "cycles"][-1] == "7e+03"
+    assert rows(tmp_path)["switch", "cycles"][-1] == "7,000"
     assert rows(tmp_path)["switch", "instructions per cycle"][0] == "2.00"
     other = tmp_path / "other"
     SeriesFile.begin(other, HEAVY).append(counts, OwnExchange(exchange=exchange()))
@@ -547,7 +547,7 @@ def test_rows_beyond_those_that_are_read_are_counted(tmp_path: Path) -> None:
     for number in range(MOST_ROWS + 3):
         made.append(*(sample(1, s, of=f"cpu {number}", involuntary=9 * s) for s in (0, 1)))
     (part,) = sights(tmp_path, CASE, 1, ())
-    assert part.title.endswith("; 3 more rows are in its file")
+    assert part.title.endswith("; its file has 3 more rows")
     assert part.table is not None
     assert len(part.table.rows) == MOST_ROWS
 

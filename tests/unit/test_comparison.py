@@ -465,6 +465,27 @@ def test_where_nothing_changed_it_says_how_far_it_can_have(tmp_path: Path) -> No
     assert head.text.endswith("none changed by more than +1.00 %.")
 
 
+def test_of_what_nothing_can_judge_no_change_is_not_said(tmp_path: Path) -> None:
+    run(tmp_path, "aaaa", {1: [1000_000], 2: [1000_000]})
+    run(tmp_path, "bbbb", {1: [1000_000], 2: [1000_000]})
+    known = of(tmp_path, "aaaa", "bbbb")
+    assert "nobody can tell" not in headline(known).text
+    first, second = known.rows
+    doubtful = replace(second, differences=(Difference(Means.NOTHING, Change.NONE, 0.3),))
+    some = replace(known, rows=(first, doubtful))
+    assert headline(some).text.endswith(
+        "Of 1 of them nobody can tell: there is nothing to judge by."
+    )
+    drawing = picture_of(some)
+    assert drawing is not None
+    assert "1 point has no bar: nothing tells whether that is more than chance." in drawing.caption
+    left_out = picture_of(
+        replace(known, rows=(first, replace(second, differences=(None,)))),
+    )
+    assert left_out is not None
+    assert left_out.caption.endswith("1 more is in the tables: the change is less, or no number.")
+
+
 def test_a_page_and_a_merge_request_begin_with_it(tmp_path: Path) -> None:
     run(tmp_path, "aaaa", {1: [1000_000]})
     run(tmp_path, "bbbb", {1: [1200_000]})
@@ -474,6 +495,7 @@ def test_a_page_and_a_merge_request_begin_with_it(tmp_path: Path) -> None:
     reader.feed(html_page(found_one))
     words = reader.words
     assert "BETTER The most: 64B ndr +20.00 %" in words
+    assert "<code>vsperf run … --repeat" in html_page(found_one), "commands can be told from text"
 
 
 def test_each_change_is_a_point_with_its_interval(tmp_path: Path) -> None:
@@ -487,6 +509,16 @@ def test_each_change_is_a_point_with_its_interval(tmp_path: Path) -> None:
     assert layer.points[0].y == pytest.approx(-0.1)
     assert layer.points[0].low == pytest.approx(-0.1089, abs=1e-4)
     assert drawing.simulated
+
+
+def test_of_many_sides_as_many_are_drawn_as_can_be_told_apart(tmp_path: Path) -> None:
+    names = [letter * 4 for letter in "abcdefghij"]
+    for number, name in enumerate(names):
+        run(tmp_path, name, {1: [1000_000 + 100_000 * number]})
+    drawing = picture_of(of(tmp_path, *names))
+    assert drawing is not None
+    assert sum(isinstance(layer, Points) for layer in drawing.panels[0].layers) == 8
+    assert drawing.caption.endswith("1 more side is not drawn.")
 
 
 def test_where_no_change_is_a_number_there_is_none(tmp_path: Path) -> None:

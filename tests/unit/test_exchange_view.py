@@ -35,6 +35,11 @@ def test_a_device_says_how_long_its_frames_were_if_any_came(received: int, each:
     assert of(table, 0)["bytes each"] == each
 
 
+def test_what_a_device_received_and_what_it_sent_are_told_apart_by_their_names() -> None:
+    names = devices_table(exchange()).names
+    assert len({*names}) == len(names)
+
+
 def test_requests_by_a_clock_have_a_time_from_when_they_were_due_and_failures() -> None:
     times = RoundTrips(mean_ns=1, least_ns=1, p50_ns=1, p90_ns=1, p99_ns=900_000_000, most_ns=1)
     failed = Failures(statuses=2, sockets=1, timeouts=0, unanswered=4)

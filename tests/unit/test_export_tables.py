@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from exchanges import exchange
 from export_samples import (
     GOLDEN,
     HOSTILE,
@@ -24,14 +25,14 @@ from export_samples import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
-from record_samples import case_start, goal_result, trial
+from record_samples import case_start, goal_result, planned, trial
 
 from vsperf.output.export.csv_tables import FORMULA, defused, field
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import RunView, open_run
 from vsperf.records.flags import Flag
 from vsperf.records.result import CleanResult, Figure, Limit, SearchResult
-from vsperf.records.run import Outcome, TrialLine
+from vsperf.records.run import ExchangeLine, Outcome, TrialLine
 from vsperf.records.switch import PmdCounters, SwitchCounters
 
 UNITS = ("_fps", "_ns", "_bytes", "_bps", "_percent", "_ratio", "_frames", "_ppm", "_share")
@@ -230,6 +231,17 @@ def test_json_has_all_that_is_recorded(runs: list[RunView]) -> None:
             recorded = [one.model_dump(mode="json") for one in case.trials]
             assert [one["record"] for one in row["trials"]] == recorded
             assert row["values"]["case"] == case.key
+
+
+def test_json_has_connections_exchanges_and_rounds_under_their_own_names(tmp_path: Path) -> None:
+    made = (exchange(), exchange(index=2))
+    lines = [ExchangeLine(case=KEY, exchange=one) for one in made]
+    run = run_of(tmp_path, [planned(key=KEY)], case_start(KEY), *lines)
+    document = json.loads(exported("json", run)["runs"])
+    (row,) = document["runs"][0]["cases"]
+    assert row["trials"] == []
+    assert row["exchanges"] == [one.model_dump(mode="json") for one in made]
+    assert not {"connections", "rounds"} & row.keys()
 
 
 def test_json_of_hostile_texts_holds_them_as_they_are(tmp_path: Path) -> None:

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from connection_models import Device, packets, rate
 from figure_cases import case, goal
-from figure_world import SOAK, buffer_case, cost_case, throughput_case, tried
+from figure_world import SOAK, buffer_case, cost_case, throughput_case, timed, tried
 
 from vsperf.methods.connection_search import ConnectionSearch
 from vsperf.methods.connection_soak import ConnectionSoak
 from vsperf.output.figures.drawing import (
+    STACKED,
     Axis,
     Bars,
     Drawing,
@@ -26,12 +27,17 @@ from vsperf.output.figures.drawing import (
     Scale,
     Spans,
 )
+from vsperf.output.figures.groups import MOST, not_drawn
+from vsperf.output.figures.paint import unbroken
 from vsperf.output.figures.plot import Options, drawings
 from vsperf.output.figures.scales import placing
+from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView, views
-from vsperf.records.result import SearchResult
+from vsperf.records.result import Axis as Column
+from vsperf.records.result import Curve, SearchResult
 from vsperf.records.run import Outcome
 from vsperf.records.slots import Slot, Slots
+from vsperf.records.trial import DirectionSample, LatencySample, Sample, Second
 
 
 def drawn(plot: str, *cases: CaseView, beside: tuple[str, ...] = ()) -> Drawing:
@@ -52,17 +58,17 @@ def with_threads(count: int) -> dict[str, Any]:
 
 
 def test_cpu_time_of_programs_is_a_bar_for_each_case_with_a_part_for_each_role() -> None:
-    bars = layers(
-        drawn(
-            "cpu-cost",
-            cost_case("64B", clients=5, servers=6, switch=7),
-            cost_case("128B", clients=8),
-        ),
-        Bars,
+    found = drawn(
+        "cpu-cost",
+        cost_case("64B", clients=5, servers=6, switch=7),
+        cost_case("128B", clients=8),
     )
+    bars = layers(found, Bars)
+    assert "2 parts of bars are not known, and left out." in found.caption
+    assert STACKED in found.caption, "colours alone tell nobody enough"
     assert list(bars) == ["clients", "servers", "switch"]
     assert [point.y for point in bars["clients"]] == [5, 8]
-    assert [point.y for point in bars["switch"]] == [7, 0]
+    assert [point.x for point in bars["switch"]] == [0], "what nobody knows is not 0"
     assert drawings([cost_case("64B", clients=5)], ["cpu-cost"]) == []
 
 
@@ -75,6 +81,30 @@ def test_latency_has_a_panel_for_each_load_and_a_line_for_each_share() -> None:
     assert "p99.9" not in lines  # four frames say nothing of one in a thousand
 
 
+def test_latency_of_repeats_is_their_median_and_its_bar_their_range() -> None:
+    def repeated(number: int, latency_ns: int) -> CaseView:
+        made = (timed(1, 500, (latency_ns,) * 4, "50%"),)
+        return throughput_case("64B", 1000, trials=made, repeat=number)
+
+    found = drawn("latency", repeated(1, 1_000), repeated(2, 3_000), throughput_case("128B", 900))
+    means = next(one for one in found.panels[0].layers if one.name == "mean")
+    assert isinstance(means, Line)
+    (point,) = (one for one in means.points if one.x == 64)
+    assert (point.low, point.y, point.high) == pytest.approx((1_000, 2_000, 3_000), rel=0.01)
+    assert "Points of repeats are their medians" in found.caption
+
+
+def test_no_line_leads_over_a_size_without_latency() -> None:
+    sizes = ("64B", "128B", "256B")
+    outcomes = (Outcome.PASS, Outcome.INVALID, Outcome.PASS)
+    cases = [throughput_case(s, 1000, outcome=o) for s, o in zip(sizes, outcomes, strict=True)]
+    panel = drawn("latency", *cases).panels[0]
+    assert [tick.at for tick in panel.x.ticks] == [64, 128, 256]
+    (line, *_) = (one for one in panel.layers if isinstance(one, Line))
+    across = placing(panel.x, [point.x for point in line.points])
+    assert [len(part) for part in unbroken(across, line.points)] == [1, 1]
+
+
 def test_panels_of_latency_share_their_axis() -> None:
     found = drawn("latency", throughput_case("64B", 1000), throughput_case("128B", 900))
     assert len({panel.y for panel in found.panels}) == 1
@@ -85,6 +115,15 @@ def test_percentiles_end_where_there_are_no_frames_beyond() -> None:
     for points in layers(found, Line).values():
         assert max(point.x for point in points) <= 0.75  # of four frames, one lies beyond
     assert found.panels[0].x.scale is Scale.NINES
+
+
+def test_of_many_loads_as_many_lines_are_drawn_as_can_be_told_apart() -> None:
+    made = tuple(timed(n, 100 * n, (1_000, 2_000), f"{10 * n}%") for n in range(1, 11))
+    found = drawn("percentiles", throughput_case("64B", 1000, trials=made))
+    names = list(layers(found, Line))
+    assert len(names) == MOST
+    assert (names[0][:4], names[-1][:5]) == ("10% ", "100% ")
+    assert "2 more loads are not drawn." in found.caption
 
 
 def test_latency_against_load_begins_with_the_least() -> None:
@@ -139,6 +178,15 @@ def test_cycles_are_those_at_the_answer() -> None:
     assert isinstance(busy, Line)
     assert cycles.points == (Point(64, 200), Point(128, 200))
     assert 0.8 <= busy.points[0].y <= 0.82  # 200 of 250 cycles, less the time of draining
+
+
+def test_cycles_of_repeats_are_one_point_with_a_bar() -> None:
+    cases = [throughput_case("64B", 1000, repeat=number) for number in (1, 2)]
+    found = drawn("cycles", *cases, throughput_case("128B", 900))
+    cycles = found.panels[0].layers[0]
+    assert isinstance(cycles, Line)
+    assert cycles.points == (Point(64, 200, 200, 200), Point(128, 200))
+    assert "Points of repeats are their medians" in found.caption
 
 
 def test_lookups_are_split_by_cache_and_make_a_whole() -> None:
@@ -198,6 +246,53 @@ def test_seconds_of_a_soak_are_rates_with_what_was_lost_as_stretches_of_time() -
     assert any(isinstance(one, Spans) and one.name == "frames lost" for one in found.layers)
 
 
+def test_of_a_long_trial_that_was_repeated_the_last_one_is_drawn() -> None:
+    """Both count from 0, so a line from one to the other would lead back."""
+
+    def second(at_s: int, frames: int) -> Second:
+        way = DirectionSample(name="there", sent_frames=frames, received_frames=frames)
+        return Second(sample=Sample(elapsed_ns=at_s * 10**9, directions=(way,)))
+
+    first = [second(at, 9_000 * at) for at in range(1, 601)]
+    last = [second(at, 1_000 * at) for at in range(1, 5)]
+    found = drawn("seconds", replace(case("64B"), seconds=(*first[:3], *last)))
+    (points,) = layers(found, Line).values()
+    assert [(one.x / 10**9, one.y) for one in points] == [(at + 0.5, 1_000) for at in range(4)]
+    assert "4 samples, one about each second." in found.caption
+    many = drawn("seconds", replace(case("64B"), seconds=(*first, *last)))
+    (points,) = layers(many, Line).values()
+    assert {point.y for point in points} == {1_000}, "several seconds to a point"
+
+
+def test_no_line_leads_over_seconds_in_which_no_frame_arrived() -> None:
+    def second(at_s: int, p50_ns: int | None) -> Second:
+        told = dict.fromkeys(LatencySample.model_fields, p50_ns)
+        latency = None if p50_ns is None else LatencySample.model_validate(told)
+        way = DirectionSample(name="there", sent_frames=9, received_frames=9, latency=latency)
+        return Second(sample=Sample(elapsed_ns=at_s * 10**9, directions=(way,)))
+
+    told = (1_000, 2_000, None, None, 3_000)
+    made = tuple(second(at, p50_ns) for at, p50_ns in enumerate(told, start=1))
+    found = drawn("seconds", replace(case("64B"), seconds=made))
+    lines = [one for one in found.layers if isinstance(one, Line) and one.name == "latency p50"]
+    assert [[point.y for point in one.points] for one in lines] == [[1_000, 2_000], [3_000]]
+    assert [one.markers for one in lines] == [False, True], "a single point would not be seen"
+
+
+def test_no_line_of_a_curve_leads_over_a_point_without_a_value() -> None:
+    curve = Curve(
+        name="over_time",
+        x=Column(name="until", unit=Unit.NANOSECONDS),
+        columns=(Column(name="p50", unit=Unit.NANOSECONDS),),
+        points=((1.0, 5.0), (2.0, None), (3.0, 6.0)),
+    )
+    (panel,) = drawn("curves", case("64B", result=SearchResult(curves=(curve,)))).panels
+    assert [one.points for one in panel.layers if isinstance(one, Line)] == [
+        (Point(1, 5),),
+        (Point(3, 6),),
+    ]
+
+
 def test_a_topology_names_parts_cpus_and_rates() -> None:
     found = drawn("topology", throughput_case("64B", 1_000_000)).diagram
     assert found is not None
@@ -239,6 +334,11 @@ def test_units_suit_the_greatest_number(
     assert (found.factor, found.unit) == (factor, shown)
 
 
+def test_what_is_not_drawn_is_counted_as_people_count() -> None:
+    said = [not_drawn(count, "case") for count in (0, 1, 2)]
+    assert said == ["", "1 more case is not drawn.", "2 more cases are not drawn."]
+
+
 def test_nines_are_equally_far_apart() -> None:
     found = placing(Axis("x", "", Scale.NINES), [0, 0.9999])
     places = [found.place(share) for share in (0.9, 0.99, 0.999)]
@@ -265,10 +365,15 @@ def test_a_logarithmic_axis_has_a_place_for_zero_below_all_others() -> None:
 @pytest.mark.parametrize(
     ("unit", "ends", "label", "named"),
     [
-        ("ns", (900, 2e7), "x", ["1 µs", "10 µs", "100 µs", "1 ms", "10 ms"]),
-        ("fps", (900, 2e7), "x", ["1 kfps", "10 kfps", "100 kfps", "1 Mfps", "10 Mfps"]),
-        ("ns", (2_000, 9_000), "x [µs]", ["2", "5"]),
-        ("frames", (90, 2e6), "x [frames]", ["100", "1,000", "10,000", "100,000", "1 million"]),
+        ("ns", (900, 2e7), "x, log scale", ["1 µs", "10 µs", "100 µs", "1 ms", "10 ms"]),
+        ("fps", (900, 2e7), "x, log scale", ["1 kfps", "10 kfps", "100 kfps", "1 Mfps", "10 Mfps"]),
+        ("ns", (2_000, 9_000), "x [µs], log scale", ["2", "5"]),
+        (
+            "frames",
+            (90, 2e6),
+            "x [frames], log scale",
+            ["100", "1,000", "10,000", "100,000", "1 million"],
+        ),
     ],
 )
 def test_numbers_far_apart_are_written_in_the_units_that_people_say(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from record_samples import case_record, header, planned
 from vsperf.output.figures import ratios, trend
 from vsperf.output.figures.drawing import Drawing, Line, Look, Points
 from vsperf.output.figures.plot import Options, Plot
+from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
-from vsperf.records.result import SearchResult
+from vsperf.records.result import Figure, SearchResult
 
 
 def case(run: str, rate: int, *, repeat: int = 1, **changes: Any) -> CaseView:
@@ -120,6 +122,26 @@ class TestTrend:
         assert drawing is not None
         assert len([one for one in drawing.layers if one.name == "level"]) == 2
         assert not [one for one in drawing.layers if one.look in (Look.GOOD, Look.BAD)]
+
+    @pytest.mark.parametrize(
+        ("unit", "written"), [(Unit.PER_SECOND, "/s"), (Unit.BPS, "bit/s"), (Unit.BYTES, "B")]
+    )
+    def test_every_number_has_its_unit_at_the_axis(self, unit: Unit, written: str) -> None:
+        found = Figure(name="rate", unit=unit, value=5, reason="made up")
+        result = SearchResult(figures=(found,))
+        cases = self.days([1, 2, 3])
+        made = [replace(one, record=case_record(one.key, result=result)) for one in cases]
+        drawing = drawn(trend.PLOT, made)
+        assert drawing is not None
+        assert drawing.panels[0].y.unit == written
+
+    def test_a_rate_that_is_only_a_lower_bound_is_said_to_be_one(self) -> None:
+        result = SearchResult(goals=(goal(1000_000, None),))
+        first, *others = self.days([1000_000, 1000_000, 1000_000])
+        opened = replace(first, record=case_record(first.key, result=result))
+        drawing = drawn(trend.PLOT, [opened, *others])
+        assert drawing is not None
+        assert "1 of these is only known to be as high or higher." in drawing.caption
 
     def test_two_runs_are_no_trend(self) -> None:
         assert drawn(trend.PLOT, self.days([1, 2])) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 from xml.etree import ElementTree
@@ -17,7 +18,7 @@ from figure_world import GOLDEN, HOSTILE, all_cases, throughput_case
 from vsperf.errors import UsageError
 from vsperf.output.figures import render, text, theme
 from vsperf.output.figures.drawing import Drawing
-from vsperf.output.figures.layout import compose
+from vsperf.output.figures.layout import LONGEST_LABEL, compose
 from vsperf.output.figures.plot import Options, all_plots, drawings
 from vsperf.records.files.view import views
 
@@ -128,6 +129,17 @@ def test_hostile_names_are_text_and_nothing_else(every: dict[str, Drawing]) -> N
         assert "<script" not in svg
         assert "\x1b" not in svg
         assert "\u202e" not in svg
+
+
+def test_a_long_name_along_an_axis_leaves_its_unit_and_other_panels_alone() -> None:
+    (found,) = (one for _, one in drawings(all_cases(), ["noise"]))
+    (panel,) = found.panels
+    axis = replace(panel.y, label="how often somebody looked " * 9)
+    svg = render.svg(replace(found, panels=(replace(panel, y=axis),)))
+    told = (one.text or "" for one in ElementTree.fromstring(svg).iter(f"{SVG}text"))
+    (label,) = (one for one in told if one.startswith("how often"))
+    assert len(label) == LONGEST_LABEL
+    assert label.endswith("[Mfps]")
 
 
 def test_a_dollar_is_a_dollar() -> None:

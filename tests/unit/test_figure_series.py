@@ -11,7 +11,7 @@ from series_samples import header
 
 from vsperf.output.figures.drawing import Drawing, Line, Spans
 from vsperf.output.figures.plot import Options
-from vsperf.output.figures.series import MOST_POINTS, Trace, draw, gather
+from vsperf.output.figures.series import MOST_POINTS, MOST_SPANS, Trace, draw, gather
 from vsperf.records.files.series import SeriesFile
 from vsperf.records.files.view import CaseView
 from vsperf.records.series import Nature, Quantity, Sample
@@ -57,9 +57,24 @@ def test_counters_are_what_they_grew_by_in_a_second(tmp_path: Path) -> None:
 def test_nothing_is_drawn_between_two_trials(tmp_path: Path) -> None:
     looks = [sample(n, 10 * n + s, involuntary=100 * n + s) for n in (1, 2) for s in (0, 1)]
     found = drawn(view(tmp_path, *looks))
-    assert [point.y for point in line(found).points] == [1, 1]
+    lines = [layer for layer in found.panels[0].layers if isinstance(layer, Line)]
+    assert [[point.y for point in one.points] for one in lines] == [[1], [1]]
+    assert {(one.name, one.color, one.markers) for one in lines} == {(lines[0].name, 0, True)}
     (spans,) = [one for one in found.panels[0].layers if isinstance(one, Spans)]
     assert spans.spans == ((0, SECOND_NS), (10 * SECOND_NS, 11 * SECOND_NS))
+
+
+def test_lines_that_lead_from_trial_to_trial_are_said_to_where_there_are_many(
+    tmp_path: Path,
+) -> None:
+    looks = [
+        sample(n, 10 * n + s, involuntary=100 * n + s)
+        for n in range(1, MOST_SPANS + 2)
+        for s in (0, 1)
+    ]
+    found = drawn(view(tmp_path, *looks))
+    assert len(line(found).points) == MOST_SPANS + 1
+    assert "Between trials lines only lead on: nothing was looked at there." in found.caption
 
 
 def test_what_was_done_to_the_switch_is_shaded_where_it_was(tmp_path: Path) -> None:

@@ -86,6 +86,8 @@ def test_what_is_not_to_be_believed_is_left_out_and_said() -> None:
         case("1024B", finished=False),
     )
     assert [point.x for point in lines(found)["ovs-dpdk"]] == [64, 1518]
+    places = [tick.name for tick in found.panels[0].x.ticks]
+    assert places == ["64", "128", "256", "512", "1024", "1518"], "no line leads over these"
     assert "Left out: 1 case (INVALID)." in found.caption
     assert "Left out: 1 case (no load passed)." in found.caption
     assert "Left out: 1 case (not to be believed, by its flags)." in found.caption

@@ -7,7 +7,8 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from all_wrong import hold_each, relative
+from all_wrong import hold_each, none_wrong, relative
+from exchanges import exchange
 from record_samples import (
     case_lines,
     case_record,
@@ -28,11 +29,13 @@ from vsperf.output.report.form import Form, form_of
 from vsperf.output.report.pictures import Pictures
 from vsperf.output.report.target import write_report
 from vsperf.output.report.write import MANY
-from vsperf.output.table import Cell
+from vsperf.output.table import Cell, markdown_table
+from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import open_run
 from vsperf.records.flags import Flag
-from vsperf.records.result import Limit, SearchResult
-from vsperf.records.run import Check, Line, Outcome, RunHeader, TrialLine
+from vsperf.records.meaning import how_far
+from vsperf.records.result import Axis, Curve, Limit, SearchResult
+from vsperf.records.run import Check, ExchangeLine, Line, Outcome, RunHeader, TrialLine
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "records"
 
@@ -249,6 +252,14 @@ def test_a_missed_criterion_stands_before_the_numbers(tmp_path: Path) -> None:
     assert "MISSED 64B: ndr >= 9Mpps, found 8.000 Mfps" in words
 
 
+def test_a_command_in_a_reason_is_code_and_no_text_between_backticks(tmp_path: Path) -> None:
+    why = "nothing came through: `vsperf plan` shows the path"
+    lines = ended(whole(1), outcome=Outcome.ERROR, reason=why, result=None, limit=None)
+    folder = store(tmp_path, RUN, lines)
+    assert '<p class="reason">nothing came through: <code>vsperf plan</code>' in html_of(folder)
+    assert "nothing came through: `vsperf plan` shows the path" in markdown_of(folder)
+
+
 def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path) -> None:
     head = whole(3)
     second = head.cases[1].key
@@ -261,6 +272,33 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path) -> None:
     assert f"vsperf run --resume {RUN}" in words
     assert "cut short after 1 trial:" in words
     assert "was cut off" in words
+
+
+def test_a_case_of_exchanges_that_was_cut_short_says_how_many_it_made(tmp_path: Path) -> None:
+    head = whole(1)
+    key = head.cases[0].key
+    made = (ExchangeLine(case=key, exchange=exchange(index=number)) for number in (1, 2))
+    words = read(store(tmp_path, RUN, [head, case_start(key), *made])).words
+    assert "cut short after 2 exchanges:" in words
+    assert "Exchanges (all 2)" in words
+
+
+def test_a_curve_of_one_point_has_one_row(tmp_path: Path) -> None:
+    axis = Axis(name="until", unit=Unit.NANOSECONDS)
+    curve = Curve(name="losses", x=axis, columns=(axis,), points=((1.0, 2.0),))
+    folder = store(tmp_path, RUN, ended(whole(1), result=SearchResult(curves=(curve,))))
+    assert "<summary>losses: 1 row</summary>" in html_of(folder)
+
+
+def test_repeats_are_told_in_markdown_as_on_the_page(tmp_path: Path) -> None:
+    (first,) = whole(cases=1).cases
+    again = first.model_copy(update={"repeat": 2, "key": f"{first.key}.2"})
+    head = whole(cases=1).model_copy(update={"cases": (first, again)})
+    folder = store(tmp_path, RUN, finished(head))
+    repeats = overview_of([folder]).repeats
+    assert repeats is not None
+    told = markdown_of(folder).partition("### Repeats")[2].partition("###")[0]
+    assert markdown_table(repeats) in told
 
 
 def test_a_run_without_any_result_has_a_report(tmp_path: Path) -> None:
@@ -332,6 +370,13 @@ def test_many_cases_are_told_in_brief(tmp_path: Path) -> None:
     cases = html_of(folder).split('<section class="case"')[1:]
     assert not any("<svg" in case or "Trials (all 1)" in case for case in cases)
     assert "vsperf show" in cases[0]
+
+
+def test_each_outcome_has_a_colour_of_its_own_kind(tmp_path: Path) -> None:
+    style = html_of(store(tmp_path, RUN, finished(whole()))).partition("</style>")[0]
+    ways = [how_far(begun=begun, refuted=why) for begun in (True, False) for why in ("x", None)]
+    words = [one.value.lower() for one in Outcome] + [one.replace(" ", "-") for one in ways]
+    none_wrong(f"{word} has none" for word in words if f".outcome.{word}" not in style)
 
 
 def test_two_runs_make_one_report(tmp_path: Path) -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from record_samples import goal_result, trial
+from dataclasses import replace
 
-from vsperf.output.report.account import account_of, account_table
+import pytest
+from connection_models import Device, rate
+from exchanges import exchange
+from record_samples import goal_result, planned, trial, view_of
+
+from vsperf.output.report.account import account_of, account_table, made_table
+from vsperf.quantities.human import human_count
 from vsperf.records.result import SearchResult
 from vsperf.records.switch import NicCounters, PortCounters, SwitchCounters, VnfCounters
 from vsperf.records.trial import Direction
+from vsperf.records.turns import Named, Role, Round, TurnColumns
 
 NOTHING = SearchResult()
 
@@ -108,3 +115,56 @@ def test_the_account_of_all_trials_adds_up() -> None:
     assert count["not sent"] == 70
     assert count["due"] == count["sent"] + count["refused"] + count["not sent"]
     assert count["sent"] == count["arrived"] + count["dropped"] + count["unexplained"]
+
+
+def test_a_trial_of_connections_says_how_many_were_due_not_begun_and_failed_by_which_cause() -> (
+    None
+):
+    device, method = Device(rate=12_345, generator=13_000), rate()
+    method.play(device)
+    table = made_table(replace(view_of(planned()), connections=tuple(device.made)))
+    assert table is not None
+    assert table.count_text == f"all {len(device.made)}"
+    rows = [dict(zip(table.names, row, strict=True)) for row in table.texts]
+    assert {row["failed"].partition(":")[2] != "" for row in rows} == {True, False}
+    for row, one in zip(rows, device.made, strict=True):
+        assert row["due"] == f"{human_count(one.due)} connections"
+        assert row["not begun"] == human_count(one.unsent or 0)
+        assert row["failed"].partition(":")[0] == human_count(one.failed or 0)
+        assert row["failed"].endswith(one.causes_text)
+
+
+def test_an_exchange_says_what_arrived_and_which_one_it_repeats() -> None:
+    made = (exchange(flags=("program-failed",), reasons=("it ended",)), exchange(index=2))
+    again = made[1].model_copy(update={"retry_of": 1})
+    table = made_table(replace(view_of(planned()), exchanges=(made[0], again)))
+    assert table is not None
+    assert table.title == "exchanges"
+    failed, held = (dict(zip(table.names, row, strict=True)) for row in table.texts)
+    assert (failed["arrived"], failed["said of it"]) == ("–", "program-failed, it ended")
+    assert held["arrived"] == "1.000 Gbit/s, phy0 to phy1"
+    assert held["said of it"] == "repeats #1"
+
+
+@pytest.mark.parametrize(
+    ("role", "said"), [(Role.LOAD, "–"), (Role.ANSWER, "too few passes can be used")]
+)
+def test_a_round_says_how_sides_stand_to_the_first_where_that_can_be_told(
+    role: Role, said: str
+) -> None:
+    one = Round(
+        index=1, role=role, started_at="", deployment=1,
+        sides=(Named(letter="A", name="ovs"), Named(letter="B", name="vpp")),
+        load_fps=1_000_000, directions=2, turn_ns=10_000_000, guard_ns=2_000_000,
+        elapsed_ns=1_000_000_000, turns=TurnColumns.of(()),
+    )  # fmt: skip
+    table = made_table(replace(view_of(planned()), rounds=(one,)))
+    assert table is not None
+    assert table.texts == (("#1", role.value, "1.000 Mfps", "1.0 s", said),)
+
+
+def test_frames_have_their_trials() -> None:
+    table = made_table(view_of(planned(), None, (trial(),)))
+    assert table is not None
+    assert table.title == "trials"
+    assert made_table(view_of(planned())) is None

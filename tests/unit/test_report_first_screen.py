@@ -51,6 +51,14 @@ def ended(head: RunHeader, **changes: object) -> list[Line]:
     [
         ({}, "Yes: nothing speaks against them."),
         (
+            {"flags": (Flag.SPORADIC_LOSS,)},
+            "Yes: nothing speaks against them, and 1 note is below.",
+        ),
+        (
+            {"warnings": ("the rings are small. Make them larger",)},
+            "With reservations: there is a warning: the rings are small.",
+        ),
+        (
             {"flags": (Flag.UNSTABLE,)},
             "With reservations: in each case there is a doubt: equal trials at one load disagreed: "
             "some passed, some failed.",
@@ -104,6 +112,38 @@ def test_a_standard_is_met_as_far_as_by_the_case_that_meets_it_least(tmp_path: P
         lines[place] = record.model_copy(update={"compliance": (met, mixed)})
     said = brief_of(store(tmp_path, RUN, lines))["By which standard?"]
     assert said == "It complies with RFC 9971; does not comply with RFC 2544."
+
+
+def test_a_standard_is_not_said_to_be_met_by_cases_that_were_not_held_against_it(
+    tmp_path: Path,
+) -> None:
+    lines = ended(whole(2))
+    met = Compliance(standard=Standard.RFC9971, level=Level.UNCONDITIONAL)
+    for place, held in ((3, (met,)), (6, ())):
+        lines[place] = lines[place].model_copy(update={"compliance": held})
+    said = brief_of(store(tmp_path, RUN, lines))["By which standard?"]
+    assert said == "It complies with RFC 9971. Only 1 of 2 cases was held against RFC 9971."
+
+
+def test_one_is_counted_as_people_count(tmp_path: Path) -> None:
+    lines = ended(whole(2), trials=1)
+    lines[6] = lines[6].model_copy(update={"outcome": Outcome.ERROR, "trials": 0})
+    page = overview_of([store(tmp_path, RUN, lines)])
+    assert page.verdict.text.startswith("1 of 2 cases has a result")
+    assert "; 1 trial in " in {fact.name: fact.value for fact in page.facts}["when"]
+
+
+@pytest.mark.parametrize(
+    ("started_at", "shown"),
+    [
+        ("2026-11-20T23:59:59.750+00:00", "2026-11-20 23:59:59 UTC"),
+        ("2026-11-20T20:00:00-05:00", "2026-11-21 01:00:00 UTC"),
+        ("at noon", "at noon"),
+    ],
+)
+def test_moments_are_told_in_utc(tmp_path: Path, started_at: str, shown: str) -> None:
+    page = overview_of([store(tmp_path, RUN, ended(whole(started_at=started_at)))])
+    assert {fact.name: fact.value for fact in page.facts}["when"].startswith(f"{shown}; ")
 
 
 def test_the_sentence_the_account_and_the_drawing_tell_of_one_trial() -> None:

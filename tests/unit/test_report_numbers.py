@@ -13,6 +13,7 @@ from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.trial import Purpose
+from vsperf.records.words import meaning
 
 
 def test_a_count_of_both_directions_stands_beside_its_own_share() -> None:
@@ -45,6 +46,14 @@ def test_of_a_figure_is_told_at_what_it_was_measured_in_words_that_fit_each() ->
     record = case_record("mine", result=SearchResult(figures=(found,)))
     (number,) = numbers_of(CaseRow(view_of(planned(), record)), [])
     assert number.how == (f"Measured at: {at}.",)
+
+
+def test_of_a_figure_is_told_what_it_is_where_the_glossary_knows() -> None:
+    found = Figure(name="connection_rate", unit=Unit.PER_SECOND, value=100, reason="made up")
+    record = case_record("mine", result=SearchResult(figures=(found,)))
+    (number,) = numbers_of(CaseRow(view_of(planned(), record)), [])
+    assert number.how == (f"Connection rate: {meaning('connection rate')}",)
+    assert meaning("connection rate")
 
 
 def test_of_a_bound_that_is_not_used_nothing_is_computed() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from vsperf.quantities.human import (
+    counted,
     human_digests,
     human_expected,
     human_fps,
@@ -221,6 +222,8 @@ def test_a_bit_rate_says_its_layer_and_layers_differ_by_the_gap() -> None:
         (human_fps(14_880_952.4), "14.88 Mfps"),
         (human_fps(999), "999.0 fps"),
         (human_ns(950), "950 ns"),
+        (counted(1, "trial"), "1 trial"),
+        (counted(1_200, "trial"), "1,200 trials"),
         (human_ns(12_345), "12.35 µs"),
         (human_ns(2_000_000), "2.000 ms"),
         (human_seconds(3.25), "3.2 s"),

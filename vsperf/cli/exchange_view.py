@@ -137,12 +137,12 @@ def devices_table(one: Exchange) -> Table:
     heads = (
         Column[DeviceCounts]("place", of=lambda device: device.place),
         number("received", human_bytes, lambda device: device.received_bytes),
-        number("frames", human_count, lambda device: device.received_frames),
+        number("frames in", human_count, lambda device: device.received_frames),
         number("bytes each", human_count, _bytes_each),
-        number("dropped", human_count, lambda device: device.received_dropped),
+        number("dropped in", human_count, lambda device: device.received_dropped),
         number("sent", human_bytes, lambda device: device.sent_bytes),
-        number("frames", human_count, lambda device: device.sent_frames),
-        number("dropped", human_count, lambda device: device.sent_dropped),
+        number("frames out", human_count, lambda device: device.sent_frames),
+        number("dropped out", human_count, lambda device: device.sent_dropped),
     )
     return Table.made(f"network devices in exchange #{one.index}", heads, one.devices)
 

@@ -18,6 +18,7 @@ from vsperf.output.case_tables import (
     rests_on,
     unclean,
 )
+from vsperf.quantities.human import counted
 from vsperf.records.flags import Flag, Severity
 from vsperf.records.result import Level, Standard
 from vsperf.records.run import Outcome
@@ -157,7 +158,10 @@ def _standing(rows: Sequence[CaseRow], whole: bool) -> Iterator[str]:
         common = [one for one in told[0] if all(one in each for each in told)]
         shown = common if whole else [one for one in common if not FLAGGED.match(one)][:1]
         more = max(len(each) for each in told) - len(shown)
-        why = [*shown, *([f"{more} more" if shown else f"for {more} reasons"] if more else [])]
+        why = [
+            *shown,
+            *([f"{more} more" if shown else f"for {counted(more, 'reason')}"] if more else []),
+        ]
         yield f"{head}: {'; '.join(why)}" if why else head
 
 

@@ -12,7 +12,14 @@ from typing import Final
 from vsperf.analysis.collected import NS, Course, digest
 from vsperf.errors import StoreError
 from vsperf.output.table import Table, columns
-from vsperf.quantities.human import human_byte_rate, human_bytes, human_count, human_ns, human_share
+from vsperf.quantities.human import (
+    counted,
+    human_byte_rate,
+    human_bytes,
+    human_count,
+    human_ns,
+    human_share,
+)
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import Exchange
 from vsperf.records.files.series import StoredSeries, series_of
@@ -67,7 +74,7 @@ def title_of(collector: str, *, heavy: bool, trials: int = 1, left_out: int = 0)
     """
     count = f"{trials} trials" if trials > 1 else "a trial"
     own = f", in {count} of its own" if heavy else ", over all trials"
-    more = f"; {left_out} more rows are in its file" if left_out else ""
+    more = f"; its file has {counted(left_out, 'more row')}" if left_out else ""
     return f"what {collector} saw{own}{more}"
 
 
@@ -154,7 +161,7 @@ def _text(quantity: Quantity, value: float) -> str:
 def _each(values: Mapping[int, float], frames: Mapping[int, int]) -> str:
     """Return what a total comes to for one frame."""
     sent = sum(frames.get(trial, 0) for trial in values)
-    return f"{sum(values.values()) / sent:.3g}" if sent else ""
+    return human_count(sum(values.values()) / sent) if sent else ""
 
 
 def _instructions_per_cycle(
@@ -214,7 +221,7 @@ def _moved(
         return
     rates = [count * NANOSECONDS / trial.elapsed_ns for trial, count in counts]
     frames = sum(trial.sent_frames for trial, _ in counts)
-    each = f"{sum(count for _, count in counts) / frames:.3g} bytes" if frames else ""
+    each = f"{human_count(sum(count for _, count in counts) / frames)} B" if frames else ""
     yield (role, what, *spread(rates, human_byte_rate), each)
 
 

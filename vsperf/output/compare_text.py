@@ -77,7 +77,7 @@ def headline(found: Comparison) -> Headline:
         if ends:
             size = percent_text(max(ends, key=abs))
             most_text = f" Where both ends are known, none changed by more than {size}."
-        return Headline("NO CHANGE", "good", f"{summary(found)}{most_text}")
+        return Headline("NO CHANGE", "good", f"{summary(found)}{most_text}{_unjudged(found)}")
     row, number, _ = most
     one = row.differences[number - 1]
     prefix = common_prefix([row.label for row in found.rows])
@@ -87,6 +87,17 @@ def headline(found: Comparison) -> Headline:
     text = f"{which}: {name}{of} {change_text(one)}. {summary(found)}"
     word = "WORSE AND BETTER" if worst and best else "WORSE" if worst else "BETTER"
     return Headline(word, "bad" if worst else "good", text)
+
+
+def _unjudged(found: Comparison) -> str:
+    """Say how many numbers may have changed, as nothing tells; nothing where all were judged."""
+    count = sum(
+        all(one is None or one.means is Means.NOTHING for one in row.differences)
+        for row in found.rows
+    )
+    if not count:
+        return ""
+    return f" Of {count} of them nobody can tell: there is nothing to judge by."
 
 
 def summary(found: Comparison) -> str:

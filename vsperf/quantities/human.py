@@ -59,6 +59,11 @@ def human_count(count: float) -> str:
     return f"{count:,.1f}" if abs(count) >= 10 else f"{count:.3g}"
 
 
+def counted(count: int, noun: str) -> str:
+    """Write how many there are of what has a name, as people count: 1 trial, 1,200 trials."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def human_share(share: float) -> str:
     """Write a share in percent, with enough digits that a small one is not shown as zero."""
     return "0" if share == 0 else f"{share * 100:.4g}%"

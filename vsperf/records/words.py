@@ -323,7 +323,10 @@ PROGRAMS: Mapping[str, str] = MappingProxyType(
         "the clock, whenever they were sent.",
         "most from due": "The longest time of a packet, from when it was due by the clock.",
         "failed": "Requests of HTTP with another status than 2xx, on broken connections, or "
-        "answered too late for the program.",
+        "answered too late for the program; of connections, and of requests by a clock, those that "
+        "were begun and did not come to their end in order.",
+        "not begun": "Connections, or requests by a clock, that were due and for which the "
+        "generator had no time, or no port. They have not failed.",
         "connections": "What became of each connection of TCP that was due: one outcome for each.",
         "count": "How many they are.",
         "requests": "What became of each request that was due by a clock on connections that are "
@@ -382,6 +385,12 @@ ALSO = MappingProxyType(
         "vm": "VNF",
         "frames lost": "lost",
         "switch busy": "busy",
+        "instances": "instance",
+        "round": "rounds",
+        "frames in": "received",
+        "frames out": "sent",
+        "dropped in": "dropped",
+        "dropped out": "dropped",
     }
 )
 """Headings that are shorter than the word, or another one for it."""

@@ -45,7 +45,7 @@ from vsperf.output.trial_tables import (
     threads_table,
 )
 from vsperf.plugins import Plugins
-from vsperf.quantities.human import human_count, human_fps, human_ns
+from vsperf.quantities.human import counted, human_count, human_fps, human_ns
 from vsperf.records.files.folders import LATEST, RECORDS, resolve, run_folders
 from vsperf.records.files.reader import RunState, header_of
 from vsperf.records.files.view import CaseView, RunView, open_run
@@ -373,9 +373,8 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
     _print_chain(out, made, topology)
     _print_collected(out, case)
     if case.abandoned:
-        out.print(
-            f"{case.abandoned} trials of interrupted attempts are kept in the records", style="dim"
-        )
+        left = counted(case.abandoned, "trial")
+        out.print(f"kept in the records: {left} of interrupted attempts", style="dim")
 
 
 def _latency_text(one: Latency) -> str:

@@ -14,6 +14,7 @@ from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import console, print_table, simulated_banner
 from vsperf.errors import ExitCode
 from vsperf.output.trend_text import changes, trend_data, trend_table
+from vsperf.quantities.human import counted
 from vsperf.records.files.query import Filter
 from vsperf.records.run import parse_labels
 
@@ -84,12 +85,14 @@ def command(
         out.print(table.title, style="bold", markup=False)
         print_table(out, table)
         if len(trend.points) > limit:
-            out.print(f"and {len(trend.points) - limit} runs before; --limit shows more")
+            before = counted(len(trend.points) - limit, "run")
+            out.print(f"and {before} before; --limit shows more")
         for line in changes(trend):
             out.print(f"! {line}", soft_wrap=True)
         if not trend.steps:
             out.print("no change")
         out.print()
     if found.left_out:
-        say(f"! {found.left_out} simulated runs are left out; --simulated shows them")
+        left_out = counted(found.left_out, "simulated run")
+        say(f"! left out: {left_out}; --simulated shows what models did")
     return ExitCode.OK

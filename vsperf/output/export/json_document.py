@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, BinaryIO, ClassVar
 
 from vsperf.analysis.summary import CaseRow
@@ -12,6 +12,7 @@ from vsperf.output.export.base import Format, Watch, text_of
 from vsperf.output.export.case_columns import CaseColumn, case_columns
 from vsperf.output.export.columns import TrialData
 from vsperf.output.export.trial_columns import TrialColumn, trial_columns
+from vsperf.records.base import Record
 from vsperf.records.files.view import CaseView, RunView
 
 UNPRINTABLE = re.compile(r"[^\x20-\x7e]")
@@ -66,7 +67,22 @@ def _write_case(
         values = {column.name: column.value(row) for column in of_trial}
         document = _brief({"values": values, "record": trial.model_dump(mode="json")})
         text_of(output, f"{',' if place else ''}\n{document}")
+    _write_others(output, view)
     text_of(output, "]}")
+
+
+def _write_others(output: BinaryIO, view: CaseView) -> None:
+    """Write what a case has in place of trials of frames; nothing of one that has none of it."""
+    kinds: tuple[tuple[str, Collection[Record]], ...] = (
+        ("connections", view.connections),
+        ("exchanges", view.exchanges),
+        ("rounds", view.rounds),
+    )
+    for name, made in kinds:
+        if made:
+            text_of(output, f'], "{name}": [')
+        for place, one in enumerate(made):
+            text_of(output, f"{',' if place else ''}\n{_brief(one.model_dump(mode='json'))}")
 
 
 def _brief(document: object) -> str:

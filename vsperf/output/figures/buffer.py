@@ -112,7 +112,7 @@ def draw(samples: Sequence[Buffer], options: Options) -> Drawing | None:
         title="Buffer time by back-to-back frames",
         caption=caption(
             [one.evidence for one in shown],
-            f"{bounds} of these are lower ends: not the switch ended the bursts." if bounds else "",
+            _lower_ends(bounds),
             "Bars of several repeats are their medians; error bars reach from least to greatest."
             if _repeated(shown)
             else "",
@@ -122,6 +122,14 @@ def draw(samples: Sequence[Buffer], options: Options) -> Drawing | None:
         panels=(Panel(x=size_axis(sizes), y=TIME, layers=tuple(layers)),),
         simulated=any(one.evidence.simulated for one in shown),
     )
+
+
+def _lower_ends(bounds: int) -> str:
+    """Say how many of the times may be longer; nothing where none may."""
+    if not bounds:
+        return ""
+    are = "is a lower end" if bounds == 1 else "are lower ends"
+    return f"{bounds} of these {are}: not the switch ended the bursts."
 
 
 def _bars(samples: Sequence[Buffer], name: str) -> Iterator[Point]:
@@ -173,6 +181,7 @@ def draw_runs(samples: Sequence[Buffer], options: Options) -> Drawing | None:
         caption=caption(
             [one.evidence for one in shown],
             "Corrected for frames that are forwarded while the burst arrives.",
+            "Points are medians of repeats." if _repeated(shown) else "",
             f"The last {MOST_RUNS} of {len(every)} runs." if len(every) > MOST_RUNS else "",
             more,
         ),

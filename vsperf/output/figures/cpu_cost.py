@@ -5,9 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vsperf.output.figures.drawing import Axis, Bars, Drawing, Panel, Point, Scale, Tick
+from vsperf.output.figures.drawing import (
+    STACKED,
+    Axis,
+    Bars,
+    Drawing,
+    Panel,
+    Point,
+    Scale,
+    Tick,
+)
 from vsperf.output.figures.facts import Facts
-from vsperf.output.figures.groups import Evidence, Traits, caption, evidence_of, traits_of
+from vsperf.output.figures.groups import (
+    Evidence,
+    Traits,
+    caption,
+    evidence_of,
+    not_drawn,
+    traits_of,
+)
 from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.records.files.view import CaseView
 
@@ -60,11 +76,25 @@ def draw(samples: Sequence[Cost], options: Options) -> Drawing | None:
             [one.evidence for one in shown],
             "Who pays for the work of the network's stack is who ran when it was done, which "
             "differs by switch; the whole bar hardly does.",
-            f"{more} more cases are not drawn." if more > 0 else "",
+            STACKED,
+            _unknown(shown),
+            not_drawn(more, "case"),
         ),
         panels=tuple(panel for panel in panels if panel is not None),
         simulated=False,
     )
+
+
+def _unknown(shown: Sequence[Cost]) -> str:
+    """Say how many parts of bars are missing, since nobody knows how long they are."""
+    known = {(one.each, role) for one in shown for role, _ in one.shares}
+    count = sum(
+        each == one.each and role not in dict(one.shares) for one in shown for each, role in known
+    )
+    if not count:
+        return ""
+    parts = "1 part of a bar is" if count == 1 else f"{count} parts of bars are"
+    return f"{parts} not known, and left out."
 
 
 def _panel(shown: Sequence[Cost], each: str, *, several: bool) -> Panel | None:
@@ -74,7 +104,11 @@ def _panel(shown: Sequence[Cost], each: str, *, several: bool) -> Panel | None:
     layers = tuple(
         Bars(
             role,
-            tuple(Point(place, dict(one.shares).get(role, 0.0)) for place, one in enumerate(shown)),
+            tuple(
+                Point(place, dict(one.shares)[role])
+                for place, one in enumerate(shown)
+                if role in dict(one.shares)
+            ),
             color=number,
             stacked=True,
         )

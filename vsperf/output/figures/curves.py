@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from vsperf.output.figures.drawing import Axis, Drawing, Line, Panel, Point, Scale
-from vsperf.output.figures.groups import Evidence, caption, evidence_of
+from vsperf.output.figures.drawing import (
+    Axis,
+    Drawing,
+    Line,
+    Panel,
+    Point,
+    Scale,
+    stretches,
+)
+from vsperf.output.figures.groups import Evidence, caption, evidence_of, not_drawn
 from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
@@ -88,7 +96,7 @@ def draw(samples: Sequence[Curves], options: Options) -> Drawing | None:
         caption=caption(
             [case.evidence],
             f"Measured at {places}." if places else "",
-            f"{more} more panels are not drawn." if more > 0 else "",
+            not_drawn(more, "panel"),
         ),
         panels=tuple(panels[:MOST_PANELS]),
         simulated=case.evidence.simulated,
@@ -99,21 +107,19 @@ def _panel(curve: Curve, place: int, case: Curves) -> Panel | None:
     column = curve.columns[place]
     late = case.not_begun if column.name == FAILED else ()
     simulated = case.evidence.simulated
-    points = tuple(
-        Point(x, y)
-        for x, y in ((point[0], point[1 + place]) for point in curve.points)
-        if x is not None and y is not None
-    )
-    if not points:
+    told = ((point[0], point[1 + place]) for point in curve.points)
+    found = tuple(stretches(None if x is None or y is None else Point(x, y) for x, y in told))
+    if not found:
         return None
+    name = heading(column.name)
     return Panel(
         x=_axis(curve.x),
         y=replace(_axis(column), label="share of those due") if late else _axis(column),
         layers=(
-            Line(heading(column.name), points, simulated=simulated, color=0),
+            *(Line(name, points, simulated=simulated, color=0) for points in found),
             *([Line("not begun", late, simulated=simulated, color=1, dash=1)] if late else []),
         ),
-        title=f"{heading(curve.name)}: {heading(column.name)}{', not begun' if late else ''}",
+        title=f"{heading(curve.name)}: {name}{', not begun' if late else ''}",
     )
 
 

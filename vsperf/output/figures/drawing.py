@@ -8,8 +8,9 @@ one); the renderer finds the prefix.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 Number = float | int
 
@@ -80,6 +81,13 @@ class Point:
     high: float | None = None
 
 
+def stretches(points: Iterable[Point | None]) -> Iterator[tuple[Point, ...]]:
+    """Yield points that lie side by side, so that no line leads over one that is not known."""
+    for known, together in groupby(points, key=lambda point: point is not None):
+        if known:
+            yield tuple(point for point in together if point is not None)
+
+
 @dataclass(frozen=True, slots=True)
 class _OfPoints:
     """What layers of points have in common."""
@@ -112,6 +120,10 @@ class Bars(_OfPoints):
     """A bar for each point; bars of several layers stand beside each other, or on each other."""
 
     stacked: bool = False
+
+
+STACKED = "Parts stand on each other in the order of the legend, the first one at the bottom."
+"""What a caption says of bars that stand on each other: their colours alone tell nobody enough."""
 
 
 @dataclass(frozen=True, slots=True)

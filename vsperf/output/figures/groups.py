@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from vsperf.output.figures.drawing import Axis, Scale, Tick
 from vsperf.output.figures.facts import IDLE_POINTS, WORKERS, Facts
-from vsperf.quantities.human import human_ns, human_seconds
+from vsperf.quantities.human import counted, human_ns, human_seconds
 from vsperf.records.files.view import CaseView
 from vsperf.records.flags import Flag
 from vsperf.records.trial import Trial
@@ -131,9 +131,17 @@ def most_of(groups: Sequence[Group], most: int = MOST) -> tuple[tuple[Group, ...
     if len(groups) <= most:
         return tuple(groups), ""
     kept = sorted(range(len(groups)), key=lambda at: -len(groups[at].samples))[:most]
-    left = len(groups) - most
-    said = f"{left} more lines, with fewer points, are not drawn: choose runs or cases."
+    left = not_drawn(len(groups) - most, "line", ", with fewer points,")
+    said = f"{left.removesuffix('.')}: choose runs or cases."
     return tuple(groups[at] for at in sorted(kept)), said
+
+
+def not_drawn(more: int, noun: str, which: str = "") -> str:
+    """Say how many more there are than one drawing has room for; nothing where there are none."""
+    if more <= 0:
+        return ""
+    number = f"1 more {noun}{which} is" if more == 1 else f"{more:,} more {noun}s{which} are"
+    return f"{number} not drawn."
 
 
 def _name(traits: Mapping[str, str], telling: Sequence[str]) -> str:
@@ -193,7 +201,7 @@ def caption(all_evidence: Iterable[Evidence], *more: str) -> str:
     """
     every = list(all_evidence)
     shown = [one for one in every if not one.left_out]
-    words = [_many(len(shown), "case"), _many(len({one.run for one in shown}), "run")]
+    words = [counted(len(shown), "case"), counted(len({one.run for one in shown}), "run")]
     trials = sum(one.trials for one in shown)
     if trials:
         words.append(f"{_counted(trials, 'trial')}{_lengths(shown)}")
@@ -208,10 +216,6 @@ def caption(all_evidence: Iterable[Evidence], *more: str) -> str:
     for reason in dict.fromkeys(reasons):
         sentences.append(f"Left out: {_counted(reasons.count(reason), 'case')} ({reason}).")
     return " ".join((*sentences, *(sentence for sentence in more if sentence)))
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _lengths(shown: Sequence[Evidence]) -> str:

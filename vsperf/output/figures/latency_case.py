@@ -6,9 +6,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from vsperf.errors import StoreError
-from vsperf.output.figures.drawing import Axis, Drawing, Line, Panel, Point, Scale, Tick
+from vsperf.output.figures.drawing import (
+    Axis,
+    Drawing,
+    Line,
+    Panel,
+    Point,
+    Scale,
+    Tick,
+    stretches,
+)
 from vsperf.output.figures.facts import Facts
-from vsperf.output.figures.groups import Evidence, Traits, caption, traits_of
+from vsperf.output.figures.groups import (
+    MOST,
+    Evidence,
+    Traits,
+    caption,
+    not_drawn,
+    traits_of,
+)
 from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.quantities.human import human_count, human_fps
 from vsperf.records.files.view import CaseView
@@ -154,6 +170,7 @@ SHOWN = (0.5, 0.99, 0.999)
 def draw_percentiles(samples: Sequence[Case], options: Options) -> Drawing | None:
     """Draw a line for each load: the latency that so many of the frames did not exceed."""
     (case,) = samples
+    drawn = _some(case.latencies)
     layers = tuple(
         Line(
             _load(one),
@@ -163,7 +180,7 @@ def draw_percentiles(samples: Sequence[Case], options: Options) -> Drawing | Non
             markers=False,
             dash=number,
         )
-        for number, one in enumerate(case.latencies)
+        for number, one in enumerate(drawn)
     )
     values = [point.y for layer in layers for point in layer.points]
     farthest = max((point.x for layer in layers for point in layer.points), default=0.0)
@@ -172,8 +189,9 @@ def draw_percentiles(samples: Sequence[Case], options: Options) -> Drawing | Non
         title=f"Latency percentiles, {case.label}",
         caption=caption(
             [case.evidence],
-            f"At least {human_count(frames)} latencies at each load, both directions together. "
+            f"At least {human_count(frames)} latencies at each load, all directions together. "
             "Each nine to the right is ten times rarer.",
+            not_drawn(len(case.latencies) - len(drawn), "load"),
         ),
         panels=(
             Panel(
@@ -189,6 +207,14 @@ def draw_percentiles(samples: Sequence[Case], options: Options) -> Drawing | Non
         ),
         simulated=case.evidence.simulated,
     )
+
+
+def _some(latencies: Sequence[Latency]) -> tuple[Latency, ...]:
+    """Return as many as lines can be told apart, evenly from the least load to the greatest."""
+    last = len(latencies) - 1
+    if last < MOST:
+        return tuple(latencies)
+    return tuple(latencies[round(place * last / (MOST - 1))] for place in range(MOST))
 
 
 def _nines(farthest: float) -> Iterator[Tick]:
@@ -212,7 +238,7 @@ def draw_loads(samples: Sequence[Case], options: Options) -> Drawing | None:
     values = [point.y for layer in layers for point in layer.points]
     return Drawing(
         title=f"Latency against load, {case.label}",
-        caption=caption([case.evidence], "Latencies of both directions together."),
+        caption=caption([case.evidence], "Latencies of all directions together."),
         panels=(
             Panel(
                 x=Axis("load per direction", "fps", Scale.LINEAR, from_zero=True),
@@ -232,8 +258,8 @@ def _lines(case: Case) -> Iterator[Line]:
         "max": [(one.load_fps, one.maximum_ns) for one in case.latencies],
     }
     for number, (name, found) in enumerate(values.items()):
-        points = tuple(Point(load_fps, ns) for load_fps, ns in found if ns is not None)
-        if points:
+        told = (None if ns is None else Point(load_fps, ns) for load_fps, ns in found)
+        for points in stretches(told):
             yield Line(name, points, simulated=case.evidence.simulated, color=number)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from vsperf.output.figures.drawing import Axis, Drawing, Layer, Line, Panel, Point
@@ -13,6 +14,7 @@ from vsperf.output.figures.groups import (
     caption,
     groups_of,
     most_of,
+    not_drawn,
     size_axis,
 )
 from vsperf.output.figures.latency_case import Case, Latency, gather, latency_axis, share_name
@@ -81,17 +83,21 @@ def draw(cases: Sequence[Case], options: Options) -> Drawing | None:
     axis = latency_axis([ns for one in samples for name, ns in one.values_ns if name in wanted])
     more = len(references) - MOST_PANELS
     shown = [one for one in samples if one.reference in references[:MOST_PANELS]]
+    # One axis for all panels: where a size has no latency, no line leads over it.
+    x = size_axis((case.size, case.size_name) for case in cases if case.size is not None)
+    panels = tuple(_panel(one, groups, wanted, (x, axis)) for one in references[:MOST_PANELS])
     return Drawing(
         title="Latency against frame size",
         caption=caption(
             [one.evidence for one in shown if one.reference == references[0]],
             f"The same again for each of {len(references)} loads." if len(references) > 1 else "",
-            "Latencies of both directions together.",
+            "Latencies of all directions together.",
+            _repeated(layer for panel in panels for layer in panel.layers),
             _lossy(shown),
-            f"{more} more loads are not drawn." if more > 0 else "",
+            not_drawn(more, "load"),
             fewer,
         ),
-        panels=tuple(_panel(one, groups, wanted, axis) for one in references[:MOST_PANELS]),
+        panels=panels,
         simulated=any(one.evidence.simulated for one in shown),
     )
 
@@ -108,12 +114,13 @@ def _lossy(shown: Sequence[Found]) -> str:
     return f"Frames were lost at {', '.join(said)}: there it is the latency of the others."
 
 
-def _panel(reference: str, groups: Sequence[Group], wanted: Sequence[str], y: Axis) -> Panel:
+def _panel(
+    reference: str, groups: Sequence[Group], wanted: Sequence[str], axes: tuple[Axis, Axis]
+) -> Panel:
     layers: list[Layer] = []
-    sizes: list[tuple[float, str]] = []
+    x, y = axes
     for number, group in enumerate(groups):
         members = [one for one in group.samples if one.reference == reference]
-        sizes += [(one.size, one.size_name) for one in members]
         for dash, name in enumerate(wanted):
             points = tuple(_points(members, name))
             if not points:
@@ -128,21 +135,26 @@ def _panel(reference: str, groups: Sequence[Group], wanted: Sequence[str], y: Ax
                     dash=0 if alone else dash,
                 )
             )
-    return Panel(x=size_axis(sizes), y=y, layers=tuple(layers), title=f"at {reference}")
+    return Panel(x=x, y=y, layers=tuple(layers), title=f"at {reference}")
 
 
 def _points(members: Sequence[Found], name: str) -> Iterator[Point]:
-    """Yield the value of each size; of repeats their middle one, and how far they reach."""
+    """Yield the value of each size; of repeats their median, and how far they reach."""
     by_size: dict[float, list[float]] = {}
     for one in members:
         if (value := dict(one.values_ns).get(name)) is not None:
             by_size.setdefault(one.size, []).append(value)
     for size, values in sorted(by_size.items()):
-        middle = sorted(values)[len(values) // 2]
-        several = len(values) > 1
-        yield Point(
-            size, middle, min(values) if several else None, max(values) if several else None
-        )
+        ends = (min(values), max(values)) if len(values) > 1 else (None, None)
+        yield Point(size, statistics.median(values), *ends)
+
+
+def _repeated(layers: Iterable[Layer]) -> str:
+    """Say what points and bars are, where any point is of repeats."""
+    points = (point for layer in layers if isinstance(layer, Line) for point in layer.points)
+    if all(point.low is None for point in points):
+        return ""
+    return "Points of repeats are their medians; bars reach from least to greatest."
 
 
 PLOT = Plot(

@@ -23,6 +23,8 @@ LEADING = 1.35
 """Height of a line of text, as a multiple of its letters."""
 MARK = "SIMULATED"
 LONGEST_TICK = 34
+LONGEST_LABEL = 44
+"""Letters along a y axis: as many as are about as high as a panel. Its unit stands at the end."""
 TILT = 35
 """Degrees by which names are turned that stand too close."""
 
@@ -159,7 +161,7 @@ def _draw(page: Page, block: Block, top: float) -> None:
     page.text(
         EDGE + theme.TEXT,
         top + theme.PANEL / 2,
-        plain(canvas.y.label),
+        shortened(plain(canvas.y.label), LONGEST_LABEL),
         theme.TEXT,
         ha="center",
         va="center",

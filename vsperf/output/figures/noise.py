@@ -40,7 +40,7 @@ def draw(samples: Sequence[Rate], options: Options) -> Drawing | None:
     groups, more = most_of(groups_of(found, by=options.by, without=("size",)))
     shown = [one for group in groups for one in group.samples]
     lines = tuple(line_of(group, number, _size) for number, group in enumerate(groups))
-    sizes = [(one.size, one.size_name) for one in shown]
+    sizes = [(one.size, one.size_name) for one in (*shown, *left_out(told))]
     return Drawing(
         title="Frames per second with and without noise",
         caption=caption(

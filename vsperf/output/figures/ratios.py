@@ -19,7 +19,7 @@ from vsperf.output.figures.drawing import (
     Scale,
     Tick,
 )
-from vsperf.output.figures.groups import Evidence, caption, evidence_of
+from vsperf.output.figures.groups import Evidence, caption, evidence_of, not_drawn
 from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
@@ -107,7 +107,7 @@ def _drawn(kind: Sequence[Found], cases: Sequence[Found], noun: str) -> Drawing 
             f"Each as a share of what the first {noun} came to, {first}. Bars reach as far as the "
             "ratio can be: at 95 %, by ranks of repeats where there are enough, else by the bounds "
             "of the searches, widened by how far repeats lie apart where that is known.",
-            f"{more} more numbers are not drawn." if more > 0 else "",
+            not_drawn(more, "number"),
             "Cases of other frames, topologies, hosts or kinds are left out."
             if len(comparable) < len(cases)
             else "",

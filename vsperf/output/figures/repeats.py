@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 
 from vsperf.output.figures.drawing import Axis, Boxes, Drawing, Panel, Point, Scale, Tick
-from vsperf.output.figures.groups import caption, groups_of
+from vsperf.output.figures.groups import caption, groups_of, not_drawn
 from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.output.figures.rates import Rate, gather, shown_of
 from vsperf.quantities.human import human_fps
@@ -39,7 +39,7 @@ def draw(samples: Sequence[Rate], options: Options) -> Drawing | None:
             [one.evidence for one in counted],
             "Points are single repeats. Of four or more, a box holds the middle half, and its "
             "whiskers reach at most 1.5 times as far; a line is the median.",
-            f"{more} more cases are not drawn." if more > 0 else "",
+            not_drawn(more, "case"),
         ),
         panels=(
             Panel(

@@ -44,11 +44,15 @@ class Placing:
 
     @property
     def label(self) -> str:
-        """What stands at the axis, with its unit, unless each number has its own."""
+        """What stands at the axis, with its unit, unless each number has its own.
+
+        Equal distances on a logarithmic one are equal factors, which it has to say.
+        """
+        unit = self.unit
         if self.own_units:
-            counted = self.axis.unit in COUNTED
-            return f"{self.axis.label} [{self.axis.unit}]" if counted else self.axis.label
-        return f"{self.axis.label} [{self.unit}]" if self.unit else self.axis.label
+            unit = self.axis.unit if self.axis.unit in COUNTED else ""
+        label = f"{self.axis.label} [{unit}]" if unit else self.axis.label
+        return f"{label}, log scale" if self.axis.scale in (Scale.LOG, Scale.LOG_ZERO) else label
 
     @property
     def own_units(self) -> bool:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from vsperf.output.figures.drawing import Axis, Drawing, Layer, Line, Panel, Point, Scale
+from vsperf.output.figures.drawing import (
+    Axis,
+    Drawing,
+    Layer,
+    Line,
+    Panel,
+    Point,
+    Scale,
+    stretches,
+)
 from vsperf.output.figures.groups import Evidence, caption
 from vsperf.output.figures.latency_case import latency_axis
 from vsperf.output.figures.plot import Options, Plot, Scope
@@ -40,6 +49,8 @@ class Course:
     label: str
     stretches: tuple[Stretch, ...]
     seconds: int
+    size: int
+    """So many of them at most make a point."""
     events: tuple[Happened, ...]
     """What it was, when it began and when it ended [ns]."""
     evidence: Evidence
@@ -47,17 +58,17 @@ class Course:
 
 def gather(view: CaseView) -> tuple[Course, ...]:
     """Return the seconds of a case; nothing where none were recorded."""
-    count = len(view.seconds)
-    if count < 2:
+    if len(view.seconds) < 2:
         return ()
-    size = -(-count // MOST_POINTS)
-    stretches = tuple(_stretches(view.seconds, size))
+    size = -(-len(view.seconds) // MOST_POINTS)
+    stretches, count = _stretches(view.seconds, size)
     long = [one for one in view.trials if one.purpose is not Purpose.PATH_CHECK]
     return (
         Course(
             view.label,
-            stretches,
+            tuple(stretches),
             count,
+            size,
             tuple(_events(view)),
             Evidence(
                 view.run,
@@ -70,23 +81,25 @@ def gather(view: CaseView) -> tuple[Course, ...]:
     )
 
 
-def _stretches(seconds: Iterable[Second], size: int) -> Iterator[Stretch]:
-    """Yield as many seconds at a time as make one point; counters turn into what they grew by."""
+def _stretches(seconds: Iterable[Second], size: int) -> tuple[list[Stretch], int]:
+    """Return points of so many seconds, and how many seconds these are; counters turn into growth.
+
+    A trial that was repeated counts from 0 again: of several, the last one is what the answer is
+    of, and no line may lead from one to the other.
+    """
+    found: list[Stretch] = []
     before: dict[str, DirectionSample] = {}
-    began = 0
-    current: Stretch | None = None
-    for number, second in enumerate(seconds):
-        if second.sample.elapsed_ns <= began:
-            before, began = {}, 0  # another trial
-        if current is None:
-            current = Stretch(began, began)
-        _add(current, second, before)
-        current.end_ns = began = second.sample.elapsed_ns
-        if number % size == size - 1:
-            yield current
-            current = None
-    if current is not None:
-        yield current
+    count = 0
+    for second in seconds:
+        if found and second.sample.elapsed_ns <= found[-1].end_ns:
+            found, before, count = [], {}, 0
+        if count % size == 0:
+            began = found[-1].end_ns if found else 0
+            found.append(Stretch(began, began))
+        _add(found[-1], second, before)
+        found[-1].end_ns = second.sample.elapsed_ns
+        count += 1
+    return found, count
 
 
 def _add(stretch: Stretch, second: Second, before: dict[str, DirectionSample]) -> None:
@@ -132,13 +145,12 @@ def draw(samples: Sequence[Course], options: Options) -> Drawing | None:
         _panel(course, _latency(course), None),
         _panel(course, _one(course, "kept from running", _kept), KEPT),
     ]
-    size = -(-course.seconds // MOST_POINTS)
     return Drawing(
         title=f"Second by second, {course.label}",
         caption=caption(
             [course.evidence],
             f"{human_count(course.seconds)} samples, one about each second"
-            + (f", {size} to a point." if size > 1 else "."),
+            + (f", {course.size} to a point." if course.size > 1 else "."),
             "Latency is that of the worse direction. What a port did not take it may take later.",
         ),
         panels=tuple(panel for panel in panels if panel is not None),
@@ -200,10 +212,14 @@ def _missed(course: Course) -> list[Line]:
 
 
 def _one(course: Course, name: str, value: Value) -> list[Line]:
-    found = [(one, value(one)) for one in course.stretches]
-    points = tuple(Point(_middle(one), number) for one, number in found if number is not None)
-    line = Line(name, points, simulated=course.evidence.simulated, markers=False, color=0)
-    return [line] if points else []
+    """Return a line for each stretch of time in which a value is known: none in an outage."""
+    found = ((one, value(one)) for one in course.stretches)
+    told = (None if number is None else Point(_middle(one), number) for one, number in found)
+    simulated = course.evidence.simulated
+    return [
+        Line(name, points, simulated=simulated, markers=len(points) == 1, color=0)
+        for points in stretches(told)
+    ]
 
 
 def _lost(one: Stretch) -> float | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from vsperf.output.figures.drawing import Axis, Drawing, Layer, Line, Panel, Point, Scale, Spans
 from vsperf.output.figures.groups import Evidence, caption, evidence_of
@@ -167,17 +169,37 @@ def _since(one: Panelled, began: float) -> Panelled:
 def draw(samples: Sequence[Collected], options: Options) -> Drawing | None:
     """Draw a panel for each quantity, with trials as stretches of time."""
     (case,) = samples
+    count = len(case.spans)
+    apart = count <= MOST_SPANS
     return Drawing(
         title=f"Collected meanwhile, {case.label}",
         caption=caption(
             [case.evidence],
-            f"{human_count(len(case.spans))} trials with series, shaded unless there are many. "
-            "Counters are drawn as what they grew by in a second, within each trial."
-            + (f" {case.left_out} more quantities are in the files." if case.left_out else ""),
+            f"{human_count(count)} {'trial' if count == 1 else 'trials'} with series, shaded and "
+            "apart from each other unless there are many. "
+            "Counters are drawn as what they grew by in a second, within each trial.",
+            "" if apart else "Between trials lines only lead on: nothing was looked at there.",
+            _left_out(case.left_out),
         ),
         panels=tuple(_panel(case, one) for one in case.panels),
         simulated=case.evidence.simulated,
     )
+
+
+def _left_out(quantities: int) -> str:
+    if not quantities:
+        return ""
+    are = "quantity is" if quantities == 1 else "quantities are"
+    return f"{quantities} more {are} in the files."
+
+
+def _stretches(
+    points: Sequence[tuple[float, float]], spans: Sequence[tuple[float, float]]
+) -> Iterator[list[tuple[float, float]]]:
+    """Yield the points of each trial: nobody looked between two, so no line may lead there."""
+    begins = sorted(begin for begin, _ in spans)
+    for _, together in groupby(points, key=lambda point: bisect_right(begins, point[0])):
+        yield list(together)
 
 
 def _panel(case: Collected, one: Panelled) -> Panel:
@@ -185,19 +207,20 @@ def _panel(case: Collected, one: Panelled) -> Panel:
     scale = 1 / NS if share else 1.0
     order = sorted(one.traces.items(), key=lambda item: -item[1].most)[:MOST_LINES]
     layers: list[Layer] = []
-    if len(case.spans) <= MOST_SPANS:
+    apart = len(case.spans) <= MOST_SPANS
+    if apart:
         layers.append(Spans("trial", case.spans))
     layers += spans_of(case.events)
     layers += [
         Line(
             of,
-            tuple(Point(at, value * scale) for at, value in trace.points),
-            markers=len(trace.points) < 3,
+            tuple(Point(at, value * scale) for at, value in points),
+            markers=len(points) < 3,
             color=number,
             dash=number,
         )
         for number, (of, trace) in enumerate(order)
-        if trace.points
+        for points in _stretches(trace.points, case.spans if apart else ())
     ]
     rate = one.quantity.nature is Nature.COUNTER
     unit = "" if one.quantity.unit == "1" else one.quantity.unit

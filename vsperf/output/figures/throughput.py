@@ -35,7 +35,8 @@ def draw(samples: Sequence[Rate], options: Options) -> Drawing | None:
     if len(shown) == 1 and not options.beside:
         return None  # a number says it
     published = beside(options.beside, "throughput")
-    sizes = [(one.size, one.size_name) for one in shown]
+    # A size without a number keeps its place, so that no line leads over it as if there were one.
+    sizes = [(one.size, one.size_name) for one in (*shown, *left_out(samples))]
     sizes += [(point.x, f"{point.x:g}B") for one in published.points(0) for point in one.points]
     layers: list[Layer] = [*_ceilings(groups, sorted({size for size, _ in sizes}))]
     layers += [line_of(group, number, _size) for number, group in enumerate(groups)]

@@ -11,6 +11,7 @@ from vsperf.analysis.answers import Finding, findings_of, more_is_better
 from vsperf.analysis.difference import Sample
 from vsperf.analysis.environment import ground_of
 from vsperf.analysis.segments import Segment, segments_of
+from vsperf.output.figures.curves import UNITS
 from vsperf.output.figures.drawing import (
     Axis,
     Drawing,
@@ -22,7 +23,7 @@ from vsperf.output.figures.drawing import (
     Points,
     Tick,
 )
-from vsperf.output.figures.groups import Evidence, caption, evidence_of
+from vsperf.output.figures.groups import Evidence, caption, evidence_of, not_drawn
 from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.output.figures.text import shortened
 from vsperf.quantities.unit import Unit
@@ -35,7 +36,6 @@ MOST_TICKS = 8
 LONGEST_LABEL = 12
 LEAST_RUNS = 3
 """Below, there is nothing that could be called a trend."""
-UNITS = {Unit.FPS: "fps", Unit.NANOSECONDS: "ns", Unit.RATIO: "%", Unit.FACTOR: "%"}
 
 Key = tuple[str, str, bool]
 """Label, testbed, and whether it is a model's."""
@@ -100,11 +100,19 @@ def draw(cases: Sequence[Found], options: Options) -> Drawing | None:
             [found.evidence for one in shown for found in one.found],
             "Points are medians of repeats, and lines their levels, found by jumpavg. Where a line "
             "is broken, other settings or another machine are measured from then on.",
-            f"{more} more cases are not drawn." if more > 0 else "",
+            _open(sum(sample.median_is_open for one in shown for sample in one.samples)),
+            not_drawn(more, "case"),
         ),
         panels=tuple(_panel(one) for one in shown),
         simulated=any(one.key[2] for one in shown),
     )
+
+
+def _open(count: int) -> str:
+    """Say how many points may lie higher than they are drawn."""
+    if not count:
+        return ""
+    return f"{count} of these {'is' if count == 1 else 'are'} only known to be as high or higher."
 
 
 def _series(cases: Sequence[Found]) -> Iterator[Series]:
@@ -136,7 +144,7 @@ def _panel(series: Series) -> Panel:
     layers += _marks(segments, better_up=more_is_better(first.name, first.unit))
     return Panel(
         x=Axis("run, the oldest first", ticks=_ticks(series.runs)),
-        y=Axis(heading(first.name), UNITS.get(first.unit, ""), from_zero=True),
+        y=Axis(heading(first.name), UNITS[first.unit], from_zero=True),
         layers=tuple(layers),
         title=f"{label}, testbed {testbed}",
     )

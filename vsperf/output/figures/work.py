@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from vsperf.analysis.summary import hit_shares
-from vsperf.output.figures.drawing import Axis, Bars, Drawing, Line, Panel, Point, Scale, Tick
+from vsperf.output.figures.drawing import (
+    STACKED,
+    Axis,
+    Bars,
+    Drawing,
+    Line,
+    Panel,
+    Point,
+    Scale,
+    Tick,
+)
 from vsperf.output.figures.facts import Facts
 from vsperf.output.figures.groups import (
     Evidence,
@@ -15,6 +26,7 @@ from vsperf.output.figures.groups import (
     evidence_of_trials,
     groups_of,
     most_of,
+    not_drawn,
     size_axis,
     traits_of,
 )
@@ -109,11 +121,7 @@ def draw_cycles(samples: Sequence[Work], options: Options) -> Drawing | None:
         layers = tuple(
             Line(
                 group.name,
-                tuple(
-                    Point(one.size, value)
-                    for one in sorted(group.samples, key=lambda one: one.size)
-                    if (value := getattr(one, field)) is not None
-                ),
+                tuple(_medians(group.samples, field)),
                 simulated=any(one.evidence.simulated for one in group.samples),
                 color=number,
             )
@@ -128,11 +136,30 @@ def draw_cycles(samples: Sequence[Work], options: Options) -> Drawing | None:
             [one.evidence for one in shown],
             "At the highest load that passed, or at the fixed one. A frame that passes the switch "
             "several times counts each time.",
+            _repeated(panels),
             more,
         ),
         panels=tuple(panels),
         simulated=any(one.evidence.simulated for one in shown),
     )
+
+
+def _medians(samples: Sequence[Work], field: str) -> Iterator[Point]:
+    """Yield a point for each size: of repeats their median, and how far they reach."""
+    values: dict[float, list[float]] = {}
+    for one in samples:
+        if (value := getattr(one, field)) is not None:
+            values.setdefault(one.size, []).append(value)
+    for size, found in sorted(values.items()):
+        ends = (min(found), max(found)) if len(found) > 1 else (None, None)
+        yield Point(size, statistics.median(found), *ends)
+
+
+def _repeated(panels: Sequence[Panel]) -> str:
+    layers = (layer for panel in panels for layer in panel.layers if isinstance(layer, Line))
+    if all(point.low is None for layer in layers for point in layer.points):
+        return ""
+    return "Points of repeats are their medians; bars reach from least to greatest."
 
 
 def draw_caches(samples: Sequence[Work], options: Options) -> Drawing | None:
@@ -165,7 +192,8 @@ def draw_caches(samples: Sequence[Work], options: Options) -> Drawing | None:
         caption=caption(
             [one.evidence for one in shown],
             "Shares of the lookups in all search trials; an upcall is one that no cache knew.",
-            f"{more} more cases are not drawn." if more > 0 else "",
+            STACKED,
+            not_drawn(more, "case"),
         ),
         panels=(
             Panel(

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import islice
 from typing import TypeVar
 
 from vsperf.analysis.answers import loss_text
 from vsperf.errors import VsperfError
 from vsperf.output.report.page import Account, Branch, Stage
-from vsperf.output.table import NOTHING, Table, columns
+from vsperf.output.table import NOTHING, Column, Table, columns
 from vsperf.quantities.human import human_count, human_fps, human_seconds, human_share
-from vsperf.records.result import GoalResult, SearchResult
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.connections import ConnectionTrial
+from vsperf.records.exchange import Exchange
+from vsperf.records.files.view import CaseView
+from vsperf.records.result import GoalResult, SearchResult, amount
 from vsperf.records.trial import Purpose, Trial
+from vsperf.records.turns import Role, Round, in_round
+
+T = TypeVar("T")
 
 # The trials of a case as a table, and the command that shows more of them.
 
@@ -50,6 +58,101 @@ def _row(trial: Trial) -> tuple[str, ...]:
         loss_text(trial.loss_ratio) if counted else "–",
         ", ".join(said),
     )
+
+
+# What a case has in place of trials of frames, as tables.
+
+
+def made_table(case: CaseView) -> Table | None:
+    """Return one row for each of the first trials of a case, or of its rounds or exchanges."""
+    if case.connections:
+        return _first("trials", OF_CONNECTIONS, case.connections)
+    if case.exchanges:
+        return _first("exchanges", OF_EXCHANGES, case.exchanges)
+    if case.rounds:
+        return _first("rounds", OF_ROUNDS, case.rounds)
+    return trials_table(case.trials)
+
+
+def _first(title: str, heads: Sequence[Column[T]], made: Collection[T]) -> Table:
+    """Return the rows of the first ones: those of a day are too many to be held together."""
+    table = Table.made(title, heads, islice(made, MOST_TRIALS))
+    return replace(table, of=len(made) if len(made) > MOST_TRIALS else None)
+
+
+def _seconds(time_ns: int) -> str:
+    return human_seconds(time_ns / NANOSECONDS)
+
+
+def _counted(count: int | None) -> str:
+    return NOTHING if count is None else human_count(count)
+
+
+def _again(one: ConnectionTrial | Exchange) -> list[str]:
+    return [] if one.retry_of is None else [f"repeats #{one.retry_of}"]
+
+
+def _connections_said(one: ConnectionTrial) -> str:
+    said = [flag.value for flag in one.flags] + _again(one)
+    return ", ".join([*said, *([one.error] if one.error else [])])
+
+
+def _failed(one: ConnectionTrial) -> str:
+    causes = f": {one.causes_text}" if one.causes else ""
+    return f"{_counted(one.failed)}{causes}"
+
+
+OF_CONNECTIONS = (
+    Column[ConnectionTrial]("trial", of=lambda one: f"#{one.index}"),
+    Column[ConnectionTrial]("for", of=lambda one: one.purpose.value),
+    Column[ConnectionTrial]("load", of=lambda one: f"{human_count(one.rate)}/s"),
+    Column[ConnectionTrial]("time", of=lambda one: _seconds(one.duration_ns)),
+    Column[ConnectionTrial]("due", of=lambda one: f"{human_count(one.due)} {one.noun}"),
+    Column[ConnectionTrial]("not begun", of=lambda one: _counted(one.unsent)),
+    Column[ConnectionTrial]("failed", of=_failed),
+    Column[ConnectionTrial]("said of it", of=_connections_said),
+)
+
+
+def _arrived(one: Exchange) -> str:
+    """Write what arrived in a second, a line for each direction."""
+    rates = ((way, one.rate(way)) for way in one.directions)
+    told = (f"{amount(rate, one.unit)}, {way}" for way, rate in rates if rate is not None)
+    return "\n".join(told) or NOTHING
+
+
+OF_EXCHANGES = (
+    Column[Exchange]("exchange", of=lambda one: f"#{one.index}"),
+    Column[Exchange]("of", of=lambda one: one.traffic),
+    Column[Exchange]("instances", of=lambda one: str(len(one.instances))),
+    Column[Exchange]("time", of=lambda one: _seconds(one.asked_ns)),
+    Column[Exchange]("arrived", of=lambda one: _arrived(one) if one.valid else NOTHING),
+    Column[Exchange](
+        "said of it",
+        of=lambda one: ", ".join([*(flag.value for flag in one.flags), *one.reasons, *_again(one)]),
+    ),
+)
+
+
+def _against_first(one: Round) -> str:
+    """Write how each side stands to the first in a round; only those of the answer tell that."""
+    if one.role is not Role.ANSWER:
+        return NOTHING
+    found = (
+        f"{side.letter} {told.ratio - 1:+.2%}"
+        for side in one.sides[1:]
+        if (told := in_round(one, side.letter)) is not None
+    )
+    return ", ".join(found) or "too few passes can be used"
+
+
+OF_ROUNDS = (
+    Column[Round]("round", of=lambda one: f"#{one.index}"),
+    Column[Round]("for", of=lambda one: one.role.value),
+    Column[Round]("load", of=lambda one: human_fps(one.load_fps)),
+    Column[Round]("time", of=lambda one: _seconds(one.elapsed_ns)),
+    Column[Round]("to A", of=_against_first),
+)
 
 
 # Which trial of a case a report tells of: its sentence, its drawing and its account have one.
@@ -248,7 +351,6 @@ def account_table(trials: Sequence[Trial]) -> Table | None:
 
 # What a damaged record, or one of another version, says as far as it can be made out.
 
-T = TypeVar("T")
 DAMAGED = (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError, VsperfError)
 """What reading a specification of another version, or a damaged one, may come to."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from vsperf.analysis.ways import ways_of
 from vsperf.output.case_tables import curve_table, outcome_text
 from vsperf.output.collected_tables import sights
 from vsperf.output.cpu_tables import CPU_MEANING, cpu_tables
-from vsperf.output.report.account import account_of, account_table, telling, told, trials_table
+from vsperf.output.report.account import account_of, account_table, made_table, telling, told
 from vsperf.output.report.doubts import Concerns, criteria_of, standing_of
 from vsperf.output.report.environment import Found, found_of
 from vsperf.output.report.numbers import latency_table, numbers_of
@@ -34,7 +34,7 @@ from vsperf.output.report.page import (
 )
 from vsperf.output.report.pictures import NoPictures, Pictures
 from vsperf.output.table import NOTHING, Table, columns
-from vsperf.quantities.human import human_fps
+from vsperf.quantities.human import counted, human_fps
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.asked import Asked
 from vsperf.records.chain import Way
@@ -398,7 +398,7 @@ class Teller:
             found_like_name=like_name,
             doubts=doubts,
             standings=tuple(standing_of(one) for one in record.compliance) if record else (),
-            trials=trials_table(trials) if full else None,
+            trials=made_table(case) if full else None,
             trials_hint=f"vsperf show {case.run} {case.key}",
         )
 
@@ -413,6 +413,18 @@ def _line(numbers: Sequence[Number], result: SearchResult, doubts: Sequence[Doub
     return " · ".join(said)
 
 
+def _made(case: CaseView) -> str:
+    """Say how many trials were made, or what a case has in their place."""
+    kinds: tuple[tuple[str, Sized], ...] = (
+        ("round", case.rounds),
+        ("exchange", case.exchanges),
+        ("trial", case.connections),
+        ("trial", case.trials),
+    )
+    noun, made = next((one for one in kinds if len(one[1])), kinds[-1])
+    return counted(len(made), noun)
+
+
 def _state(run: RunView, case: CaseView) -> tuple[str, ...]:
     """Say what a case did not come to."""
     said = []
@@ -422,12 +434,11 @@ def _state(run: RunView, case: CaseView) -> tuple[str, ...]:
         if case.start is None:
             said.append("This case was planned and never began.")
         elif run.state is RunState.RUNNING:
-            said.append(f"This case is being measured: {len(case.trials)} trials so far.")
+            said.append(f"This case is being measured: {_made(case)} so far.")
         else:
-            made = len(case.trials)
+            again = AGAIN.format(case.run)
             said.append(
-                f"This case was cut short after {made} {'trial' if made == 1 else 'trials'}: there "
-                f"is no result. {AGAIN.format(case.run)}."
+                f"This case was cut short after {_made(case)}: there is no result. {again}."
             )
     elif case.record.outcome is Outcome.ABORTED:
         said.append(f"It was interrupted; {AGAIN.format(case.run)}.")

@@ -5,7 +5,8 @@ The texts are those of `vsperf explain`, so that a word means the same wherever 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from vsperf.analysis.summary import CaseRow
@@ -23,6 +24,7 @@ NOT_THE_SWITCH = (
     Limit.UNKNOWN,
 )  # fmt: skip
 WORDS = {True: "met", False: "MISSED", None: "open"}
+WARNING = "warning"
 SHOWN = 3
 
 
@@ -32,7 +34,7 @@ def doubts_of(row: CaseRow) -> tuple[Doubt, ...]:
         return ()
     found = [*_ending(row.record), *_limited(row.record)]
     found += [_flagged(flag) for flag in row.record.flags]
-    found += [Doubt(4, "warning", _begin(text), text) for text in row.record.warnings]
+    found += [Doubt(4, WARNING, _begin(text), text) for text in row.record.warnings]
     return tuple(sorted(dict.fromkeys(found), key=lambda doubt: doubt.weight))
 
 
@@ -83,6 +85,22 @@ def criteria_of(record: CaseRecord | None, label: str = "") -> tuple[Criterion, 
     return tuple(
         Criterion(WORDS[check.met], check.criterion, check.found, label)
         for check in (record.checks if record is not None else ())
+    )
+
+
+def held_text(rows: Sequence[CaseRow]) -> str:
+    """Say of how many cases that is said: those without a result comply with nothing."""
+    counts = Counter(
+        item.standard.value for row in rows if row.record for item in row.record.compliance
+    )
+    alike: dict[int, list[str]] = {}
+    for standard, count in counts.items():
+        if count < len(rows):
+            alike.setdefault(count, []).append(standard)
+    return "".join(
+        f" Only {count} of {len(rows)} cases {'was' if count == 1 else 'were'} held against "
+        f"{', '.join(standards)}."
+        for count, standards in alike.items()
     )
 
 

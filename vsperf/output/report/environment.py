@@ -32,7 +32,7 @@ def host_text(header: RunHeader) -> str:
     cpus = host.get("cpus")
     known = [
         host.get("cpu_model"),
-        f"{cpus} CPUs" if cpus else None,
+        f"{cpus} CPU{'s' * (cpus != 1)}" if cpus else None,
         "a virtual machine" if host.get("hypervisor") else None,
         system.get("os"),
         f"kernel {system['kernel']}" if system.get("kernel") else None,
@@ -47,7 +47,7 @@ def short_host(header: RunHeader) -> str:
         return ""
     kind = "a virtual machine" if host.get("hypervisor") else "a machine"
     model = f" ({host['cpu_model']})" if host.get("cpu_model") else ""
-    return f"{kind} with {host['cpus']} CPUs{model}"
+    return f"{kind} with {host['cpus']} CPU{'s' * (host['cpus'] != 1)}{model}"
 
 
 def found_of(around: Conditions | None) -> tuple[Fact, ...]:

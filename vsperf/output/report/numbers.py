@@ -316,12 +316,13 @@ def _figure(figure: Figure) -> Number:
         facts.append(Fact("over the repeats", figure.spread_text))
     if figure.limit is not None:
         facts.append(_limited(figure.limit))
-    how = [f"Measured at: {figure.at}."] if figure.at else []
+    name = heading(figure.name)
+    what = meaning(name)
+    how = [] if what is None else [f"{name[:1].upper()}{name[1:]}: {what}"]
+    how += [f"Measured at: {figure.at}."] if figure.at else []
     if figure.limit is not None:
         how.append(f"Limited by {figure.limit.value}: {LIMITS[figure.limit]}")
-    return Number(
-        heading(figure.name), figure.at, figure.text, figure.reason, tuple(facts), tuple(how)
-    )
+    return Number(name, figure.at, figure.text, figure.reason, tuple(facts), tuple(how))
 
 
 def latency_table(row: CaseRow) -> Table | None:

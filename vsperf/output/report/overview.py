@@ -6,6 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Final
 
 from vsperf import __version__
@@ -28,7 +29,7 @@ from vsperf.output.case_tables import (
 )
 from vsperf.output.report.account import told
 from vsperf.output.report.case_part import Teller, asked_of, cost_part
-from vsperf.output.report.doubts import NOT_THE_SWITCH, WORDS, criteria_of
+from vsperf.output.report.doubts import NOT_THE_SWITCH, WARNING, WORDS, criteria_of, held_text
 from vsperf.output.report.environment import groups_of, host_text, short_host, switch_version
 from vsperf.output.report.page import (
     Brief,
@@ -44,7 +45,7 @@ from vsperf.output.report.page import (
     Verdict,
 )
 from vsperf.output.table import Cell, Column, Row, Table
-from vsperf.quantities.human import human_seconds
+from vsperf.quantities.human import counted, human_seconds
 from vsperf.records.files.reader import RunState
 from vsperf.records.files.view import RunView
 from vsperf.records.flags import FUNCTIONAL_ONLY, Severity
@@ -125,7 +126,9 @@ def _with_result(found: int, cases: int) -> str:
     """Say how many of the cases have a result."""
     if not found:
         return "no case has a result"
-    return "the case has a result" if cases == 1 else f"{found} of {cases} cases have a result"
+    if cases == 1:
+        return "the case has a result"
+    return f"{found} of {cases} cases {'has' if found == 1 else 'have'} a result"
 
 
 def trust_of(rows: Sequence[CaseRow], concerns: Sequence[Concern], *, simulated: bool) -> str:
@@ -150,10 +153,20 @@ def trust_of(rows: Sequence[CaseRow], concerns: Sequence[Concern], *, simulated:
     if others:
         least = "is a lower limit only, since it was not the switch that set it"
         said.append(f"in {_of(others, len(rows))} the number {least}")
+    warned = [one for one in concerns if one.doubt.word == WARNING]
+    if warned:
+        count = "a warning" if len(warned) == 1 else f"{len(warned)} warnings, the first"
+        said.append(f"there is {count}: {_small(warned[0].doubt.title)}{_in(warned[0])}")
     if not said:
-        return "Yes: nothing speaks against them."
+        return f"Yes: nothing speaks against them{_noted(concerns)}."
     first = "Partly" if lost else "With reservations"
     return f"{first}: {'; '.join(said)}."
+
+
+def _noted(concerns: Sequence[Concern]) -> str:
+    """Say that there are notes, with which numbers stand; nothing where there are none."""
+    count = sum(one.doubt.word == Severity.NOTE.value for one in concerns)
+    return f", and {count} {'note is' if count == 1 else 'notes are'} below" if count else ""
 
 
 def _lower_only(row: CaseRow) -> bool:
@@ -225,7 +238,7 @@ def brief_of(
             "cases",
             "case by case",
         ),
-        Brief("By which standard?", _standards(standings), *COMPLIANCE[bool(standings)]),
+        Brief("By which standard?", _standards(standings, rows), *COMPLIANCE[bool(standings)]),
         Brief(
             "Can it be trusted?", trust_of(rows, concerns, simulated=simulated), "concerns", "why"
         ),
@@ -246,8 +259,8 @@ def _measured(facts: Mapping[str, str], frames: Sequence[str], *, simulated: boo
     return f"{', '.join(part for part in parts if part)}."
 
 
-def _standards(standings: Sequence[tuple[Standing, str]]) -> str:
-    """Say how the gravest case stands to each standard."""
+def _standards(standings: Sequence[tuple[Standing, str]], rows: Sequence[CaseRow]) -> str:
+    """Say how the gravest case stands to each standard, and if cases stand to none."""
     levels = list(Level)
     found: dict[str, Level] = {}
     for standing, _ in standings:
@@ -259,7 +272,7 @@ def _standards(standings: Sequence[tuple[Standing, str]]) -> str:
         for level, words in STANDS.items()
         if level in found.values()
     ]
-    return f"It {'; '.join(said)}." if said else "It was held against none."
+    return f"It {'; '.join(said)}.{held_text(rows)}" if said else "It was held against none."
 
 
 # What the words of a report mean, for whoever reads the first one.
@@ -405,7 +418,8 @@ def _facts(
     frames = ", ".join(asked.get("frames", ()))
     measured = sum(row.record.measured_ns for row in gathered.rows if row.record is not None)
     took = human_seconds(measured / 1e9) + (" of the model's time" if head.simulated else "")
-    trials = sum(row.record.trials for row in gathered.rows if row.record is not None)
+    made = sum(row.record.trials for row in gathered.rows if row.record is not None)
+    trials = counted(made, "trial")
     known = {
         "switch": ", ".join(switches),
         "vnfs": ", ".join(asked.get("vnfs", ())),
@@ -418,17 +432,19 @@ def _facts(
         "testbed": ", ".join(dict.fromkeys(run.header.testbed for run in runs))
         + f"; preset {', '.join(dict.fromkeys(run.header.preset for run in runs))}",
         "host": "; ".join(dict.fromkeys(host_text(run.header) for run in runs)),
-        "when": f"{', '.join(_began(run, names) for run in runs)}; {trials} trials in {took}",
+        "when": f"{', '.join(_began(run, names) for run in runs)}; {trials} in {took}",
     }
     return tuple(Fact(name, value) for name, value in known.items() if value)
 
 
 def _moment(text: str) -> str:
-    """Write a moment without its fractions of a second."""
-    moment, _, zone = text.partition("+")
-    return f"{moment.partition('.')[0].replace('T', ' ').removesuffix('Z')} UTC" + (
-        f"+{zone}" if zone not in ("", "00:00") else ""
-    )
+    """Write a moment in UTC, without its fractions of a second; what is none, as it stands."""
+    try:
+        found = datetime.fromisoformat(text)
+        found = found.astimezone(UTC) if found.tzinfo else found
+    except (ValueError, OverflowError):
+        return text
+    return f"{found:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _standing(runs: Sequence[RunView], simulated: bool) -> tuple[Concern, ...]:
