@@ -14,14 +14,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from full_disk import longest_file
 
 from vsperf import waits
 from vsperf.drivers.generators.dpdk_ports import device_port
 from vsperf.drivers.generators.tgen.command import Options
 from vsperf.errors import ComponentError, DiedError, NotReadyError
-from vsperf.host import process
+from vsperf.host import lock, process
 from vsperf.host.files import Roots
-from vsperf.host.lock import stale_locks
+from vsperf.host.lock import remove_stale, stale_locks
 from vsperf.host.lock import testbed_lock as hold
 from vsperf.host.own_program import OwnProgram
 from vsperf.host.places import VARIABLE, runtime_folder
@@ -382,6 +383,49 @@ def test_a_testbed_is_free_after_its_run_was_killed(tmp_path: Path) -> None:
     with hold("local", "second", root):
         assert stale_locks(root) == ()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_that_a_run_took_meanwhile_is_not_taken_for_the_stale_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at a stale lock and its removal one run may end and another one begin."""
+    root = tmp_path / "run"
+    root.mkdir(mode=0o700)
+    path = root / "local.lock"
+    path.touch(mode=0o600)
+    taking = lock.lock
+
+    def slowly(descriptor: int, *, exclusive: bool, wait_s: float) -> bool:
+        path.rename(tmp_path / "removed by the run that ended")
+        path.touch(mode=0o600)
+        return taking(descriptor, exclusive=exclusive, wait_s=wait_s)
+
+    monkeypatch.setattr(lock, "lock", slowly)
+    remove_stale(path)
+    assert path.exists(), "that of the run which has begun"
+
+
+def test_a_run_that_ends_leaves_the_lock_of_another_alone(tmp_path: Path) -> None:
+    root = tmp_path / "run"
+    with hold("local", "first", root):
+        (root / "local.lock").unlink()  # by hand
+        second = hold("local", "second", root)
+        second.__enter__()
+    assert [path.name for path in root.iterdir()] == ["local.lock"]
+    second.__exit__(None, None, None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_testbed_is_held_where_there_is_no_room_to_say_by_whom(tmp_path: Path) -> None:
+    root = tmp_path / "run"
+    with (
+        longest_file(0),
+        hold("local", "first", root),
+        pytest.raises(NotReadyError, match="testbed local is in use") as caught,
+        hold("local", "second", root),
+    ):
+        pass
+    assert (caught.value.problems[0].why or "").startswith("another run (another process)")
 
 
 # A socket can be called once somebody listens at it, and not as soon as it is there.
