@@ -128,12 +128,19 @@ def test_who_does_not_wait_is_refused_at_once(said: list[str]) -> None:
     assert said == []
 
 
-def test_a_testbed_that_another_run_took_meanwhile_is_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: list[str]
-) -> None:
+@pytest.fixture(name="lab")
+def fixture_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have testbeds and what was left of runs on a machine of the test's own."""
     monkeypatch.setattr(
         "vsperf.engine.quiet.testbed_lock", partial(lock.testbed_lock, root=tmp_path)
     )
+    monkeypatch.setattr("vsperf.engine.quiet.refuse_beside_dead", lambda: None)
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_testbed_that_another_run_took_meanwhile_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: list[str]
+) -> None:
     patience = Patience(wait_ns=3600 * NANOSECONDS)
     with ExitStack() as other:
         other.enter_context(lock.testbed_lock("lab", "first", tmp_path))
@@ -145,6 +152,33 @@ def test_a_testbed_that_another_run_took_meanwhile_is_waited_for(
         ):
             pass
     assert len(said) == 1 and "run first" in said[0]
+
+
+@pytest.mark.usefixtures("lab")
+def test_beside_what_is_left_of_the_run_that_was_waited_for_none_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: list[str]
+) -> None:
+    """A lock is free as soon as its holder was killed, and his switch still polls."""
+
+    def refuse() -> None:
+        raise NotReadyError("programs of a run that was killed still run")
+
+    patience = Patience(wait_ns=3600 * NANOSECONDS)
+    with ExitStack() as other:
+        other.enter_context(lock.testbed_lock("lab", "first", tmp_path))
+
+        def killed(seconds: float) -> None:
+            other.close()
+            monkeypatch.setattr("vsperf.engine.quiet.refuse_beside_dead", refuse)
+
+        monkeypatch.setattr("vsperf.engine.quiet.sleep", killed)
+        with (
+            pytest.raises(NotReadyError, match="programs of a run that was killed still run"),
+            held_once_free("lab", "second", patience, said.append),
+        ):
+            pytest.fail("it has begun")
+    with lock.testbed_lock("lab", "third", tmp_path):
+        pass
 
 
 Ticks = Mapping[str, int]
