@@ -14,19 +14,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from full_disk import longest_file
 
 from vsperf import waits
 from vsperf.drivers.generators.dpdk_ports import device_port
 from vsperf.drivers.generators.tgen.command import Options
 from vsperf.errors import ComponentError, DiedError, NotReadyError
-from vsperf.host import lock, process
+from vsperf.host import process
 from vsperf.host.files import Roots
-from vsperf.host.lock import remove_stale, stale_locks
+from vsperf.host.lock import stale_locks
 from vsperf.host.lock import testbed_lock as hold
 from vsperf.host.own_program import OwnProgram
 from vsperf.host.places import VARIABLE, runtime_folder
-from vsperf.host.process import ASK_S, TERMINATE_S, log_of, managed
+from vsperf.host.process import (
+    ASK_S,
+    MOST_READ,
+    TAIL_BYTES,
+    TERMINATE_S,
+    log_of,
+    managed,
+    written,
+    written_since,
+)
 from vsperf.host.procfs import all_listened_at, left_in_session, mapped_files, marked, start_ticks
 from vsperf.host.threads import Polling
 from vsperf.host.undo import KillProcess
@@ -340,6 +348,36 @@ def test_a_kept_program_outlives_its_context_until_it_is_undone(tmp_path: Path) 
         os.waitpid(program.pid, 0)
 
 
+# A program may write without end: no more than the last part is read, and then it has failed.
+
+
+def test_of_a_log_that_is_too_long_the_last_part_is_read(place: Workspace) -> None:
+    log = log_of("wordy", place)
+    assert written("wordy", place) == ""
+    log.write_text("begin\n" + "again\n" * 1000 + "end\n")
+    assert written("wordy", place).startswith("begin\nagain\n")
+    assert written_since(log, most=8) == (6002, b"ain\nend\n")
+    assert written_since(log, place=6006, most=8) == (6006, b"end\n")
+    assert written_since(log, place=6010) == (6010, b"")
+    os.truncate(log, 1 << 40)
+    assert len(written("wordy", place)) == MOST_READ
+
+
+def test_a_program_whose_log_has_no_end_has_failed(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "MOST_WRITTEN", 1 << 20)
+    with managed(["sleep", "100"], name="wordy", workspace=place) as program:
+        with program.log.open("wb") as log:
+            log.truncate(1 << 20)
+            assert program.failure() is None
+            log.seek(0, os.SEEK_END)
+            log.write(b"\n" * TAIL_BYTES + b"no route\n")
+        assert program.failure() == "has written more than 1 MB; its last words: no route"
+        with pytest.raises(DiedError, match="wordy was lost while nothing happened"):
+            place.attend("while nothing happened")
+
+
 # One run per testbed: a second one is refused, and told by whom.
 
 
@@ -383,49 +421,6 @@ def test_a_testbed_is_free_after_its_run_was_killed(tmp_path: Path) -> None:
     with hold("local", "second", root):
         assert stale_locks(root) == ()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_lock_that_a_run_took_meanwhile_is_not_taken_for_the_stale_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Between the look at a stale lock and its removal one run may end and another one begin."""
-    root = tmp_path / "run"
-    root.mkdir(mode=0o700)
-    path = root / "local.lock"
-    path.touch(mode=0o600)
-    taking = lock.lock
-
-    def slowly(descriptor: int, *, exclusive: bool, wait_s: float) -> bool:
-        path.rename(tmp_path / "removed by the run that ended")
-        path.touch(mode=0o600)
-        return taking(descriptor, exclusive=exclusive, wait_s=wait_s)
-
-    monkeypatch.setattr(lock, "lock", slowly)
-    remove_stale(path)
-    assert path.exists(), "that of the run which has begun"
-
-
-def test_a_run_that_ends_leaves_the_lock_of_another_alone(tmp_path: Path) -> None:
-    root = tmp_path / "run"
-    with hold("local", "first", root):
-        (root / "local.lock").unlink()  # by hand
-        second = hold("local", "second", root)
-        second.__enter__()
-    assert [path.name for path in root.iterdir()] == ["local.lock"]
-    second.__exit__(None, None, None)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_testbed_is_held_where_there_is_no_room_to_say_by_whom(tmp_path: Path) -> None:
-    root = tmp_path / "run"
-    with (
-        longest_file(0),
-        hold("local", "first", root),
-        pytest.raises(NotReadyError, match="testbed local is in use") as caught,
-        hold("local", "second", root),
-    ):
-        pass
-    assert (caught.value.problems[0].why or "").startswith("another run (another process)")
 
 
 # A socket can be called once somebody listens at it, and not as soon as it is there.
