@@ -29,6 +29,7 @@ from vsperf.host.workspace import (
     workspace,
 )
 from vsperf.records.run import Endpoint, Placeholder, Step, fill_in, shown
+from vsperf.stop import SignalWatch, Terminated, raise_if_stopped, signals_held
 
 # The place of a deployment: private, known by its owner, and gone when it is left.
 
@@ -196,6 +197,20 @@ def test_a_signal_during_the_undoing_is_delivered_after_it(tmp_path: Path, machi
         pass
     assert override(machine) == "\n"
     assert not (tmp_path / "run").exists()
+
+
+def test_the_end_of_a_terminal_waits_for_an_undo_as_well() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored where nohup runs the tests
+    watch = SignalWatch.install()
+    try:
+        with signals_held():
+            signal.raise_signal(signal.SIGHUP)
+            raise_if_stopped()
+        with pytest.raises(Terminated):
+            raise_if_stopped()
+    finally:
+        watch.close()
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_a_fork_does_not_take_down_what_its_parent_runs(tmp_path: Path) -> None:
