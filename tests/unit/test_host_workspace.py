@@ -19,7 +19,7 @@ from vsperf.host.files import Roots
 from vsperf.host.journal import NAME, Journal, pending
 from vsperf.host.owner import Owner
 from vsperf.host.places import LONGEST_SHORT_NAME, runtime_folders, short_name
-from vsperf.host.procfs import start_ticks
+from vsperf.host.procfs import end_all, start_ticks
 from vsperf.host.tuntap import LONGEST_NAME
 from vsperf.host.undo import UNDO, BindDriver, EndMarked
 from vsperf.host.undo_base import Reach, Undo
@@ -156,6 +156,39 @@ def test_what_cannot_be_undone_is_told_and_kept_for_later(tmp_path: Path, machin
     assert remove_folder(place.folder) == ()
 
 
+def test_an_undo_that_fails_as_nobody_thought_of_keeps_no_other_from_being_carried_out(
+    tmp_path: Path, machine: Roots, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(undo: EndMarked) -> None:
+        raise ValueError("no number")
+
+    monkeypatch.setattr(EndMarked, "carry_out", fail)
+    with workspace("a test", tmp_path / "run", machine) as place:
+        place.journal.planned(giving_back(machine))
+        with place.undoing(EndMarked(mark=f"{place.name}/switch")):
+            pass
+    assert override(machine) == "\n"
+    what = f"end what was started as {place.name}/switch"
+    assert place.left == (f"cannot {what}: ValueError: no number",)
+    assert remove_folder(place.folder) == ()
+
+
+def test_a_process_that_may_not_be_told_keeps_no_other_from_being_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[tuple[int, int]] = []
+
+    def kill(pid: int, number: int) -> None:
+        if pid == 1:
+            raise PermissionError
+        told.append((pid, number))
+
+    monkeypatch.setattr(os, "kill", kill)
+    with pytest.raises(OSError, match="process 1, 2 does not end"):
+        end_all(lambda: (1, 2), 0.0, 0.0)
+    assert (2, signal.SIGKILL) in told
+
+
 def test_what_no_deployment_can_have_changed_cannot_even_be_promised(tmp_path: Path) -> None:
     undo = EndMarked(mark="vsperf-1-abcdef/switch")
     with (
@@ -267,6 +300,18 @@ def test_a_device_that_has_its_driver_is_left_alone(machine: Roots) -> None:
     driver.unlink()
     driver.symlink_to(machine.pci / "drivers/ixgbe")
     giving_back(machine).carry_out()
+    assert list((machine.pci / "drivers/ixgbe").iterdir()) == []
+
+
+def test_a_device_that_somebody_gave_to_another_driver_since_is_left_alone(machine: Roots) -> None:
+    device, theirs = machine.pci / "devices" / DEVICE, machine.pci / "drivers/uio_pci_generic"
+    theirs.mkdir()
+    (device / "driver").unlink()
+    (device / "driver").symlink_to(theirs)
+    (device / "driver_override").write_text("uio_pci_generic\n")
+    giving_back(machine).carry_out()
+    assert override(machine) == "uio_pci_generic\n"
+    assert list(theirs.iterdir()) == []
     assert list((machine.pci / "drivers/ixgbe").iterdir()) == []
 
 

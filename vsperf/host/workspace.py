@@ -107,7 +107,7 @@ class Workspace:
             yield becomes
         finally:
             if not self.kept:
-                with signals_held(), suppress(OSError):  # tried again when the workspace is left
+                with signals_held(), suppress(Exception):  # tried again when the workspace is left
                     promised.take_back(self.reach)
                     self.journal.undone(number)
 
@@ -243,9 +243,8 @@ def undo_all(reach: Reach, journal: Journal, *, same_boot: bool = True) -> tuple
         try:
             if same_boot or entry.undo.outlives_boot:
                 entry.undo.take_back(reach)
-        except OSError as error:
-            why = f"{error.strerror or error}{_way_out(entry, reach)}"
-            failures.append(f"cannot {entry.text}: {why}")
+        except Exception as error:  # whatever it is, it is told, and all others are carried out
+            failures.append(f"cannot {entry.text}: {_text(error)}{_way_out(entry, reach)}")
         else:
             with suppress(OSError):  # a full folder: it may well be undone twice
                 journal.undone(entry.number)
@@ -263,10 +262,16 @@ def forget_all(reach: Reach, journal: Journal) -> tuple[str, ...]:
             continue
         try:
             entry.undo.take_back(reach)
-        except OSError as error:
-            forgotten.append(f"{entry.undo.if_forgotten} ({error.strerror or error})")
+        except Exception as error:
+            forgotten.append(f"{entry.undo.if_forgotten} ({_text(error)})")
         journal.undone(entry.number)
     return tuple(forgotten)
+
+
+def _text(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return f"{type(error).__name__}: {error}"
 
 
 def _way_out(entry: Entry, reach: Reach) -> str:
