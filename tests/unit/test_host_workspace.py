@@ -277,6 +277,51 @@ def test_a_line_that_was_cut_off_counts_for_nothing(tmp_path: Path) -> None:
     assert len(pending(path)) == 2
 
 
+def test_a_long_journal_is_left_with_what_is_still_promised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is too large is not read: nothing of it would ever be undone."""
+    monkeypatch.setattr("vsperf.host.journal.LONG", 2000)
+    path = tmp_path / NAME
+    journal = Journal(path)
+    first, second = (journal.planned(EndMarked(mark=mark)) for mark in ("first", "second"))
+    journal.planned(EndMarked(mark="better"), first)
+    for number in range(1000):
+        journal.undone(journal.planned(EndMarked(mark=str(number))))
+        assert path.stat().st_size < 3000
+    journal.planned(EndMarked(mark="third"))
+    journal.undone(second)
+    journal.close()
+    assert [entry.undo for entry in pending(path)] == [
+        EndMarked(mark="third"),
+        EndMarked(mark="better"),
+    ]
+    assert [one.name for one in tmp_path.iterdir()] == [NAME]
+
+
+def test_a_long_journal_stays_as_it_is_where_a_line_of_it_is_damaged_or_there_is_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vsperf.host.journal.LONG", 100)
+    for name, damage in (("damaged", b"{'\n"), ("full", b"")):
+        path = tmp_path / name / NAME
+        path.parent.mkdir(mode=0o700)
+        path.write_bytes(damage)
+        path.chmod(0o600)
+        journal = Journal(path)
+        for number in range(3):
+            journal.planned(EndMarked(mark=f"{number}{'x' * 100}"))
+        size = path.stat().st_size
+        if not damage:
+            (path.parent / f"{NAME}.new").mkdir()
+            monkeypatch.setattr("vsperf.trust.trusted.Folder.remove", lambda folder, name: None)
+        journal.undone(2)
+        journal.undone(3)
+        journal.close()
+        assert path.stat().st_size > size
+        assert next(entry.undo for entry in pending(path)) == EndMarked(mark=f"0{'x' * 100}")
+
+
 def test_an_undo_of_another_version_is_told_and_not_dropped(tmp_path: Path) -> None:
     with (
         workspace("a test", tmp_path / "run") as place,
