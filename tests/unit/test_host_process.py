@@ -373,7 +373,8 @@ def test_a_program_whose_log_has_no_end_has_failed(
             assert program.failure() is None
             log.seek(0, os.SEEK_END)
             log.write(b"\n" * TAIL_BYTES + b"no route\n")
-        assert program.failure() == "has written more than 1 MB; its last words: no route"
+        words = "has written more than 1 MB, and goes on; its last words: no route"
+        assert program.failure() == words
         with pytest.raises(DiedError, match="wordy was lost while nothing happened"):
             place.attend("while nothing happened")
 

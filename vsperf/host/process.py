@@ -85,17 +85,16 @@ class Managed:
 
     def failure(self) -> str | None:
         """Return how it ended, or that it was stopped or writes without end; None while it runs."""
-        if self.poll() is None and not is_stopped(self.pid):
-            return self._flood()
+        if self.poll() is None and not is_stopped(self.pid) and not self._writes_without_end():
+            return None
         return self.obituary()
 
-    def _flood(self) -> str | None:
-        """Return that its log would soon fill the folder that all deployments live in."""
-        with suppress(OSError):
-            if self.log.stat().st_size > MOST_WRITTEN:
-                words = self.last_words()
-                return f"has written more than {MOST_WRITTEN >> 20} MB; its last words: {words}"
-        return None
+    def _writes_without_end(self) -> bool:
+        """Whether its log would soon fill the folder that all deployments live in."""
+        try:
+            return self.log.stat().st_size > MOST_WRITTEN
+        except OSError:
+            return False
 
     def ending(self) -> str:
         """Return how it ended, such as `was killed by SIGKILL`."""
@@ -103,6 +102,8 @@ class Managed:
         if code is None:  # else its number may be another's by now
             if is_stopped(self.pid):
                 return "is stopped: somebody sent it SIGSTOP, or debugs it"
+            if self._writes_without_end():
+                return f"has written more than {MOST_WRITTEN >> 20} MB, and goes on"
             ended(self.pid, OBITUARY_S)  # its sockets are closed a moment before its end
             code = self.poll()
         if code is None:
