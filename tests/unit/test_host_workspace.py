@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, cast
 import pytest
 from full_disk import longest_file
 
-from vsperf.errors import ExitCode, NotReadyError
+from vsperf.errors import DiedError, ExitCode, NotReadyError, RecordingError
 from vsperf.host.dead import dead_deployments
 from vsperf.host.files import Roots
 from vsperf.host.journal import NAME, Journal, pending
@@ -25,6 +25,8 @@ from vsperf.host.undo import UNDO, BindDriver, EndMarked
 from vsperf.host.undo_base import Reach, Undo
 from vsperf.host.workspace import (
     LeftBehindError,
+    Workspace,
+    nothing_left_of,
     remove_folder,
     workspace,
 )
@@ -153,6 +155,35 @@ def test_what_cannot_be_undone_is_told_and_kept_for_later(tmp_path: Path, machin
     assert caught.value.exit_code == ExitCode.LEFT_BEHIND
     assert place.folder.exists()
     assert len(pending(place.folder / NAME)) == 1
+    assert remove_folder(place.folder) == ()
+
+
+@pytest.mark.parametrize(
+    ("stopped", "raised"),
+    [
+        (DiedError("the switch died"), LeftBehindError),
+        (OSError("no room"), LeftBehindError),
+        (RecordingError("the disk is full"), RecordingError),
+        (KeyboardInterrupt(), KeyboardInterrupt),
+    ],
+    ids=str,
+)
+def test_what_is_left_is_told_with_what_went_wrong_unless_that_ends_the_run(
+    tmp_path: Path, machine: Roots, stopped: BaseException, raised: type[BaseException]
+) -> None:
+    (machine.pci / "drivers/ixgbe/bind").mkdir()
+    places: list[Workspace] = []
+    with (
+        pytest.raises(raised) as caught,
+        nothing_left_of(places),
+        workspace("a test", tmp_path / "run", machine) as place,
+    ):
+        places.append(place)
+        place.journal.planned(giving_back(machine))
+        raise stopped
+    if isinstance(caught.value, LeftBehindError):
+        why = f"cannot give {DEVICE} back to ixgbe: Is a directory; and before that: {stopped}"
+        assert caught.value.problems[0].why == why
     assert remove_folder(place.folder) == ()
 
 

@@ -20,7 +20,7 @@ from vsperf.engine.closing import close_case
 from vsperf.engine.conditions import clipped, uneven
 from vsperf.engine.draws import drawn_anew
 from vsperf.errors import ComponentError, DiedError, PathError
-from vsperf.host.workspace import Workspace
+from vsperf.host.workspace import Workspace, nothing_left_of
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.turns import Compares, TurnsAsked
 from vsperf.progress import DeploymentKept, RoundStarted
@@ -66,10 +66,11 @@ def measure_together(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord
 @contextmanager
 def _bench(run: CaseRun, place: Workspace, loads: Loads) -> Iterator[RoundsBench]:
     bench = RoundsBench(run, place, loads)
-    try:
-        yield bench
-    finally:
-        bench.standing.close()
+    with nothing_left_of(bench.places):
+        try:
+            yield bench
+        finally:
+            bench.standing.close()
 
 
 @dataclass
@@ -82,6 +83,8 @@ class RoundsBench:
     loads: Loads
     standing: ExitStack = field(default_factory=ExitStack)
     """Takes down what stands."""
+    places: list[Workspace] = field(default_factory=list)
+    """Of all switches so far."""
     together: Together | None = None
     deployments: int = 0
     rounds: int = 0
@@ -126,11 +129,11 @@ class RoundsBench:
         if self.together is None:
             return
         self.run.enter("tear down")
-        places = [side.place for side in self.together.sides]
         self.together = None
         self.standing.close()
-        for place in places:
+        for place in self.places:
             place.require_nothing_left()
+        self.places.clear()
 
     def _deployed(self) -> Together:
         """Return what stands, made and checked if nothing does."""
@@ -141,7 +144,7 @@ class RoundsBench:
         run, plan = self.run, self.run.plan
         spec = drawn_anew(run.case.seeded_spec, self.deployments)
         last_first = self.deployments % 2 == 0
-        sides = start_sides(plan.sides, run.workspace, self.standing, last_first=last_first)
+        sides = start_sides(plan.sides, self._own_place, self.standing, last_first=last_first)
         self.together = together = deploy_together(
             spec, plan, run.drivers, self.place, sides, self.standing
         )
@@ -151,6 +154,13 @@ class RoundsBench:
         self._check(together)
         run.enter("search")
         return together
+
+    @contextmanager
+    def _own_place(self) -> Iterator[Workspace]:
+        """Give a switch a place of its own."""
+        with self.run.workspace() as place:
+            self.places.append(place)
+            yield place
 
     def _check(
         self, together: Together, role: Role = Role.CHECK, after: Round | None = None

@@ -12,11 +12,11 @@ import errno
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from vsperf.errors import DiedError, ExitCode, NotReadyError, VsperfError
+from vsperf.errors import DiedError, ExitCode, NotReadyError, RecordingError, VsperfError
 from vsperf.host.files import Roots
 from vsperf.host.journal import NAME, Entry, Journal, pending
 from vsperf.host.owner import Owner
@@ -162,14 +162,19 @@ class Workspace:
         finally:
             self._patience_s -= time.monotonic() - began
 
-    def require_nothing_left(self) -> None:
-        """Raise `LeftBehindError` when something could not be undone; to be asked after leaving."""
+    def require_nothing_left(self, after: VsperfError | OSError | None = None) -> None:
+        """Raise `LeftBehindError` when something could not be undone; to be asked after leaving.
+
+        `after` is what went wrong before that.
+        """
         if self.left:
+            told = after.with_why if isinstance(after, VsperfError) else str(after)
+            before = () if after is None else (f"and before that: {told}",)
             raise LeftBehindError(
                 f"something of {self.owner.purpose} is left on this machine",
-                why="; ".join(self.left),
+                why="; ".join((*self.left, *before)),
                 fix="mend what stands in the way, then: vsperf clean",
-            )
+            ) from after
 
     def leave(self) -> None:
         """Undo what is left to undo and remove the folder, unless it is kept; never raises."""
@@ -220,6 +225,24 @@ def workspace(
         yield made
     finally:
         made.leave()
+
+
+@contextmanager
+def nothing_left_of(places: Sequence[Workspace]) -> Iterator[None]:
+    """Raise `LeftBehindError` when something of them is left, whatever else went wrong meanwhile.
+
+    They are left by then, and may be made meanwhile. What ends the whole run is raised as it is.
+    """
+    try:
+        yield
+    except (RecordingError, LeftBehindError):
+        raise
+    except (VsperfError, OSError) as error:
+        for place in places:
+            place.require_nothing_left(error)
+        raise
+    for place in places:
+        place.require_nothing_left()
 
 
 @contextmanager
