@@ -16,6 +16,7 @@ from record_samples import (
 from stored_runs import TESTCASES, interrupted_run, write_run
 
 from vsperf.errors import UsageError
+from vsperf.records.files.baselines import baselines, set_baseline
 from vsperf.records.files.folders import RECORDS, make_folder, point_latest, resolve, run_folders
 from vsperf.records.files.leftovers import leftovers
 from vsperf.records.files.writer import RunWriter
@@ -177,3 +178,17 @@ def test_one_run_that_cannot_be_looked_at_keeps_no_other_from_being_cleaned(
     for folder in (planted, stillborn):
         os.utime(folder, (0, 0))
     assert [one.path for one in leftovers(tmp_path)] == [stillborn]
+
+
+def test_what_a_killed_command_left_of_a_baseline_can_be_removed(tmp_path: Path) -> None:
+    set_baseline(tmp_path, "main", write_run(tmp_path))
+    left, new = (tmp_path / "baselines" / f".main.json.{end * 16}" for end in "ab")
+    for path in (left, new):
+        path.write_text("{")
+    os.utime(left, (0, 0))
+    (found,) = leftovers(tmp_path)
+    assert (found.path, found.what) == (left, "half-made baseline")
+    found.remove()
+    assert new.exists(), "somebody may just be setting it"
+    assert not left.exists()
+    assert [one.name for one in baselines(tmp_path)] == ["main"]
