@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: remembered where they arrive, and raised at places of vsperf's own only.
+"""Ctrl-C, SIGTERM, SIGHUP: remembered where they arrive, and raised at places of our own only.
 
 A handler that raises does so wherever the program is: while foreign code calls back into Python,
 which swallows it and prints a traceback, or amid an import, which is left half done. So the handler
@@ -16,17 +16,19 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""SIGHUP comes when a terminal ends, or the connection to it: the commonest end of a long run that
+nobody wished for, and no reason to leave a switch that polls."""
 Handler = Any
 """What `signal.getsignal` returns."""
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, treated like Ctrl-C but for its exit code."""
+    """SIGTERM or SIGHUP, treated like Ctrl-C but for its exit code."""
 
 
 class SignalWatch:
-    """Handles both signals; found where the interpreter keeps its handlers.
+    """Handles these signals; found where the interpreter keeps its handlers.
 
     The interpreter itself writes to the descriptor when a signal arrives, before any handler runs
     and whatever the main thread does. So a signal between a look at `pending` and a wait that
@@ -44,7 +46,7 @@ class SignalWatch:
 
     def __call__(self, signum: int, frame: FrameType | None) -> None:
         if self.pending is None:
-            self.pending = Terminated if signum == signal.SIGTERM else KeyboardInterrupt
+            self.pending = KeyboardInterrupt if signum == signal.SIGINT else Terminated
             self.asked = self.asked or self.pending
 
     @classmethod
@@ -123,7 +125,7 @@ def raise_if_stopped() -> None:
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Keep both signals until the end, so that they cannot stop an undo half-way.
+    """Keep these signals until the end, so that they cannot stop an undo half-way.
 
     One that arrives is delivered afterwards: nobody's wish to stop gets lost.
     """
@@ -137,7 +139,7 @@ def signals_held() -> Iterator[None]:
 
     previous = {}
     try:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in SIGNALS:
             handler = signal.getsignal(number)
             if handler not in (signal.SIG_IGN, None):
                 previous[number] = handler

@@ -62,6 +62,18 @@ def test_the_next_run_is_the_latest_again(results: Path) -> None:
     assert run_cli(["show", "latest"]) == ExitCode.OK
 
 
+def test_a_run_that_was_not_taken_up_again_is_not_the_latest(results: Path) -> None:
+    assert run_one() == ExitCode.OK
+    first = (results / "latest").resolve()
+    assert run_one() == ExitCode.OK
+    second = (results / "latest").resolve()
+    assert run_cli(["run", "--resume", first.name]) == ExitCode.BAD_INPUT, "it is finished"
+    assert (results / "latest").resolve() == second != first
+    refused()
+    run_cli(["run", "--resume", first.name])
+    assert run_cli(["show", "latest"]) == ExitCode.BAD_INPUT
+
+
 def test_an_older_run_that_is_named_is_what_was_asked_for(results: Path) -> None:
     run_one()
     refused()

@@ -71,6 +71,22 @@ def test_a_kernel_without_nodes_has_its_pools_elsewhere(host: HostMemory) -> Non
     assert [(pool.node, pool.total) for pool in read_pools(host)] == [(0, 5)]
 
 
+def test_a_run_that_is_frozen_amid_a_change_is_not_waited_for_for_ever(
+    host: HostMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_pool(host, 0, 2048, 600)
+    (pool,) = read_pools(host)
+    monkeypatch.setattr("vsperf.host.pages.LOCK_S", 0.0)
+    with (
+        pool.locked(),
+        pytest.raises(OSError, match="another run has been changing the number of hugepages"),
+        pool.locked(),
+    ):
+        pytest.fail("two runs change it")
+    with pool.locked():
+        pass
+
+
 def test_what_is_there_is_taken_as_it_is(place: Workspace, host: HostMemory) -> None:
     number = add_pool(host, 0, 2048, 600)
     with reserve({0: 1024 * MEGABYTE}, place, host) as (reservation,):

@@ -25,7 +25,16 @@ from vsperf.host.lock import stale_locks
 from vsperf.host.lock import testbed_lock as hold
 from vsperf.host.own_program import OwnProgram
 from vsperf.host.places import VARIABLE, runtime_folder
-from vsperf.host.process import ASK_S, TERMINATE_S, log_of, managed
+from vsperf.host.process import (
+    ASK_S,
+    MOST_READ,
+    TAIL_BYTES,
+    TERMINATE_S,
+    log_of,
+    managed,
+    written,
+    written_since,
+)
 from vsperf.host.procfs import all_listened_at, left_in_session, mapped_files, marked, start_ticks
 from vsperf.host.threads import Polling
 from vsperf.host.undo import KillProcess
@@ -337,6 +346,37 @@ def test_a_kept_program_outlives_its_context_until_it_is_undone(tmp_path: Path) 
     finally:
         os.kill(program.pid, signal.SIGKILL)
         os.waitpid(program.pid, 0)
+
+
+# A program may write without end: no more than the last part is read, and then it has failed.
+
+
+def test_of_a_log_that_is_too_long_the_last_part_is_read(place: Workspace) -> None:
+    log = log_of("wordy", place)
+    assert written("wordy", place) == ""
+    log.write_text("begin\n" + "again\n" * 1000 + "end\n")
+    assert written("wordy", place).startswith("begin\nagain\n")
+    assert written_since(log, most=8) == (6002, b"ain\nend\n")
+    assert written_since(log, place=6006, most=8) == (6006, b"end\n")
+    assert written_since(log, place=6010) == (6010, b"")
+    os.truncate(log, 1 << 40)
+    assert len(written("wordy", place)) == MOST_READ
+
+
+def test_a_program_whose_log_has_no_end_has_failed(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "MOST_WRITTEN", 1 << 20)
+    with managed(["sleep", "100"], name="wordy", workspace=place) as program:
+        with program.log.open("wb") as log:
+            log.truncate(1 << 20)
+            assert program.failure() is None
+            log.seek(0, os.SEEK_END)
+            log.write(b"\n" * TAIL_BYTES + b"no route\n")
+        words = "has written more than 1 MB, and goes on; its last words: no route"
+        assert program.failure() == words
+        with pytest.raises(DiedError, match="wordy was lost while nothing happened"):
+            place.attend("while nothing happened")
 
 
 # One run per testbed: a second one is refused, and told by whom.

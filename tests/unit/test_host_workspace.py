@@ -13,22 +13,25 @@ from typing import Any, ClassVar, Literal, cast
 import pytest
 from full_disk import longest_file
 
-from vsperf.errors import ExitCode, NotReadyError
+from vsperf.errors import DiedError, ExitCode, NotReadyError, RecordingError
 from vsperf.host.dead import dead_deployments
 from vsperf.host.files import Roots
 from vsperf.host.journal import NAME, Journal, pending
 from vsperf.host.owner import Owner
 from vsperf.host.places import LONGEST_SHORT_NAME, runtime_folders, short_name
-from vsperf.host.procfs import start_ticks
+from vsperf.host.procfs import end_all, start_ticks
 from vsperf.host.tuntap import LONGEST_NAME
 from vsperf.host.undo import UNDO, BindDriver, EndMarked
 from vsperf.host.undo_base import Reach, Undo
 from vsperf.host.workspace import (
     LeftBehindError,
+    Workspace,
+    nothing_left_of,
     remove_folder,
     workspace,
 )
 from vsperf.records.run import Endpoint, Placeholder, Step, fill_in, shown
+from vsperf.stop import SignalWatch, Terminated, raise_if_stopped, signals_held
 
 # The place of a deployment: private, known by its owner, and gone when it is left.
 
@@ -155,6 +158,68 @@ def test_what_cannot_be_undone_is_told_and_kept_for_later(tmp_path: Path, machin
     assert remove_folder(place.folder) == ()
 
 
+@pytest.mark.parametrize(
+    ("stopped", "raised"),
+    [
+        (DiedError("the switch died"), LeftBehindError),
+        (OSError("no room"), LeftBehindError),
+        (RecordingError("the disk is full"), RecordingError),
+        (KeyboardInterrupt(), KeyboardInterrupt),
+    ],
+    ids=str,
+)
+def test_what_is_left_is_told_with_what_went_wrong_unless_that_ends_the_run(
+    tmp_path: Path, machine: Roots, stopped: BaseException, raised: type[BaseException]
+) -> None:
+    (machine.pci / "drivers/ixgbe/bind").mkdir()
+    places: list[Workspace] = []
+    with (
+        pytest.raises(raised) as caught,
+        nothing_left_of(places),
+        workspace("a test", tmp_path / "run", machine) as place,
+    ):
+        places.append(place)
+        place.journal.planned(giving_back(machine))
+        raise stopped
+    if isinstance(caught.value, LeftBehindError):
+        why = f"cannot give {DEVICE} back to ixgbe: Is a directory; and before that: {stopped}"
+        assert caught.value.problems[0].why == why
+    assert remove_folder(place.folder) == ()
+
+
+def test_an_undo_that_fails_as_nobody_thought_of_keeps_no_other_from_being_carried_out(
+    tmp_path: Path, machine: Roots, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(undo: EndMarked) -> None:
+        raise ValueError("no number")
+
+    monkeypatch.setattr(EndMarked, "carry_out", fail)
+    with workspace("a test", tmp_path / "run", machine) as place:
+        place.journal.planned(giving_back(machine))
+        with place.undoing(EndMarked(mark=f"{place.name}/switch")):
+            pass
+    assert override(machine) == "\n"
+    what = f"end what was started as {place.name}/switch"
+    assert place.left == (f"cannot {what}: ValueError: no number",)
+    assert remove_folder(place.folder) == ()
+
+
+def test_a_process_that_may_not_be_told_keeps_no_other_from_being_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[tuple[int, int]] = []
+
+    def kill(pid: int, number: int) -> None:
+        if pid == 1:
+            raise PermissionError
+        told.append((pid, number))
+
+    monkeypatch.setattr(os, "kill", kill)
+    with pytest.raises(OSError, match="process 1, 2 does not end"):
+        end_all(lambda: (1, 2), 0.0, 0.0)
+    assert (2, signal.SIGKILL) in told
+
+
 def test_what_no_deployment_can_have_changed_cannot_even_be_promised(tmp_path: Path) -> None:
     undo = EndMarked(mark="vsperf-1-abcdef/switch")
     with (
@@ -198,6 +263,20 @@ def test_a_signal_during_the_undoing_is_delivered_after_it(tmp_path: Path, machi
     assert not (tmp_path / "run").exists()
 
 
+def test_the_end_of_a_terminal_waits_for_an_undo_as_well() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored where nohup runs the tests
+    watch = SignalWatch.install()
+    try:
+        with signals_held():
+            signal.raise_signal(signal.SIGHUP)
+            raise_if_stopped()
+        with pytest.raises(Terminated):
+            raise_if_stopped()
+    finally:
+        watch.close()
+        signal.signal(signal.SIGHUP, before)
+
+
 def test_a_fork_does_not_take_down_what_its_parent_runs(tmp_path: Path) -> None:
     with workspace("a test", tmp_path / "run") as place:
         child = os.fork()
@@ -229,6 +308,51 @@ def test_a_line_that_was_cut_off_counts_for_nothing(tmp_path: Path) -> None:
     assert len(pending(path)) == 2
 
 
+def test_a_long_journal_is_left_with_what_is_still_promised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is too large is not read: nothing of it would ever be undone."""
+    monkeypatch.setattr("vsperf.host.journal.LONG", 2000)
+    path = tmp_path / NAME
+    journal = Journal(path)
+    first, second = (journal.planned(EndMarked(mark=mark)) for mark in ("first", "second"))
+    journal.planned(EndMarked(mark="better"), first)
+    for number in range(1000):
+        journal.undone(journal.planned(EndMarked(mark=str(number))))
+        assert path.stat().st_size < 3000
+    journal.planned(EndMarked(mark="third"))
+    journal.undone(second)
+    journal.close()
+    assert [entry.undo for entry in pending(path)] == [
+        EndMarked(mark="third"),
+        EndMarked(mark="better"),
+    ]
+    assert [one.name for one in tmp_path.iterdir()] == [NAME]
+
+
+def test_a_long_journal_stays_as_it_is_where_a_line_of_it_is_damaged_or_there_is_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vsperf.host.journal.LONG", 100)
+    for name, damage in (("damaged", b"{'\n"), ("full", b"")):
+        path = tmp_path / name / NAME
+        path.parent.mkdir(mode=0o700)
+        path.write_bytes(damage)
+        path.chmod(0o600)
+        journal = Journal(path)
+        for number in range(3):
+            journal.planned(EndMarked(mark=f"{number}{'x' * 100}"))
+        size = path.stat().st_size
+        if not damage:
+            (path.parent / f"{NAME}.new").mkdir()
+            monkeypatch.setattr("vsperf.trust.trusted.Folder.remove", lambda folder, name: None)
+        journal.undone(2)
+        journal.undone(3)
+        journal.close()
+        assert path.stat().st_size > size
+        assert next(entry.undo for entry in pending(path)) == EndMarked(mark=f"0{'x' * 100}")
+
+
 def test_an_undo_of_another_version_is_told_and_not_dropped(tmp_path: Path) -> None:
     with (
         workspace("a test", tmp_path / "run") as place,
@@ -252,6 +376,18 @@ def test_a_device_that_has_its_driver_is_left_alone(machine: Roots) -> None:
     driver.unlink()
     driver.symlink_to(machine.pci / "drivers/ixgbe")
     giving_back(machine).carry_out()
+    assert list((machine.pci / "drivers/ixgbe").iterdir()) == []
+
+
+def test_a_device_that_somebody_gave_to_another_driver_since_is_left_alone(machine: Roots) -> None:
+    device, theirs = machine.pci / "devices" / DEVICE, machine.pci / "drivers/uio_pci_generic"
+    theirs.mkdir()
+    (device / "driver").unlink()
+    (device / "driver").symlink_to(theirs)
+    (device / "driver_override").write_text("uio_pci_generic\n")
+    giving_back(machine).carry_out()
+    assert override(machine) == "uio_pci_generic\n"
+    assert list(theirs.iterdir()) == []
     assert list((machine.pci / "drivers/ixgbe").iterdir()) == []
 
 

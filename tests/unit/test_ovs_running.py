@@ -448,3 +448,24 @@ def test_one_that_somebody_stopped_is_called_that(place: Workspace) -> None:
         os.kill(daemon.pid, signal.SIGSTOP)
         assert running.failure() == f"{DAEMON} is stopped: somebody sent it SIGSTOP, or debugs it"
         os.kill(daemon.pid, signal.SIGCONT)
+
+
+def test_a_port_that_fell_out_is_found_in_a_line_that_came_in_pieces(place: Workspace) -> None:
+    said = (GOLDEN / "failed-log.txt").read_bytes()
+    at = said.index(b"Failed to create memory pool")
+    said = said[: said.index(b"\n", at) + 1]
+    with silent(place) as (running, daemon), daemon.log.open("ab", buffering=0) as log:
+        log.write(said[:at])
+        running._look_at_log()
+        log.write(said[at:])
+        running._look_at_log()
+    assert (running._problem or "").startswith("Failed to create memory pool for netdev phy")
+
+
+def test_of_a_daemon_that_writes_without_end_the_last_part_is_read(place: Workspace) -> None:
+    with silent(place) as (running, daemon), daemon.log.open("ab", buffering=0) as log:
+        log.truncate(1 << 40)
+        log.write((GOLDEN / "failed-log.txt").read_bytes())
+        running._look_at_log()
+        assert running._read == daemon.log.stat().st_size
+    assert (running._problem or "").startswith("Failed to create memory pool for netdev phy")

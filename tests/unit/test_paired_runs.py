@@ -24,7 +24,10 @@ from vsperf.cli.main import run_cli
 from vsperf.deploy import together
 from vsperf.deploy.together import StandingSide, Together, start_sides
 from vsperf.engine import paired
+from vsperf.engine.assignment import CaseRun
 from vsperf.errors import ComponentError, DiedError
+from vsperf.host.owner import Owner
+from vsperf.host.workspace import Nowhere
 from vsperf.records.files.folders import resolve
 from vsperf.records.files.view import CaseView, open_run
 from vsperf.records.flags import Flag
@@ -487,6 +490,30 @@ class TestFailures:
         assert record.result is None
         assert record.reason == "a part died"
         assert record.warnings == ("measured anew on a fresh deployment: a part died",)
+
+    @pytest.mark.parametrize("whose", [0, 1])
+    def test_what_is_left_of_a_case_that_failed_is_told_as_well(
+        self, whose: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Of the generator's place, or of that of the first switch."""
+
+        def fails(self: SimulatedTurns, *asked: Any) -> list[Any]:
+            raise ComponentError("the generator lost a port")
+
+        monkeypatch.setattr(SimulatedTurns, "run", fails)
+        places = [Nowhere() for _ in range(4)]
+        places[whose].left = ("process 7 does not end",)
+        places[whose].owner = Owner.this_process("a run")
+        given = iter(places)
+        monkeypatch.setattr(CaseRun, "workspace", lambda run: nullcontext(next(given)))
+        done = run(tmp_path)
+        assert done.exit_code == 6, done.output
+        record = stored(tmp_path).record
+        assert record is not None
+        assert record.reason == (
+            "something of a run is left on this machine: process 7 does not end; and before that: "
+            "the generator lost a port"
+        )
 
     def test_a_generator_that_fails_ends_the_case(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from full_disk import longest_file
 
 from vsperf.engine import session
 from vsperf.engine.quiet import (
@@ -28,6 +29,7 @@ from vsperf.host.activity import Share
 from vsperf.host.files import Roots
 from vsperf.host.lock import TestbedInUse
 from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.files.folders import lock as take
 from vsperf.records.run import Placement, Plan
 
 
@@ -128,12 +130,19 @@ def test_who_does_not_wait_is_refused_at_once(said: list[str]) -> None:
     assert said == []
 
 
-def test_a_testbed_that_another_run_took_meanwhile_is_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: list[str]
-) -> None:
+@pytest.fixture(name="lab")
+def fixture_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have testbeds and what was left of runs on a machine of the test's own."""
     monkeypatch.setattr(
         "vsperf.engine.quiet.testbed_lock", partial(lock.testbed_lock, root=tmp_path)
     )
+    monkeypatch.setattr("vsperf.engine.quiet.refuse_beside_dead", lambda: None)
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_testbed_that_another_run_took_meanwhile_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: list[str]
+) -> None:
     patience = Patience(wait_ns=3600 * NANOSECONDS)
     with ExitStack() as other:
         other.enter_context(lock.testbed_lock("lab", "first", tmp_path))
@@ -145,6 +154,78 @@ def test_a_testbed_that_another_run_took_meanwhile_is_waited_for(
         ):
             pass
     assert len(said) == 1 and "run first" in said[0]
+
+
+@pytest.mark.usefixtures("lab")
+def test_beside_what_is_left_of_the_run_that_was_waited_for_none_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: list[str]
+) -> None:
+    """A lock is free as soon as its holder was killed, and his switch still polls."""
+
+    def refuse() -> None:
+        raise NotReadyError("programs of a run that was killed still run")
+
+    patience = Patience(wait_ns=3600 * NANOSECONDS)
+    with ExitStack() as other:
+        other.enter_context(lock.testbed_lock("lab", "first", tmp_path))
+
+        def killed(seconds: float) -> None:
+            other.close()
+            monkeypatch.setattr("vsperf.engine.quiet.refuse_beside_dead", refuse)
+
+        monkeypatch.setattr("vsperf.engine.quiet.sleep", killed)
+        with (
+            pytest.raises(NotReadyError, match="programs of a run that was killed still run"),
+            held_once_free("lab", "second", patience, said.append),
+        ):
+            pytest.fail("it has begun")
+    with lock.testbed_lock("lab", "third", tmp_path):
+        pass
+
+
+# A testbed is held by a lock, and each run removes its own.
+
+
+def test_a_lock_that_a_run_took_meanwhile_is_not_taken_for_the_stale_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at a stale lock and its removal one run may end and another one begin."""
+    root = tmp_path / "run"
+    root.mkdir(mode=0o700)
+    path = root / "local.lock"
+    path.touch(mode=0o600)
+
+    def slowly(descriptor: int, *, exclusive: bool, wait_s: float) -> bool:
+        path.rename(tmp_path / "removed by the run that ended")
+        path.touch(mode=0o600)
+        return take(descriptor, exclusive=exclusive, wait_s=wait_s)
+
+    monkeypatch.setattr(lock, "lock", slowly)
+    lock.remove_stale(path)
+    assert path.exists(), "that of the run which has begun"
+
+
+def test_a_run_that_ends_leaves_the_lock_of_another_alone(tmp_path: Path) -> None:
+    root = tmp_path / "run"
+    with lock.testbed_lock("local", "first", root):
+        (root / "local.lock").unlink()  # by hand
+        second = lock.testbed_lock("local", "second", root)
+        second.__enter__()
+    assert [path.name for path in root.iterdir()] == ["local.lock"]
+    second.__exit__(None, None, None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_testbed_is_held_where_there_is_no_room_to_say_by_whom(tmp_path: Path) -> None:
+    root = tmp_path / "run"
+    with (
+        longest_file(0),
+        lock.testbed_lock("local", "first", root),
+        pytest.raises(NotReadyError, match="testbed local is in use") as caught,
+        lock.testbed_lock("local", "second", root),
+    ):
+        pass
+    assert (caught.value.problems[0].why or "").startswith("another run (another process)")
 
 
 Ticks = Mapping[str, int]

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, and waits that end by them."""
+"""Ctrl-C, SIGTERM and SIGHUP, and waits that end by them."""
 
 from __future__ import annotations
 
@@ -35,11 +35,12 @@ from vsperf.waits import Aside, aside, ended, lines, received, run, sent, sleep,
 __all__ = ["fixture_watch"]
 
 
-# Ctrl-C and SIGTERM: noted where they arrive, raised at places of vsperf's own only.
+# Ctrl-C, SIGTERM and SIGHUP: noted where they arrive, raised at places of vsperf's own only.
 
 CALLED_BACK = """
 import signal
 from vsperf.cli import main
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored where nohup runs the tests
 
 def called_back(*arguments, **settings):
     {how}
@@ -268,7 +269,7 @@ def test_no_program_that_is_started_has_the_descriptors(watch: SignalWatch) -> N
 
 
 @pytest.mark.parametrize("how", [BY_ITSELF, AMID_A_TEXT, TWICE])
-@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 143)])
 def test_a_command_that_is_told_to_stop_ends_with_the_documented_exit_code(
     name: str, code: int, how: str, tmp_path: Path
 ) -> None:

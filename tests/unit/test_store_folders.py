@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,9 +16,12 @@ from record_samples import (
 from stored_runs import TESTCASES, interrupted_run, write_run
 
 from vsperf.errors import UsageError
+from vsperf.records.files.baselines import baselines, set_baseline
 from vsperf.records.files.folders import RECORDS, make_folder, point_latest, resolve, run_folders
 from vsperf.records.files.leftovers import leftovers
 from vsperf.records.files.writer import RunWriter
+from vsperf.records.run import RunResume
+from vsperf.trust import trusted
 
 
 def test_a_run_id_is_date_testcase_and_four_letters_that_cannot_be_misread(tmp_path: Path) -> None:
@@ -39,8 +44,35 @@ def test_latest_points_to_the_run_last_begun_or_resumed(tmp_path: Path) -> None:
     first = interrupted_run(tmp_path)
     second = write_run(tmp_path)
     assert (tmp_path / "latest").resolve() == second
-    RunWriter.resume(first).close()
+    with RunWriter.resume(first) as writer:
+        assert (tmp_path / "latest").resolve() == second, "it may still be refused"
+        writer.append(RunResume(resumed_at="2026-11-21T10:00:00.000+00:00", argv=()))
     assert (tmp_path / "latest").resolve() == first
+
+
+def test_a_run_has_its_folder_in_the_place_that_was_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who may rename the folder of results can put another one, or a link, into its place."""
+    results, theirs = tmp_path / "results", tmp_path / "theirs"
+    theirs.mkdir()
+    reached = trusted.reached
+
+    @contextmanager
+    def swapped(path: Path, *, make: bool = False) -> Iterator[int]:
+        with reached(path, make=make) as place:
+            results.rename(tmp_path / "looked at")
+            results.symlink_to(theirs)
+            yield place
+
+    monkeypatch.setattr(trusted, "reached", swapped)
+    folder = make_folder(results, TESTCASES)
+    assert [one.name for one in (tmp_path / "looked at").iterdir()] == [folder.name]
+    results.unlink()
+    (tmp_path / "looked at").rename(results)
+    point_latest(folder)
+    assert (tmp_path / "looked at" / "latest").readlink() == Path(folder.name)
+    assert list(theirs.iterdir()) == []
 
 
 def test_a_file_called_latest_that_somebody_made_is_left_alone(tmp_path: Path) -> None:
@@ -146,3 +178,17 @@ def test_one_run_that_cannot_be_looked_at_keeps_no_other_from_being_cleaned(
     for folder in (planted, stillborn):
         os.utime(folder, (0, 0))
     assert [one.path for one in leftovers(tmp_path)] == [stillborn]
+
+
+def test_what_a_killed_command_left_of_a_baseline_can_be_removed(tmp_path: Path) -> None:
+    set_baseline(tmp_path, "main", write_run(tmp_path))
+    left, new = (tmp_path / "baselines" / f".main.json.{end * 16}" for end in "ab")
+    for path in (left, new):
+        path.write_text("{")
+    os.utime(left, (0, 0))
+    (found,) = leftovers(tmp_path)
+    assert (found.path, found.what) == (left, "half-made baseline")
+    found.remove()
+    assert new.exists(), "somebody may just be setting it"
+    assert not left.exists()
+    assert [one.name for one in baselines(tmp_path)] == ["main"]

@@ -172,6 +172,50 @@ def test_resuming_keeps_a_torn_line_aside_and_goes_on(tmp_path: Path) -> None:
     assert run.unfinished() == ()
 
 
+def test_a_power_cut_takes_no_run_that_has_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file is found again once its name is on disk, and that of the folder that it is in."""
+    steps = steps_on_disk(monkeypatch)
+    with RunWriter.create(tmp_path, TESTCASES, making()) as writer:
+        places = (writer.path, writer.folder, tmp_path)
+        assert {place.stat().st_ino for place in places} <= set(steps)
+
+
+def test_a_torn_line_can_be_found_on_disk_before_it_is_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = interrupted_run(tmp_path)
+    with (folder / RECORDS).open("ab") as file:
+        file.write(b'{"type":"tri')
+    steps = steps_on_disk(monkeypatch)
+    RunWriter.resume(folder).close()
+    before = steps[: steps.index(CUT)]
+    assert {(folder / TORN).stat().st_ino, folder.stat().st_ino} <= set(before)
+
+
+CUT = -1
+"""A file was shortened."""
+
+
+def steps_on_disk(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Note what is forced to the disk from now on, by inode, and that a file was shortened."""
+    steps: list[int] = []
+    fsync, ftruncate = os.fsync, os.ftruncate
+
+    def forced(descriptor: int) -> None:
+        fsync(descriptor)
+        steps.append(os.fstat(descriptor).st_ino)
+
+    def shortened(descriptor: int, size: int) -> None:
+        ftruncate(descriptor, size)
+        steps.append(CUT)
+
+    monkeypatch.setattr(os, "fsync", forced)
+    monkeypatch.setattr(os, "ftruncate", shortened)
+    return steps
+
+
 def test_a_second_torn_line_joins_the_first_one(tmp_path: Path) -> None:
     folder = interrupted_run(tmp_path)
     for torn in (b'{"first', b"\0\0\0"):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vsperf.errors import ComponentError
+from vsperf.host.process import written_since
 from vsperf.waits import sleep
 
 LINE_BY_LINE = ("stdbuf", "-oL")
@@ -85,18 +86,18 @@ class Console:
 
         `look` raises when there will be no answer, since the program has ended.
         """
-        heard = len(self._said())
+        heard = self.log.stat().st_size
         self.say("stop")
         deadline = time.monotonic() + STOP_S
-        while DONE not in (said := self._said()[heard:]):
+        while DONE not in (said := self._said_since(heard)):
             look()
             if time.monotonic() > deadline:
                 raise ComponentError(f"testpmd did not stop within {STOP_S:g} s")
             sleep(POLL_S)  # between two looks at a condition, never instead of one
         return forwarded(said)
 
-    def _said(self) -> str:
-        return self.log.read_text(errors="replace")
+    def _said_since(self, place: int) -> str:
+        return written_since(self.log, place)[1].decode(errors="replace")
 
 
 def forwarded(said: str) -> dict[int, Forwarded]:

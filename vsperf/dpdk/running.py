@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from vsperf.dpdk.command import PROGRAM
 from vsperf.errors import ComponentError, NotReadyError
-from vsperf.host.process import OBITUARY_S, Managed
+from vsperf.host.process import OBITUARY_S, Managed, written_since
 from vsperf.host.tree import HERE, Tree
 from vsperf.trust.programs import program_path
 from vsperf.waits import received, sleep
@@ -188,7 +188,7 @@ class RunningTestpmd:
     def last_words(self) -> str | None:
         """Return the last lines that it wrote, its statistics left out."""
         try:
-            text = self.program.log.read_text(errors="replace")
+            text = written_since(self.program.log)[1].decode(errors="replace")
         except OSError:
             return None
         before, found, after = text.partition(USAGE)[0].rpartition(STATISTICS)

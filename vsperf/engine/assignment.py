@@ -10,7 +10,7 @@ from vsperf.config.case import Case
 from vsperf.deploy.planner import OWN_ROLE, CasePlan, Drivers
 from vsperf.engine.calibration import Calibrator
 from vsperf.host.cpus import running_on
-from vsperf.host.workspace import Nowhere, Workspace, workspace
+from vsperf.host.workspace import Nowhere, Workspace, nothing_left_of, workspace
 from vsperf.progress import (
     ConnectionsFinished,
     Emit,
@@ -77,14 +77,16 @@ class CaseRun:
     def deploying(self) -> Iterator[tuple[Workspace, ExitStack]]:
         """Give one deployment a place on this machine, and the stack that takes it down again.
 
-        We stay on the CPUs that are ours meanwhile. Something that is left of it is an error.
+        We stay on the CPUs that are ours meanwhile. Something that is left of it is an error, and
+        nothing is measured anew beside it.
         """
-        with ExitStack() as stack:
+        places: list[Workspace] = []
+        with nothing_left_of(places), ExitStack() as stack:
             stack.enter_context(running_on(self.plan.plan.placement.of(OWN_ROLE)))
             place = stack.enter_context(self.workspace())
+            places.append(place)
             yield place, stack
             self.enter("tear down")
-        place.require_nothing_left()
 
     def enter(self, phase: str) -> None:
         """Tell what begins."""

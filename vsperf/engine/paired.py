@@ -21,7 +21,7 @@ from vsperf.engine.conditions import clipped, uneven
 from vsperf.engine.criteria import check_all
 from vsperf.engine.draws import drawn_anew
 from vsperf.errors import ComponentError, DiedError, PathError, PathLostError
-from vsperf.host.workspace import Workspace
+from vsperf.host.workspace import Workspace, nothing_left_of
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.turns import Compares, TurnsAsked
 from vsperf.progress import DeploymentKept, RoundStarted
@@ -85,10 +85,11 @@ def _played(method: Compares, bench: RoundsBench) -> SearchResult:
 @contextmanager
 def _bench(run: CaseRun, place: Workspace, loads: Loads) -> Iterator[RoundsBench]:
     bench = RoundsBench(run, place, loads)
-    try:
-        yield bench
-    finally:
-        bench.standing.close()
+    with nothing_left_of(bench.places):
+        try:
+            yield bench
+        finally:
+            bench.standing.close()
 
 
 @dataclass
@@ -101,6 +102,8 @@ class RoundsBench:
     loads: Loads
     standing: ExitStack = field(default_factory=ExitStack)
     """Takes down what stands."""
+    places: list[Workspace] = field(default_factory=list)
+    """Of all switches so far."""
     together: Together | None = None
     deployments: int = 0
     made: list[Round] = field(default_factory=list)
@@ -158,11 +161,11 @@ class RoundsBench:
         if self.together is None:
             return
         self.run.enter("tear down")
-        places = [side.place for side in self.together.sides]
         self.together = None
         self.standing.close()
-        for place in places:
+        for place in self.places:
             place.require_nothing_left()
+        self.places.clear()
 
     def _deployed(self) -> Together:
         """Return what stands, made and checked if nothing does."""
@@ -173,7 +176,7 @@ class RoundsBench:
         run, plan = self.run, self.run.plan
         spec = drawn_anew(run.case.seeded_spec, self.deployments)
         last_first = self.deployments % 2 == 0
-        sides = start_sides(plan.sides, run.workspace, self.standing, last_first=last_first)
+        sides = start_sides(plan.sides, self._own_place, self.standing, last_first=last_first)
         self.together = together = deploy_together(
             spec, plan, run.drivers, self.place, sides, self.standing
         )
@@ -183,6 +186,13 @@ class RoundsBench:
         self._check(together)
         run.enter("search")
         return together
+
+    @contextmanager
+    def _own_place(self) -> Iterator[Workspace]:
+        """Give a switch a place of its own."""
+        with self.run.workspace() as place:
+            self.places.append(place)
+            yield place
 
     def _check(
         self, together: Together, role: Role = Role.CHECK, after: Round | None = None

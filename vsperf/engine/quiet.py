@@ -23,6 +23,7 @@ from vsperf.host.activity import (
     taken_ppm,
     ticks_per_second,
 )
+from vsperf.host.dead import refuse_beside_dead
 from vsperf.host.files import Roots
 from vsperf.host.lock import TestbedInUse, testbed_lock
 from vsperf.quantities.human import human_seconds
@@ -92,9 +93,13 @@ def once_free(act: Callable[[], Held], patience: Patience, say: Callable[[str], 
 def held_once_free(
     testbed: str, run: str, patience: Patience, say: Callable[[str], None]
 ) -> Iterator[None]:
-    """Hold a testbed for a run, once no other has it."""
+    """Hold a testbed for a run, once no other has it.
+
+    Who had it may have been killed, which frees the lock, and programs of his may still run.
+    """
     with ExitStack() as stack:
         once_free(lambda: stack.enter_context(testbed_lock(testbed, run)), patience, say)
+        refuse_beside_dead()
         yield
 
 

@@ -13,11 +13,10 @@ from vsperf.errors import ComponentError, NotReadyError, Problem
 from vsperf.host.files import Roots, link_name, text
 from vsperf.host.network import Network
 from vsperf.host.pci import PASSING, WITHOUT_IOMMU, Nic, find_nic, full_address, read_nics, refusal
-from vsperf.host.undo import BindDriver
+from vsperf.host.undo import VFIO, BindDriver
 from vsperf.host.workspace import Workspace
 from vsperf.waits import sleep
 
-DRIVER = "vfio-pci"
 BOUND_S = 5.0
 POLL_S = 0.01
 PCI_DEVICE = re.compile(r"(?:[0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7](?=,|$)")
@@ -52,7 +51,7 @@ def bound(
             if _needs_binding(nic):
                 undo = BindDriver(address=nic.address, driver=nic.driver, sysfs=roots.pci)
                 stack.enter_context(workspace.undoing(undo))
-                _bind(nic.address, DRIVER, roots.pci)
+                _bind(nic.address, VFIO, roots.pci)
         yield nics
 
 
@@ -105,10 +104,10 @@ def _problem(address: str, nic: Nic | None, roots: Roots, allowed: _Allowed) -> 
 
 
 def _driver_problem(nic: Nic, roots: Roots) -> Problem | None:
-    folder = roots.pci / "drivers" / DRIVER
+    folder = roots.pci / "drivers" / VFIO
     if not folder.is_dir():
-        what = f"the driver {DRIVER} for {nic.address} is not there"
-        return Problem(what, why=f"there is no {folder}", fix=f"modprobe {DRIVER}")
+        what = f"the driver {VFIO} for {nic.address} is not there"
+        return Problem(what, why=f"there is no {folder}", fix=f"modprobe {VFIO}")
     switch = roots.sys / "module" / "vfio" / "parameters" / UNSAFE
     if nic.group is None and text(switch) not in ("Y", "1"):
         what = f"vfio does not take {nic.address} without an IOMMU"

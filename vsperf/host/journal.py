@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from vsperf.trust import trusted
 
 NAME = "journal.jsonl"
 OWN = __name__.partition(".")[0]
+LONG = 1 << 20
+"""Bytes of a journal, most of which speak of what is undone by then."""
 SHOWN = 80
 """Characters of a line that cannot be read."""
 
@@ -50,8 +53,12 @@ class Journal:
             os.ftruncate(self._descriptor, len(whole))
         elif content and not content.endswith(b"\n"):
             os.write(self._descriptor, b"\n")
-        items = (_item(line) for line in whole.splitlines())
-        self._number = max((item["number"] for item in items if item), default=0)
+        self._number = 0
+        self._promised: dict[int, bytes] = {}
+        """Lines of what is still to be undone."""
+        self._damaged = False
+        for line in whole.splitlines():
+            self._take_note(line)
 
     def planned(self, undo: AnyUndo, number: int | None = None) -> int:
         """Write down how to undo what comes next; returns the number for `undone`.
@@ -69,6 +76,9 @@ class Journal:
     def undone(self, number: int) -> None:
         """Write down that nothing is left to undo."""
         self._append({"number": number, "undone": True})
+        if os.fstat(self._descriptor).st_size > max(LONG, 2 * len(self._rest())):
+            with suppress(OSError):  # a full folder: it stays as it is
+                self._shorten()
 
     def close(self) -> None:
         """Close the file; writing ends here."""
@@ -86,6 +96,46 @@ class Journal:
         except OSError:
             os.ftruncate(self._descriptor, size)
             raise
+        self._take_note(line[:-1])
+
+    def _take_note(self, line: bytes) -> None:
+        item = _item(line)
+        if item is None:
+            self._damaged |= bool(line.strip())
+            return
+        number = item["number"]
+        self._number = max(self._number, number)
+        if item.get("undone"):
+            self._promised.pop(number, None)
+        else:
+            self._promised[number] = line
+
+    def _rest(self) -> bytes:
+        return b"".join(line + b"\n" for line in self._promised.values())
+
+    def _shorten(self) -> None:
+        """Leave out what was undone: exchanges can start programs by the thousand.
+
+        A journal that is too large is not read any more, and nothing of it would ever be undone.
+        """
+        if self._damaged:
+            return
+        scratch, rest = f"{self.path.name}.new", self._rest()
+        with trusted.opened(self.path.parent) as folder:
+            folder.remove(scratch)
+            descriptor = folder.open(scratch, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL)
+            try:
+                if os.write(descriptor, rest) < len(rest):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(descriptor)
+                there = folder.descriptor
+                os.rename(scratch, self.path.name, src_dir_fd=there, dst_dir_fd=there)
+            except OSError:
+                os.close(descriptor)
+                folder.remove(scratch)
+                raise
+        os.close(self._descriptor)
+        self._descriptor = descriptor
 
 
 def pending(path: Path) -> tuple[Entry, ...]:

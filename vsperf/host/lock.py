@@ -34,10 +34,11 @@ def testbed_lock(testbed: str, run: str, root: Path | None = None) -> Iterator[N
     path = (runtime_folder() if root is None else root) / f"{quote(testbed, safe='')}{SUFFIX}"
     descriptor = _locked(path, testbed)
     try:
-        os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "run": run}).encode(), 0)
+        with suppress(OSError):  # a full folder: it is held all the same
+            os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "run": run}).encode(), 0)
         yield
     finally:
-        _remove(path)
+        _remove(path, descriptor)
         os.close(descriptor)
 
 
@@ -59,15 +60,25 @@ def remove_stale(path: Path) -> None:
         return
     try:
         if lock(descriptor, exclusive=True, wait_s=0):
-            _remove(path)
+            _remove(path, descriptor)
     finally:
         os.close(descriptor)
 
 
-def _remove(path: Path) -> None:
-    path.unlink(missing_ok=True)
+def _remove(path: Path, descriptor: int) -> None:
+    """Remove a lock that is held by this descriptor, and none that has taken its place."""
+    if _is_there(path, descriptor):
+        path.unlink(missing_ok=True)
     with suppress(OSError):  # others are in it
         path.parent.rmdir()
+
+
+def _is_there(path: Path, descriptor: int) -> bool:
+    """Whether the path still leads to what was opened: its holder before removes it at its end."""
+    try:
+        return os.fstat(descriptor).st_ino == path.lstat().st_ino
+    except FileNotFoundError:
+        return False
 
 
 def _locked(path: Path, testbed: str) -> int:
@@ -88,10 +99,9 @@ def _locked(path: Path, testbed: str) -> int:
             error = _held(descriptor, testbed)
             os.close(descriptor)
             raise error
-        with suppress(FileNotFoundError):
-            if os.fstat(descriptor).st_ino == path.stat().st_ino:
-                os.ftruncate(descriptor, 0)
-                return descriptor
+        if _is_there(path, descriptor):
+            os.ftruncate(descriptor, 0)
+            return descriptor
         os.close(descriptor)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +10,10 @@ from pathlib import Path
 
 from vsperf.records.base import Record
 from vsperf.records.files.folders import lock
+
+LOCK_S = 60.0
+"""Patience with runs that change the number: one of them may be stopped, or its container frozen,
+and while something is undone no Ctrl-C ends a wait."""
 
 
 class Pool(Record):
@@ -45,10 +49,12 @@ class Pool(Record):
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other runs from changing the number meanwhile."""
+        """Keep other runs from changing the number meanwhile; raises OSError where one hangs."""
         descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            lock(descriptor, exclusive=True, wait_s=math.inf)
+            if not lock(descriptor, exclusive=True, wait_s=LOCK_S):
+                why = f"another run has been changing the number of hugepages for {LOCK_S:g} s"
+                raise OSError(errno.ETIMEDOUT, why, str(self.folder))
             yield
         finally:
             os.close(descriptor)

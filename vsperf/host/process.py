@@ -41,6 +41,11 @@ MOST_KEPT = 9
 """How often the time that a program may take to start it may spend without a CPU in addition."""
 LAST_LINES = 5
 TAIL_BYTES = 8192
+MOST_READ = 1 << 20
+"""Bytes of a log that are read at once: a program may write the same line for ever."""
+MOST_WRITTEN = 256 << 20
+"""Bytes of a log: it is in the memory of the machine, and so is what the journal promises. What
+answers questions says some kilobytes, and what says more than this has no time to forward."""
 
 Stop = Callable[[float], None]
 """Asks a program to end, in its own way, within so many seconds; whatever it raises is ignored."""
@@ -79,10 +84,17 @@ class Managed:
         return f"{how}; its last words: {words}" if words else how
 
     def failure(self) -> str | None:
-        """Return how it ended, or that it was stopped; None while it runs."""
-        if self.poll() is None and not is_stopped(self.pid):
+        """Return how it ended, or that it was stopped or writes without end; None while it runs."""
+        if self.poll() is None and not is_stopped(self.pid) and not self._writes_without_end():
             return None
         return self.obituary()
+
+    def _writes_without_end(self) -> bool:
+        """Whether its log would soon fill the folder that all deployments live in."""
+        try:
+            return self.log.stat().st_size > MOST_WRITTEN
+        except OSError:
+            return False
 
     def ending(self) -> str:
         """Return how it ended, such as `was killed by SIGKILL`."""
@@ -90,6 +102,8 @@ class Managed:
         if code is None:  # else its number may be another's by now
             if is_stopped(self.pid):
                 return "is stopped: somebody sent it SIGSTOP, or debugs it"
+            if self._writes_without_end():
+                return f"has written more than {MOST_WRITTEN >> 20} MB, and goes on"
             ended(self.pid, OBITUARY_S)  # its sockets are closed a moment before its end
             code = self.poll()
         if code is None:
@@ -99,9 +113,7 @@ class Managed:
     def last_words(self) -> str | None:
         """Return the last lines that it wrote."""
         try:
-            with self.log.open("rb") as file:
-                size = os.fstat(file.fileno()).st_size
-                text = os.pread(file.fileno(), TAIL_BYTES, max(0, size - TAIL_BYTES))
+            _, text = written_since(self.log, most=TAIL_BYTES)
         except OSError:
             return None
         lines = [line.strip() for line in text.decode(errors="replace").splitlines()]
@@ -120,11 +132,24 @@ def log_of(name: str, workspace: Workspace) -> Path:
 
 
 def written(name: str, workspace: Workspace) -> str:
-    """Return what a program of a deployment has written so far, also where it never came up."""
+    """Return what a program of a deployment has written so far, also where it never came up.
+
+    Of too much it is the last part.
+    """
     try:
-        return log_of(name, workspace).read_text(errors="replace")
+        return written_since(log_of(name, workspace))[1].decode(errors="replace")
     except OSError:
         return ""
+
+
+def written_since(log: Path, place: int = 0, most: int = MOST_READ) -> tuple[int, bytes]:
+    """Return what stands in a log from a place on, and where that begins; raises OSError.
+
+    Of too much it is the last part, which begins later.
+    """
+    with log.open("rb") as file:
+        begin = max(place, os.fstat(file.fileno()).st_size - most)
+        return begin, os.pread(file.fileno(), most, begin)
 
 
 @contextmanager

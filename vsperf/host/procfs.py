@@ -120,7 +120,7 @@ def end_all(find: Callable[[], tuple[int, ...]], patience_s: float, kill_s: floa
     for number, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, kill_s)):
         deadline = time.monotonic() + wait_s
         for pid in (found := find()):
-            with suppress(ProcessLookupError):
+            with suppress(ProcessLookupError, PermissionError):  # the others are told all the same
                 os.kill(pid, number)
                 os.kill(pid, signal.SIGCONT)
         while found and time.monotonic() < deadline:

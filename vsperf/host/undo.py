@@ -58,6 +58,8 @@ def _dpdk_folders() -> tuple[Path, ...]:
 TERMINATE_S = 1.5
 SHARED_MEMORY = DEVICES / "shm"
 PCI = Path("/sys/bus/pci")
+VFIO = "vfio-pci"
+"""The driver that hands devices to programs."""
 PCI_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 DRIVER_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 CHASSIS_WORD = re.compile(r"(//)?[A-Za-z0-9][A-Za-z0-9./:-]*")
@@ -138,7 +140,10 @@ class ContinueProcess(Undo):
 
 
 class BindDriver(Undo):
-    """Gives a PCI device back to the driver that it had."""
+    """Gives a PCI device back to the driver that it had, unless somebody gave it to another since.
+
+    A program of his may run on it, and would lose it.
+    """
 
     kind: Literal["bind-driver"] = "bind-driver"
     address: str
@@ -159,9 +164,11 @@ class BindDriver(Undo):
         device = self.sysfs / "devices" / self.address
         if not device.exists():
             return
-        (device / "driver_override").write_text("\n")
         bound = device / "driver"
         present = bound.resolve().name if bound.exists() else None
+        if present not in (None, VFIO, self.driver):
+            return
+        (device / "driver_override").write_text("\n")
         if present == self.driver:
             return
         if present is not None:

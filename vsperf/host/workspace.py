@@ -12,11 +12,11 @@ import errno
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from vsperf.errors import DiedError, ExitCode, NotReadyError, VsperfError
+from vsperf.errors import DiedError, ExitCode, NotReadyError, RecordingError, VsperfError
 from vsperf.host.files import Roots
 from vsperf.host.journal import NAME, Entry, Journal, pending
 from vsperf.host.owner import Owner
@@ -107,7 +107,7 @@ class Workspace:
             yield becomes
         finally:
             if not self.kept:
-                with signals_held(), suppress(OSError):  # tried again when the workspace is left
+                with signals_held(), suppress(Exception):  # tried again when the workspace is left
                     promised.take_back(self.reach)
                     self.journal.undone(number)
 
@@ -162,14 +162,19 @@ class Workspace:
         finally:
             self._patience_s -= time.monotonic() - began
 
-    def require_nothing_left(self) -> None:
-        """Raise `LeftBehindError` when something could not be undone; to be asked after leaving."""
+    def require_nothing_left(self, after: VsperfError | OSError | None = None) -> None:
+        """Raise `LeftBehindError` when something could not be undone; to be asked after leaving.
+
+        `after` is what went wrong before that.
+        """
         if self.left:
+            told = after.with_why if isinstance(after, VsperfError) else str(after)
+            before = () if after is None else (f"and before that: {told}",)
             raise LeftBehindError(
                 f"something of {self.owner.purpose} is left on this machine",
-                why="; ".join(self.left),
+                why="; ".join((*self.left, *before)),
                 fix="mend what stands in the way, then: vsperf clean",
-            )
+            ) from after
 
     def leave(self) -> None:
         """Undo what is left to undo and remove the folder, unless it is kept; never raises."""
@@ -223,6 +228,24 @@ def workspace(
 
 
 @contextmanager
+def nothing_left_of(places: Sequence[Workspace]) -> Iterator[None]:
+    """Raise `LeftBehindError` when something of them is left, whatever else went wrong meanwhile.
+
+    They are left by then, and may be made meanwhile. What ends the whole run is raised as it is.
+    """
+    try:
+        yield
+    except (RecordingError, LeftBehindError):
+        raise
+    except (VsperfError, OSError) as error:
+        for place in places:
+            place.require_nothing_left(error)
+        raise
+    for place in places:
+        place.require_nothing_left()
+
+
+@contextmanager
 def given_or_own(given: Workspace | None, purpose: str) -> Iterator[Workspace]:
     """Give the workspace that there is, or one made for the time of the context."""
     if given is not None:
@@ -243,9 +266,8 @@ def undo_all(reach: Reach, journal: Journal, *, same_boot: bool = True) -> tuple
         try:
             if same_boot or entry.undo.outlives_boot:
                 entry.undo.take_back(reach)
-        except OSError as error:
-            why = f"{error.strerror or error}{_way_out(entry, reach)}"
-            failures.append(f"cannot {entry.text}: {why}")
+        except Exception as error:  # whatever it is, it is told, and all others are carried out
+            failures.append(f"cannot {entry.text}: {_text(error)}{_way_out(entry, reach)}")
         else:
             with suppress(OSError):  # a full folder: it may well be undone twice
                 journal.undone(entry.number)
@@ -263,10 +285,16 @@ def forget_all(reach: Reach, journal: Journal) -> tuple[str, ...]:
             continue
         try:
             entry.undo.take_back(reach)
-        except OSError as error:
-            forgotten.append(f"{entry.undo.if_forgotten} ({error.strerror or error})")
+        except Exception as error:
+            forgotten.append(f"{entry.undo.if_forgotten} ({_text(error)})")
         journal.undone(entry.number)
     return tuple(forgotten)
+
+
+def _text(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return f"{type(error).__name__}: {error}"
 
 
 def _way_out(entry: Entry, reach: Reach) -> str:

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import secrets
+import stat
 import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -93,12 +94,6 @@ def _holds_folders(results: Path) -> bool:
         return False
 
 
-def forget(results: Path) -> None:
-    """Forget it, as a run has begun since."""
-    with contextlib.suppress(OSError):
-        (results / FILE).unlink(missing_ok=True)
-
-
 def refuse_stale(results: Path, latest: Path) -> None:
     """Refuse to take a run for the latest that was not the last to be asked for."""
     try:
@@ -138,16 +133,13 @@ def make_folder(results: Path, testcases: Iterable[str]) -> Path:
     name = names[0] if len(names) == 1 else "several"
     day = datetime.now(UTC).date().isoformat()
     try:
-        with trusted.reached(results, make=True):
-            pass
-        for _ in range(1000):
-            suffix = "".join(secrets.choice(LETTERS) for _ in range(4))
-            folder = results / f"{day}-{name}-{suffix}"
-            try:
-                folder.mkdir()
-            except FileExistsError:
-                continue
-            return folder
+        with trusted.reached(results, make=True) as place:  # and not in what takes its place
+            for _ in range(1000):
+                suffix = "".join(secrets.choice(LETTERS) for _ in range(4))
+                folder = f"{day}-{name}-{suffix}"
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(folder, dir_fd=place)
+                    return results / folder
     except OSError as error:
         raise RecordingError(
             f"no run folder can be made in {results}",
@@ -160,20 +152,30 @@ def make_folder(results: Path, testcases: Iterable[str]) -> Path:
 def point_latest(folder: Path) -> None:
     """Let `latest` point to `folder`; it never points nowhere meanwhile.
 
-    The link is a convenience, so a file system without links, or a file of that name that
-    somebody else made, is no reason to fail.
+    What was refused before is forgotten, as a run has begun since. The link is a convenience, so a
+    file system without links, or a file of that name that somebody else made, is no reason to fail.
     """
-    forget(folder.parent)
-    link = folder.parent / LATEST
-    if link.exists() and not link.is_symlink():
-        return
-    temporary = folder.parent / f".{LATEST}-{folder.name}"
+    temporary = f".{LATEST}-{folder.name}"
+    with contextlib.suppress(OSError), trusted.reached(folder.parent) as results:
+        _remove(FILE, results)
+        if _is_taken(LATEST, results):
+            return
+        _remove(temporary, results)
+        os.symlink(folder.name, temporary, dir_fd=results)
+        os.rename(temporary, LATEST, src_dir_fd=results, dst_dir_fd=results)
+
+
+def _remove(name: str, folder: int) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(name, dir_fd=folder)
+
+
+def _is_taken(name: str, folder: int) -> bool:
+    """Whether something has a name that is no link."""
     try:
-        temporary.unlink(missing_ok=True)
-        temporary.symlink_to(folder.name)
-        temporary.replace(link)
-    except OSError:
-        return
+        return not stat.S_ISLNK(os.lstat(name, dir_fd=folder).st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def run_folders(results: Path) -> tuple[Path, ...]:

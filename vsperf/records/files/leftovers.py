@@ -11,13 +11,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from vsperf.records.files.baselines import FOLDER as BASELINES
+from vsperf.records.files.baselines import SUFFIX
 from vsperf.records.files.folders import FILE as REFUSED
 from vsperf.records.files.folders import LATEST, RECORDS, is_locked, run_folders
 from vsperf.records.files.index import SCRATCH
 from vsperf.trust import trusted
 
 SETTLED_S = 60.0
-"""A run that starts has a folder before it has a header; within this time it is left alone."""
+"""A run that starts has a folder before it has a header; within this time it is left alone, and so
+is a baseline that is being set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,10 @@ def _scratch(results: Path) -> Iterator[Leftover]:
         for path in sorted(results.glob(f"{begin}*")):
             if path.is_symlink() or not path.is_dir():
                 yield Leftover(path, f"half-made {what}")
+    with suppress(OSError), trusted.reached(results / BASELINES):
+        for path in sorted((results / BASELINES).glob(f".*{SUFFIX}.*")):
+            if path.is_file() and _age_s(path) >= SETTLED_S:
+                yield Leftover(path, "half-made baseline")
 
 
 def _links(results: Path) -> Iterator[Leftover]:
@@ -102,9 +109,9 @@ def _is_stillborn(folder: Path) -> bool:
     return not regular or b"\n" not in _beginning(records)
 
 
-def _age_s(folder: Path) -> float:
-    """Return how long ago something in the folder was made or removed."""
-    return time.time() - folder.stat().st_mtime
+def _age_s(path: Path) -> float:
+    """Return how long ago a file was written to, or something in a folder made or removed."""
+    return time.time() - path.stat().st_mtime
 
 
 def _beginning(path: Path) -> bytes:

@@ -65,6 +65,7 @@ class RunWriter:
             writer = cls(folder, _open_locked(path, flags), None)
             writer.append(make_header(folder.name))
             _sync_directory(folder)
+            _sync_directory(folder.parent)
         except BaseException:
             if writer is not None:
                 writer.close()
@@ -77,7 +78,10 @@ class RunWriter:
 
     @classmethod
     def resume(cls, folder: Path) -> Self:
-        """Go on writing a run that was interrupted; a torn last line is kept aside first."""
+        """Go on writing a run that was interrupted; a torn last line is kept aside first.
+
+        It is the latest from its first line on: until then it may still be refused.
+        """
         folder = folder.resolve()
         path = folder / RECORDS
         with lines.opened(path):  # says in plain words what is wrong if there is none to resume
@@ -93,7 +97,6 @@ class RunWriter:
         except BaseException:
             os.close(descriptor)
             raise
-        point_latest(folder)
         return cls(folder, descriptor, before)
 
     @property
@@ -120,6 +123,8 @@ class RunWriter:
         except OSError as error:
             self._failed = error
             raise _cannot_write(self.path, error) from error
+        if isinstance(line, RunResume):
+            point_latest(self.folder)
 
     def close(self) -> None:
         """Close the file, which frees its lock; closing twice does no harm."""
@@ -203,6 +208,7 @@ def _set_torn_line_aside(path: Path, descriptor: int) -> None:
             aside.write(torn)
             aside.flush()
             os.fsync(aside.fileno())
+        _sync_directory(path.parent)
         os.ftruncate(descriptor, found.whole_bytes)
         os.fsync(descriptor)
     except OSError as error:

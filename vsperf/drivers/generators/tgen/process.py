@@ -30,7 +30,7 @@ from vsperf.host.cpus import read_topology
 from vsperf.host.hugepages import reserve
 from vsperf.host.open_files import require_open_files
 from vsperf.host.own_program import OwnProgram
-from vsperf.host.process import Managed, log_of, managed
+from vsperf.host.process import Managed, log_of, managed, written_since
 from vsperf.host.threads import LCORES, Polling
 from vsperf.host.workspace import Workspace, given_or_own
 from vsperf.records.run import Placeholder
@@ -258,7 +258,7 @@ class _TakenError(ComponentError):
 
 def _check_sockets(log: Path, said: int) -> None:
     """Look for a number that was taken in what tgen said after its log had this many bytes."""
-    for line in log.read_bytes()[said:].decode(errors="replace").splitlines():
+    for line in written_since(log, said)[1].decode(errors="replace").splitlines():
         if TAKEN in line:
             raise _TakenError(
                 "tgen could not have a packet socket for itself",

@@ -20,7 +20,7 @@ from vsperf.drivers.vswitches.ovs.metrics import LAST_MS
 from vsperf.drivers.vswitches.ovs.parse import insides
 from vsperf.drivers.vswitches.ovs.programs import Programs
 from vsperf.errors import ComponentError, DiedError
-from vsperf.host.process import Managed
+from vsperf.host.process import Managed, written_since
 from vsperf.host.procfs import resident_bytes
 from vsperf.records.switch import Kept, SwitchCounters
 from vsperf.waits import sleep
@@ -210,12 +210,11 @@ class RunningOvs:
         return shlex.join(self.programs.command(program, *arguments, folder=str(self.folder)))
 
     def _look_at_log(self) -> None:
-        """Look for ports that fell out, in what was written since the last look."""
-        with self.daemons[SWITCH].log.open("rb") as file:
-            file.seek(self._read)
-            news = file.read()
-        self._read += len(news)
-        self._problem = self._problem or late_problem(news.decode(errors="replace"))
+        """Look for ports that fell out, in whole lines that were written since the last look."""
+        begin, news = written_since(self.daemons[SWITCH].log, self._read)
+        whole = news[: news.rfind(b"\n") + 1]
+        self._read = begin + len(whole)
+        self._problem = self._problem or late_problem(whole.decode(errors="replace"))
 
     def _ask(self, command: str, *arguments: str) -> str:
         return ask(self.controls[SWITCH], command, *arguments, patience_s=self.patience_s)
