@@ -169,9 +169,11 @@ class Programs:
 def problem_of(client: Said, server: str) -> str:
     """Return which end failed, and how; empty where none did.
 
-    `server` is what is wrong with that end. Most goes on until it is ended: `ended_early`.
+    `server` is what is wrong with that end. Most goes on until it is ended: `ended_early`. A client
+    that was made to end since its server had failed did nothing wrong.
     """
-    failed = "" if client.exit_code == 0 else f"its client {client.quoted}"
+    well = client.exit_code == 0 or (client.exit_code is None and server)
+    failed = "" if well else f"its client {client.quoted}"
     return "; ".join(wrong for wrong in (failed, server) if wrong)
 
 

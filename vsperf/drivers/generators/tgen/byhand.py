@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -192,6 +193,9 @@ def capture(
             for path, file in zip(own.values(), named, strict=True):
                 with path.open("rb") as seen:
                     shutil.copyfileobj(seen, file)
+            for path, file in zip(files.values(), named, strict=True):
+                if not path.exists():  # what frames carry is for nobody else, whatever the mask
+                    os.fchmod(file.fileno(), 0o600)
     except OSError as error:
         raise RecordingError(
             f"{', '.join(map(str, files.values()))} cannot be written",
