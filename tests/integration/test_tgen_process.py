@@ -284,11 +284,12 @@ def test_a_tgen_that_dies_in_a_trial_is_noticed_at_once(number: signal.Signals) 
 
 
 def test_a_tgen_that_stands_still_is_let_go_on_and_ends_in_order_and_soon() -> None:
+    """It hears the signal first, or that nobody is there any more."""
     with at_hand(RINGS, OPTIONS) as tgen:
         tgen.process.send_signal(signal.SIGSTOP)
         began = time.monotonic()
     assert time.monotonic() - began < 15
-    assert tgen.process.returncode == 128 + signal.SIGTERM
+    assert tgen.process.returncode in (0, 128 + signal.SIGTERM)
 
 
 @pytest.mark.everyday
