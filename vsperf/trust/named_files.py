@@ -51,14 +51,16 @@ def written(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def written_together(paths: Sequence[Path]) -> Iterator[list[BinaryIO]]:
+def written_together(paths: Sequence[Path], rights: int = 0o666) -> Iterator[list[BinaryIO]]:
     """Give a file for each path; all take their places at the end, or none. Raises OSError.
+
+    `rights` say who may use them, as far as the mask of this process lets it.
 
     Folders that are missing are made. What the kernel itself names in /dev and /proc, such as
     /dev/stdout, is written to where it is.
     """
     with ExitStack() as stack:
-        targets = [_target(path, stack) for path in paths]
+        targets = [_target(path, rights, stack) for path in paths]
         yield [one.file for one in targets]
         for target in targets:
             target.file.close()
@@ -66,7 +68,7 @@ def written_together(paths: Sequence[Path]) -> Iterator[list[BinaryIO]]:
             target.take_place()
 
 
-def _target(path: Path, stack: ExitStack) -> _Target:
+def _target(path: Path, rights: int, stack: ExitStack) -> _Target:
     folder = stack.enter_context(trusted.reached(path.parent, make=True))
     if _is_of_the_kernel(folder):
         descriptor = os.open(path.name, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY, dir_fd=folder)
@@ -79,7 +81,7 @@ def _target(path: Path, stack: ExitStack) -> _Target:
     begin = os.fsdecode(os.fsencode(path.name)[:LONGEST_NAME])
     scratch = f".{begin}.{secrets.token_hex(8)}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | trusted.SAFELY
-    descriptor = os.open(scratch, flags, 0o666, dir_fd=folder)
+    descriptor = os.open(scratch, flags, rights, dir_fd=folder)
     made = _Target(path, folder, scratch, stack.enter_context(os.fdopen(descriptor, "wb")))
     stack.callback(made.discard)
     return made

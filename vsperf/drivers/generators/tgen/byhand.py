@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +21,8 @@ from vsperf.trust.named_files import written_together
 
 NANOSECONDS = 1_000_000_000
 DRAIN_NS = 2 * NANOSECONDS
+OWN = 0o600
+"""Rights on a capture: what frames carry is for nobody else, whatever the mask."""
 QUIET_NS = 500_000_000
 """As long as a trial of a case drains by default: whoever forwards may not run for a while."""
 LINGER_NS = 100_000_000
@@ -188,14 +189,11 @@ def capture(
     """
     own = {port: tgen.control.parent / f"seen-{port}.pcap" for port in files}
     try:
-        with written_together([*files.values()]) as named:
+        with written_together([*files.values()], OWN) as named:
             result = _captured(tgen, ways, stream, frames, own)
             for path, file in zip(own.values(), named, strict=True):
                 with path.open("rb") as seen:
                     shutil.copyfileobj(seen, file)
-            for path, file in zip(files.values(), named, strict=True):
-                if not path.exists():  # what frames carry is for nobody else, whatever the mask
-                    os.fchmod(file.fileno(), 0o600)
     except OSError as error:
         raise RecordingError(
             f"{', '.join(map(str, files.values()))} cannot be written",
