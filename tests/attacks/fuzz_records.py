@@ -11,6 +11,7 @@ from pathlib import Path
 
 from connection_models import Device
 from exchanges import cpu, exchange, instance, use
+from round_models import round_of
 
 from attacks.announced import every_trial
 from attacks.apart import REFUSED, SET_UP_S, TAKEN, apart, vsperf
@@ -27,7 +28,7 @@ from vsperf.records.files.view import open_run
 from vsperf.records.files.writer import RunWriter
 from vsperf.records.packets import Packets
 from vsperf.records.run import LINE, ConnectionsLine, ExchangeLine, Line, RoundLine
-from vsperf.records.turns import Named, Role, Round, TurnColumns
+from vsperf.records.turns import TurnColumns
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
 SERIES = Path(__file__).parents[1] / "golden" / "series"
@@ -171,19 +172,7 @@ def _others(case: str) -> list[bytes]:
     columns |= dict.fromkeys(("gaps_ns", "longest_gap_ns", "elsewhere_frames"), (0,) * TURNS)
     columns |= {"measured_ns": (10_000_000,) * TURNS, "side": (0, 1) * (TURNS // 2)}
     turns = TurnColumns.model_validate({**columns, "drained": (True,) * TURNS})
-    one = Round(
-        index=1,
-        role=Role.ANSWER,
-        started_at="2026-11-26T12:00:00.000+00:00",
-        deployment=1,
-        sides=(Named(letter="A", name="ovs"), Named(letter="B", name="vpp")),
-        load_fps=1_000_000,
-        directions=2,
-        turn_ns=10_000_000,
-        guard_ns=2_000_000,
-        elapsed_ns=TURNS * 12_000_000,
-        turns=turns,
-    )
+    one = round_of(turns, elapsed_ns=TURNS * 12_000_000)
     lines: tuple[Line, ...] = (
         ExchangeLine(case=case, exchange=exchange(cpu=busy, beside=probe)),
         *(ConnectionsLine(case=case, trial=trial) for trial in device.made),

@@ -22,6 +22,7 @@ from record_samples import (
     trial,
     trial_line,
 )
+from round_models import round_of
 
 from vsperf.cli.commands.show import MOST_TRIALS as SHOWN
 from vsperf.cli.commands.show import command as show
@@ -36,7 +37,7 @@ from vsperf.records.files.view import RunView, open_run
 from vsperf.records.histogram import summary
 from vsperf.records.result import SearchResult
 from vsperf.records.run import ExchangeLine, Line, RoundLine
-from vsperf.records.turns import Named, Role, Round, TurnColumns
+from vsperf.records.turns import Round
 
 FEW, TIMES = 20, 4
 """So many of something are in the small record, and how many times more in the large one."""
@@ -196,22 +197,7 @@ def test_so_are_more_exchanges_or_rounds(
 
 def empty_round() -> RoundLine:
     """One that ended before its first turn."""
-    return RoundLine(
-        case=KEY,
-        round=Round(
-            index=1,
-            role=Role.ANSWER,
-            started_at="2026-11-26T12:00:00.000+00:00",
-            deployment=1,
-            sides=(Named(letter="A", name="ovs"), Named(letter="B", name="vpp")),
-            load_fps=1_000_000,
-            directions=2,
-            turn_ns=10_000_000,
-            guard_ns=2_000_000,
-            elapsed_ns=0,
-            turns=TurnColumns.of(()),
-        ),
-    )
+    return RoundLine(case=KEY, round=round_of())
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,14 @@ import pytest
 from connection_models import Device, rate
 from exchanges import exchange
 from record_samples import goal_result, planned, trial, view_of
+from round_models import round_of
 
 from vsperf.output.report.account import account_of, account_table, made_table
 from vsperf.quantities.human import human_count
 from vsperf.records.result import SearchResult
 from vsperf.records.switch import NicCounters, PortCounters, SwitchCounters, VnfCounters
 from vsperf.records.trial import Direction
-from vsperf.records.turns import Named, Role, Round, TurnColumns
+from vsperf.records.turns import Role
 
 NOTHING = SearchResult()
 
@@ -152,12 +153,7 @@ def test_an_exchange_says_what_arrived_and_which_one_it_repeats() -> None:
 def test_a_round_says_how_sides_stand_to_the_first_where_that_can_be_told(
     role: Role, said: str
 ) -> None:
-    one = Round(
-        index=1, role=role, started_at="", deployment=1,
-        sides=(Named(letter="A", name="ovs"), Named(letter="B", name="vpp")),
-        load_fps=1_000_000, directions=2, turn_ns=10_000_000, guard_ns=2_000_000,
-        elapsed_ns=1_000_000_000, turns=TurnColumns.of(()),
-    )  # fmt: skip
+    one = round_of(role=role, elapsed_ns=1_000_000_000)
     table = made_table(replace(view_of(planned()), rounds=(one,)))
     assert table is not None
     assert table.texts == (("#1", role.value, "1.000 Mfps", "1.0 s", said),)
