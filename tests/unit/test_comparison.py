@@ -85,6 +85,15 @@ class TestChanges:
         (row,) = of(tmp_path, "aaaa", "bbbb").rows
         assert (row.name, row.worse(1)) == ("ratio_b", True)
 
+    def test_what_programs_could_send_is_no_merit_of_a_switch(self, tmp_path: Path) -> None:
+        for name, sent in (("aaaa", 9e9), ("bbbb", 1e9)):
+            told = (
+                Figure(name=each, unit=Unit.BPS, value=value, lower=value - 1, upper=value)
+                for each, value in (("rate", 1e9), ("sent", sent))
+            )
+            run(tmp_path, name, {1: [SearchResult(figures=tuple(told))]})
+        assert [row.name for row in of(tmp_path, "aaaa", "bbbb").rows] == ["rate"]
+
     def test_repeated_loss_curves_are_compared_load_by_load(self, tmp_path: Path) -> None:
         """What both sides offered is compared by ranks; a load of one side alone is told apart."""
         before = [curve({1000: f"{n}/1000", 900: "0", 800: "0"}, 900) for n in range(10, 15)]

@@ -17,9 +17,13 @@ from vsperf.quantities.byte_units import ByteSize
 from vsperf.quantities.human import human_share
 from vsperf.quantities.unit import Unit
 from vsperf.records.exchange import Exchange, Traffic
-from vsperf.records.result import Figure
+from vsperf.records.result import Figure, Limit
+from vsperf.search.exchange_verdict import limited_in_repeats
 
 SENT, LOST, REPEATED = "sent", "lost", "repeated_segments"
+LOSERS = (Limit.DUT, Limit.SERVER, Limit.HOST, Limit.UNCOUNTED)
+"""Where these limit a rate, most of what is missing was lost there. A switch is not blamed for what
+a program was too slow to read."""
 
 
 class Streams(Workload):
@@ -78,7 +82,9 @@ class Stream(Streams):
         yield median_figure(SENT, Unit.BPS, sent, at, about)
         ratios = [None if one.loss_ratio is None else float(one.loss_ratio) for one in made]
         about = f"datagrams that no server had{_unread(middle)}"
-        yield median_figure(LOST, Unit.RATIO, ratios, at, about)
+        limit, _ = limited_in_repeats(made, middle)
+        lost = median_figure(LOST, Unit.RATIO, ratios, at, about)
+        yield lost.model_copy(update={"limit": limit if limit in LOSERS else None})
 
 
 def _unread(one: Exchange) -> str:
