@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, Self
 
@@ -25,6 +25,7 @@ from vsperf.progress import (
     DeploymentKept,
     Event,
     ExchangeFinished,
+    ExchangeGoesOn,
     ExchangeStarted,
     PhaseEntered,
     RoundFinished,
@@ -52,6 +53,7 @@ from vsperf.search.regimes import HELD
 
 Mode = Literal["auto", "live", "plain", "json", "quiet"]
 LAST_TRIALS = 6
+SHOWN_INSTANCES = 8
 BURST_NS = 50_000_000
 """Trials below are bursts, whose lengths are no round ones."""
 
@@ -124,7 +126,13 @@ class JsonProgress(Progress):
                 row |= _time_row(event)
             case DeploymentKept():
                 row = {"case": event.case.key, "folder": event.folder, "access": event.access}
-            case TrialHeld() | RoundStarted() | ExchangeStarted() | ConnectionsStarted():
+            case (
+                TrialHeld()
+                | RoundStarted()
+                | ExchangeStarted()
+                | ExchangeGoesOn()
+                | ConnectionsStarted()
+            ):
                 row = _begun_row(event)
             case _:
                 row = {"case": event.case.key, "purpose": event.purpose, "load_fps": event.load_fps}
@@ -142,9 +150,11 @@ def _brief(event: RoundFinished | ExchangeFinished | ConnectionsFinished) -> dic
 
 
 def _begun_row(
-    event: TrialHeld | RoundStarted | ExchangeStarted | ConnectionsStarted,
+    event: TrialHeld | RoundStarted | ExchangeStarted | ExchangeGoesOn | ConnectionsStarted,
 ) -> dict[str, Any]:
     row: dict[str, Any] = {"case": event.case.key}
+    if isinstance(event, ExchangeGoesOn):
+        return row | {"rates": [asdict(one) for one in event.rates]}
     if isinstance(event, ConnectionsStarted):
         begun = {"rate_cps": event.rate_cps, "connections": event.connections}
         if event.request_rps is not None:
@@ -350,6 +360,19 @@ def _now(event: TrialStarted | RoundStarted | ExchangeStarted | ConnectionsStart
     return f"{event.purpose} {load} for {event.duration_ns / 1e9:g} s"
 
 
+def seen_lines(event: ExchangeGoesOn) -> Iterator[str]:
+    """Yield what came to devices in the last second, and below it to each instance."""
+    devices = [one for one in event.rates if one.frames_per_second is not None]
+    others = [one for one in event.rates if one.frames_per_second is None]
+    for one in devices:
+        frames = human_count(one.frames_per_second or 0)
+        yield f"{one.name}: {amount(one.value, one.unit)}, {frames} frames/s"
+    told = [f"{one.name} {amount(one.value, one.unit)}" for one in others[:SHOWN_INSTANCES]]
+    if told:
+        more = len(others) - len(told)
+        yield ", ".join(told) + (f" and {more} more" if more else "")
+
+
 def held_line(event: TrialHeld) -> str:
     """Say what is waited for, and for how long at most."""
     return (
@@ -371,6 +394,8 @@ class _View:
     started: float = field(default_factory=time.monotonic)
     phase: str = ""
     now: str = ""
+    seen: tuple[str, ...] = ()
+    """What arrived in the last second, while programs run."""
     lines: deque[Text] = field(default_factory=lambda: deque(maxlen=LAST_TRIALS))
     """The last ones of what was made."""
     measured_ns: int = 0
@@ -412,11 +437,13 @@ class LiveProgress(Progress):
                 clock = "" if event.here_s is None else " of simulated time"
                 self.view = _View(event.case, event.number, event.total, event.estimated_s, clock)
             case PhaseEntered() if self.view:
-                self.view.phase, self.view.now = event.phase, ""
+                self.view.phase, self.view.now, self.view.seen = event.phase, "", ()
             case TrialStarted() | RoundStarted() | ExchangeStarted() | ConnectionsStarted() if (
                 self.view
             ):
-                self.view.now = _now(event)
+                self.view.now, self.view.seen = _now(event), ()
+            case ExchangeGoesOn() if self.view:
+                self.view.seen = tuple(seen_lines(event))
             case TrialHeld() if self.view:
                 self.view.now = held_line(event)
             case TrialFinished() | RoundFinished() | ExchangeFinished() | ConnectionsFinished() if (
@@ -445,6 +472,7 @@ class LiveProgress(Progress):
         lines += [Text(f"  {name}: {text}") for name, text in brackets(view.case, view.judged)]
         lines += view.lines
         lines.append(Text(f"  … {view.now}" if view.now else "", style="dim"))
+        lines += [Text(f"    {line}", style="dim") for line in view.seen]
         return Group(*lines)
 
 
