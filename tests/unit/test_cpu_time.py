@@ -239,7 +239,7 @@ def test_what_one_role_does_not_tell_leaves_no_sum() -> None:
 def test_costs_are_figures_beside_the_answer_which_has_the_limit() -> None:
     method = Transactions(kind="rr")
     found = {one.name: one for one in method.answered(Repeats((requests(),), True, "")).figures}
-    assert set(found) == set(method.metrics())
+    assert {*found, "total"} == set(method.metrics())
     assert found["cpu_per_request_clients"].value == 50_000
     assert found["cpu_per_request"].value == 87_500
     assert "its threads" in found["cpu_per_request_switch"].reason
@@ -257,7 +257,7 @@ def test_a_bit_of_a_stream_costs_parts_of_a_nanosecond_and_is_written_so() -> No
     method = Stream(kind="stream")
     found = {one.name: one for one in method.answered(Repeats((one,), True, "")).figures}
     assert found["cpu_per_bit_clients"].text == "0.5 ns"
-    assert set(found) == set(method.metrics())
+    assert {*found, "total"} == set(method.metrics())
 
 
 # What is shown.

@@ -319,7 +319,7 @@ def test_of_datagrams_it_tells_what_was_sent_what_was_lost_and_whose_reader_was_
     assert one.unread_packets == 300_000
     result = stream(protocol="udp").play(Bench([one]))
     found = {figure.name: figure for figure in result.figures}
-    assert list(found)[:3] == ["rate", "sent", "lost"]
+    assert list(found)[:4] == ["rate", "datagrams", "sent", "lost"]
     assert found["sent"].value == 16 * RATE
     assert found["lost"].value == 0.4
     assert "75% of them came to the device of the place" in found["lost"].reason
@@ -344,11 +344,36 @@ def test_without_an_exchange_there_is_no_answer() -> None:
 
 
 def test_a_criterion_can_be_about_whatever_it_answers_with() -> None:
+    both = judged(exchange(instance(1), instance(2, direction=REVERSE)))
     for protocol in ("tcp", "udp"):
         method = stream(protocol=protocol)
-        one = at_rate(8 * RATE)
-        told = method.answered(Repeats((one,)))
-        assert {figure.name: figure.unit for figure in told.figures} == method.metrics()
+        one, all_of_them = (method.answered(Repeats((each,))) for each in (at_rate(8), both))
+        told = {figure.name: figure.unit for figure in all_of_them.figures}
+        assert told == method.metrics()
+        assert {*told} - {figure.name for figure in one.figures} <= {"total", "total_datagrams"}
+
+
+def test_of_several_directions_it_tells_the_slowest_and_all_of_them_together() -> None:
+    half = tuple(
+        part.model_copy(update={"amount": part.amount // 2}) for part in instance().intervals
+    )
+    ways = (FORWARD, REVERSE, "phy0 to phy2")
+    made = [instance(n, direction=way, write_bytes=1000) for n, way in enumerate(ways, start=1)]
+    made[1] = made[1].model_copy(update={"intervals": half})
+    one = exchange(*made, traffic="udp-stream")
+    found = {each.name: each for each in stream(protocol="udp").answered(Repeats((one,))).figures}
+    assert (found["rate"].value, found["total"].value) == (4 * RATE, 20 * RATE)
+    assert "in the slowest of 3 directions" in found["rate"].reason
+    assert "in all 3 directions together" in found["total"].reason
+    assert found["datagrams"].value == 4 * RATE // 8_000
+    assert found["total_datagrams"].value == 20 * RATE // 8_000
+    assert found["total"].limit is found["rate"].limit
+
+
+def test_datagrams_of_several_sizes_are_not_counted_by_one_of_them() -> None:
+    one = exchange(instance(1, write_bytes=16), instance(2, write_bytes=1400), traffic="udp-stream")
+    found = {each.name: each for each in stream(protocol="udp").answered(Repeats((one,))).figures}
+    assert found["datagrams"].value is None
 
 
 @pytest.mark.parametrize(("least", "met"), [("900Mbit/s", True), ("1.1Gbit/s", False)])

@@ -12,6 +12,7 @@ from vsperf.engine.judge_exchange import judged
 from vsperf.methods.base import Repeats
 from vsperf.methods.http import Http
 from vsperf.methods.workload import COST, ONE_SUM
+from vsperf.quantities.unit import Unit
 from vsperf.records.exchange import Exchange, Failures, Instance, Interval, RoundTrips
 from vsperf.records.flags import Flag, Severity
 
@@ -91,7 +92,8 @@ class TestAnswers:
         method = http()
         result = method.answered(Repeats((one,), True))
         found = {figure.name: figure for figure in result.figures}
-        assert {name: figure.unit for name, figure in found.items()} == method.metrics()
+        told = {name: figure.unit for name, figure in found.items()}
+        assert told | {"total": Unit.PER_SECOND} == method.metrics()
         assert found["rate"].value == 2_000
         assert found["p50_from_sent"].value == 2 * MS
         assert found["p99_from_sent"].value == 9 * MS

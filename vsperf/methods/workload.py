@@ -30,7 +30,7 @@ from vsperf.records.threads import SWITCH
 from vsperf.search.base import Loads
 from vsperf.search.exchange_verdict import limited_in_repeats
 
-RATE = "rate"
+RATE, TOTAL = "rate", "total"
 COST = "cpu_per"
 """Names of figures of CPU time begin so; what it is for follows, then whose it is."""
 ROLES = (CLIENTS, SERVERS, SWITCH)
@@ -147,9 +147,11 @@ class Workload(Method):
         if not known:
             return SearchResult(complete=made.in_time, spoiled=made.spoiled)
         middle = sorted(known, key=lambda one: one.worst_rate or 0)[(len(known) - 1) // 2]
+        rate = with_limit(self._rate(known, middle), known, middle)
         return SearchResult(
             figures=(
-                with_limit(self._rate(known, middle), known, middle),
+                rate,
+                *self._total(known, middle, rate.limit),
                 *self.beside(known, middle),
                 *self._costs(known, middle),
             ),
@@ -175,6 +177,16 @@ class Workload(Method):
             f"{'instance' if count == 1 else 'instances'} ran"
             f"{ONE_SUM if middle.sums_only else ''}",
         )
+
+    def _total(
+        self, made: Sequence[Exchange], middle: Exchange, limit: Limit | None
+    ) -> Iterator[Figure]:
+        """Yield what all directions came to in the same window; of one alone its rate says that."""
+        if (count := len(middle.directions)) > 1:
+            totals = [one.total_rate for one in made]
+            about = f"{self.counted}, in all {count} directions together"
+            found = median_figure(TOTAL, middle.unit, totals, conditions(middle), about)
+            yield found.model_copy(update={"limit": limit})
 
     def cost_metrics(self) -> Mapping[str, Unit]:
         """Return the figures of CPU time."""
@@ -235,8 +247,10 @@ def _how(one: Exchange, role: str | None) -> str:
 
 def slower(one: Exchange) -> str:
     """Say of which direction a rate is."""
-    several = len(one.directions) > 1
-    return "in the slower of both directions" if several else one.directions[0]
+    count = len(one.directions)
+    if count > 2:
+        return f"in the slowest of {count} directions"
+    return "in the slower of both directions" if count == 2 else one.directions[0]
 
 
 def median_figure(

@@ -338,6 +338,18 @@ class Exchange(Record):
         known = [rate for rate in rates if rate is not None]
         return min(known) if known and len(known) == len(rates) else None
 
+    @property
+    def total_rate(self) -> int | None:
+        """The rate of all directions together."""
+        return self._rate_of(self.instances)
+
+    @property
+    def datagram_bits(self) -> int | None:
+        """What each datagram carries; None where there are none, or where they differ."""
+        sizes = {one.write_bytes for one in self.instances}
+        only = sizes.pop() if self.traffic == "udp-stream" and len(sizes) == 1 else None
+        return only * 8 if only else None
+
     def sent_bps(self, direction: str) -> int | None:
         """Return the bits per second that clients sent, over the time in which each of them did."""
         total = 0
