@@ -154,7 +154,10 @@ def share_text(share: Fraction | None) -> str:
 # The numbers that a result answers with, each with the interval in which the truth lies.
 
 LOSSES = frozenset(
-    ("loss", "lost", "repeated", "failed", "waiting", "unsent", "growth", "drift", "memory", "draw")
+    (
+        *("loss", "lost", "repeated", "failed", "waiting", "unsent", "growth", "drift", "memory"),
+        *("draw", "switches"),
+    )
 )
 """A figure with such a word in its name is better where it is less."""
 CONTROLS = ("control", "sent")

@@ -33,6 +33,8 @@ from vsperf.search.exchange_verdict import limited_in_repeats
 RATE, TOTAL = "rate", "total"
 COST = "cpu_per"
 """Names of figures of CPU time begin so; what it is for follows, then whose it is."""
+SWITCHED = "context_switches"
+"""Names of figures of context switches begin so; whose they are follows."""
 ROLES = (CLIENTS, SERVERS, SWITCH)
 STEP_NS = 1_000_000_000
 """Of the curve over time."""
@@ -189,12 +191,13 @@ class Workload(Method):
             yield found.model_copy(update={"limit": limit})
 
     def cost_metrics(self) -> Mapping[str, Unit]:
-        """Return the figures of CPU time."""
+        """Return the figures of CPU time and of context switches."""
         names = [self._cost_name(role) for role in (None, *ROLES)]
-        return dict.fromkeys(names, Unit.NANOSECONDS)
+        switched = (f"{SWITCHED}_{role}" for role in ROLES)
+        return dict.fromkeys(names, Unit.NANOSECONDS) | dict.fromkeys(switched, Unit.COUNT)
 
     def _costs(self, made: Sequence[Exchange], middle: Exchange) -> Iterator[Figure]:
-        """Yield the CPU time that a bit or a request costs: of all three together, and of each."""
+        """Yield what a bit or a request costs in CPU time, and in context switches."""
         at = conditions(middle)
         for role in (None, *ROLES):
             found = [one.cpu_cost_ns(role) for one in made]
@@ -206,6 +209,17 @@ class Workload(Method):
                 at,
                 f"CPU time of {COSTS_OF[role]}{HOW_KNOWN.get(_how(middle, role), '')}",
                 "the machine does not tell, or programs ended too early for two looks",
+            )
+        many, each = (10**9, "gigabit") if middle.streams else (1000, "thousand requests")
+        for role in ROLES:
+            often = [one.context_switches(role) for one in made]
+            yield median_figure(
+                f"{SWITCHED}_{role}",
+                Unit.COUNT,
+                [None if count is None else float(count * many) for count in often],
+                at,
+                f"how often {role} gave their CPU away or had it taken, for each {each}",
+                "nobody counts: a kernel forwards in interrupts, or the machine does not tell",
             )
 
     def _cost_name(self, role: str | None) -> str:
