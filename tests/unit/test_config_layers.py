@@ -258,6 +258,7 @@ def test_the_strict_preset_follows_the_standard_to_the_letter(tmp_path: Path) ->
         ("pvpv", "pvpv", [("phy0", "vm1", "phy1"), ("phy0", "vm2", "phy1")]),
         ("pvpv1", "pvpv1", [("phy0", "vm1", "phy1")]),
         ("v2v", "v2v", [("vm1", "vm2")]),
+        ("star1", "star1", [("phy0", "phy1")]),
         ("{paths: [[phy1, vm1, phy0]]}", "custom", [("phy1", "vm1", "phy0")]),
     ],
 )
