@@ -25,6 +25,7 @@ from vsperf.drivers.programs.irtt.driver import IrttSpec
 from vsperf.drivers.programs.netperf.driver import NetperfSpec
 from vsperf.drivers.programs.wrk.driver import WrkSpec
 from vsperf.drivers.vswitches.base import Filters, Rules
+from vsperf.drivers.vswitches.linux_bridge.spec import LinuxBridgeSpec
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
 from vsperf.errors import Problem, SpecError
 from vsperf.quantities.units import CpuSet, Rate
@@ -77,6 +78,7 @@ class OvsSwitch(DriverSpec):
     """As far as testcases of the project name its settings."""
 
     kind: Literal["ovs"]
+    datapath: str = "userspace"
     flows: Rules = "port"
     emc: bool = True
     nat: str | None = None
@@ -133,6 +135,7 @@ DRIVERS: Drivers = {
         "ovs": OvsSwitch,
         "vpp": VppSwitch,
         "nftables": NftablesSpec,
+        "linux-bridge": LinuxBridgeSpec,
     },
     "generator": {"sim": Generator, "tgen": TgenGenerator, "testpmd": TestpmdGenerator},
     "vnf": {"loop": Guest, "sim": NoGuest},
