@@ -25,7 +25,6 @@ from vsperf.drivers.programs.irtt.driver import IrttSpec
 from vsperf.drivers.programs.netperf.driver import NetperfSpec
 from vsperf.drivers.programs.wrk.driver import WrkSpec
 from vsperf.drivers.vswitches.base import Filters, Rules
-from vsperf.drivers.vswitches.linux_bridge.spec import LinuxBridgeSpec
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
 from vsperf.errors import Problem, SpecError
 from vsperf.quantities.units import CpuSet, Rate
@@ -84,6 +83,13 @@ class OvsSwitch(DriverSpec):
     nat: str | None = None
 
 
+class BridgeSwitch(DriverSpec):
+    """As far as testcases of the project name its settings."""
+
+    kind: Literal["linux-bridge"]
+    flows: str = "learn"
+
+
 class VppSwitch(DriverSpec):
     """As far as testcases of the project name its settings."""
 
@@ -135,7 +141,7 @@ DRIVERS: Drivers = {
         "ovs": OvsSwitch,
         "vpp": VppSwitch,
         "nftables": NftablesSpec,
-        "linux-bridge": LinuxBridgeSpec,
+        "linux-bridge": BridgeSwitch,
     },
     "generator": {"sim": Generator, "tgen": TgenGenerator, "testpmd": TestpmdGenerator},
     "vnf": {"loop": Guest, "sim": NoGuest},
