@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, Self
 
@@ -105,39 +105,40 @@ class JsonProgress(Progress):
         self.console = console
 
     def __call__(self, event: Event) -> None:
-        row: dict[str, Any]
-        match event:
-            case RunStarted():
-                row = {"run": event.run, "folder": event.folder, "cases": len(event.cases)}
-                row |= _time_row(event)
-            case TrialFinished():
-                row = {"case": event.case.key, **event.trial.model_dump(mode="json")}
-                row["disturbance"] = row.pop("event")  # `event` says what kind of line this is
-                for direction in row["directions"]:
-                    direction.pop("latency_histogram")  # kilobytes, and in the record anyway
-            case RoundFinished() | ExchangeFinished() | ConnectionsFinished():
-                row = {"case": event.case.key, **_brief(event)}
-            case CaseFinished():
-                row = event.record.model_dump(mode="json")
-            case PhaseEntered():
-                row = {"case": event.case.key, "phase": event.phase}
-            case CaseStarted():
-                row = {"case": event.case.key, "number": event.number, "of": event.total}
-                row |= _time_row(event)
-            case DeploymentKept():
-                row = {"case": event.case.key, "folder": event.folder, "access": event.access}
-            case (
-                TrialHeld()
-                | RoundStarted()
-                | ExchangeStarted()
-                | ExchangeGoesOn()
-                | ConnectionsStarted()
-            ):
-                row = _begun_row(event)
-            case _:
-                row = {"case": event.case.key, "purpose": event.purpose, "load_fps": event.load_fps}
-        row = {"event": type(event).__name__, **row}
+        if isinstance(event, ExchangeGoesOn):
+            return  # to write now, to whoever may be slow to read, would disturb what is measured
+        row = {"event": type(event).__name__, **_row(event)}
         self.console.out(json.dumps(row), highlight=False)
+
+
+def _row(event: Event) -> dict[str, Any]:
+    assert not isinstance(event, ExchangeGoesOn)  # nobody is written to meanwhile
+    row: dict[str, Any]
+    match event:
+        case RunStarted():
+            row = {"run": event.run, "folder": event.folder, "cases": len(event.cases)}
+            row |= _time_row(event)
+        case TrialFinished():
+            row = {"case": event.case.key, **event.trial.model_dump(mode="json")}
+            row["disturbance"] = row.pop("event")  # `event` says what kind of line this is
+            for direction in row["directions"]:
+                direction.pop("latency_histogram")  # kilobytes, and in the record anyway
+        case RoundFinished() | ExchangeFinished() | ConnectionsFinished():
+            row = {"case": event.case.key, **_brief(event)}
+        case CaseFinished():
+            row = event.record.model_dump(mode="json")
+        case PhaseEntered():
+            row = {"case": event.case.key, "phase": event.phase}
+        case CaseStarted():
+            row = {"case": event.case.key, "number": event.number, "of": event.total}
+            row |= _time_row(event)
+        case DeploymentKept():
+            row = {"case": event.case.key, "folder": event.folder, "access": event.access}
+        case TrialHeld() | RoundStarted() | ExchangeStarted() | ConnectionsStarted():
+            row = _begun_row(event)
+        case _:
+            row = {"case": event.case.key, "purpose": event.purpose, "load_fps": event.load_fps}
+    return row
 
 
 def _brief(event: RoundFinished | ExchangeFinished | ConnectionsFinished) -> dict[str, Any]:
@@ -150,11 +151,9 @@ def _brief(event: RoundFinished | ExchangeFinished | ConnectionsFinished) -> dic
 
 
 def _begun_row(
-    event: TrialHeld | RoundStarted | ExchangeStarted | ExchangeGoesOn | ConnectionsStarted,
+    event: TrialHeld | RoundStarted | ExchangeStarted | ConnectionsStarted,
 ) -> dict[str, Any]:
     row: dict[str, Any] = {"case": event.case.key}
-    if isinstance(event, ExchangeGoesOn):
-        return row | {"rates": [asdict(one) for one in event.rates]}
     if isinstance(event, ConnectionsStarted):
         begun = {"rate_cps": event.rate_cps, "connections": event.connections}
         if event.request_rps is not None:
