@@ -116,9 +116,10 @@ def test_nobody_looks_twice_in_a_second_nor_towards_the_end(machine: Machine) ->
     assert heard == []
     machine.after(0.5, 1, 1)
     live.attend()
-    machine.after(2, 1, 1)
+    machine.after(2, 1, 1)  # kept from running until nobody looks any more
     live.attend()
     assert len(heard) == 1
+    assert live.left_s(machine.now_ns) == math.inf, "else whoever waits would not sleep"
     machine.now_ns = 0
     assert LiveRates(live.places, live.instances, None, 0, SECOND).left_s(0) == math.inf
 

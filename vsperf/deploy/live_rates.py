@@ -69,7 +69,7 @@ class LiveRates:
 
     def left_s(self, now_ns: int) -> float:
         """Return how long there is to wait for the next look."""
-        over = self.tell is None or self.due_ns >= self.until_ns
+        over = self.tell is None or max(now_ns, self.due_ns) >= self.until_ns
         return math.inf if over else max(0, self.due_ns - now_ns) / NANOSECONDS
 
     def attend(self) -> None:
