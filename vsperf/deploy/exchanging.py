@@ -232,7 +232,7 @@ class Nobody:
     """Nobody looks."""
 
     lead_ns = 0
-    tell = None
+    tell: Tell | None = None
 
     def begin(self) -> None:
         """Do nothing."""
