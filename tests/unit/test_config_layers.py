@@ -270,6 +270,18 @@ def test_a_topology_is_a_family_with_a_number_or_spelled_out(
     assert (topology.name, list(topology.paths)) == (name, paths)
 
 
+@pytest.mark.parametrize(
+    ("written", "what"),
+    [("star0", "star needs at least one link"), ("star65", "a topology has 0 to 64 links, not 65")],
+)
+def test_a_family_of_links_says_so_where_its_number_does_not_fit(
+    tmp_path: Path, written: str, what: str
+) -> None:
+    text = f"name: mine\ntopology: {written}\ntraffic: {{frame_size: 64}}\n"
+    with pytest.raises(SpecError, match=what):
+        loaded(tmp_path, text)
+
+
 @pytest.mark.parametrize("text", ["0000:00:08.0", "52:54:00:12:34:56", "on", "2026-11-20", "1_000"])
 def test_what_looks_like_a_value_of_yaml_1_1_stays_text(tmp_path: Path, text: str) -> None:
     assert loaded(tmp_path, MINIMAL + f"title: {text}\n").cases[0].spec.title == text
