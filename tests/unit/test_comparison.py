@@ -19,6 +19,7 @@ from stored_runs import store
 from vsperf.analysis.answers import more_is_better
 from vsperf.analysis.comparison import Comparison, Row, compare
 from vsperf.analysis.difference import Change, Difference, Means
+from vsperf.analysis.environment import case_facts
 from vsperf.analysis.sides import Side, baseline_side, side
 from vsperf.cli.main import run_cli
 from vsperf.errors import ExitCode, UsageError
@@ -456,6 +457,13 @@ class TestOutputs:
         (table,) = change_tables(of(tmp_path, "aaaa", "bbbb"), only_changed=True)
         assert [row[0] for row in table.texts] == ["64B"]
         assert [row[-1] for row in table.rows] == [Cell("better", "better")]
+
+
+def test_names_that_each_deployment_has_anew_are_no_difference() -> None:
+    places = {"phy0": {"network": "vspa0b1c2-phy0", "mtu": 1500}}
+    around = Conditions(switch={"places": places}, generator={})
+    record = case_record("a case", conditions=around)
+    assert case_facts(None, record) == {"switch.places.phy0.mtu": "1500"}
 
 
 def test_a_headline_says_the_verdict_and_the_size(tmp_path: Path) -> None:
