@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include <rte_cycles.h>
+#include <rte_ethdev.h>
 
 #include "loop.h"
+#include "receive.h"
 #include "round.h"
 #include "transmit_steps.h"
 #include "turns_worker.h"
@@ -32,6 +34,80 @@ tally_of(const struct turns_side *side)
 		tally.distinct += side->watch[i]->distinct;
 	}
 	return tally;
+}
+
+/* What each stream has counted by now; `end_streams` makes it what it counted since. */
+static void
+begin_streams(const struct turns_side *side, struct turn_stream *stream)
+{
+	unsigned int i;
+
+	for (i = 0; i < side->senders; i++)
+		stream[i] = (struct turn_stream){
+			.sent = side->sender[i]->sent, .distinct = side->watch[i]->distinct,
+		};
+}
+
+static void
+end_streams(const struct turns_side *side, struct turn_stream *stream, struct turn *turn)
+{
+	unsigned int i;
+
+	for (i = 0; i < side->senders; i++) {
+		stream[i].sent = side->sender[i]->sent - stream[i].sent;
+		stream[i].distinct = side->watch[i]->distinct - stream[i].distinct;
+		turn->turn_sent += stream[i].sent;
+		turn->turn_distinct += stream[i].distinct;
+	}
+}
+
+/* What the devices of a side had no room for by now, as far as they tell. */
+static uint64_t
+missed_by(struct turns *turns, const struct turns_side *side)
+{
+	uint64_t missed = 0;
+	unsigned int i;
+
+	for (i = 0; i < side->receivers; i++) {
+		struct rte_eth_stats stats;
+
+		if (side->receiver[i]->queue != 0)
+			continue; /* one of them stands for its port */
+		if (rte_eth_stats_get(side->receiver[i]->device, &stats) == 0)
+			missed += stats.imissed;
+		else
+			turns->result.devices_told = false;
+	}
+	return missed;
+}
+
+/* What waits at the ports from now on is of what is measured. */
+static void
+begin_receiving(const struct turns_side *side, uint64_t now)
+{
+	unsigned int i;
+
+	for (i = 0; i < side->receivers; i++) {
+		receive_end(side->receiver[i]);
+		side->receiver[i]->calm_tsc = now;
+	}
+}
+
+/* For how long half a ring or more has waited at the ports of a side by now. */
+static uint64_t
+behind_by(const struct turns_side *side)
+{
+	uint64_t behind = 0;
+	unsigned int i;
+
+	for (i = 0; i < side->receivers; i++) {
+		const struct receiver *receiver = side->receiver[i];
+
+		behind += receiver->behind_cycles;
+		if (receiver->backlog >= receiver->backlog_limit)
+			behind += receiver->tsc - receiver->calm_tsc;
+	}
+	return behind;
 }
 
 static bool
@@ -196,7 +272,7 @@ measure(struct worker *worker, const struct turns *turns, unsigned int number, s
 	uint64_t latencies = latency != NULL ? latency->count : 0;
 	uint128_t sum = latency != NULL ? latency->sum : 0;
 	uint64_t begin = worker->last_tick, end = begin + turns->turn_cycles;
-	uint64_t patience = turns->turn_cycles / 2;
+	uint64_t patience = turns->turn_cycles / 2, behind;
 	struct arrival last = { .tsc = begin };
 	struct round round = { 0 };
 	struct tally after;
@@ -206,6 +282,8 @@ measure(struct worker *worker, const struct turns *turns, unsigned int number, s
 	worker->gap_limit = 0;
 	worker->away_cycles = 0;
 	begin_schedules(side, begin);
+	begin_receiving(side, begin);
+	behind = behind_by(side);
 	count_latencies(turns, number, true);
 	do {
 		if (unlikely(!goes_on(worker)))
@@ -229,6 +307,7 @@ measure(struct worker *worker, const struct turns *turns, unsigned int number, s
 	turn->measured = worker->last_tick - begin;
 	turn->sent = after.sent - before.sent;
 	turn->distinct = after.distinct - before.distinct;
+	turn->behind = behind_by(side) - behind;
 	turn->gaps = worker->gap_cycles;
 	turn->longest_gap = worker->longest_gap_cycles > worker->ten_us ?
 		worker->longest_gap_cycles : 0;
@@ -302,11 +381,13 @@ static bool
 take_turn(struct worker *worker, struct turns *turns, struct turn *turn)
 {
 	const struct turns_side *side = &turns->side[turn->side];
-	const struct tally before = tally_of(side);
-	struct tally after;
+	struct turn_stream *stream = &turns->stream[turns->result.turns *
+		turns->result.most_streams];
+	uint64_t missed = missed_by(turns, side);
 	unsigned int i;
 
 	counter_add(&turns->begun, 1);
+	begin_streams(side, stream);
 	worker->first_sender = 0;
 	turn->began_tsc = rte_rdtsc();
 	if (!signal_side(worker, holds_continue, &turns->holds, turn->side, &turn->continued) ||
@@ -318,9 +399,8 @@ take_turn(struct worker *worker, struct turns *turns, struct turn *turn)
 		return false;
 	sweep(worker, side);
 	turn->ended_tsc = rte_rdtsc();
-	after = tally_of(side);
-	turn->turn_sent = after.sent - before.sent;
-	turn->turn_distinct = after.distinct - before.distinct;
+	end_streams(side, stream, turn);
+	turn->missed = missed_by(turns, side) - missed;
 	for (i = 0; i < turns->request.sides; i++) {
 		uint64_t frames;
 
