@@ -28,7 +28,7 @@ from vsperf.records.files.view import open_run
 from vsperf.records.files.writer import RunWriter
 from vsperf.records.packets import Packets
 from vsperf.records.run import LINE, ConnectionsLine, ExchangeLine, Line, RoundLine
-from vsperf.records.turns import TurnColumns
+from vsperf.records.turn_columns import TurnColumns
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
 SERIES = Path(__file__).parents[1] / "golden" / "series"
@@ -170,6 +170,10 @@ def _others(case: str) -> list[bytes]:
     device.connect(ConnectionsAsked(rate_cps=500, connections=500))
     columns = dict.fromkeys(TurnColumns.model_fields, (1_000,) * TURNS)
     columns |= dict.fromkeys(("gaps_ns", "longest_gap_ns", "elsewhere_frames"), (0,) * TURNS)
+    columns |= {
+        "sent_by_direction": ((600, 400),) * TURNS,
+        "received_by_direction": ((600, 400),) * TURNS,
+    }
     columns |= {"measured_ns": (10_000_000,) * TURNS, "side": (0, 1) * (TURNS // 2)}
     turns = TurnColumns.model_validate({**columns, "drained": (True,) * TURNS})
     one = round_of(turns, elapsed_ns=TURNS * 12_000_000)

@@ -27,6 +27,8 @@ THROUGH = 0.98
 SOME = 0.05
 LEVEL = 0.05
 EXACT = 60
+DEAD_FOR, SEEN_AT_ALL = 3, 32
+"""Turns without a frame in one direction, of which there are so many or more in the mean."""
 DEVIATIONS = 1.959963984540054
 """Of a normal distribution, on either side of 95 % of it."""
 FIRST = "A"
@@ -83,10 +85,29 @@ def answers_of_rounds(
 
 
 def _last_of_each(rounds: Iterable[Round]) -> list[Round]:
-    """Return the last answer on each deployment, of those since everything began anew."""
+    """Return the last answer on each deployment, of those since everything began anew.
+
+    Where a direction of it was dead, that deployment has none.
+    """
     every = list(rounds)
     begins = max((n for n, one in enumerate(every) if one.index == 1), default=0)
-    return list({o.deployment: o for o in every[begins:] if str(o.role) == "answer"}.values())
+    last = {o.deployment: o for o in every[begins:] if str(o.role) == "answer"}
+    return [one for one in last.values() if not _has_a_dead_direction(one)]
+
+
+def _has_a_dead_direction(one: Round) -> bool:
+    """Whether some switch brought something in three turns on end, and nothing in one direction."""
+    begin = one.warm_passes * len(one.sides)
+    whose, came = one.turns.side[begin:], (one.turns.received_by_direction or ())[begin:]
+    for way in range(one.directions if came else 0):
+        if sum(each[way] for each in came) < SEEN_AT_ALL * len(came):
+            continue
+        lasted = Counter[int]()
+        for side, each in zip(whose, came, strict=True):
+            lasted[side] = lasted[side] + 1 if each[way] == 0 < sum(each) else 0
+            if lasted[side] == DEAD_FOR:
+                return True
+    return False
 
 
 def _looks(search: Mapping[str, Any]) -> list[int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from vsperf.config.traffic import TrafficProfile
 from vsperf.quantities.units import NANOSECONDS
-from vsperf.records.turns import Turn
+from vsperf.records.turn_columns import Turn
 from vsperf.simulation.restless import RestlessHost
 from vsperf.simulation.switch import SwitchModel
 
@@ -74,6 +74,7 @@ class SimulatedTurns:
         received += self._from_rings(sending_fps, rate, away_ns, taken_ns, busy_ns)
         intended = self._frames(load_fps, ran_ns)
         sent = self._frames(sending_fps, ran_ns)
+        whole_sent, whole = sent + self._frames(sending_fps, guard_ns), received + guarded
         return Turn(
             side=side,
             began_ns=began_ns,
@@ -86,14 +87,18 @@ class SimulatedTurns:
             full_ns=0,
             gaps_ns=away_ns,
             longest_gap_ns=away_ns,
+            behind_ns=0,
             silence_ns=taken_ns if taken_ns > SILENCE_NS else 0,
             latencies=None,
             latency_sum_ns=None,
-            turn_sent_frames=sent + self._frames(sending_fps, guard_ns),
-            turn_received_frames=received + guarded,
+            turn_sent_frames=whole_sent,
+            turn_received_frames=whole,
+            sent_by_direction=self._by_direction(whole_sent),
+            received_by_direction=self._by_direction(whole),
             elsewhere_frames=0,
+            missed_frames=0,
             continue_ns=0,
-            first_ns=0 if received + guarded else None,
+            first_ns=0 if whole else None,
             drain_ns=0,
             drained=True,
             hold_ns=0,
@@ -111,6 +116,10 @@ class SimulatedTurns:
             return min(self.directions * RING_FRAMES, self._frames(rate, away_ns))
         waits = min(self.directions * RING_FRAMES, self._frames(sending_fps, taken_ns))
         return min(waits, self._frames(rate - sending_fps, busy_ns))
+
+    def _by_direction(self, frames: int) -> tuple[int, ...]:
+        """Return the frames of each direction, which are all alike."""
+        return (frames // self.directions,) * self.directions
 
     def _frames(self, fps: float, time_ns: int) -> int:
         return self.directions * round(fps * time_ns / NANOSECONDS)
