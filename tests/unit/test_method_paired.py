@@ -7,7 +7,6 @@ import math
 import statistics
 import sys
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -480,85 +479,6 @@ class TestElsewhere:
             "0 rounds say something, and 6 are needed to know how sure it is; of 144 passes the "
             "generator was away in 0, and in 144 frames came in on ports of a switch that stood"
         )
-
-
-def with_turns_of_b(one: Round, dead: Iterable[int], *, direction: int | None = 1) -> Round:
-    """Return a round without what came through B in these of its turns, in one direction or all."""
-    found, own = list(one.turns.rows()), 0
-    for number, turn in enumerate(found):
-        own += turn.side == 1
-        if turn.side != 1 or own not in dead:
-            continue
-        assert turn.received_by_direction is not None
-        counted = enumerate(turn.received_by_direction)
-        came = tuple(0 if direction in {None, n} else frames for n, frames in counted)
-        changes: dict[str, Any] = {"received_by_direction": came, "turn_received_frames": sum(came)}
-        found[number] = replace(turn, **changes)
-    return one.model_copy(update={"turns": TurnColumns.of(found)})
-
-
-class TestDirections:
-    """A switch that forwards one way of two is no slower one."""
-
-    def made(self, **changes: Any) -> Round:
-        bench = session(QUIET, 1, 0.97, control=False)
-        played(bench, **changes)
-        return answering(bench.rounds)[0]
-
-    def test_three_turns_on_end_without_a_frame_one_way_are_no_chance(self) -> None:
-        one = self.made()
-        assert one.valid
-        assert with_turns_of_b(one, {4, 5}).valid
-        assert with_turns_of_b(one, {4, 5, 7, 8, 10}).valid
-        dead = with_turns_of_b(one, {2, 3, 4, 8, 9, 10, 11})
-        assert dead.flags == (Flag.NOTHING_RECEIVED,)
-        (found,) = dead.dead
-        assert (found.side, found.number, found.first, found.turns) == (1, 1, 8, 4)
-        (said,) = dead.model_copy(update={"direction_names": ("in to out", "out to in")}).reasons
-        assert said == (
-            "nothing came through B (B), out to in, in 4 of its turns on end, from turn 8 on"
-        )
-        assert "direction 2, in 4 of" in dead.reasons[0]
-
-    def test_a_switch_that_brings_nothing_at_all_may_be_kept_from_running(self) -> None:
-        assert with_turns_of_b(self.made(), range(1, 9), direction=None).valid
-
-    def test_it_counts_nowhere(self) -> None:
-        one = self.made()
-        assert answering([with_turns_of_b(one, range(1, 9))]) == ()
-        later = one.model_copy(update={"index": 9})
-        assert answering([with_turns_of_b(one, range(1, 9)), later]) == (later,)
-
-    def test_turns_of_the_warm_up_may_be_without_a_direction(self) -> None:
-        one = with_turns_of_b(self.made(), range(1, 5))
-        assert not one.valid
-        assert one.model_copy(update={"warm_passes": 4}).valid
-
-    def test_of_a_direction_with_hardly_a_frame_nobody_can_tell(self) -> None:
-        one = self.made()
-        turns = [
-            replace(turn, received_by_direction=(turn.turn_received_frames - few, few))
-            for turn, few in zip(one.turns.rows(), itertools.cycle((0, 0, 0, 0, 90)), strict=False)
-        ]
-        assert one.model_copy(update={"turns": TurnColumns.of(turns)}).valid
-
-    def test_directions_add_up_to_what_a_turn_counted(self) -> None:
-        columns = self.made().turns.model_dump()
-        count = len(columns["side"])
-        wrong = columns | {"received_by_direction": ((1, 2),) * count}
-        with pytest.raises(ValueError, match="directions of a turn do not add up"):
-            TurnColumns.model_validate(wrong)
-        ragged = tuple((frames,) for frames in columns["turn_sent_frames"][1:])
-        first = (columns["turn_sent_frames"][0], 0)
-        with pytest.raises(ValueError, match="different numbers of directions"):
-            TurnColumns.model_validate(columns | {"sent_by_direction": (first, *ragged)})
-
-    def test_a_round_has_as_many_as_its_turns_count(self) -> None:
-        stored = self.made().model_dump()
-        with pytest.raises(ValueError, match="turns of 2 directions, 0 of which are named"):
-            Round.model_validate(stored | {"directions": 1})
-        with pytest.raises(ValueError, match="turns of 2 directions, 1 of which are named"):
-            Round.model_validate(stored | {"direction_names": ("in to out",)})
 
 
 class TestFewRounds:

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -32,7 +31,6 @@ from vsperf.records.files.folders import resolve
 from vsperf.records.files.view import CaseView, open_run
 from vsperf.records.flags import Flag
 from vsperf.records.run import LINE, RoundLine
-from vsperf.records.turn_columns import Turn
 from vsperf.records.turns import Role, answering
 from vsperf.simulation.turns import SimulatedTurns
 
@@ -257,6 +255,7 @@ class TestShown:
         assert (first["side"], control["side"], rival["side"]) == ("A", "A′", "B")
         assert rival["ratio"] == pytest.approx(0.9, abs=1e-3)
         assert [one["pairs"] for one in rival["by_round"]] == [24] * 6
+        assert (rival["generator"]["turns"], rival["generator"]["missed_frames"]) == (144, 0)
         one: dict[str, Any] = json.loads(shown(tmp_path, "old", "--json"))
         assert len(one["all_rounds"][5]["turns"]["side"]) == 72
 
@@ -348,41 +347,6 @@ def dying(*, after: int, again: bool = False) -> Any:
     return turns
 
 
-def losing(turn: Turn, *directions: int) -> Turn:
-    """Return a turn through which nothing came in these directions."""
-    assert turn.received_by_direction is not None
-    counted = enumerate(turn.received_by_direction)
-    came = tuple(0 if number in directions else frames for number, frames in counted)
-    share = sum(came) / max(1, turn.turn_received_frames)
-    return replace(
-        turn,
-        received_frames=round(turn.received_frames * share),
-        turn_received_frames=sum(came),
-        received_by_direction=came,
-    )
-
-
-def dying_one_way(*, first: int, turns: int, again: bool = False) -> Any:
-    """Return turns of B without one of two directions, for so many on end of all that it has.
-
-    In each round that answers, or in the first one alone.
-    """
-    made, dead = SimulatedTurns.run, range(first, first + turns)
-    rounds = 0
-
-    def run_turns(self: SimulatedTurns, order: Any, *asked: Any) -> list[Any]:
-        nonlocal rounds
-        found, own = made(self, order, *asked), 0
-        rounds += len(order) == 3 * 24
-        for number, turn in enumerate(found):
-            own += turn.side == 2
-            if len(order) == 3 * 24 and (again or rounds == 1) and turn.side == 2 and own in dead:
-                found[number] = losing(turn, 1)
-        return found
-
-    return run_turns
-
-
 class TestFailures:
     @pytest.mark.parametrize(
         ("generator", "first", "said"),
@@ -402,140 +366,6 @@ class TestFailures:
     ) -> None:
         monkeypatch.setattr(together, "is_stopped", lambda pid: pid == ord("B"))
         assert parts(generator, first, "is stopped").failure() == said
-
-    def test_a_switch_that_forwards_nothing_is_no_slow_switch(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        made = SimulatedTurns.run
-
-        def silent(self: SimulatedTurns, *asked: Any) -> list[Any]:
-            return [losing(turn, 0, 1) if turn.side == 2 else turn for turn in made(self, *asked)]
-
-        monkeypatch.setattr(SimulatedTurns, "run", silent)
-        done = run(tmp_path)
-        assert done.exit_code == 4
-        assert "no frame came through B (new)" in done.output
-
-    def test_nor_is_one_that_forwards_one_way_of_two(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Else it would have half of its rate, and nobody would know."""
-        made = SimulatedTurns.run
-
-        def one_way(self: SimulatedTurns, *asked: Any) -> list[Any]:
-            return [losing(turn, 1) if turn.side == 2 else turn for turn in made(self, *asked)]
-
-        monkeypatch.setattr(SimulatedTurns, "run", one_way)
-        done = run(tmp_path)
-        assert done.exit_code == 4, done.output
-        assert "no frame came through B (new) from phy1 to phy0" in done.output
-
-    def test_nor_where_the_generator_does_not_count_directions(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        made = SimulatedTurns.run
-
-        def uncounted(self: SimulatedTurns, *asked: Any) -> list[Any]:
-            turns = [losing(turn, 1) if turn.side == 2 else turn for turn in made(self, *asked)]
-            unknown: dict[str, Any] = {"sent_by_direction": None, "received_by_direction": None}
-            return [replace(turn, **unknown) for turn in turns]
-
-        monkeypatch.setattr(SimulatedTurns, "run", uncounted)
-        done = run(tmp_path)
-        assert done.exit_code == 4, done.output
-        assert "no frame came through B (new) in one direction" in done.output
-
-    @pytest.mark.parametrize(
-        ("until", "lost", "said"),
-        [
-            (1, (0, 1), "B (new) forwarded frames at first, and does so no more before a round"),
-            (40, (0, 1), "B (new) forwarded frames at first, and does so no more in round 2"),
-            (40, (0,), "B (new) from phy0 to phy1 forwarded frames at first, and does so no more"),
-        ],
-    )
-    def test_a_switch_whose_rules_run_out_while_it_stands_has_no_rate(
-        self,
-        until: int,
-        lost: tuple[int, ...],
-        said: str,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
-        """It forwards nothing ever after so many turns of the first deployment."""
-        made = SimulatedTurns.run
-        passed = 0
-
-        def runs_out(self: SimulatedTurns, *asked: Any) -> list[Any]:
-            nonlocal passed
-            found = []
-            for turn in made(self, *asked):
-                passed += turn.side == 0
-                dead = turn.side == 2 and passed > until
-                found.append(losing(turn, *lost) if dead else turn)
-            if until == 1 and len(found) > 3 and passed > until:  # it ended between two rounds
-                found = [*made(self, *asked)]
-            return found
-
-        monkeypatch.setattr(SimulatedTurns, "run", runs_out)
-        more = () if until == 1 else ("--set", "search.load=1Mpps", "--set", "search.pairs=100")
-        done = run(tmp_path, *more)
-        assert done.exit_code == 4, done.output
-        assert said in done.output
-        assert "rules that have a time-out run out" in done.output
-
-    def test_a_switch_that_the_machine_kept_from_running_in_its_last_turn_goes_on(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        made = SimulatedTurns.run
-
-        def late(self: SimulatedTurns, order: Any, *asked: Any) -> list[Any]:
-            found = made(self, order, *asked)
-            if len(order) > 3:
-                found[-1] = losing(found[-1], 0, 1)
-            return found
-
-        monkeypatch.setattr(SimulatedTurns, "run", late)
-        done = run(tmp_path)
-        assert done.exit_code == 0, done.output
-        roles = [one.role for one in stored(tmp_path).rounds]
-        assert roles[:4] == [Role.CHECK, Role.LOAD, Role.CHECK, Role.CHECK]
-
-    @pytest.mark.parametrize(("turns", "repeated"), [(2, False), (3, True), (20, True)])
-    def test_a_round_in_which_a_direction_was_dead_for_a_while_is_made_again(
-        self, turns: int, repeated: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Else it would be one of a slower switch, and the answer with it."""
-        monkeypatch.setattr(SimulatedTurns, "run", dying_one_way(first=3, turns=turns))
-        done = run(tmp_path)
-        assert done.exit_code == 0, done.output
-        case = stored(tmp_path)
-        made = [one for one in case.rounds if one.role is Role.ANSWER]
-        assert [one.valid for one in made] == [not repeated] + [True] * (len(made) - 1)
-        assert len(answering(made)) == 6
-        assert case.record is not None
-        assert case.record.result is not None
-        assert case.record.result.figures[0].value == pytest.approx(0.9, abs=1e-3)
-        assert not any(against for *_, against in of_runs([resolve(tmp_path, "latest")]))
-        if repeated:
-            first, second, *_ = made
-            assert (second.retry_of, second.deployment) == (first.index, first.deployment)
-            text = shown(tmp_path, "old")
-            assert (
-                f"nothing came through B (new), phy1 to phy0, in {turns} of its turns on end, from "
-                "turn 3 on  [nothing-received]"
-            ) in text
-            assert f"(repeats #{first.index})" in text
-
-    def test_a_direction_that_dies_in_every_round_leaves_no_answer(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(SimulatedTurns, "run", dying_one_way(first=3, turns=5, again=True))
-        done = run(tmp_path, "--set", "trial.retries=1")
-        assert done.exit_code == 5, done.output
-        record = stored(tmp_path).record
-        assert record is not None
-        assert "stayed invalid after 1 repeat: nothing-received" in record.reason
-        assert "nothing came through B (new), phy1 to phy0, in 5 of its turns" in done.output
 
     @pytest.mark.parametrize("whole", [6, 7])
     def test_a_part_that_dies_late_takes_no_round_back(

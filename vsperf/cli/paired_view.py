@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
@@ -14,6 +15,7 @@ from vsperf.quantities.human import human_fps, human_share
 from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.flags import Flag
 from vsperf.records.run import CaseRecord
+from vsperf.records.turn_misses import misses_of
 from vsperf.records.turns import (
     CONTROL,
     FIRST,
@@ -127,6 +129,7 @@ def _as_data(rounds: Sequence[Round], side: Named, terms: Terms) -> dict[str, An
         "side": side.letter,
         "switch": side.name,
         "rates_fps": list(rates_of(rounds, side.letter)),
+        "generator": asdict(misses_of(rounds, side.letter)),
     }
     if found is None:
         return data

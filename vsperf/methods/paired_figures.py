@@ -10,6 +10,7 @@ from vsperf.quantities.human import human_fps, human_share
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit
+from vsperf.records.turn_misses import flags_of, misses_of, words_of
 from vsperf.records.turns import (
     CONTROL,
     FIRST,
@@ -62,6 +63,7 @@ def _ratio(
 ) -> Figure:
     """Return how a side stands to the first."""
     first, one = rounds[0].sides[0], found[side.letter]
+    missed, told_of_misses = _missed(rounds, (side, first), terms)
     figure = Figure(
         name="control" if side.letter == CONTROL else ratio_name(side.letter),
         unit=Unit.FACTOR,
@@ -76,7 +78,7 @@ def _ratio(
         return figure.model_copy(update={"reason": why})
     weak = (Flag.NOT_OVERLOADED,) if one.carried or one.base_carried else ()
     if not one.decided:
-        return figure.model_copy(update={"flags": weak})
+        return figure.model_copy(update={"flags": (*weak, *missed)})
     told = f"{side.name} is {_words(one)} {first.name}, as far as {len(one.rounds)} rounds tell"
     if not one.different and not weak:
         assert one.lower is not None  # it is bounded
@@ -90,8 +92,8 @@ def _ratio(
         "upper": upper,
         "spread": spread_of([each.ratio for each in one.rounds]),
         "limit": None,
-        "flags": (*weak, *((Flag.CONTROL_DIFFERS,) if doubt else ())),
-        "reason": doubt or told,
+        "flags": (*weak, *missed, *((Flag.CONTROL_DIFFERS,) if doubt else ())),
+        "reason": "; ".join(filter(None, (doubt or told, told_of_misses))),
     }
     return figure.model_copy(update=told_of_it)
 
@@ -105,6 +107,12 @@ def _of_side(rounds: Sequence[Round], side: Named, terms: Terms) -> Iterator[Fig
         return
     rate = statistics.median(rates)
     weak = terms.overload and any(carried(one, side.letter) for one in rounds)
+    missed, told_of_misses = _missed(rounds, (side,), terms)
+    why = (
+        "it forwarded all that was offered, so it may do more"
+        if weak
+        else "the middle of its turns, over all rounds"
+    )
     yield Figure(
         name=f"rate_{word}",
         unit=Unit.FPS,
@@ -112,10 +120,8 @@ def _of_side(rounds: Sequence[Round], side: Named, terms: Terms) -> Iterator[Fig
         spread=spread_of(rates),
         at=f"{side.name}, {at}",
         limit=Limit.GENERATOR if weak else None,
-        flags=(Flag.NOT_OVERLOADED,) if weak else (),
-        reason="it forwarded all that was offered, so it may do more"
-        if weak
-        else "the middle of its turns, over all rounds",
+        flags=(*((Flag.NOT_OVERLOADED,) if weak else ()), *missed),
+        reason="; ".join(filter(None, (why, told_of_misses))),
     )
     lost = lost_share(rounds, side.letter)
     if not terms.overload and lost is not None:
@@ -124,8 +130,19 @@ def _of_side(rounds: Sequence[Round], side: Named, terms: Terms) -> Iterator[Fig
             unit=Unit.RATIO,
             value=lost,
             at=f"{side.name}, {at}",
+            flags=missed,
             reason="of all that was due in its turns, what was refused included",
         )
+
+
+def _missed(
+    rounds: Sequence[Round], sides: Sequence[Named], terms: Terms
+) -> tuple[tuple[Flag, ...], str]:
+    """Return what is to be said of the generator itself in the turns of these sides."""
+    found = {side.letter: misses_of(rounds, side.letter) for side in sides}
+    flags = (flag for one in found.values() for flag in flags_of(one, overload=terms.overload))
+    words = (words_of(one, letter, overload=terms.overload) for letter, one in found.items())
+    return tuple(dict.fromkeys(flags)), "; ".join(filter(None, words))
 
 
 def _doubt(sides: Sequence[Named], control: Compared | None) -> str:
