@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 from conftest import REPOSITORY
-from test_method_paired import QUIET, played
+from test_method_paired import QUIET, SHORT, changed, figures, played
 from test_paired_runs import run, shown, stored
 
 sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
-from paired_models import session
+from paired_models import method, session
 from reread import of_runs
 
 from vsperf.records.files.folders import resolve
 from vsperf.records.flags import Flag
 from vsperf.records.turn_columns import Turn, TurnColumns
-from vsperf.records.turns import Role, Round, answering
+from vsperf.records.turns import Role, Round, answering, clean_passes
 from vsperf.simulation.turns import SimulatedTurns
 
 
@@ -103,6 +103,35 @@ class TestDirections:
             Round.model_validate(stored | {"directions": 1})
         with pytest.raises(ValueError, match="turns of 2 directions, 1 of which are named"):
             Round.model_validate(stored | {"direction_names": ("in to out",)})
+
+
+class TestElsewhere:
+    """Frames of one switch have no business on ports of another."""
+
+    def test_a_pass_is_left_out_where_frames_came_in_on_ports_of_who_stood(self) -> None:
+        bench = session(QUIET, 1, 0.97)
+        played(bench, pairs=40)
+        one = answering(bench.rounds)[0]
+        stray = [0] * len(one.turns.side)
+        stray[4], stray[32] = 1, 7
+        turns = one.turns.model_copy(update={"elsewhere_frames": tuple(stray)})
+        kept = clean_passes(one.model_copy(update={"turns": turns}))
+        assert len(kept) == len(one.passes) - 2
+        assert {group[0].began_ns for group in one.passes} - {g[0].began_ns for g in kept} == {
+            one.passes[1][0].began_ns,
+            one.passes[10][0].began_ns,
+        }
+
+    def test_where_all_are_left_out_it_is_said_why(self) -> None:
+        bench = session(QUIET, 1, 0.97)
+        played(bench)
+        rounds = [changed(one, elsewhere_frames=1) for one in bench.rounds]
+        found = figures(method(**SHORT).answered(rounds))["ratio_b"]
+        assert found.value is None
+        assert found.reason == (
+            "0 rounds say something, and 6 are needed to know how sure it is; of 144 passes the "
+            "generator was away in 0, and in 144 frames came in on ports of a switch that stood"
+        )
 
 
 def losing(turn: Turn, *directions: int) -> Turn:

@@ -66,11 +66,13 @@ def answers_of_rounds(
     search: Mapping[str, Any], rounds: Iterable[Round], result: SearchResult
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each figure that is printed, and where it differs from the rounds."""
-    last = _last_of_each(rounds)
+    every = list(rounds)
+    last = _last_of_each(every)
     if not last:
         yield "figures", ("printed without a round",) if result.figures else ()
         return
     yield "rounds", tuple(_ended(search, len(last), whole=result.whole))
+    yield "load", tuple(_loaded(search, every, last))
     own = {name: (ends, runs) for name, ends, runs in _figures(search, last)}
     for figure in result.figures:
         shown = (figure.value, figure.lower, figure.upper)
@@ -121,6 +123,26 @@ def _looks(search: Mapping[str, Any]) -> list[int]:
 def _ended(search: Mapping[str, Any], made: int, *, whole: bool) -> Iterator[str]:
     if whole and made not in _looks(search):
         yield f"ended after {made} rounds, and not at one of {_looks(search)}"
+
+
+def _loaded(
+    search: Mapping[str, Any], every: Sequence[Round], last: Sequence[Round]
+) -> Iterator[str]:
+    """Yield where the load is not the share that was asked of what the slowest had forwarded."""
+    percent, _, rest = str(search.get("load")).partition("% of ")
+    if rest != "slowest":
+        return
+    behind = max(n for n, one in enumerate(every) if one is last[0])
+    looks = [one for one in every[:behind] if str(one.role) == "load"]
+    sought = [one for one in looks if not _has_a_dead_direction(one)]
+    told = sought[-1].turns
+    halves = [(told.side[n], _half(sought[-1], n).fps) for n in range(len(told.side))]
+    by_side = {side for side, _ in halves}
+    slowest = min(statistics.median(f for s, f in halves if s == side) for side in by_side)
+    is_so = slowest * float(percent) / 100
+    for one in last:
+        if abs(one.load_fps - is_so) > 1 + is_so * NEAR:
+            yield f"round {one.index} at {one.load_fps} fps, {percent} % of the slowest are {is_so}"
 
 
 def _halves(one: Round) -> list[dict[str, Half]]:

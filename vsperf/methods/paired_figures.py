@@ -55,7 +55,10 @@ def figures_of(rounds: Sequence[Round], terms: Terms) -> tuple[Figure, ...]:
 
 
 def _load(rounds: Sequence[Round], terms: Terms) -> str:
-    return f"{'an overload of ' if terms.overload else ''}{human_fps(rounds[-1].load_fps)}"
+    load = human_fps(rounds[-1].load_fps)
+    if terms.derived:
+        return f"{load}, {terms.derived}"
+    return f"an overload of {load}" if terms.overload else load
 
 
 def _ratio(

@@ -271,14 +271,17 @@ class Terms:
     """Whether the load was meant to be too much for every side; else it was given."""
     looks: tuple[int, ...] = ()
     """After how many rounds it was looked whether all is decided; once, at the end, if empty."""
+    derived: str = ""
+    """Of what the load is which share, for people; nothing where it was given as a rate."""
 
     @classmethod
     def of(cls, search: Mapping[str, Any]) -> Self:
         """Return what the settings of a method say, as they are stored."""
-        rounds, overload = search.get("rounds"), search.get("load") is None
+        rounds, load = search.get("rounds"), search.get("load")
+        derived = load if isinstance(load, str) and " of " in load else ""
         if search.get(UNTIL) != DECIDED or not isinstance(rounds, int):
-            return cls(overload)
-        return cls(overload, looks_of(rounds))
+            return cls(load is None, derived=derived)
+        return cls(load is None, looks_of(rounds), derived)
 
     @property
     def level(self) -> float:
