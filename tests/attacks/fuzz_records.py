@@ -171,6 +171,8 @@ def _others(case: str) -> list[bytes]:
     columns = dict.fromkeys(TurnColumns.model_fields, (1_000,) * TURNS)
     columns |= dict.fromkeys(("gaps_ns", "longest_gap_ns", "elsewhere_frames"), (0,) * TURNS)
     columns |= {
+        "slots_ns": ((1_000_000, 9_000_000),) * TURNS,
+        "received_by_slot": ((90, 910),) * TURNS,
         "sent_by_direction": ((600, 400),) * TURNS,
         "received_by_direction": ((600, 400),) * TURNS,
     }

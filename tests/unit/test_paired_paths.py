@@ -145,6 +145,8 @@ def losing(turn: Turn, *directions: int) -> Turn:
         received_frames=round(turn.received_frames * share),
         turn_received_frames=sum(came),
         received_by_direction=came,
+        slots_ns=None,
+        received_by_slot=None,
     )
 
 

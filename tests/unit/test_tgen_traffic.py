@@ -428,6 +428,7 @@ def answered_of_record(**changes: Any) -> dict[str, Any]:
     turns |= {"side": [0, 1], "began_ns": [10, 20], "ended_ns": [19, 30], "first_ns": [4, None]}
     turns |= {"drained": [1, 0], "turn_sent": [8, 9], "turn_distinct": [7, 0], "count": 2}
     turns |= {"streams_sent": [[4, 4], [5, 4]], "streams_distinct": [[4, 3], [0, 0]]}
+    turns |= {"slots_ns": [[1, 9], [2, 8]], "slots_distinct": [[0, 1], [2, 0]]}
     counted = ("sent", "received", "distinct", "lost", "corrupted", "misrouted", "reordered")
     side = {"streams": [0], "ports": [0, 1], **dict.fromkeys(counted, 5)}
     side |= {"duplicates": 3, "beyond_window": 4, "wrong_size": 0, "foreign": 1, "stale": 2}
@@ -464,6 +465,7 @@ def test_each_turn_keeps_its_numbers() -> None:
     assert first.intended_frames is first.latencies is None
     assert first.drained is True
     assert (first.sent_by_direction, second.received_by_direction) == ((4, 4), (0, 0))
+    assert (first.slots_ns, second.received_by_slot) == ((1, 9), (2, 0))
     assert (second.behind_ns, first.missed_frames) == (2, None)
 
 

@@ -433,6 +433,13 @@ class Flag(enum.StrEnum):
         "chance does make that. No other difference of the case is believed. Measure again, with "
         "more `search.rounds`; a machine with others on it needs more of them.",
     )
+    COLD_TURNS = (
+        "cold-turns",
+        Severity.SUSPECT,
+        "Of switches in turns, this one forwarded less right behind the guard than in the rest of "
+        "its turns, by more than 1 % for sure: its caches were not yet its own again. So its rate "
+        "is in part that of how it begins. A longer `search.guard` helps.",
+    )
     NOT_OVERLOADED = (
         "not-overloaded",
         Severity.SUSPECT,

@@ -17,8 +17,8 @@ from vsperf.records.base import Record
 
 Column = tuple[int, ...]
 """One number for each turn, in their order."""
-ByDirection = tuple[tuple[int, ...], ...]
-"""A number of each direction for each turn, in their order."""
+Parts = tuple[tuple[int, ...], ...]
+"""Several numbers for each turn, in their order: one of each direction, or of each slot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,8 @@ class Turn:
     measured_ns: int
     sent_frames: int
     received_frames: int
+    slots_ns: tuple[int, ...] | None
+    received_by_slot: tuple[int, ...] | None
     intended_frames: int | None
     refused_frames: int | None
     full_ns: int
@@ -56,6 +58,8 @@ class Turn:
 OPTIONAL = (
     "intended_frames",
     "refused_frames",
+    "slots_ns",
+    "received_by_slot",
     "behind_ns",
     "latencies",
     "latency_sum_ns",
@@ -79,6 +83,10 @@ class TurnColumns(Record):
     sent_frames: Column
     received_frames: Column
     """Frames that arrived intact, where they should and for the first time, whenever they left."""
+    slots_ns: Parts | None = None
+    """How long its slots were, short ones at its begin; None where nobody knows what came when."""
+    received_by_slot: Parts | None = None
+    """Which of the frames that arrived did so in which slot."""
     intended_frames: Column | None
     """Frames that were due; None where a direction is sent flat out."""
     refused_frames: Column | None
@@ -99,9 +107,9 @@ class TurnColumns(Record):
     turn_sent_frames: Column
     """Of the whole turn, with the guard and all that came before the switch was held still."""
     turn_received_frames: Column
-    sent_by_direction: ByDirection | None = None
+    sent_by_direction: Parts | None = None
     """The same of each direction, in the order of the round's; None where nobody knows."""
-    received_by_direction: ByDirection | None = None
+    received_by_direction: Parts | None = None
     elsewhere_frames: Column
     """Frames of any kind that came in on ports of those that were held still."""
     missed_frames: Column | None = None
@@ -134,17 +142,20 @@ class TurnColumns(Record):
         return self
 
     @model_validator(mode="after")
-    def _directions_add_up(self) -> Self:
-        for whole, parts in (
-            (self.turn_sent_frames, self.sent_by_direction),
-            (self.turn_received_frames, self.received_by_direction),
+    def _parts_add_up(self) -> Self:
+        for what, whole, parts in (
+            ("directions", self.turn_sent_frames, self.sent_by_direction),
+            ("directions", self.turn_received_frames, self.received_by_direction),
+            ("slots", self.received_frames, self.received_by_slot),
         ):
             if parts is None:
                 continue
             if len(set(map(len, parts))) > 1:
-                raise ValueError("turns have different numbers of directions")
+                raise ValueError(f"turns have different numbers of {what}")
             if whole != tuple(map(sum, parts)):
-                raise ValueError("directions of a turn do not add up to what all of them counted")
+                raise ValueError(f"{what} of a turn do not add up to what all of them counted")
+        if [*map(len, self.slots_ns or ())] != [*map(len, self.received_by_slot or ())]:
+            raise ValueError("of slots there are times and frames, or neither")
         return self
 
     @property
@@ -199,7 +210,7 @@ def dead_directions(columns: TurnColumns, begin: int = 0) -> tuple[DeadDirection
 
 
 def _dead_times(
-    sides: Sequence[int], found: ByDirection, side: int, number: int
+    sides: Sequence[int], found: Parts, side: int, number: int
 ) -> Iterator[DeadDirection]:
     own = [one for whose, one in zip(sides, found, strict=True) if whose == side]
     first = 1

@@ -370,6 +370,7 @@ engine_turns_result(const struct engine *engine)
 			.ended_tsc = 3000 + 2000 * i, .measured = 1000, .intended = 5, .sent = 4,
 			.refused = 1, .distinct = 3, .first_tsc = i == 0 ? 0 : 1500 + 2000 * i,
 			.is_drained = true, .turn_sent = 8, .turn_distinct = 7, .behind = 400, .missed = 6,
+			.slot = { { 100, 0 }, { 900, 3 } },
 			.latencies = 3, .latency = 600,
 		};
 	for (i = 0; i < result->turns; i++)

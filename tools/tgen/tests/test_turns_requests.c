@@ -37,14 +37,14 @@ at(json_t *object, const char *column, size_t index)
 	return json_integer_value(json_array_get(list, index));
 }
 
-/* What a stream counted in a turn. */
+/* What a stream counted in a turn, or what there was in a slot of it. */
 static json_int_t
-of_stream(json_t *turns, const char *column, size_t turn, size_t stream)
+part(json_t *turns, const char *column, size_t turn, size_t number)
 {
-	json_t *streams = json_array_get(json_object_get(turns, column), turn);
+	json_t *parts = json_array_get(json_object_get(turns, column), turn);
 
-	assert_true(json_is_integer(json_array_get(streams, stream)));
-	return json_integer_value(json_array_get(streams, stream));
+	assert_true(json_is_integer(json_array_get(parts, number)));
+	return json_integer_value(json_array_get(parts, number));
 }
 
 static void
@@ -99,12 +99,29 @@ test_each_turn_tells_of_each_stream_of_its_side(void **state)
 	assert_int_equal(json_array_size(json_object_get(turns, "streams_sent")), 3);
 	assert_int_equal(json_array_size(json_array_get(
 		json_object_get(turns, "streams_sent"), 0)), 2);
-	assert_int_equal(of_stream(turns, "streams_sent", 0, 0), 5);
-	assert_int_equal(of_stream(turns, "streams_sent", 0, 1), 4);
-	assert_int_equal(of_stream(turns, "streams_distinct", 0, 1), 3);
+	assert_int_equal(part(turns, "streams_sent", 0, 0), 5);
+	assert_int_equal(part(turns, "streams_sent", 0, 1), 4);
+	assert_int_equal(part(turns, "streams_distinct", 0, 1), 3);
 	assert_int_equal(json_array_size(json_array_get(
 		json_object_get(turns, "streams_distinct"), 2)), 1);
-	assert_int_equal(of_stream(turns, "streams_distinct", 2, 0), 5);
+	assert_int_equal(part(turns, "streams_distinct", 2, 0), 5);
+}
+
+static void
+test_a_turn_has_slots_whose_frames_and_times_are_told(void **state)
+{
+	struct talk *talk = *state;
+	json_t *turns;
+
+	result_of(talk, CONFIGURE);
+	turns = json_object_get(taken(talk, TURNS(SIDES ",\"order\":[0,1,0]")), "turns");
+	assert_int_equal(json_array_size(json_object_get(turns, "slots_ns")), 2);
+	assert_int_equal(json_array_size(json_array_get(
+		json_object_get(turns, "slots_ns"), 0)), TURN_SLOTS);
+	assert_int_equal(part(turns, "slots_ns", 1, 0), 50);
+	assert_int_equal(part(turns, "slots_ns", 1, 1), 450);
+	assert_int_equal(part(turns, "slots_distinct", 1, 0), 0);
+	assert_int_equal(part(turns, "slots_distinct", 1, 1), 3);
 }
 
 static void
@@ -285,6 +302,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_order_and_sides_are_as_asked_for),
 		TEST(test_each_turn_tells_of_each_stream_of_its_side),
+		TEST(test_a_turn_has_slots_whose_frames_and_times_are_told),
 		TEST(test_what_the_generator_itself_missed_is_told_by_turn),
 		TEST(test_latencies_are_told_by_turn_and_by_side),
 		TEST(test_flat_out_nobody_knows_what_was_intended),

@@ -71,6 +71,24 @@ set_columns(json_t *json, const struct turns_result *turns, uint64_t hz,
 	}
 }
 
+/* A list for each turn, of its slots: how long they were, or, without `hz`, what arrived in them. */
+static json_t *
+slots_json(const struct turns_result *turns, uint64_t hz)
+{
+	json_t *json = json_array();
+	unsigned int i, j;
+
+	for (i = 0; i < turns->turns; i++) {
+		json_t *list = json_array();
+
+		for (j = 0; j < TURN_SLOTS; j++)
+			json_array_append_new(list, integer(hz == 0 ? turns->turn[i].slot[j].distinct :
+				hdr_nanoseconds(turns->turn[i].slot[j].cycles, hz)));
+		json_array_append_new(json, list);
+	}
+	return json;
+}
+
 /* A list for each turn: of the streams of its side, by their numbers. */
 static json_t *
 streams_json(const struct turns_result *turns, size_t offset)
@@ -121,6 +139,8 @@ turns_json(const struct turns_result *turns, const struct trial_result *trial)
 	json_object_set_new(json, "first_ns", first);
 	json_object_set_new(json, "drained", drained);
 	set_columns(json, turns, hz, columns, COUNT(columns));
+	json_object_set_new(json, "slots_ns", slots_json(turns, hz));
+	json_object_set_new(json, "slots_distinct", slots_json(turns, 0));
 	json_object_set_new(json, "streams_sent",
 		streams_json(turns, offsetof(struct turn_stream, sent)));
 	json_object_set_new(json, "streams_distinct",

@@ -17,6 +17,7 @@
 #define TURNS_MAX_SIDES 8
 #define TURNS_MAX 4096
 #define TURNS_MAX_PROCESSES 16 /* of a side */
+#define TURN_SLOTS 5
 
 struct turns_request {
 	uint8_t sides;
@@ -40,7 +41,10 @@ struct turn {
 	/* In that time: */
 	uint64_t intended, sent, refused; /* of frames: due, taken, and due while the port was full */
 	uint64_t full; /* for which the ports took no frames; of all streams */
-	uint64_t distinct; /* frames that arrived */
+	uint64_t distinct; /* frames that arrived, */
+	struct {
+		uint64_t cycles, distinct;
+	} slot[TURN_SLOTS]; /* and in which part of it: short ones at its begin */
 	uint64_t gaps, longest_gap; /* of the worker, above 10 us */
 	uint64_t behind; /* half a ring or more waited to be received; of all ports */
 	uint64_t silence; /* nothing arrived for more than 500 us on end, the gaps left out */

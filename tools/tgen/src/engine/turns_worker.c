@@ -18,6 +18,9 @@
 /* Of 10 us without an arrival are silence: longer than from one burst of a slow device to the next. */
 #define SILENCE_TIMES 50
 
+/* Where slots of what is measured end, in percent of it: caches that are cold are so at its begin. */
+static const uint8_t slot_ends[TURN_SLOTS] = { 5, 10, 20, 40, 100 };
+
 /* What a side has counted by now. */
 struct tally {
 	uint64_t sent, distinct;
@@ -262,6 +265,34 @@ note_silence(const struct worker *worker, struct arrival *last, struct turn *tur
 	last->gaps = worker->gap_cycles;
 }
 
+/* The slot that is open, and what there was when it began. */
+struct open_slot {
+	unsigned int number;
+	uint64_t began, distinct;
+};
+
+static void
+end_slot(const struct turns_side *side, uint64_t now, struct open_slot *open, struct turn *turn)
+{
+	uint64_t distinct = tally_of(side).distinct;
+
+	turn->slot[open->number].cycles = now - open->began;
+	turn->slot[open->number].distinct = distinct - open->distinct;
+	open->number++;
+	open->began = now;
+	open->distinct = distinct;
+}
+
+/* Those that are over, but for the last, which ends with the turn. */
+static void
+end_slots(const struct turns *turns, const struct turns_side *side, uint64_t begin, uint64_t now,
+	struct open_slot *open, struct turn *turn)
+{
+	while (open->number + 1 < TURN_SLOTS &&
+			(now - begin) * 100 >= turns->turn_cycles * slot_ends[open->number])
+		end_slot(side, now, open, turn);
+}
+
 /* Its end moves by the time for which this CPU was away, by half of it at most. */
 static bool
 measure(struct worker *worker, const struct turns *turns, unsigned int number, struct turn *turn)
@@ -274,6 +305,8 @@ measure(struct worker *worker, const struct turns *turns, unsigned int number, s
 	uint64_t begin = worker->last_tick, end = begin + turns->turn_cycles;
 	uint64_t patience = turns->turn_cycles / 2, behind;
 	struct arrival last = { .tsc = begin };
+	struct open_slot open = { .began = begin, .distinct = before.distinct };
+	uint64_t moved = 0; /* by time for which this CPU was away */
 	struct round round = { 0 };
 	struct tally after;
 
@@ -294,7 +327,9 @@ measure(struct worker *worker, const struct turns *turns, unsigned int number, s
 
 			patience -= away;
 			end += away;
+			moved += away;
 		}
+		end_slots(turns, side, begin + moved, round.begin, &open, turn);
 		look(worker, side, RTE_MIN(round.begin, end - 1), &round);
 		note_first(turn, &round);
 		if (round.ours)
@@ -303,6 +338,7 @@ measure(struct worker *worker, const struct turns *turns, unsigned int number, s
 	worker_tick(worker); /* a gap in the last look is in what it found, and in the time as well */
 	note_silence(worker, &last, turn);
 	count_latencies(turns, number, false);
+	end_slot(side, worker->last_tick, &open, turn);
 	after = tally_of(side);
 	turn->measured = worker->last_tick - begin;
 	turn->sent = after.sent - before.sent;

@@ -25,6 +25,8 @@ COLUMNS = {
     "measured_ns": "measured_ns",
     "sent_frames": "sent",
     "received_frames": "distinct",
+    "slots_ns": "slots_ns",
+    "received_by_slot": "slots_distinct",
     "full_ns": "full_ns",
     "gaps_ns": "gaps_ns",
     "longest_gap_ns": "longest_gap_ns",
