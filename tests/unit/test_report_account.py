@@ -169,7 +169,7 @@ def test_a_round_of_a_path_that_was_no_whole_one_says_which_and_how_sides_stand_
         "measured_ns": (10_000_000,) * count,
         "drained": (True,) * count,
     }
-    came = ((50, 50), (100, 0)) * 3
+    came = ((20, 80), (100, 0)) * 3
     columns |= dict.fromkeys(("slots_ns", "received_by_slot"))
     columns |= {"sent_by_direction": ((50, 50),) * count, "received_by_direction": came}
     one = round_of(TurnColumns.model_validate(columns), elapsed_ns=1_000_000_000, retry_of=3)

@@ -71,8 +71,8 @@ def answers_of_rounds(
     if not last:
         yield "figures", ("printed without a round",) if result.figures else ()
         return
-    yield "rounds", tuple(_ended(search, len(last), whole=result.whole))
-    yield "load", tuple(_loaded(search, every, last))
+    ended = _ended(search, len(last), whole=result.whole)
+    yield "rounds", (*ended, *_loaded(search, every, last))
     own = {name: (ends, runs) for name, ends, runs in _figures(search, last)}
     for figure in result.figures:
         shown = (figure.value, figure.lower, figure.upper)
