@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from connection_models import Device
 from exchanges import cpu, exchange, instance, use
@@ -168,7 +169,7 @@ def _others(case: str) -> list[bytes]:
     busy = use(cpu(0, busy=0.99), cpu(1, busy=0.5), clients=0.9, servers=0.4)
     device = Device(rate=900)
     device.connect(ConnectionsAsked(rate_cps=500, connections=500))
-    columns = dict.fromkeys(TurnColumns.model_fields, (1_000,) * TURNS)
+    columns: dict[str, Any] = dict.fromkeys(TurnColumns.model_fields, (1_000,) * TURNS)
     columns |= dict.fromkeys(("gaps_ns", "longest_gap_ns", "elsewhere_frames"), (0,) * TURNS)
     columns |= {
         "slots_ns": ((1_000_000, 9_000_000),) * TURNS,

@@ -33,7 +33,7 @@ class TestGeneratorItself:
         played(bench)
         return answering(bench.rounds)
 
-    def of_b(self, one: Round, **changes: int) -> Round:
+    def of_b(self, one: Round, **changes: Any) -> Round:
         """Return a round with these numbers in all turns of B."""
         turns = (replace(t, **changes) if t.side == 2 else t for t in one.turns.rows())
         return one.model_copy(update={"turns": TurnColumns.of(tuple(turns))})
