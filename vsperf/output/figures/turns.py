@@ -67,7 +67,8 @@ def draw(samples: Sequence[InTurns], options: Options) -> Drawing | None:
         caption=caption(
             [case.evidence],
             f"Each as a share of what {case.first.named} came to in neighbouring turns. Bars of a "
-            f"round are its own interval at 95 %; `{ALL}` is the answer, with that over rounds.",
+            "round are its own interval at 95 %; behind them stands the answer, with its own over "
+            "rounds (95 %, all looks together).",
             f"{CONTROL} is {FIRST} deployed once more: it is to hold 100 %." if control else "",
             "Everything was made anew for each round.",
             not_drawn(len(case.rounds) - MOST, "round"),
@@ -85,7 +86,7 @@ def _panels(case: InTurns) -> Iterator[Panel]:
     places = {index: place for place, index in enumerate(case.rounds[:MOST])}
     ticks = [Tick(place, str(place + 1)) for place in places.values()]
     last = Tick(len(ticks), ALL)
-    ends = (Point(0, 1.0), Point(last.at, 1.0))
+    even = tuple(Point(place, 1.0) for place in range(len(ticks) + 1))
     layers = (
         Points(side.named, points, simulated=simulated, color=colors[side.letter])
         for side, told in case.sides
@@ -94,7 +95,7 @@ def _panels(case: InTurns) -> Iterator[Panel]:
     yield Panel(
         x=Axis("round", "", Scale.NAMES, ticks=(*ticks, last)),
         y=Axis(f"rate as a share of that of {case.first.letter}", "%"),
-        layers=(Line("no change", ends, Look.CEILING, markers=False), *layers),
+        layers=(Line("no change", even, Look.CEILING, markers=False), *layers),
         title="each round, and all of them",
     )
     if case.guard is not None:
