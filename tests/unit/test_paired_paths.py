@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
@@ -294,6 +295,9 @@ class TestRuns:
                 "turn 3 on  [nothing-received]"
             ) in text
             assert f"(repeats #{first.index})" in text
+            told: dict[str, Any] = json.loads(shown(tmp_path, "old", "--json"))
+            flags = {one["index"]: one["flags"] for one in told["all_rounds"]}
+            assert (flags[first.index], flags[second.index]) == (["nothing-received"], [])
 
     def test_a_direction_that_dies_in_every_round_leaves_no_answer(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

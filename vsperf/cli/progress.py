@@ -135,7 +135,9 @@ class JsonProgress(Progress):
 def _brief(event: RoundFinished | ExchangeFinished | ConnectionsFinished) -> dict[str, Any]:
     """Return what was made without hundreds of numbers that are in the record anyway."""
     if isinstance(event, RoundFinished):
-        return event.round.model_dump(mode="json", exclude={"turns"})
+        one = event.round
+        against = {"flags": [flag.value for flag in one.flags], "reasons": list(one.reasons)}
+        return one.model_dump(mode="json", exclude={"turns"}) | against
     if isinstance(event, ConnectionsFinished):
         return event.trial.model_dump(mode="json", exclude={"counts": {"slots", "times"}})
     return event.exchange.model_dump(mode="json", exclude={"instances": {"__all__": {"intervals"}}})
