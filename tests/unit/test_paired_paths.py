@@ -151,10 +151,10 @@ def losing(turn: Turn, *directions: int) -> Turn:
     )
 
 
-def dying_one_way(*, first: int, turns: int, again: bool = False) -> Any:
+def dying_one_way(*, first: int, turns: int, after: int = 0, again: bool = False) -> Any:
     """Return turns of B without one of two directions, for so many on end of all that it has.
 
-    In each round that answers, or in the first one alone.
+    In the round that answers behind so many whole ones, or in each from then on.
     """
     made, dead = SimulatedTurns.run, range(first, first + turns)
     rounds = 0
@@ -165,7 +165,8 @@ def dying_one_way(*, first: int, turns: int, again: bool = False) -> Any:
         rounds += len(order) == 3 * 24
         for number, turn in enumerate(found):
             own += turn.side == 2
-            if len(order) == 3 * 24 and (again or rounds == 1) and turn.side == 2 and own in dead:
+            due = rounds > after if again else rounds == after + 1
+            if len(order) == 3 * 24 and due and turn.side == 2 and own in dead:
                 found[number] = losing(turn, 1)
         return found
 
@@ -309,3 +310,20 @@ class TestRuns:
         assert record is not None
         assert "stayed invalid after 1 repeat: nothing-received" in record.reason
         assert "nothing came through B (new), phy1 to phy0, in 5 of its turns" in done.output
+
+    def test_what_was_whole_before_is_the_answer_where_that_is_enough(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The seventh round of eight is without a direction, however often it is made."""
+        dies = dying_one_way(first=3, turns=5, after=6, again=True)
+        monkeypatch.setattr(SimulatedTurns, "run", dies)
+        done = run(tmp_path, "--set", "search.rounds=8")
+        assert done.exit_code == 0, done.output
+        case = stored(tmp_path)
+        assert case.record is not None
+        assert case.record.result is not None
+        assert Flag.FEWER_REPEATS in case.record.flags
+        assert case.record.result.figures[0].value == pytest.approx(0.9, abs=1e-3)
+        (warning,) = (one for one in case.record.warnings if "6 rounds were made" in one)
+        assert "nothing came through B (new), phy1 to phy0" in warning
+        assert not any(against for *_, against in of_runs([resolve(tmp_path, "latest")]))
