@@ -144,7 +144,9 @@ def _row(event: Event) -> dict[str, Any]:
 def _brief(event: RoundFinished | ExchangeFinished | ConnectionsFinished) -> dict[str, Any]:
     """Return what was made without hundreds of numbers that are in the record anyway."""
     if isinstance(event, RoundFinished):
-        return event.round.model_dump(mode="json", exclude={"turns"})
+        one = event.round
+        against = {"flags": [flag.value for flag in one.flags], "reasons": list(one.reasons)}
+        return one.model_dump(mode="json", exclude={"turns"}) | against
     if isinstance(event, ConnectionsFinished):
         return event.trial.model_dump(mode="json", exclude={"counts": {"slots", "times"}})
     return event.exchange.model_dump(mode="json", exclude={"instances": {"__all__": {"intervals"}}})
@@ -261,14 +263,18 @@ def round_line(one: Round) -> str:
     """Return a round as one line: what was asked, and how the sides stand to the first in it."""
     load, seconds = human_fps(one.load_fps), f"{one.elapsed_ns / 1e9:.1f} s"
     head = f"#{one.index:<3} {one.role:<10} {load:>12} {seconds:>6}"
+    again = f" (repeats #{one.retry_of})" if one.retry_of else ""
+    if not one.valid:
+        flags = ", ".join(flag.value for flag in one.flags)
+        return f"{head}  {'; '.join(one.reasons)}{again}  [{flags}]"
     if one.role is not Role.ANSWER:
-        return head
+        return f"{head}{again}"
     found = [
         f"{side.letter} {told.ratio - 1:+.1%}"
         for side in one.sides[1:]
         if (told := in_round(one, side.letter)) is not None
     ]
-    return f"{head}  {', '.join(found) or 'too few passes can be used'}"
+    return f"{head}  {', '.join(found) or 'too few passes can be used'}{again}"
 
 
 def exchange_line(one: Exchange) -> str:
@@ -403,7 +409,7 @@ class _View:
     def take(self, event: Finished) -> None:
         """Take in what was made."""
         one = made_by(event)
-        style = "" if isinstance(one, Round) or one.valid else "magenta"
+        style = "" if one.valid else "magenta"
         self.lines.append(Text("  " + made_line(event), style=style))
         self.measured_ns += one.elapsed_ns
         if isinstance(one, Trial) and one.purpose is Purpose.SEARCH and one.valid:
