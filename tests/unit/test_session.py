@@ -47,8 +47,8 @@ def planned() -> list[Planned]:
     ]
 
 
-def written(results: Path, **changes: Any) -> RunWriter:
-    """Begin the record of a run of these cases."""
+def written(results: Path, damage: Mapping[str, Any] | None = None, **changes: Any) -> RunWriter:
+    """Begin the record of a run of these cases; `damage` is in the specification of each."""
     cases = tuple(
         PlannedCase(
             key=case.key,
@@ -56,7 +56,7 @@ def written(results: Path, **changes: Any) -> RunWriter:
             label=case.label,
             point={},
             repeat=1,
-            spec=case.spec.model_dump(mode="json"),
+            spec={**case.spec.model_dump(mode="json"), **(damage or {})},
             origins={},
         )
         for case in (one.case for one in planned())
@@ -200,6 +200,24 @@ def test_it_is_where_only_that_has_changed_which_passes_by(
     passing = {"hostname": "two", "memory_bytes": 7, "hugepages": [{"free": 0}]}
     now = {**there(host=passing, software={"python": "3.11.8"}), "id": HERE["id"]}
     assert taken_up(tmp_path, monkeypatch, now, simulated=False) == len(SIZES)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"traffic": None},
+        {"traffic": {"frame_size": [64]}},
+        {"name": [1]},
+        {"search": {"kind": [1]}},
+        {"vswitch": {"kind": {}}},
+    ],
+    ids=str,
+)
+def test_a_specification_that_was_damaged_is_refused_by_the_name_of_its_case(
+    damage: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(StoreError, match="simulated-64B cannot be resumed"):
+        taken_up(tmp_path, monkeypatch, HERE, damage=damage)
 
 
 def test_so_is_a_simulated_one_on_any_machine(

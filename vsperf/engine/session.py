@@ -26,7 +26,7 @@ from vsperf.host.lock import testbed_lock
 from vsperf.methods.estimate import together
 from vsperf.plugins import Plugins
 from vsperf.progress import Emit, RunStarted
-from vsperf.quantities.units import FrameSize
+from vsperf.records.asked import Asked
 from vsperf.records.files.validation import validate_file
 from vsperf.records.files.view import RunView
 from vsperf.records.files.writer import RunWriter
@@ -225,11 +225,11 @@ def restore_cases(
 ) -> tuple[Case, ...]:
     """Return the `wanted` ones of all `planned` cases as they were when the run began."""
     model = document_model(drivers)
-    sizes: dict[object, set[int]] = {}
-    for case in planned:
-        size = FrameSize.parse(case.spec["traffic"]["frame_size"]).bytes
-        sizes.setdefault(case.spec.get("name"), set()).add(size)
-    return tuple(_restore(case, sizes[case.spec.get("name")], model) for case in wanted)
+    sizes: dict[str, set[int]] = {}
+    for asked in map(Asked, planned):
+        if asked.frame_bytes is not None:
+            sizes.setdefault(asked.name, set()).add(asked.frame_bytes)
+    return tuple(_restore(case, sizes.get(Asked(case).name, set()), model) for case in wanted)
 
 
 def _restore(wanted: PlannedCase, sisters: set[int], model: type[CaseSpec]) -> Case:
