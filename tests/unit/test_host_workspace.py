@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 
@@ -15,12 +14,12 @@ import pytest
 from full_disk import longest_file
 
 from vsperf.errors import DiedError, ExitCode, NotReadyError, RecordingError
-from vsperf.host.dead import dead_deployments, dead_elsewhere
+from vsperf.host.dead import dead_deployments
 from vsperf.host.files import Roots
 from vsperf.host.journal import NAME, Journal, pending
 from vsperf.host.owner import Owner
 from vsperf.host.places import LONGEST_SHORT_NAME, runtime_folders, short_name
-from vsperf.host.procfs import MARK, end_all, start_ticks
+from vsperf.host.procfs import end_all, start_ticks
 from vsperf.host.tuntap import LONGEST_NAME
 from vsperf.host.undo import UNDO, BindDriver, EndMarked
 from vsperf.host.undo_base import Reach, Undo
@@ -536,45 +535,6 @@ def test_what_a_journal_should_not_say_is_told_and_not_done(
     )
     assert bystander.poll() is None
     assert folder.exists()
-
-
-def test_what_is_left_of_a_deployment_in_another_folder_is_seen_by_its_programs_and_networks(
-    tmp_path: Path,
-) -> None:
-    """A run that was killed had VSPERF_RUNTIME in its environment, and who cleans up has not."""
-    left, going_on = "vsperf-4194304-abcdef", f"vsperf-{os.getpid()}-abcdef"
-    root, networks, chosen = tmp_path / "run", tmp_path / "netns", tmp_path / "chosen"
-    for folder in (root, networks, chosen / left, chosen / going_on):
-        folder.mkdir(mode=0o700, parents=True)
-    for name in (f"{left}-phy0", f"{going_on}-phy0", "of-somebody-else"):
-        (networks / name).touch()
-
-    def seen(roots: tuple[Path, ...]) -> list[str]:
-        """Return what is told of these two: others may test beside this one."""
-        found = dead_elsewhere(roots, networks)
-        return [one.text for one in found if one.name in {left, going_on}]
-
-    with ExitStack() as stack:
-        programs = [
-            stack.enter_context(
-                subprocess.Popen(
-                    ["sleep", "60"],
-                    cwd=chosen / name,
-                    env={**os.environ, MARK: f"{name}/ovs-vswitchd"},
-                )
-            )
-            for name in (left, going_on)
-        ]
-        try:
-            what = f"there is process {programs[0].pid} and network {left}-phy0"
-            where = f"set VSPERF_RUNTIME={chosen}"
-            assert seen((root,)) == [f"of {left}, whose folder is elsewhere, {what}: {where}"]
-            assert seen((root, chosen)) == []
-        finally:
-            for program in programs:
-                program.kill()
-    (told,) = seen((root,))
-    assert told.endswith(f"there is network {left}-phy0: set VSPERF_RUNTIME=FOLDER")
 
 
 class UndoOfOthers(Undo):
