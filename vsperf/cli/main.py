@@ -21,6 +21,8 @@ from vsperf.errors import ExitCode, VsperfError
 from vsperf.host.open_files import allow_open_files
 from vsperf.stop import SignalWatch, Terminated, asked_to_stop, disregard_stop, raise_if_stopped
 
+COMPLETE = "_VSPERF_COMPLETE"
+"""Environment variable by which a shell asks what to offer."""
 COMMANDS = {
     "run": "Run testcases and store what was measured",
     "plan": "Print what a run would do, without doing it",
@@ -48,6 +50,13 @@ COMMANDS = {
 
 class LazyGroup(click.Group):
     """A group that knows its commands by name and imports one only to run it."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        if COMPLETE in os.environ:
+            from vsperf.cli.completing import offer_fit_words
+
+            offer_fit_words()
+        return super().main(*args, **options)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
