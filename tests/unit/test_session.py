@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,9 +21,9 @@ from vsperf.engine import session
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.run import Planned, RunOptions, run_cases
 from vsperf.engine.session import take_up
-from vsperf.errors import ExitCode, StoreError, VsperfError
+from vsperf.errors import ExitCode, RecordingError, StoreError, VsperfError
 from vsperf.host.cpus import Cpu, CpuTopology
-from vsperf.host.workspace import LeftBehindError
+from vsperf.host.workspace import LeftBehindError, nothing_left_of
 from vsperf.methods.estimate import Estimate
 from vsperf.plugins import Plugins
 from vsperf.progress import CaseFinished, CaseStarted, Event
@@ -135,6 +136,30 @@ def test_what_was_measured_by_then_is_shown_with_the_way_to_go_on(
     assert "1 of 2 cases not finished" in told.out
     assert WHY in told.err
     assert "vsperf clean" in told.err
+
+
+@pytest.mark.parametrize(
+    "stopped", [KeyboardInterrupt(), RecordingError("the disk is full")], ids=str
+)
+def test_what_ends_the_whole_run_is_told_with_what_is_left(
+    stopped: BaseException,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Whoever presses Ctrl-C while a bridge cannot be removed has to know of the bridge."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    place: Any = SimpleNamespace(left=(WHY,), owner=SimpleNamespace(purpose="a run"))
+
+    def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
+        with nothing_left_of([place]):
+            raise stopped
+
+    monkeypatch.setattr(engine, "run_case", run_case)
+    where = ("--results", str(tmp_path / "results"))
+    code = run_cli(["run", "phy2phy_smoke", "--testbed", "sim", *where, "--anyway"])
+    assert code == (130 if isinstance(stopped, KeyboardInterrupt) else 4)
+    assert f"a run left something, see vsperf clean: {WHY}" in capsys.readouterr().err
 
 
 # All cases of a run share one account of machine and software, so it has to be true of each.

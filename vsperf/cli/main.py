@@ -159,6 +159,7 @@ def _exit_code(error: BaseException) -> int:
             say(said.getvalue().rstrip("\n"), err=True)  # it quotes what was typed
             return ExitCode.BAD_INPUT
         case KeyboardInterrupt() | click.Abort():
+            _tell_notes(error)
             terminated = Terminated in (type(error), type(error.__cause__))
             return ExitCode.TERMINATED if terminated else ExitCode.INTERRUPTED
         case BrokenPipeError() | SystemExit(code=1):
@@ -178,6 +179,7 @@ def _report(error: Exception) -> int:
         from vsperf.cli.problems import print_problems
 
         print_problems(error.problems)
+        _tell_notes(error)
         return error.exit_code
     if isinstance(error, OSError):
         silence_stdout()
@@ -186,6 +188,12 @@ def _report(error: Exception) -> int:
             say(f"error: the system refused{name}: {error.strerror or error}", err=True)
         return ExitCode.COMPONENT_FAILED
     return _report_bug(error)
+
+
+def _tell_notes(error: BaseException) -> None:
+    """Say what else has to be known, such as what is left on the machine."""
+    for note in getattr(error, "__notes__", ()):
+        say(note, err=True)
 
 
 def _culprit(error: Exception) -> str:
