@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from record_samples import making, planned
+from record_samples import header, planned
 
 from vsperf.cli.main import COMPLETE, cli
 from vsperf.records.files.writer import RunWriter
+from vsperf.records.run import RunHeader
 
 FIT = ("fine", "größe", "a.b-c+d_1")
 UNFIT = (
@@ -65,12 +66,12 @@ def test_only_words_that_a_shell_takes_as_they_are_are_offered(
         assert sorted(told) == sorted(f"plain,{BEGIN}{name}" for name in FIT), command
 
 
-def test_a_title_is_one_line_that_steers_nothing(
+def test_a_title_is_one_line_which_adds_no_word_of_its_own(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_testcases(r'"\e[31mred\nplain\nevil"')
+    write_testcases(r'"red\nplain\nevil"')
     told = offered(f"vsperf run {BEGIN}fi", monkeypatch, capsys, "zsh").splitlines()
-    assert told == ["plain", f"{BEGIN}fine", r"\x1b[31mred plain evil"]
+    assert told == ["plain", f"{BEGIN}fine", "red plain evil"]
 
 
 def test_cases_of_a_record_of_others_are_offered_likewise(
@@ -80,7 +81,11 @@ def test_cases_of_a_record_of_others_are_offered_likewise(
         planned(number, label=f"{BEGIN}{name}")
         for number, name in enumerate((*FIT, *UNFIT), start=1)
     )
-    with RunWriter.create(tmp_path / "results", ["mine"], making(cases=cases)) as writer:
+
+    def announcing(run: str) -> RunHeader:
+        return header(run).model_copy(update={"cases": cases})
+
+    with RunWriter.create(tmp_path / "results", ["mine"], announcing) as writer:
         run = writer.folder.name
     told = offered(f"vsperf show {run} {BEGIN}", monkeypatch, capsys, "bash").splitlines()
     assert sorted(told) == sorted(f"plain,{BEGIN}{name}" for name in FIT)

@@ -57,7 +57,8 @@ def told(path: Path) -> str:
     return "\n".join(map(shown, problems(library(BROKEN, BROKEN), request))) + "\n"
 
 
-NO_WORDS = ("[1]", "[[]]", "{a: [1]}", "1", "1.5", ".nan", "true", "''", "null", "[null, sim]")
+NO_WORDS = ("[1]", "{a: [1]}", "1")
+"""The first two cannot be looked up at all."""
 
 
 def test_a_kind_that_is_no_word_is_refused_where_it_stands(tmp_path: Path) -> None:

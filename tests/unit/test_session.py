@@ -30,7 +30,7 @@ from vsperf.progress import CaseFinished, CaseStarted, Event
 from vsperf.records.files.reader import RunState
 from vsperf.records.files.view import RunView, open_run
 from vsperf.records.files.writer import RunWriter
-from vsperf.records.run import CaseRecord, Outcome, PlannedCase, RunEnd
+from vsperf.records.run import CaseRecord, Outcome, PlannedCase, RunEnd, RunHeader
 
 SIZES = ("64B", "128B", "256B")
 HOST = CpuTopology((Cpu(0), Cpu(1, core=1)))
@@ -62,7 +62,11 @@ def written(results: Path, damage: Mapping[str, Any] | None = None, **changes: A
         )
         for case in (one.case for one in planned())
     )
-    return RunWriter.create(results, ["mine"], lambda run: header(run, **changes, cases=cases))
+
+    def announcing(run: str) -> RunHeader:
+        return header(run, **changes).model_copy(update={"cases": cases})
+
+    return RunWriter.create(results, ["mine"], announcing)
 
 
 # What a case leaves on the machine is beside all that come after it.

@@ -191,9 +191,10 @@ def _report(error: Exception) -> int:
 
 
 def _tell_notes(error: BaseException) -> None:
-    """Say what else has to be known, such as what is left on the machine."""
-    for note in getattr(error, "__notes__", ()):
-        say(note, err=True)
+    """Say what else has to be known, such as what is left; click wraps an interruption."""
+    for one in (error, error.__cause__):
+        for note in getattr(one, "__notes__", ()):
+            say(note, err=True)
 
 
 def _culprit(error: Exception) -> str:
