@@ -112,8 +112,8 @@ class Client:
     def _exchanged(self, method: str, path: str, content: bytes | None) -> tuple[int, bytes]:
         with closing(self._connection()) as connection:
             connection.request(method, path, content, self._headers)
-            answer = connection.getresponse()
-            return answer.status, body_of(answer)
+            with connection.getresponse() as answer:
+                return answer.status, body_of(answer)
 
     def _connection(self) -> HTTPConnection:
         if self._scheme == PLAIN:
