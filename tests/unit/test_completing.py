@@ -1,4 +1,4 @@
-"""What the Tab key offers in somebody's folder: names that a shell takes as they are."""
+"""What a shell is given in somebody's folder: by the Tab key, and by commands that are copied."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from record_samples import header, planned
 
-from vsperf.cli.main import COMPLETE, cli
+from vsperf.cli.main import COMPLETE, cli, run_cli
+from vsperf.records.files.folders import RECORDS
 from vsperf.records.files.writer import RunWriter
 from vsperf.records.run import RunHeader
 
@@ -89,3 +90,18 @@ def test_cases_of_a_record_of_others_are_offered_likewise(
         run = writer.folder.name
     told = offered(f"vsperf show {run} {BEGIN}", monkeypatch, capsys, "bash").splitlines()
     assert sorted(told) == sorted(f"plain,{BEGIN}{name}" for name in FIT)
+
+
+def test_a_command_to_be_copied_has_a_name_of_others_as_one_word(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The name that a run says it has is in its record, and so anybody's."""
+    named = "x; touch y"
+    with RunWriter.create(tmp_path / "results", ["mine"], header) as writer:
+        folder = writer.folder
+    path = folder / RECORDS
+    path.write_text(path.read_text().replace(folder.name, named))
+    assert run_cli(["show", folder.name, "--results", str(tmp_path / "results")]) == 0
+    shown = capsys.readouterr().out
+    assert f"vsperf run --resume '{named}'" in shown
+    assert f"--resume {named}" not in shown
