@@ -22,6 +22,8 @@ from vsperf.waits import aside
 INSTALL = to_install_extra("otg")
 USER = "vsperf"
 MOST_DIFFERENCES = 5
+WHOLE = 3
+"""So many times the patience with an answer may take what snappi makes of it, before and after."""
 MOST_WORDS = 500
 """Letters of what a server says, in an error."""
 
@@ -134,8 +136,8 @@ class Client:
             return {one.name: PortCounters(one.frames_tx, one.frames_rx, one.link) for one in told}
 
     def _aside(self, call: Callable[[], Any]) -> Any:
-        """Return what snappi returns; the whole of it may take as long as an answer may."""
-        return aside(call, self._patience_s)
+        """Return what snappi returns, which waits its patience for each piece of an answer."""
+        return aside(call, WHOLE * self._patience_s)
 
     @contextmanager
     def _asking(self, what: str) -> Iterator[None]:
