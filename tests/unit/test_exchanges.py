@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
+import subprocess
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -10,6 +14,7 @@ from typing import Any
 
 import pytest
 from all_methods import method_of
+from conftest import Require
 from echoes import Bench
 from exchanges import (
     DURATION_NS,
@@ -30,13 +35,14 @@ from vsperf.analysis.sides import Side
 from vsperf.config.case import Case as PlannedCase
 from vsperf.config.expect import Expectation
 from vsperf.deploy import exchanging
-from vsperf.deploy.exchanging import answer_of, believed, whose_fault
-from vsperf.drivers.programs.base import Told
+from vsperf.deploy.exchanging import answer_of, believed, told_by, whose_fault
+from vsperf.drivers.programs.base import Said, Told
 from vsperf.engine import baselines
 from vsperf.engine.baselines import with_baselines
 from vsperf.engine.criteria import check_all
 from vsperf.engine.judge_exchange import judged
 from vsperf.errors import SpecError
+from vsperf.host import enter_network
 from vsperf.methods.base import Repeats
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.methods.http import Http
@@ -57,6 +63,7 @@ from vsperf.records.result import Figure, SearchResult
 from vsperf.records.run import Check
 from vsperf.records.switch import PortCounters, SwitchCounters
 from vsperf.search.base import Budget
+from vsperf.trust import own_python
 
 # The window, and what arrived in it.
 
@@ -264,6 +271,33 @@ def test_of_a_program_that_writes_too_much_it_is_known_that_not_all_was_read(
     log.write_text("12345")
     assert answer_of(log) == ("1234", False)
     assert answer_of(tmp_path / "none") == ("", True)
+
+
+def test_what_was_not_read_to_its_end_is_no_answer_whatever_it_says() -> None:
+    """Sums at the beginning of what a program writes may be followed by others."""
+    ended, many = Said(0, "ended with exit code 0", "sums"), "ended, and wrote more than is read"
+    program: Any = SimpleNamespace(told=lambda *_: Told(transactions=1_000))
+    asked: Any = None
+    assert told_by(program, asked, ended, ended) == Told(transactions=1_000)
+    too_long = Said(0, many, "sums", whole=False)
+    assert told_by(program, asked, too_long, ended) == Told(problem=f"its client {many}")
+    assert told_by(program, asked, ended, too_long) == Told(problem=f"its server {many}")
+
+
+def test_the_kernel_ends_a_program_that_writes_without_end(
+    require: Require, tmp_path: Path
+) -> None:
+    require("root")
+    yes = shutil.which("yes")
+    assert yes is not None
+    cpu, longest = min(os.sched_getaffinity(0)), 10_000
+    how = ("/proc/self/ns/net", str(cpu), "0", str(longest), yes)
+    log = tmp_path / "client.log"
+    with log.open("ab") as file:
+        argv = own_python.script(Path(enter_network.__file__), *how)
+        done = subprocess.run(argv, stdout=file, stderr=file, check=False, timeout=60)
+    assert done.returncode == -signal.SIGXFSZ
+    assert log.stat().st_size == longest
 
 
 def stream(**settings: Any) -> Stream:

@@ -62,7 +62,8 @@ end take with them how often they were switched."""
 AFTER_S = 3.0
 """Patience with a server whose client has ended."""
 LONGEST_ANSWER = 1 << 26
-"""Bytes of what a program tells: a line for each of two million requests, or days of intervals."""
+"""Bytes of what a program tells: a line for each of two million requests, or days of intervals. It
+can write one more, which says that it would have gone on."""
 MOST_LONGER = 20
 """One part in so many of the time that a client ran may be what it says to have sent for beyond."""
 ENDED_EARLY = "its client or its server ended long before its time, and tells of no failure"
@@ -203,7 +204,7 @@ class _Running:
         known = code is not None or is_stopped(self.program.pid)
         ending = self.program.ending() if known else NOT_ENDED
         text, whole = answer_of(self.program.log)
-        return Said(code, ending if whole else f"{ending}, and wrote {TOO_MUCH}", text)
+        return Said(code, ending if whole else f"{ending}, and wrote {TOO_MUCH}", text, whole)
 
 
 class Around(Protocol):
@@ -303,7 +304,7 @@ def exchanged(
         _await_ends(clients, servers, [part.program.SERVER_ENDS for part, _ in rows])
         ended_ns, clock_ns = time.monotonic_ns(), time.time_ns()
         every = [
-            part.program.told(part.asked, client.said(), server.said())
+            told_by(part.program, part.asked, client.said(), server.said())
             for (part, _), client, server in zip(rows, clients, servers, strict=True)
         ]
         early = [
@@ -320,6 +321,14 @@ def exchanged(
     )
     made = tuple(tuple(islice(instances, len(part.pairs))) for part in parts)
     return Made(made, ended_ns - began_ns, looks.use(_cpus(pairs), switch, instant_ns))
+
+
+def told_by(program: Program, asked: ExchangeAsked, client: Said, server: Said) -> Told:
+    """Return what a pair told, which is nothing where one of them wrote more than is read."""
+    for end, said in (("client", client), ("server", server)):
+        if not said.whole:
+            return Told(problem=f"its {end} {said.ending}")
+    return program.told(asked, client, server)
 
 
 def whose_fault(told: Sequence[Told], early: Sequence[bool]) -> list[Told]:
@@ -427,8 +436,9 @@ def _entered(
     network: str, cpus: Sequence[int], instant_ns: int, argv: Sequence[str]
 ) -> tuple[str, ...]:
     """Return how a program is run in a network, on some CPUs, from an instant on."""
-    script = Path(enter_network.__file__)
-    return own_python.script(script, network, _listed(cpus), str(instant_ns), *argv)
+    script, longest = Path(enter_network.__file__), LONGEST_ANSWER + 1
+    how = (network, _listed(cpus), str(instant_ns), str(longest))
+    return own_python.script(script, *how, *argv)
 
 
 def _listed(cpus: Sequence[int]) -> str:

@@ -65,6 +65,8 @@ class Said:
     """The same for people, such as `was killed by SIGKILL`."""
     text: str
     """Standard output and standard error."""
+    whole: bool = True
+    """Whether that is all that it wrote."""
 
     @property
     def quoted(self) -> str:

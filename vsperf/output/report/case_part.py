@@ -46,6 +46,7 @@ from vsperf.records.result import SearchResult
 from vsperf.records.run import CaseRecord, Outcome, Placement, Plan, shown
 from vsperf.records.run import Step as PlanStep
 from vsperf.records.trial import Direction, Trial
+from vsperf.trust.printable import vsperf_command
 
 # What a case was asked, in a few words each.
 
@@ -411,7 +412,7 @@ class Teller:
             doubts=doubts,
             standings=tuple(standing_of(one) for one in record.compliance) if record else (),
             trials=made_table(case) if full else None,
-            trials_hint=f"vsperf show {case.run} {case.key}",
+            trials_hint=vsperf_command("show", case.run, case.key),
         )
 
 
