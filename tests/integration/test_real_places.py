@@ -213,6 +213,7 @@ def test_data_arrive_as_they_were_sent_and_ports_count_what_devices_count(
         program=program,
     )
     with between_places(case) as (running, places):
+        assert all(told["tcp_forgets_paths"] for told in places.facts().values())
         data = random.Random(7).randbytes(SENT_BYTES)
         assert sent_through(places, data) == data
         # The last segments may still be on their way, such as who ends a connection.

@@ -10,6 +10,7 @@ import pytest
 
 from vsperf.cli.main import run_cli
 from vsperf.deploy.exchanging import listens
+from vsperf.deploy.places import forget_paths, forgets_paths
 from vsperf.host.offloads import COMMANDS, against
 from vsperf.host.places import short_name
 from vsperf.host.undo import RemoveNetwork, RemoveVeth
@@ -211,6 +212,18 @@ def test_a_device_that_does_not_take_over_what_offloads_are_to_be_is_named_with_
     assert against(ON, on=False)[:2] == ("tx checksum", "tcp segmentation")
     assert against({**ON, "receive coalescing": False}, on=True) == ()
     assert against(OFF, on=True) == ("tx checksum", "tcp segmentation")
+
+
+def test_no_connection_begins_with_what_one_before_it_learned_and_else_the_record_says_so(
+    tmp_path: Path,
+) -> None:
+    setting, nowhere = tmp_path / "tcp_no_metrics_save", tmp_path / "not there" / "at all"
+    setting.write_text("0\n")
+    assert not forgets_paths(setting)
+    forget_paths(setting)
+    assert forgets_paths(setting)
+    forget_paths(nowhere)
+    assert not forgets_paths(nowhere)
 
 
 PROBED = ("plan", "places_latency_under_load", "--testbed", "local", *BRIDGE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,9 @@ COUNTED = {
 OWN_DEVICES = Path("/proc/thread-self/net/dev")
 TCP_BUFFERS = (Path("/proc/sys/net/ipv4/tcp_wmem"), Path("/proc/sys/net/ipv4/tcp_rmem"))
 """Least, usual and greatest size of a socket that sends, and of one that receives."""
+KEEPS_NO_PATHS = Path("/proc/sys/net/ipv4/tcp_no_metrics_save")
+"""With 1 in it the kernel forgets what a connection learned of its path. Else the next one to the
+same address begins with that, so a repeat would measure another thing than the first."""
 PERMANENT = 0x80
 """State of a neighbour that nobody asks for."""
 
@@ -128,6 +131,7 @@ class Places:
                 "mac": place_mac(self.case, link),
                 "mtu": place_mtu(self.case),
                 "offloads": self.offloads.get(link),
+                "tcp_forgets_paths": within(place.network, forgets_paths),
             }
             for link, place in self.by_link.items()
         }
@@ -169,8 +173,23 @@ def growth(
     )
 
 
+def forget_paths(setting: Path = KEEPS_NO_PATHS) -> None:
+    """Have each connection of TCP begin as the first one does, where the kernel can be told so."""
+    with suppress(OSError):  # where all of /proc/sys is for reading alone, which the record says
+        setting.write_text("1\n")
+
+
+def forgets_paths(setting: Path = KEEPS_NO_PATHS) -> bool:
+    """Whether no connection begins with what one before it learned."""
+    try:
+        return setting.read_text().strip() == "1"
+    except OSError:
+        return False
+
+
 def _configure(place: Place, known: Mapping[str, str], *, offloads: bool) -> dict[str, bool]:
     """Bring a place up, in its network."""
+    forget_paths()
     told = set_offloads(place.device, on=offloads)
     with routes() as netlink:
         for name in ("lo", place.device):
