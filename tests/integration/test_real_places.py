@@ -107,6 +107,11 @@ def test_cpu_time_is_told_by_role_and_what_runs_and_looks_beside_programs_too(
     assert one.window.began_ns <= one.cpu.began_ns < one.cpu.ended_ns <= one.window.ended_ns
     for role in (CLIENTS, SERVERS, SWITCH):
         assert one.cpu_ns(role), role
+    # Each device counted as sar would between both looks, all of which is among what it has.
+    assert [each.counts.place for each in one.device_use] == ["phy0", "phy1"]
+    for each, whole in zip(one.device_use, one.devices, strict=True):
+        assert 0 < each.counts.received_frames <= whole.received_frames
+        assert each.speed_bps and each.length_ns >= one.cpu.length_ns // 2
     assert bool(one.cpu.forwarding_cpus) is (switch == "linux-bridge")
     # No CPU gave more time than passed, to a tick or two of each that has a part in it.
     for cpu in one.cpu.cpus:
@@ -122,7 +127,13 @@ def test_cpu_time_is_told_by_role_and_what_runs_and_looks_beside_programs_too(
     (series,) = series_of(case.folder, case.key, 1)
     assert {"clients", "servers"} <= {sample.of for sample in series.samples()}
     shown = place("show", "latest", case.planned.label).out
-    for words_ in ("CPU time by role", "limit of exchange", "what proc saw", "noise 1: "):
+    for words_ in (
+        "CPU time by role",
+        "limit of exchange",
+        "what proc saw",
+        "as sar -n DEV",
+        "noise 1: ",
+    ):
         assert words_ in shown
     assert place.traces() == []
 

@@ -42,7 +42,7 @@ from vsperf.host.workspace import Workspace
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.human import human_ns
 from vsperf.records.cpu_time import PROBE, CpuUse
-from vsperf.records.exchange import CLIENTS, ECHO, SERVERS, Instance, Interval
+from vsperf.records.exchange import CLIENTS, ECHO, SERVERS, DeviceUse, Instance, Interval
 from vsperf.records.run import Placement, Step
 from vsperf.trust import own_python
 from vsperf.waits import sleep, wait_for
@@ -186,6 +186,8 @@ class Made:
     elapsed_ns: int
     cpu: CpuUse | None
     """None where it was over before somebody could look twice."""
+    device_use: tuple[DeviceUse, ...]
+    """None of a device for the same reason."""
 
 
 @dataclass
@@ -288,7 +290,7 @@ def exchanged(
         watched = (*_watched(rows, clients, servers), *switch.threads, *switch.ours)
         edge_ns = min(EDGE_NS, min(part.asked.duration_ns for part in parts) // 20)
         end_ns = instant_ns + min(sending_ns)
-        looks = Looks(watched, [warm_ns + edge_ns, end_ns - edge_ns])
+        looks = Looks(watched, [warm_ns + edge_ns, end_ns - edge_ns], places.seen)
         _await(clients, servers, deadline_ns, whole_ns, workspace, looks)
         looks.end()
         around.end()
@@ -312,7 +314,12 @@ def exchanged(
         for pair, one, said in zip(pairs, clients, told, strict=True)
     )
     made = tuple(tuple(islice(instances, len(part.pairs))) for part in parts)
-    return Made(made, ended_ns - began_ns, looks.use(_cpus(pairs), switch, instant_ns))
+    return Made(
+        made,
+        ended_ns - began_ns,
+        looks.use(_cpus(pairs), switch, instant_ns),
+        places.used(looks.seen),
+    )
 
 
 def whose_fault(told: Sequence[Told], early: Sequence[bool]) -> list[Told]:
