@@ -286,7 +286,6 @@ def test_a_plan_of_latency_under_load_has_the_probe_before_streams_in_each_direc
         (("--set", "probe=null"), "has a program measure latency, and no `probe` is given"),
         (("--set", "probe.kind=iperf3"), "there is no probe driver 'iperf3'"),
         (("--program", "wrk"), "the program wrk knows no tcp-stream"),
-        (("--program", "netperf", "--set", "search.protocol=udp"), "knows no udp-stream"),
     ],
 )
 def test_what_measures_latency_and_what_makes_streams_are_to_be_able_to(

@@ -183,6 +183,22 @@ def ended_early(server: Said) -> str:
     return "" if ran else f"its server {server.ending}"
 
 
+def too_small(asked: ExchangeAsked, sizes: Mapping[str, int]) -> str:
+    """Return which socket is smaller than it was asked to be: the kernel says nothing of that.
+
+    `sizes` is what the kernel says of them, by what limits them: twice what was asked for, or twice
+    its limit. Empty where all are as large, or nobody asked.
+    """
+    wanted = asked.buffer_bytes
+    for limit, size in sizes.items():
+        if wanted is not None and size < 2 * wanted:
+            return (
+                f"one of its sockets has {size // 2:,} bytes, and {wanted:,} were asked for: the "
+                f"kernel gives no more, unless sysctl net.core.{limit}_max is raised"
+            )
+    return ""
+
+
 def settings_of(case: CaseSpec, wanted: type[S]) -> S:
     """Return the settings of a case's program, or of its probe, which are to be of one kind."""
     for given in (case.program, case.probe):
