@@ -23,6 +23,10 @@ LONGEST_WORDS = 200
 """Of a program, that are quoted."""
 NOT_ENDED = "had not ended"
 """How a program ended that was made to."""
+MOST_APART = 100
+"""One part in so many of what arrived is the most by which intervals may tell more."""
+MOST_UNTOLD = 10
+"""One part in so many of what arrived may be in no interval: the last one may be left out."""
 S = TypeVar("S", bound=DriverSpec)
 
 
@@ -181,6 +185,14 @@ def ended_early(server: Said) -> str:
     """Return how a server ended that should go on, or that it stood still; empty where it ran."""
     ran = server.exit_code is None and server.ending == NOT_ENDED
     return "" if ran else f"its server {server.ending}"
+
+
+def untold(received: int, intervals: int) -> str:
+    """Return by how much intervals and their sum disagree: a rate is made of the former."""
+    more, less = intervals - received, received - intervals
+    if more * MOST_APART <= received and less * MOST_UNTOLD <= received:
+        return ""
+    return f"its server received {received:,} bytes by its sum, and {intervals:,} by its intervals"
 
 
 def too_small(asked: ExchangeAsked, sizes: Mapping[str, int]) -> str:
