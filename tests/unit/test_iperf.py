@@ -65,6 +65,16 @@ def test_its_intervals_are_those_of_the_server_and_come_to_all_that_arrived() ->
     assert found.intervals[-1].ended_ns == 1_640_000_000
 
 
+def test_the_first_interval_of_a_server_that_was_cut_off_is_not_taken_for_all_of_the_time() -> None:
+    for name, asked in (("tcp", TCP), ("udp", UDP)):
+        text = said(f"{name}-server").text
+        first = text[: text.index("0.2500-0.5000")].rpartition("\n")[0]
+        assert "0.0000-0.2500 sec" in first
+        found = told(asked, said(f"{name}-client"), Said(None, NOT_ENDED, first))
+        assert "told no line for all of the time" in found.problem
+        assert found.received_bytes is None
+
+
 def test_what_is_in_no_line_came_in_the_last_interval_of_which_there_is_none() -> None:
     """It leaves out the line of a last interval with one read in it."""
     assert "] 1.7500-" not in said("tcp-server").text

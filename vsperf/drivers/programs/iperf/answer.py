@@ -33,6 +33,9 @@ ROW = re.compile(
     re.MULTILINE,
 )
 """Begin, end, bytes, and what else is said, such as losses."""
+LEAST_TOLD = (9, 10)
+"""Share of a client's time that the line of all of its server's must cover: the first interval
+begins as that line does, and is the only one where the server was cut off early."""
 FAILED = re.compile(r"^(?:ERROR: .*|.*\bfailed: .*)$", re.MULTILINE)
 """What went wrong; that nobody answered the last datagram is a warning, and none of that."""
 REPORTED = "Server Report:"
@@ -92,7 +95,9 @@ def _told(asked: ExchangeAsked, client: str, server: str) -> Told:
     """Return what both said; `ValueError` with what is wrong with it."""
     *_, sent = _rows(client)
     *parts, received = _rows(server)
-    if sent.began_ns or received.began_ns:
+    share, of = LEAST_TOLD
+    whole = received.ended_ns * of >= sent.ended_ns * share
+    if sent.began_ns or received.began_ns or not whole:
         raise ValueError("an end told no line for all of the time")
     if parts and (problem := untold(received.amount, sum(one.amount for one in parts))):
         return Told(problem=problem)
