@@ -173,12 +173,19 @@ class Programs:
 def problem_of(client: Said, server: str) -> str:
     """Return which end failed, and how; empty where none did.
 
-    `server` is what is wrong with that end. Most goes on until it is ended: `ended_early`. A client
-    that was made to end since its server had failed did nothing wrong.
+    `server` is what is wrong with that end. Most goes on until it is ended: `ended_early`.
     """
-    well = client.exit_code == 0 or (client.exit_code is None and server)
-    failed = "" if well else f"its client {client.quoted}"
-    return "; ".join(wrong for wrong in (failed, server) if wrong)
+    failed = "" if client.exit_code == 0 else f"its client {client.quoted}"
+    return both_problems(client, failed, server)
+
+
+def both_problems(client: Said, at_client: str, at_server: str) -> str:
+    """Return what is wrong with both ends, in one sentence; empty where nothing is.
+
+    A client that was made to end since its server had failed did nothing wrong.
+    """
+    waited = client.exit_code is None and at_server
+    return "; ".join(wrong for wrong in ("" if waited else at_client, at_server) if wrong)
 
 
 def ended_early(server: Said) -> str:

@@ -18,6 +18,7 @@ from vsperf.drivers.programs.base import (
     NOT_ENDED,
     Said,
     Told,
+    both_problems,
     too_small,
     untold,
 )
@@ -64,12 +65,9 @@ class _Row:
 
 def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
     """Return what both ends say, or what is wrong with it."""
-    at_server = _wrong(server, goes_on=True)
-    waited = client.exit_code is None and at_server  # and was made to end for that
-    at_client = "" if waited else _wrong(client, goes_on=False)
-    wrong = (("client", at_client), ("server", at_server))
-    if problems := [f"its {name} {problem}" for name, problem in wrong if problem]:
-        return Told(problem="; ".join(problems))
+    at_client, at_server = _wrong("client", client), _wrong("server", server)
+    if problem := both_problems(client, at_client, at_server):
+        return Told(problem=problem)
     own = client.text.partition(REPORTED)[0]
     try:
         return _told(asked, own, server.text)
@@ -77,18 +75,18 @@ def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
         return Told(problem=f"its answers cannot be read: {printable(str(error))}")
 
 
-def _wrong(said: Said, *, goes_on: bool) -> str:
+def _wrong(end: str, said: Said) -> str:
     """Return what is wrong with one end; empty where nothing is.
 
     A server of datagrams goes on for a while, in case its last answer was lost.
     """
+    goes_on = end == "server" and (said.exit_code, said.ending) == (None, NOT_ENDED)
     failed = FAILED.search(said.text)
-    ends = said.exit_code == 0 or (goes_on and (said.exit_code, said.ending) == (None, NOT_ENDED))
-    wrong = [] if ends else [said.ending]
+    wrong = [] if said.exit_code == 0 or goes_on else [said.ending]
     wrong += [] if failed is None else [f"says: {printable(failed[0])[:LONGEST_WORDS]}"]
-    if wrong or ROW.search(said.text):
-        return ", and ".join(wrong)
-    return f"told no end: it {said.quoted}"
+    if not wrong and not ROW.search(said.text):
+        wrong = [f"told no end: it {said.quoted}"]
+    return f"its {end} {', and '.join(wrong)}" if wrong else ""
 
 
 def _told(asked: ExchangeAsked, client: str, server: str) -> Told:

@@ -13,7 +13,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from vsperf.drivers.programs.base import LONGEST_WORDS, Said, Told, untold
+from vsperf.drivers.programs.base import (
+    LONGEST_WORDS,
+    Said,
+    Told,
+    both_problems,
+    untold,
+)
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import Interval
 from vsperf.trust.plain_json import MOST_COUNTED, loads
@@ -28,23 +34,23 @@ OVERLAP_NS = 1_000_000
 
 def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
     """Return what both ends say, or what is wrong with it."""
-    documents = []
-    problems = []
-    for name, said in (("client", client), ("server", server)):
-        document, problem = _document(said)
-        documents.append(document)
-        if problem:
-            problems.append(f"its {name} {problem}")
-    if problems:
-        return Told(problem="; ".join(problems))
+    sent, at_client = _document("client", client)
+    received, at_server = _document("server", server)
+    if problem := both_problems(client, at_client, at_server):
+        return Told(problem=problem)
     try:
-        return _told(asked, *documents)
+        return _told(asked, sent, received)
     except (KeyError, TypeError, ValueError, IndexError) as error:
         return Told(problem=f"its answers cannot be read: {type(error).__name__} {error}")
 
 
-def _document(said: Said) -> tuple[Document, str]:
+def _document(name: str, said: Said) -> tuple[Document, str]:
     """Return what one end wrote, or why that is nothing to go by."""
+    document, problem = _read(said)
+    return document, f"its {name} {problem}" if problem else ""
+
+
+def _read(said: Said) -> tuple[Document, str]:
     begin = BEGIN.search(said.text)
     text = said.text[begin.start() :] if begin else ""
     try:
