@@ -67,6 +67,7 @@ setup(
             "qemu = vsperf.drivers.vnfs.qemu.driver:Qemu",
         ],
         "vsperf.programs": [
+            "iperf = vsperf.drivers.programs.iperf.driver:Iperf",
             "iperf3 = vsperf.drivers.programs.iperf3.driver:Iperf3",
             "netperf = vsperf.drivers.programs.netperf.driver:Netperf",
             "wrk = vsperf.drivers.programs.wrk.driver:Wrk",

@@ -190,7 +190,8 @@ PROGRAMS = (
         "setpriv",
         "strace",
     ),
-    *("h2load", "iperf3", "irtt", "nginx", "perf", "stress-ng", "tc", "tshark", "wrk", "zstd"),
+    *("h2load", "iperf", "iperf3", "irtt", "nginx", "perf", "stress-ng", "tc", "tshark", "wrk"),
+    "zstd",
 )
 PARTS: dict[str, Callable[[], str | None]] = {
     **{name: partial(_program, name) for name in PROGRAMS},

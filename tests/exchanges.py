@@ -9,6 +9,7 @@ from vsperf.records.exchange import (
     CLIENTS,
     SERVERS,
     DeviceCounts,
+    DeviceUse,
     Exchange,
     Instance,
     Interval,
@@ -66,6 +67,12 @@ def device(place: str, received_bytes: int, frames: int | None = None) -> Device
         received_dropped=0,
         sent_dropped=0,
     )
+
+
+def device_use(place: str, speed_bps: int | None = 10**10, **counted: int) -> DeviceUse:
+    """What one counted in four seconds."""
+    counts = device(place, 0, 0).model_copy(update=counted)
+    return DeviceUse(counts=counts, length_ns=DURATION_NS, speed_bps=speed_bps)
 
 
 def exchange(*instances: Instance, **changed: Any) -> Exchange:

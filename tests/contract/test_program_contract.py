@@ -15,6 +15,7 @@ from vsperf.plugins import Plugins
 pytestmark = pytest.mark.machine
 
 SETTINGS: dict[str, dict[str, Any]] = {
+    "iperf": {"congestion": "reno"},
     "iperf3": {"congestion": "reno"},
     "netperf": {"path": netperf_path()},
     "wrk": {},

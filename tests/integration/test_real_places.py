@@ -131,6 +131,11 @@ def test_cpu_time_is_told_by_role_and_what_runs_and_looks_beside_programs_too(
     assert one.window.began_ns <= one.cpu.began_ns < one.cpu.ended_ns <= one.window.ended_ns
     for role in (CLIENTS, SERVERS, SWITCH):
         assert one.cpu_ns(role), role
+    # Each device counted as sar would between both looks, all of which is among what it has.
+    assert [each.counts.place for each in one.device_use] == ["phy0", "phy1"]
+    for each, whole in zip(one.device_use, one.devices, strict=True):
+        assert 0 < each.counts.received_frames <= whole.received_frames
+        assert each.speed_bps and each.length_ns >= one.cpu.length_ns // 2
     assert bool(one.cpu.forwarding_cpus) is (switch == "linux-bridge")
     # No CPU gave more time than passed, to a tick or two of each that has a part in it.
     for cpu in one.cpu.cpus:
@@ -146,7 +151,13 @@ def test_cpu_time_is_told_by_role_and_what_runs_and_looks_beside_programs_too(
     (series,) = series_of(case.folder, case.key, 1)
     assert {"clients", "servers"} <= {sample.of for sample in series.samples()}
     shown = place("show", "latest", case.planned.label).out
-    for words_ in ("CPU time by role", "limit of exchange", "what proc saw", "noise 1: "):
+    for words_ in (
+        "CPU time by role",
+        "limit of exchange",
+        "what proc saw",
+        "as sar -n DEV",
+        "noise 1: ",
+    ):
         assert words_ in shown
     assert place.traces() == []
 
@@ -237,6 +248,7 @@ def test_data_arrive_as_they_were_sent_and_ports_count_what_devices_count(
         program=program,
     )
     with between_places(case) as (running, places):
+        assert all(told["tcp_forgets_paths"] for told in places.facts().values())
         data = random.Random(7).randbytes(SENT_BYTES)
         assert sent_through(places, data) == data
         # The last segments may still be on their way, such as who ends a connection.

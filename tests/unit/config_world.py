@@ -20,6 +20,7 @@ from vsperf.drivers.loads.memory import MemorySpec
 from vsperf.drivers.loads.memory_vm import GuestMemorySpec
 from vsperf.drivers.loads.stress import StressSpec
 from vsperf.drivers.programs.h2load.driver import H2loadSpec
+from vsperf.drivers.programs.iperf.driver import IperfSpec
 from vsperf.drivers.programs.iperf3.driver import Iperf3Spec
 from vsperf.drivers.programs.irtt.driver import IrttSpec
 from vsperf.drivers.programs.netperf.driver import NetperfSpec
@@ -146,6 +147,7 @@ DRIVERS: Drivers = {
     "generator": {"sim": Generator, "tgen": TgenGenerator, "testpmd": TestpmdGenerator},
     "vnf": {"loop": Guest, "sim": NoGuest},
     "program": {
+        "iperf": IperfSpec,
         "iperf3": Iperf3Spec,
         "netperf": NetperfSpec,
         "wrk": WrkSpec,

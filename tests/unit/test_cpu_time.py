@@ -332,7 +332,7 @@ def test_there_are_two_looks_or_nothing_is_said(monkeypatch: pytest.MonkeyPatch)
     assert len(looks.made) == 1
     assert looks.left_s(5 * SECOND) == 1
     looks.end()
-    assert len(looks.made) == 2
+    assert len(looks.made) == len(looks.seen) == 2
     early = Looks((), [6 * SECOND, 8 * SECOND])
     early.end()
     assert early.made == []

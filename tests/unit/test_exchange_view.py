@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from exchanges import REVERSE, cpu, device, exchange, instance, use
+from exchanges import REVERSE, cpu, device, device_use, exchange, instance, use
+from rich.console import Console
 
-from vsperf.cli.exchange_view import devices_table, exchanges_data, instances_table
+from vsperf.cli.exchange_view import (
+    devices_table,
+    exchanges_data,
+    instances_table,
+    print_exchanges,
+    sar_table,
+)
 from vsperf.output.report.case_part import asked_of
 from vsperf.output.table import Table
 from vsperf.records.asked import Asked
-from vsperf.records.exchange import Failures, RoundTrips
+from vsperf.records.exchange import Exchange, Failures, RoundTrips
 from vsperf.records.switch import PmdCounters, SwitchCounters
 
 
@@ -58,6 +66,40 @@ def test_a_device_says_how_long_its_frames_were_if_any_came(received: int, each:
 def test_what_a_device_received_and_what_it_sent_are_told_apart_by_their_names() -> None:
     names = devices_table(exchange()).names
     assert len({*names}) == len(names)
+
+
+def test_a_device_has_the_rates_that_sar_would_show_by_its_names_and_in_its_kilobytes() -> None:
+    counted = {"received_frames": 6_000, "received_bytes": 8_192_000, "sent_frames": 3_000}
+    one = exchange(device_use=(device_use("phy1", **counted, sent_bytes=204_800),))
+    row = of(sar_table(one), 0)
+    assert row == {
+        "place": "phy1",
+        "rxpck/s": "1500.00",
+        "txpck/s": "750.00",
+        "rxkB/s": "2000.00",
+        "txkB/s": "50.00",
+        "%ifutil": "0.16",  # of 10 Gbit/s, by the busier way: 16.4 Mbit/s
+    }
+    case: Any = SimpleNamespace(exchanges=(one,))
+    (told,) = exchanges_data(case)["all_exchanges"]
+    assert told["sar"]["phy1"]["%ifutil"] == pytest.approx(0.16384)
+
+
+def test_a_device_that_says_no_speed_has_no_share_of_it_and_one_nobody_looked_at_has_no_row() -> (
+    None
+):
+    silent = exchange(device_use=(device_use("phy1", None, received_bytes=4),))
+    assert of(sar_table(silent), 0)["%ifutil"] == "–"
+
+    def shown(*made: Exchange) -> str:
+        case: Any = SimpleNamespace(exchanges=made)
+        out = Console(file=StringIO(), width=200)
+        print_exchanges(out, case)
+        assert isinstance(out.file, StringIO)
+        return out.file.getvalue()
+
+    assert "as sar -n DEV shows exchange #1" in shown(silent)
+    assert "sar" not in shown(exchange())
 
 
 def test_requests_by_a_clock_have_a_time_from_when_they_were_due_and_failures() -> None:

@@ -10,7 +10,7 @@ import pytest
 from simulated_cases import simulated_case
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.programs.base import Rendezvous, Said, Told
+from vsperf.drivers.programs.base import NOT_ENDED, Rendezvous, Said, Told
 from vsperf.drivers.programs.iperf3.driver import IPERF3, Iperf3, Iperf3Spec, lies_of
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.methods.exchanges import ExchangeAsked
@@ -103,8 +103,16 @@ def test_of_datagrams_what_was_received_is_told_beside_what_was_sent() -> None:
             changed("tcp-server", {"end": {}}),
             "its server told no end",
         ),
+        (
+            said("", None, NOT_ENDED),
+            said("", -9, "was killed by SIGKILL"),
+            "its server was killed by SIGKILL",
+        ),
     ],
-    ids=["refused", "client killed", "server killed", "port taken", "exit code", "no end"],
+    ids=[
+        *("refused", "client killed", "server killed", "port taken", "exit code", "no end"),
+        "client waited",
+    ],
 )
 def test_what_went_wrong_is_told_by_who_and_how_whatever_the_exit_code(
     client: Said, server: Said, problem: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from vsperf.records.exchange import RoundTrips
 GOLDEN = Path(__file__).parents[1] / "golden" / "programs" / "netperf"
 RR = ExchangeAsked("tcp-rr", 1, 2_000_000_000)
 UDP = ExchangeAsked("udp-rr", 1, 2_000_000_000)
+DATAGRAMS = ExchangeAsked("udp-stream", 1, 1_000_000_000, write_bytes=1400)
 CRR = ExchangeAsked("tcp-crr", 1, 2_000_000_000)
 STREAM = ExchangeAsked("tcp-stream", 1, 2_000_000_000, write_bytes=65_536)
 MEET = Rendezvous("198.19.0.1", 11003)
@@ -110,15 +112,91 @@ def test_a_stream_tells_what_both_ends_counted_whose_last_write_may_be_cut_short
     assert (told_more.sent_bytes, told_more.received_bytes) == (int(sent), 226_716_626)
 
 
+@pytest.mark.parametrize(
+    ("name", "size", "sent", "received"),
+    [("udp-stream", 1400, 35_193, 13_556), ("udp-stream-1-byte", 1, 32_151, 21_842)],
+)
+def test_of_datagrams_what_was_received_is_told_beside_what_was_sent_as_one_sum(
+    name: str, size: int, sent: int, received: int
+) -> None:
+    """Its intervals are of what was sent, so that when the others arrived is told by nobody."""
+    found = told(replace(DATAGRAMS, write_bytes=size), said(name))
+    assert found.problem == ""
+    assert (found.sent_packets, found.lost_packets) == (sent, sent - received)
+    assert (found.sent_bytes, found.received_bytes) == (sent * size, received * size)
+    assert (found.write_bytes, found.congestion, found.repeated_segments) == (size, None, None)
+    (whole,) = found.intervals
+    assert (whole.began_ns, whole.ended_ns) == (0, found.elapsed_ns)
+    assert whole.amount == found.received_bytes
+
+
+def test_more_datagrams_than_were_sent_are_no_answer() -> None:
+    found = told(DATAGRAMS, changed("udp-stream", "REMOTE_RECV_CALLS", "35194"))
+    assert "cannot be read" in found.problem
+    assert found.received_bytes is None
+
+
+# Built without interim results it says so first, as its source has it, and tells sums alone.
+
+WITHOUT = """\
+Sorry, Demo Mode not configured into this netperf.
+please consider reconfiguring netperf with
+--enable-demo=yes and recompiling
+"""
+
+
+def without_intervals(name: str) -> Said:
+    sums = re.sub(r"^NETPERF_\w+\[\d+\]=.*\n", "", said(name).text, flags=re.M)
+    return Said(0, "ended with exit code 0", WITHOUT + sums)
+
+
+@pytest.mark.parametrize(
+    ("asked", "name", "elapsed_ns"),
+    [
+        (STREAM, "tcp-stream", 2_350_000_000),
+        (RR, "tcp-rr", 2_000_000_000),
+        (DATAGRAMS, "udp-stream", 1_190_000_000),
+    ],
+    ids=["tcp stream", "tcp rr", "udp stream"],
+)
+def test_a_build_without_intervals_has_one_sum_of_all_the_time(
+    asked: ExchangeAsked, name: str, elapsed_ns: int
+) -> None:
+    found, whole = told(asked, without_intervals(name)), told(asked, said(name))
+    assert found.problem == ""
+    assert (found.received_bytes, found.transactions) == (whole.received_bytes, whole.transactions)
+    (one,) = found.intervals
+    assert (one.began_ns, one.ended_ns) == (0, elapsed_ns)
+    assert one.amount == (found.received_bytes or found.transactions)
+    assert (found.elapsed_ns, found.ended_at_ns) == (elapsed_ns, None)
+
+
+def test_such_a_build_is_no_answer_where_only_intervals_tell_what_has_to_be_known() -> None:
+    for asked, name, untold in (
+        (UDP, "udp-rr", "whether a client waited for a datagram that was lost"),
+        (CRR, "tcp-crr", "when a client ceased to open connections"),
+    ):
+        found = told(asked, without_intervals(name))
+        assert "built without interim results" in found.problem
+        assert untold in found.problem
+        assert found.transactions is None
+
+
+def test_a_client_that_tells_of_no_interval_and_can_waited_for_what_never_came() -> None:
+    nothing = without_intervals("tcp-rr").text.removeprefix(WITHOUT)
+    assert "waited for what never came" in told(RR, Said(0, "ended", nothing)).problem
+
+
 def test_a_stream_by_smaller_sockets_than_were_asked_for_is_no_answer() -> None:
-    """The kernel takes what is more than its limit for the limit, which it doubles."""
+    """The kernel takes what is more than its limit for the limit, and says twice that."""
     asked = ExchangeAsked("tcp-stream", 1, 2_000_000_000, buffer_bytes=524_288)
     whole = said("tcp-stream").text
     for key, limit in {"LSS_SIZE_END": "wmem_max", "RSR_SIZE_END": "rmem_max"}.items():
-        cut = told(asked, Said(0, "ended", f"{whole}\n{key}=425984\n"))
-        assert "one of its sockets has 425,984 bytes, and 524,288 were asked for" in cut.problem
-        assert f"net.core.{limit} " in cut.problem
-        assert cut.received_bytes is None
+        for size, given in (("425984", "212,992"), ("1048574", "524,287")):
+            cut = told(asked, Said(0, "ended", f"{whole}\n{key}={size}\n"))
+            assert f"of its sockets has {given} bytes, and 524,288 were asked for" in cut.problem
+            assert f"net.core.{limit} " in cut.problem
+            assert cut.received_bytes is None
         for size in ("1048576", "-1"):
             assert told(asked, Said(0, "ended", f"{whole}\n{key}={size}\n")).problem == ""
         assert told(STREAM, Said(0, "ended", f"{whole}\n{key}=425984\n")).problem == ""
@@ -193,6 +271,9 @@ def test_requests_writes_and_sockets_are_what_is_asked_for() -> None:
     assert "-t UDP_RR -l 2 " in words
     assert "-P ,12003" in words
     assert words.endswith("-r 100,200")
+    words = " ".join(Netperf().client(case(), "/its/netperf", DATAGRAMS, MEET))
+    assert "-t UDP_STREAM -l 1 " in words
+    assert words.endswith(" -R 1 -m 1400")
     buffered = ExchangeAsked("tcp-stream", 1, 1_000_000_000, 0, 1400, 65_536)
     words = " ".join(Netperf().client(case(), "/its/netperf", buffered, MEET))
     assert words.endswith("-m 1400 -s 65536 -S 65536")

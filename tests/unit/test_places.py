@@ -7,10 +7,13 @@ import os
 from pathlib import Path
 
 import pytest
+from exchanges import device
+from simulated_cases import simulated_case
 
 from vsperf.cli.main import run_cli
 from vsperf.deploy.exchanging import listens
-from vsperf.host.offloads import COMMANDS, against
+from vsperf.deploy.places import Place, Places, Seen, forget_paths, forgets_paths
+from vsperf.host.offloads import COMMANDS, HIGH, LOW, SETTINGS, against, speed_bps, speed_in
 from vsperf.host.places import short_name
 from vsperf.host.undo import RemoveNetwork, RemoveVeth
 from vsperf.host.undo_base import Reach
@@ -237,6 +240,45 @@ def test_a_device_that_does_not_take_over_what_offloads_are_to_be_is_named_with_
     assert against(OFF, on=True) == ("tx checksum", "tcp segmentation")
 
 
+def test_what_a_device_did_is_what_it_counted_between_two_looks_or_nothing() -> None:
+    phy1 = Place("phy1", "NAME-phy1", "eth0", "198.19.0.2")
+    places = Places(simulated_case(), {"phy1": phy1}, speeds_bps={"phy1": 10**10})
+    before, after = (
+        (Seen(at_ns, device("phy1", count, frames=count // 100)),)
+        for at_ns, count in ((5_000, 1_000), (9_000, 4_000))
+    )
+    (found,) = places.used([before, after])
+    assert (found.length_ns, found.speed_bps) == (4_000, 10**10)
+    assert (found.counts.received_bytes, found.counts.received_frames) == (3_000, 30)
+    assert places.used([before]) == places.used([]) == ()
+
+
+def test_the_speed_of_a_device_is_told_in_two_halves_or_not_at_all() -> None:
+    for low, high, speed in (
+        (10_000, 0, 10_000_000_000),
+        (0x86A0, 1, 100_000_000_000),
+        (0xFFFF, 0xFFFF, None),
+        (0xFFFF, 0, None),
+        (0, 0, None),
+    ):
+        told = [0] * 18
+        told[LOW], told[HIGH] = low, high
+        assert speed_in(SETTINGS.pack(*told)) == speed
+    assert speed_bps("no-such-device") is None
+
+
+def test_no_connection_begins_with_what_one_before_it_learned_and_else_the_record_says_so(
+    tmp_path: Path,
+) -> None:
+    setting, nowhere = tmp_path / "tcp_no_metrics_save", tmp_path / "not there" / "at all"
+    setting.write_text("0\n")
+    assert not forgets_paths(setting)
+    forget_paths(setting)
+    assert forgets_paths(setting)
+    forget_paths(nowhere)
+    assert not forgets_paths(nowhere)
+
+
 PROBED = ("plan", "places_latency_under_load", "--testbed", "local", *BRIDGE)
 
 
@@ -268,7 +310,6 @@ def test_a_plan_of_latency_under_load_has_the_probe_before_streams_in_each_direc
         (("--set", "probe=null"), "has a program measure latency, and no `probe` is given"),
         (("--set", "probe.kind=iperf3"), "there is no probe driver 'iperf3'"),
         (("--program", "wrk"), "the program wrk knows no tcp-stream"),
-        (("--program", "netperf", "--set", "search.protocol=udp"), "knows no udp-stream"),
     ],
 )
 def test_what_measures_latency_and_what_makes_streams_are_to_be_able_to(

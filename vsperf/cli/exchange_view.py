@@ -14,7 +14,7 @@ from vsperf.cli.tables import print_table
 from vsperf.output.cpu_tables import COSTING, CPU_MEANING, cpu_tables
 from vsperf.output.table import NOTHING, Column, Table
 from vsperf.quantities.human import human_bytes, human_count, human_ns
-from vsperf.records.exchange import ECHO, DeviceCounts, Exchange, Instance
+from vsperf.records.exchange import ECHO, DeviceCounts, DeviceUse, Exchange, Instance
 from vsperf.records.files.view import CaseView
 from vsperf.records.packets import Packets, Times
 from vsperf.records.result import amount
@@ -22,6 +22,11 @@ from vsperf.search.exchange_verdict import limited
 
 Writer = Callable[[float], str]
 OF_HTTP = ("p99 from due", "failed")
+SAR_MEANING = (
+    "of the time between both looks at the CPUs; kB: 1,024 bytes, headers of frames included; with "
+    "offloads a packet is one of the kernel's, which may be many on a cable; %ifutil: of the speed "
+    "that the device says it has, which nothing holds one to that the kernel alone made"
+)
 BEGAN = "began: at the latest, after the instant at which all were to start"
 
 
@@ -61,7 +66,8 @@ def print_exchanges(out: Console, case: CaseView) -> None:
         limit, why = limited(last)
         out.print(f"limit of exchange #{last.index}: {limit.value}: {why}", soft_wrap=True)
     looked = ((table, CPU_MEANING) for table in cpu_tables((last,)))
-    own = ((instances_table(last), BEGAN), (devices_table(last), ""))
+    own = [(instances_table(last), BEGAN), (devices_table(last), "")]
+    own += [(sar_table(last), SAR_MEANING)] if last.device_use else []
     for table, meaning in (*own, *looked):
         out.print(table.title, style="bold")
         print_table(out, table)
@@ -147,12 +153,27 @@ def devices_table(one: Exchange) -> Table:
     return Table.made(f"network devices in exchange #{one.index}", heads, one.devices)
 
 
+def sar_table(one: Exchange) -> Table:
+    """Return one row for each device: what `sar -n DEV` would have shown, by its names."""
+
+    def rate(name: str) -> Column[DeviceUse]:
+        return Column(name, of=lambda use: _as_sar(use, name), align="right")
+
+    names = ("rxpck/s", "txpck/s", "rxkB/s", "txkB/s", "%ifutil")
+    heads = (
+        Column[DeviceUse]("place", of=lambda use: use.counts.place),
+        *(rate(name) for name in names),
+    )
+    return Table.made(f"as sar -n DEV shows exchange #{one.index}", heads, one.device_use)
+
+
 def exchanges_data(case: CaseView) -> dict[str, Any]:
     """Return the exchanges as plain data, with what is computed of each; nothing without any."""
     found = [
         one.model_dump(mode="json")
         | {
             "rates": {way: one.rate(way) for way in one.directions},
+            "sar": {use.counts.place: use.as_sar for use in one.device_use},
             "cpu_costs_ns": {role: _cost(one, role) for role in COSTING},
             "limit": limited(one)[0].value if one.valid and one.traffic != ECHO else None,
         }
@@ -192,6 +213,11 @@ def _failed(instance: Instance) -> int | None:
 def _bytes_each(device: DeviceCounts) -> int | None:
     frames = device.received_frames
     return device.received_bytes // frames if frames else None
+
+
+def _as_sar(use: DeviceUse, name: str) -> str:
+    value = use.as_sar[name]
+    return NOTHING if value is None else f"{value:.2f}"
 
 
 def _said(value: int | None, write: Callable[[float], str]) -> str:

@@ -1,14 +1,15 @@
-"""Two looks at who uses the CPUs in an exchange: when all programs are warm, and at the end."""
+"""Two looks at who uses CPUs and devices in an exchange: when all are warm, and at the end."""
 
 from __future__ import annotations
 
 import math
 import os
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
 from vsperf.config.noise import NOISE
+from vsperf.deploy.places import Seen
 from vsperf.host.cpu_time import Look, Watched
 from vsperf.host.files import Roots
 from vsperf.host.procfs import in_session, marked_below
@@ -58,12 +59,16 @@ def _noise(cpus: tuple[int, ...], workspace: Workspace) -> Iterator[Watched]:
 
 @dataclass
 class Looks:
-    """Two looks at the same programs."""
+    """Two looks at the same programs, and at the same devices."""
 
     watched: tuple[Watched, ...]
     due_ns: list[int]
     """When to look next, and after that, by the monotonic clock."""
+    devices: Callable[[], tuple[Seen, ...]] = tuple
+    """Looks at devices; there are none unless it is said."""
     made: list[Look] = field(default_factory=list)
+    seen: list[tuple[Seen, ...]] = field(default_factory=list)
+    """What devices had counted by each of them."""
 
     def left_s(self, now_ns: int) -> float:
         """Return how long there is to wait for the next one."""
@@ -93,3 +98,4 @@ class Looks:
     def _look(self) -> None:
         del self.due_ns[:1]
         self.made.append(Look.at(self.watched, Roots()))
+        self.seen.append(self.devices())

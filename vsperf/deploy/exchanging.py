@@ -43,7 +43,7 @@ from vsperf.host.workspace import Workspace
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.human import human_ns
 from vsperf.records.cpu_time import PROBE, CpuUse
-from vsperf.records.exchange import CLIENTS, ECHO, SERVERS, Instance, Interval
+from vsperf.records.exchange import CLIENTS, ECHO, SERVERS, DeviceUse, Instance, Interval
 from vsperf.records.run import Placement, Step
 from vsperf.trust import own_python
 from vsperf.waits import sleep, wait_for
@@ -188,6 +188,8 @@ class Made:
     elapsed_ns: int
     cpu: CpuUse | None
     """None where it was over before somebody could look twice."""
+    device_use: tuple[DeviceUse, ...]
+    """None of a device for the same reason."""
 
 
 @dataclass
@@ -296,7 +298,7 @@ def exchanged(
         watched = (*_watched(rows, clients, servers), *switch.threads, *switch.ours)
         edge_ns = min(EDGE_NS, min(part.asked.duration_ns for part in parts) // 20)
         end_ns = instant_ns + min(sending_ns)
-        looks = Looks(watched, [warm_ns + edge_ns, end_ns - edge_ns])
+        looks = Looks(watched, [warm_ns + edge_ns, end_ns - edge_ns], places.seen)
         watching = looks, _live(rows, places, around.tell, (instant_ns, whole_ns))
         _await(clients, servers, deadline_ns, whole_ns, workspace, watching)
         looks.end()
@@ -320,7 +322,12 @@ def exchanged(
         for pair, one, said in zip(pairs, clients, told, strict=True)
     )
     made = tuple(tuple(islice(instances, len(part.pairs))) for part in parts)
-    return Made(made, ended_ns - began_ns, looks.use(_cpus(pairs), switch, instant_ns))
+    return Made(
+        made,
+        ended_ns - began_ns,
+        looks.use(_cpus(pairs), switch, instant_ns),
+        places.used(looks.seen),
+    )
 
 
 def told_by(program: Program, asked: ExchangeAsked, client: Said, server: Said) -> Told:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,10 +17,10 @@ from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.netns import path_of, within
 from vsperf.host.networks import private_network
 from vsperf.host.offloads import against as against_offloads
-from vsperf.host.offloads import set_offloads
+from vsperf.host.offloads import set_offloads, speed_bps
 from vsperf.host.veth import routes
 from vsperf.host.workspace import Workspace
-from vsperf.records.exchange import DeviceCounts
+from vsperf.records.exchange import DeviceCounts, DeviceUse
 from vsperf.records.run import Endpoint
 
 COUNTED = {
@@ -34,6 +35,9 @@ COUNTED = {
 OWN_DEVICES = Path("/proc/thread-self/net/dev")
 TCP_BUFFERS = (Path("/proc/sys/net/ipv4/tcp_wmem"), Path("/proc/sys/net/ipv4/tcp_rmem"))
 """Least, usual and greatest size of a socket that sends, and of one that receives."""
+KEEPS_NO_PATHS = Path("/proc/sys/net/ipv4/tcp_no_metrics_save")
+"""With 1 in it the kernel forgets what a connection learned of its path. Else the next one to the
+same address begins with that, so a repeat would measure another thing than the first."""
 PERMANENT = 0x80
 """State of a neighbour that nobody asks for."""
 
@@ -71,6 +75,14 @@ class Place:
         raise ComponentError(f"the device of the place at {self.link} is gone")
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the device of a place has counted by some moment of the monotonic clock."""
+
+    at_ns: int
+    counts: DeviceCounts
+
+
 @dataclass
 class Places:
     """All places of a case."""
@@ -79,6 +91,8 @@ class Places:
     by_link: dict[str, Place]
     offloads: dict[str, dict[str, bool]] = field(default_factory=dict)
     """What the device of each says of its offloads, by link."""
+    speeds_bps: dict[str, int | None] = field(default_factory=dict)
+    """The speed that the device of each says it has."""
 
     def join(self, *, offloads: bool) -> None:
         """Give the devices their addresses, once the switch has made them; each knows all others.
@@ -97,6 +111,7 @@ class Places:
                     why=error.strerror or str(error),
                 ) from error
             self.offloads[link] = told
+            self.speeds_bps[link] = within(place.network, partial(speed_bps, place.device))
             if against := against_offloads(told, on=offloads):
                 asked, other = ("on", "off") if offloads else ("off", "on")
                 raise NotReadyError(
@@ -108,6 +123,25 @@ class Places:
     def counts(self) -> tuple[DeviceCounts, ...]:
         """Return what all devices have counted so far."""
         return tuple(place.counts() for place in self.by_link.values())
+
+    def seen(self) -> tuple[Seen, ...]:
+        """Return the same, each with when it was read."""
+        return tuple(Seen(time.monotonic_ns(), place.counts()) for place in self.by_link.values())
+
+    def used(self, looks: Sequence[tuple[Seen, ...]]) -> tuple[DeviceUse, ...]:
+        """Return what was counted between two looks; nothing of any where there were no two."""
+        if len(looks) < 2:
+            return ()
+        before, after = looks
+        earlier, later = ([one.counts for one in each] for each in (before, after))
+        return tuple(
+            DeviceUse(
+                counts=counts,
+                length_ns=now.at_ns - then.at_ns,
+                speed_bps=self.speeds_bps.get(counts.place),
+            )
+            for then, now, counts in zip(before, after, growth(earlier, later), strict=True)
+        )
 
     def socket_bytes(self) -> int:
         """Return what the sockets of both ends of TCP can hold, where the kernel sizes them."""
@@ -128,6 +162,7 @@ class Places:
                 "mac": place_mac(self.case, link),
                 "mtu": place_mtu(self.case),
                 "offloads": self.offloads.get(link),
+                "tcp_forgets_paths": within(place.network, forgets_paths),
             }
             for link, place in self.by_link.items()
         }
@@ -157,7 +192,7 @@ def made_places(
 
 
 def growth(
-    before: tuple[DeviceCounts, ...], after: tuple[DeviceCounts, ...]
+    before: Sequence[DeviceCounts], after: Sequence[DeviceCounts]
 ) -> tuple[DeviceCounts, ...]:
     """Return what was counted meanwhile."""
     return tuple(
@@ -169,8 +204,23 @@ def growth(
     )
 
 
+def forget_paths(setting: Path = KEEPS_NO_PATHS) -> None:
+    """Have each connection of TCP begin as the first one does, where the kernel can be told so."""
+    with suppress(OSError):  # where all of /proc/sys is for reading alone, which the record says
+        setting.write_text("1\n")
+
+
+def forgets_paths(setting: Path = KEEPS_NO_PATHS) -> bool:
+    """Whether no connection begins with what one before it learned."""
+    try:
+        return setting.read_text().strip() == "1"
+    except OSError:
+        return False
+
+
 def _configure(place: Place, known: Mapping[str, str], *, offloads: bool) -> dict[str, bool]:
     """Bring a place up, in its network."""
+    forget_paths()
     told = set_offloads(place.device, on=offloads)
     with routes() as netlink:
         for name in ("lo", place.device):

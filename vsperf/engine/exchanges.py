@@ -205,6 +205,7 @@ class ExchangeBench:
                 reasons=(),
                 beside=_beside(parts[0], beside[0]) if beside else None,
                 cpu=made.cpu,
+                device_use=made.device_use,
                 switch=None if counters is None or counted is None else counters.since(counted),
                 noise=noise,
             ),

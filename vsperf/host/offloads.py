@@ -1,4 +1,4 @@
-"""What a network device leaves undone for the next one: checksums, segments, both ways.
+"""What a network device leaves undone for the next one, such as checksums, and its speed.
 
 Asked and told by ioctl, so that no program has to be there for it. A device that has no such
 setting says that it does not do it.
@@ -17,6 +17,11 @@ from typing import Final
 SIOCETHTOOL = 0x8946
 REQUEST = struct.Struct("16sP")
 VALUE = struct.Struct("II")
+SETTINGS = struct.Struct("3IH6B2IH2B3I")
+"""Of a link, as the kernel has told them from early on: speed in Mbit/s, in two halves of a number.
+"""
+ASK_SETTINGS, LOW, HIGH = 0x01, 3, 12
+UNKNOWN_SPEEDS: Final = (0, 0xFFFF, 0xFFFFFFFF)
 NO_SUCH: Final = (errno.EOPNOTSUPP, errno.EINVAL)
 COMMANDS: Final = {
     "rx checksum": (0x14, 0x15),
@@ -44,6 +49,25 @@ def set_offloads(device: str, *, on: bool) -> dict[str, bool]:
         for _, (_, tell) in order if on else reversed(order):
             _call(asking, device, tell, int(on))
         return {name: bool(_call(asking, device, ask, 0)) for name, (ask, _) in order}
+
+
+def speed_bps(device: str) -> int | None:
+    """Return the speed that a device says it has; None where it says none, or is not there."""
+    data = array.array("B", SETTINGS.pack(ASK_SETTINGS, *(0,) * 17))
+    address, _ = data.buffer_info()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as asking:
+        try:
+            fcntl.ioctl(asking, SIOCETHTOOL, REQUEST.pack(device.encode(), address))
+        except OSError:
+            return None
+    return speed_in(data.tobytes())
+
+
+def speed_in(settings: bytes) -> int | None:
+    """Return the speed that settings of a link tell; None where it is not known."""
+    told = SETTINGS.unpack(settings)
+    megabits = told[LOW] | told[HIGH] << 16
+    return None if megabits in UNKNOWN_SPEEDS else megabits * 1_000_000
 
 
 def against(told: Mapping[str, bool], *, on: bool) -> tuple[str, ...]:

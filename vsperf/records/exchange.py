@@ -21,6 +21,8 @@ from vsperf.records.threads import SWITCH
 NANOSECONDS = 1_000_000_000
 CLIENTS, SERVERS = "clients", "servers"
 """Roles of the CPUs of programs."""
+KIBIBYTE = 1024
+"""What sar takes for a kilobyte."""
 HEADERS_BYTES = 28
 """Of UDP and IPv4, in each packet of a datagram."""
 Traffic = Literal[
@@ -151,6 +153,31 @@ class DeviceCounts(Record):
     sent_dropped: int
 
 
+class DeviceUse(Record):
+    """What the device of a place counted between two looks, which lie where all instances ran."""
+
+    counts: DeviceCounts
+    length_ns: int
+    """Time between both looks."""
+    speed_bps: int | None
+    """That the device says it has; None where it says none. One that is made by the kernel alone
+    says what its makers wrote there, and forwards as fast as it can."""
+
+    @property
+    def as_sar(self) -> dict[str, float | None]:
+        """Return what `sar -n DEV` would have shown of this time, by its names."""
+        seconds, counts = Fraction(max(1, self.length_ns), NANOSECONDS), self.counts
+        busier = max(counts.received_bytes, counts.sent_bytes) * 8 / seconds
+        found = {
+            "rxpck/s": counts.received_frames / seconds,
+            "txpck/s": counts.sent_frames / seconds,
+            "rxkB/s": counts.received_bytes / seconds / KIBIBYTE,
+            "txkB/s": counts.sent_bytes / seconds / KIBIBYTE,
+            "%ifutil": busier * 100 / self.speed_bps if self.speed_bps else None,
+        }
+        return {name: None if value is None else float(value) for name, value in found.items()}
+
+
 class Window(Record):
     """The time in which all instances ran."""
 
@@ -211,6 +238,8 @@ class Exchange(Record):
     """None where one program alone exchanged data. Rates do not count it; the window does."""
     cpu: CpuUse | None = None
     """Who used the CPUs; None where programs ended before somebody could look twice."""
+    device_use: tuple[DeviceUse, ...] = ()
+    """What devices of places did between both looks; none where there were no two."""
     switch: SwitchCounters | None = None
     """What counters of the switch grew by, from before the first program to after the last."""
 

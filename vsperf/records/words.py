@@ -254,6 +254,13 @@ TABLES: Mapping[str, str] = MappingProxyType(
         "were to start.",
         "sent again": "Segments of TCP that were sent more than once.",
         "place": "An end of a link, where a program runs.",
+        "rxpck/s": "Frames that a network device received in a second, as sar has it.",
+        "txpck/s": "Frames that it sent in a second.",
+        "rxkB/s": "Kilobytes of 1,024 bytes that a network device received in a second, as sar has "
+        "it.",
+        "txkB/s": "Those that it sent in a second.",
+        "%ifutil": "Share of the speed that a network device says it has, of the busier direction, "
+        "as sar has it. One that the kernel alone made says a speed that it does not keep to.",
         "bytes each": "Bytes of a frame that a network device received, in the mean; with offloads "
         "it may be many frames on a cable.",
         "dropped": "Frames that a counter of the switch, or of a network device, says it has "

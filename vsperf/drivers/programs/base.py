@@ -25,6 +25,10 @@ NOT_ENDED = "had not ended"
 """How a program ended that was made to."""
 DATA_PORTS = 1_000
 """From the port at which client and server meet to that of their data, where it is another one."""
+MOST_APART = 100
+"""One part in so many of what arrived is the most by which intervals may tell more."""
+MOST_UNTOLD = 10
+"""One part in so many of what arrived may be in no interval: the last one may be left out."""
 S = TypeVar("S", bound=DriverSpec)
 
 
@@ -173,18 +177,49 @@ class Programs:
 def problem_of(client: Said, server: str) -> str:
     """Return which end failed, and how; empty where none did.
 
-    `server` is what is wrong with that end. Most goes on until it is ended: `ended_early`. A client
-    that was made to end since its server had failed did nothing wrong.
+    `server` is what is wrong with that end. Most goes on until it is ended: `ended_early`.
     """
-    well = client.exit_code == 0 or (client.exit_code is None and server)
-    failed = "" if well else f"its client {client.quoted}"
-    return "; ".join(wrong for wrong in (failed, server) if wrong)
+    failed = "" if client.exit_code == 0 else f"its client {client.quoted}"
+    return both_problems(client, failed, server)
+
+
+def both_problems(client: Said, at_client: str, at_server: str) -> str:
+    """Return what is wrong with both ends, in one sentence; empty where nothing is.
+
+    A client that was made to end since its server had failed did nothing wrong.
+    """
+    waited = client.exit_code is None and at_server
+    return "; ".join(wrong for wrong in ("" if waited else at_client, at_server) if wrong)
 
 
 def ended_early(server: Said) -> str:
     """Return how a server ended that should go on, or that it stood still; empty where it ran."""
     ran = server.exit_code is None and server.ending == NOT_ENDED
     return "" if ran else f"its server {server.ending}"
+
+
+def untold(received: int, intervals: int) -> str:
+    """Return by how much intervals and their sum disagree: a rate is made of the former."""
+    more, less = intervals - received, received - intervals
+    if more * MOST_APART <= received and less * MOST_UNTOLD <= received:
+        return ""
+    return f"its server received {received:,} bytes by its sum, and {intervals:,} by its intervals"
+
+
+def too_small(asked: ExchangeAsked, sizes: Mapping[str, int]) -> str:
+    """Return which socket is smaller than it was asked to be: the kernel says nothing of that.
+
+    `sizes` is what the kernel says of them, by what limits them: twice what was asked for, or twice
+    its limit. Empty where all are as large, or nobody asked.
+    """
+    wanted = asked.buffer_bytes
+    for limit, size in sizes.items():
+        if wanted is not None and size < 2 * wanted:
+            return (
+                f"one of its sockets has {size // 2:,} bytes, and {wanted:,} were asked for: the "
+                f"kernel gives no more, unless sysctl net.core.{limit}_max is raised"
+            )
+    return ""
 
 
 def settings_of(case: CaseSpec, wanted: type[S]) -> S:

@@ -13,7 +13,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from vsperf.drivers.programs.base import LONGEST_WORDS, Said, Told
+from vsperf.drivers.programs.base import (
+    LONGEST_WORDS,
+    Said,
+    Told,
+    both_problems,
+    untold,
+)
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import Interval
 from vsperf.trust.plain_json import MOST_COUNTED, loads
@@ -24,31 +30,27 @@ NANOSECONDS = 1_000_000_000
 BEGIN = re.compile(r"^\{", re.MULTILINE)
 OVERLAP_NS = 1_000_000
 """By which an interval may begin before the one before it ended: times are rounded."""
-MOST_APART = 100
-"""One part in so many of what arrived is the most by which intervals may tell more."""
-MOST_UNTOLD = 10
-"""One part in so many of what arrived may be in no interval: the last one may be left out."""
 
 
 def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
     """Return what both ends say, or what is wrong with it."""
-    documents = []
-    problems = []
-    for name, said in (("client", client), ("server", server)):
-        document, problem = _document(said)
-        documents.append(document)
-        if problem:
-            problems.append(f"its {name} {problem}")
-    if problems:
-        return Told(problem="; ".join(problems))
+    sent, at_client = _document("client", client)
+    received, at_server = _document("server", server)
+    if problem := both_problems(client, at_client, at_server):
+        return Told(problem=problem)
     try:
-        return _told(asked, *documents)
+        return _told(asked, sent, received)
     except (KeyError, TypeError, ValueError, IndexError) as error:
         return Told(problem=f"its answers cannot be read: {type(error).__name__} {error}")
 
 
-def _document(said: Said) -> tuple[Document, str]:
+def _document(name: str, said: Said) -> tuple[Document, str]:
     """Return what one end wrote, or why that is nothing to go by."""
+    document, problem = _read(said)
+    return document, f"its {name} {problem}" if problem else ""
+
+
+def _read(said: Said) -> tuple[Document, str]:
     begin = BEGIN.search(said.text)
     text = said.text[begin.start() :] if begin else ""
     try:
@@ -79,7 +81,7 @@ def _told(asked: ExchangeAsked, client: Document, server: Document) -> Told:
     congestion = client["end"].get("sender_tcp_congestion")
     received_bytes = _count(received["bytes"])
     intervals = tuple(_intervals(server["intervals"]))
-    if problem := _untold(received_bytes, sum(one.amount for one in intervals)):
+    if problem := untold(received_bytes, sum(one.amount for one in intervals)):
         return Told(problem=problem)
     return Told(
         elapsed_ns=_ns(sent["end"]),
@@ -105,14 +107,6 @@ def _intervals(told: Sequence[Document]) -> Iterator[Interval]:
             raise ValueError(f"an interval began at {began_ns} ns, and one ended at {ended_ns} ns")
         ended_ns = until_ns
         yield Interval(began_ns=began_ns, ended_ns=until_ns, amount=_count(one["sum"]["bytes"]))
-
-
-def _untold(received: int, told: int) -> str:
-    """Return by how much intervals and their sum disagree: a rate is made of the former."""
-    more, less = told - received, received - told
-    if more * MOST_APART <= received and less * MOST_UNTOLD <= received:
-        return ""
-    return f"its server received {received:,} bytes by its sum, and {told:,} by its intervals"
 
 
 def _sums(document: Document, name: str) -> Document:

@@ -1,8 +1,9 @@
 """What netperf writes with -P 0 -D and -k, and what is to be believed of it. Pure.
 
 A client writes lines `KEY=value`: one of each asked key when it ends, and before them the rates of
-intervals, whose ends it laid itself. A server writes nothing and goes on; that it is there at the
-end is what is asked of it.
+intervals, whose ends it laid itself. Of datagrams these are of what was sent, so that when they
+arrived is told by nobody, and some builds tell of no intervals at all: then there is one sum. A
+server writes nothing and goes on; that it is there at the end is what is asked of it.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from vsperf.drivers.programs.base import (
     Told,
     ended_early,
     problem_of,
+    too_small,
 )
 from vsperf.methods.exchanges import ExchangeAsked
-from vsperf.records.exchange import Interval, RoundTrips
+from vsperf.records.exchange import Interval, RoundTrips, Traffic, is_stream
 from vsperf.trust.plain_json import MOST_COUNTED
 from vsperf.trust.printable import printable
 
@@ -31,8 +33,10 @@ KEYS = (
     "ELAPSED_TIME",
     *SOCKETS,
     "LOCAL_BYTES_SENT",
+    "LOCAL_SEND_CALLS",
     "LOCAL_BYTES_RECVD",
     "REMOTE_BYTES_RECVD",
+    "REMOTE_RECV_CALLS",
     "LOCAL_SEND_SIZE",
     "LOCAL_CONG_CONTROL",
     "LOCAL_TRANSPORT_RETRANS",
@@ -55,6 +59,13 @@ NUMBER = re.compile(r"-?\d{1,19}(?:\.\d{1,9})?")
 LEAST_TOLD = (9, 10)
 """Share of the time that intervals of transactions must cover: who waits for a datagram that was
 lost, for good, ends none. A stream's own time goes on until all that was written has arrived."""
+SUMS_ALONE = "Demo Mode not configured"
+"""What a build says that tells of no intervals."""
+NEEDS_INTERVALS: dict[Traffic, str] = {
+    "udp-rr": "whether a client waited for a datagram that was lost",
+    "tcp-crr": "when a client ceased to open connections",
+}
+"""What else nobody tells."""
 
 
 def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
@@ -62,7 +73,7 @@ def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
     if problem := problem_of(client, ended_early(server)):
         return Told(problem=problem)
     try:
-        return _told(asked, _lines(client.text))
+        return _told(asked, _lines(client.text), sums_alone=SUMS_ALONE in client.text)
     except (KeyError, ValueError) as error:
         return Told(problem=f"its answers cannot be read: {type(error).__name__} {error}")
 
@@ -72,36 +83,45 @@ def _lines(text: str) -> Mapping[tuple[str, int | None], str]:
     return {(one[1], None if one[2] is None else int(one[2])): one[3] for one in found if one}
 
 
-def _told(asked: ExchangeAsked, lines: Mapping[tuple[str, int | None], str]) -> Told:
+def _told(
+    asked: ExchangeAsked, lines: Mapping[tuple[str, int | None], str], *, sums_alone: bool
+) -> Told:
     def number(key: str) -> float:
         return _number(lines[key, None])
 
     parts = list(_intervals(lines))
     whole, elapsed_s = sum(length for _, length in parts), number("ELAPSED_TIME")
-    share, of = (0, 1) if asked.traffic == "tcp-stream" else LEAST_TOLD
-    if whole <= 0 or whole * of < elapsed_s * share:
+    if sums_alone and (untold := NEEDS_INTERVALS.get(asked.traffic)):
+        return Told(problem=f"it was built without interim results, which alone tell {untold}")
+    share, of = (0, 1) if is_stream(asked.traffic) else LEAST_TOLD
+    if not sums_alone and (whole <= 0 or whole * of < elapsed_s * share):
         return Told(
             problem=f"it tells of {whole:g} s of {elapsed_s:g} s: its client waited for what never "
-            "came, or was built without interim results"
+            "came"
         )
-    last = max(number for key, number in lines if key == RATE and number is not None)
+    if sums_alone or asked.traffic == "udp-stream":
+        parts, whole = [(1.0, elapsed_s)], elapsed_s
     congestion = lines["LOCAL_CONG_CONTROL", None].strip()
     found = Told(
         elapsed_ns=_counted(whole * NANOSECONDS),
-        ended_at_ns=_counted(_number(lines[ENDING, last]) * NANOSECONDS, 2 * MOST_COUNTED),
+        ended_at_ns=None if sums_alone else _ended_at_ns(lines),
         congestion=printable(congestion)[:LONGEST_WORDS] or None,
         repeated_segments=_count(number("LOCAL_TRANSPORT_RETRANS")),
     )
     weights = [rate * length for rate, length in parts]
     lengths = [length for _, length in parts]
-    if asked.traffic == "tcp-stream":
-        if problem := _too_small(asked, lines):
+    if is_stream(asked.traffic):
+        if problem := too_small(asked, dict(_sockets(lines))):
             return Told(problem=problem)
         sent, received = (
             _counted(number(key)) for key in ("LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD")
         )
         size = _counted(number("LOCAL_SEND_SIZE"))
-        if 0 < received - sent <= size:  # the last write was cut short, and is not counted
+        if asked.traffic == "udp-stream":
+            packets = _counted(number("LOCAL_SEND_CALLS"))
+            lost = _counted(packets - number("REMOTE_RECV_CALLS"))
+            found = replace(found, sent_packets=packets, lost_packets=lost)
+        elif 0 < received - sent <= size:  # the last write was cut short, and is not counted
             sent = received
         return replace(
             found,
@@ -122,16 +142,18 @@ def _told(asked: ExchangeAsked, lines: Mapping[tuple[str, int | None], str]) -> 
     )
 
 
-def _too_small(asked: ExchangeAsked, lines: Mapping[tuple[str, int | None], str]) -> str:
-    """Return which socket is smaller than it was asked to be: the kernel says nothing of that."""
+def _ended_at_ns(lines: Mapping[tuple[str, int | None], str]) -> int:
+    """Return when the last interval ended."""
+    last = max(number for key, number in lines if key == RATE and number is not None)
+    return _counted(_number(lines[ENDING, last]) * NANOSECONDS, 2 * MOST_COUNTED)
+
+
+def _sockets(lines: Mapping[tuple[str, int | None], str]) -> Iterator[tuple[str, int]]:
+    """Yield the size of each socket, where it is told."""
     for key, limit in SOCKETS.items():
-        size = _number(lines.get((key, None), "-1"))  # as it says where it does not know
-        if asked.buffer_bytes is not None and 0 <= size < asked.buffer_bytes:
-            return (
-                f"one of its sockets has {size:,.0f} bytes, and {asked.buffer_bytes:,} were asked "
-                f"for: the kernel gives no more, unless sysctl net.core.{limit}_max is raised"
-            )
-    return ""
+        size = _count(_number(lines.get((key, None), "-1")))  # as it says where it does not know
+        if size is not None:
+            yield limit, size
 
 
 def _intervals(lines: Mapping[tuple[str, int | None], str]) -> Iterator[tuple[float, float]]:

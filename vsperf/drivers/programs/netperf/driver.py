@@ -25,7 +25,7 @@ from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
-from vsperf.records.exchange import Traffic
+from vsperf.records.exchange import Traffic, is_stream
 
 NETPERF = Installed("netperf", "apt-get install netperf", "-V", r"Netperf version (\d+(?:\.\d+)*)")
 SERVER = "netserver"
@@ -36,11 +36,15 @@ USE = (
 KNOWN = "its percentiles have two digits, and those of several instances cannot be merged"
 TESTS: dict[Traffic, str] = {
     "tcp-stream": "TCP_STREAM",
+    "udp-stream": "UDP_STREAM",
     "tcp-rr": "TCP_RR",
     "udp-rr": "UDP_RR",
     "tcp-crr": "TCP_CRR",
 }
 INTERVAL_S = "0.25"
+ROUTED = ("-R", "1")
+"""That datagrams may go by routes: newer ones refuse a stream of them without it, as nothing keeps
+it from filling a network."""
 
 
 class NetperfSpec(ProgramSpec):
@@ -67,7 +71,7 @@ class Netperf:
     """Runs netperf against netserver."""
 
     kind: ClassVar[str] = "netperf"
-    summary: ClassVar[str] = "netperf: streams of TCP, requests and responses, new connections"
+    summary: ClassVar[str] = "netperf: streams, requests and responses, new connections"
     Spec: ClassVar[type[DriverSpec]] = NetperfSpec
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset(TESTS)
     SERVER_ENDS: ClassVar[bool] = False
@@ -98,7 +102,9 @@ class Netperf:
             *("-t", TESTS[asked.traffic], "-l", str(seconds), "-D", INTERVAL_S, "-j", "--"),
             *("-P", f",{meet.port + DATA_PORTS}", "-k", ",".join(KEYS)),
         ]
-        if asked.traffic != "tcp-stream":
+        if asked.traffic == "udp-stream":
+            words += ROUTED
+        if not is_stream(asked.traffic):
             words += ["-r", f"{asked.request_bytes},{asked.response_bytes}"]
         elif asked.write_bytes is not None:
             words += ["-m", str(asked.write_bytes)]
