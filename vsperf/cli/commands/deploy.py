@@ -14,7 +14,7 @@ from rich.console import Console
 from vsperf.cli.drawing import draw
 from vsperf.cli.selection import complete_testcase, load, overrides_cases
 from vsperf.cli.stored import json_option, results_option
-from vsperf.cli.tables import console, shown
+from vsperf.cli.tables import console, print_table
 from vsperf.config.case import Case, CaseSpec
 from vsperf.config.loader import Request
 from vsperf.deploy.planner import OWN_ROLE
@@ -122,10 +122,8 @@ def _print(out: Console, found: Standing, with_generator: bool) -> None:
 
 
 def _table(out: Console, names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
-    table = shown(Table(names[0], columns(*names, breaks=False), tuple(rows)))
-    table.columns[-1].overflow = "ignore"
     out.print()
-    out.print(table, soft_wrap=True)
+    print_table(out, Table(names[0], columns(*names, breaks=False), tuple(rows)), blocks=True)
 
 
 def _as_json(found: Standing, with_generator: bool) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from vsperf.cli.paired_view import compared_data, print_compared, rounds_data
 from vsperf.cli.progress import round_line, trial_line
 from vsperf.cli.selection import complete_testcase, library, load, overrides_cases
 from vsperf.cli.stored import json_option, results_option
-from vsperf.cli.tables import console, print_summary, print_table, shown, simulated_banner
+from vsperf.cli.tables import console, print_summary, print_table, simulated_banner
 from vsperf.cli.why_view import show_why
 from vsperf.config.document import COMPARABLE
 from vsperf.config.loader import Request
@@ -53,8 +53,6 @@ from vsperf.records.run import labels_text
 from vsperf.records.switch import cycles_of
 from vsperf.records.trial import DirectionSample, Second, Trial
 
-WIDEST_VALUE = 60
-"""So that a long list does not push the origins of all other values out of sight."""
 MOST_TRIALS = 1_000
 """Of a case that are shown one by one; somebody's record may hold any number."""
 MOST_CHOICES = 50
@@ -216,10 +214,7 @@ def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
         if path.partition(".")[0] not in ("name", "title", "description")
     )
     heads = (*columns("setting", breaks=False), *columns("value", "from"))
-    table = shown(Table("settings", heads, settings))
-    for column in table.columns:
-        column.max_width = WIDEST_VALUE
-    out.print(table)
+    print_table(out, Table("settings", heads, settings), blocks=True)
     if len(fitting) > 1:
         out.print(
             f"values of {first.label}, the first of {len(fitting)} cases; "
@@ -417,7 +412,7 @@ def _print_collected(out: Console, case: CaseView) -> None:
     for one in sights(case.folder, case.key, case.attempt, case.trials):
         out.print(Text(one.table.title, style="bold"))
         if one.table.rows:
-            print_table(out, one.table.without("", one.table.names))
+            print_table(out, one.table.without("", one.table.names), blocks=True)
         for note in one.notes:
             out.print(note, soft_wrap=True, markup=False)
 
