@@ -41,10 +41,10 @@ def print_compared(out: Console, run: RunView) -> None:
     """Print a table for each case in which switches took turns."""
     for case in run.cases():
         if rounds := tuple(case.rounds):
-            out.print(f"{case.planned.label}: switches in turns", style="bold", soft_wrap=True)
+            out.print(f"{case.planned.label}: switches in turns", style="bold")
             terms = Terms.of(case.asked.section("search"))
             print_table(out, compared_table(rounds, case.record, terms))
-            out.print(MEANING, style="dim", soft_wrap=True)
+            out.print(MEANING, style="dim")
 
 
 def compared_table(rounds: Sequence[Round], record: CaseRecord | None, terms: Terms) -> Table:

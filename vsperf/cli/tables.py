@@ -120,12 +120,12 @@ def _print_blocks(out: Console, table: Table) -> None:
         out.print(Text(" ".join(filter(None, keys)), "bold"))
     for row in table.rows:
         head = Text(" ").join(_text(cell) for cell in row[: table.keys] if str(cell))
-        out.print(fitting(head, out, INDENT), soft_wrap=True)
+        out.print(fitting(head, out, INDENT))
         for name, cell in zip(others, row[table.keys :], strict=True):
             if str(cell):
                 lines = Text("\n" + 2 * INDENT).join(_text(cell).split(allow_blank=True))
                 line = Text(f"{INDENT}{name:<{label}}{INDENT}").append_text(lines)
-                out.print(fitting(line, out, 2 * INDENT), soft_wrap=True)
+                out.print(fitting(line, out, 2 * INDENT))
 
 
 def _between_words(table: Table, width: int) -> list[int] | None:
@@ -190,13 +190,13 @@ def print_summary(
     if simulated:
         out.print(simulated_banner())
     for line in criteria(rows):
-        out.print(line, soft_wrap=True)
+        out.print(line)
     if any(row.record is not None for row in rows):
         _print_tables(out, rows)
     else:
         out.print("no case has a result yet", style="dim")
     for line in notes(rows, simulated, whole=whole):
-        out.print(line, soft_wrap=True)
+        out.print(line)
 
 
 def _print_tables(out: Console, rows: Sequence[CaseRow]) -> None:
@@ -212,7 +212,7 @@ def _print_tables(out: Console, rows: Sequence[CaseRow]) -> None:
     if (repeats := repeats_table(rows)) is not None:
         out.print()
         print_table(out, repeats)
-        out.print(REPEATS, style="dim", soft_wrap=True)
+        out.print(REPEATS, style="dim")
     out.print()
 
 

@@ -66,7 +66,7 @@ def print_trial(result: Json, ways: Sequence[Way]) -> None:
         numbers = [str(port["port"]) for port in result["ports"]]
         print_table(output, _table("port", numbers, ports))
     for text in short(names, result["streams"]):
-        output.print(f"! {text}", style="yellow", soft_wrap=True)
+        output.print(f"! {text}", style="yellow")
     for said, text in (
         (not result["settled"], "frames still arrived when the drain ended; counts may be low"),
         (result["stopped_early"], "the trial was stopped early"),

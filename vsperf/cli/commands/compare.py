@@ -187,7 +187,7 @@ def _print(found: Comparison, only_changed: bool, limit: int) -> None:
     if found.simulated:
         out.print(simulated_banner())
     head = headline(found)
-    out.print(f"{head.word}: {head.text}", soft_wrap=True)
+    out.print(f"{head.word}: {head.text}")
     print_table(out, sides_table(found), blocks=True)
     out.print()
     environment = environment_table(found)
@@ -198,11 +198,11 @@ def _print(found: Comparison, only_changed: bool, limit: int) -> None:
     if found.generators:
         own = generators_table(found.generators)
         out.print()
-        out.print(own.title, style="bold", markup=False)
+        out.print(own.title, style="bold")
         print_table(out, own, blocks=True)
     for table in change_tables(found, only_changed=only_changed):
         out.print()
-        out.print(table.title, style="bold", markup=False)
+        out.print(table.title, style="bold")
         if table.rows:
             print_table(out, table.first(limit), blocks=True)
             if len(table.rows) > limit:
@@ -211,9 +211,9 @@ def _print(found: Comparison, only_changed: bool, limit: int) -> None:
             out.print("no change" if found.rows else "no number on either side")
     out.print()
     for meaning in meanings(found):
-        out.print(meaning, style="dim", soft_wrap=True)
+        out.print(meaning, style="dim")
     for line in notes(found):
-        out.print(f"! {line}", soft_wrap=True)
+        out.print(f"! {line}")
 
 
 def _exit_code(found: Comparison, fail_above: Ratio | None, *, quiet: bool) -> ExitCode:

@@ -65,7 +65,7 @@ def command(
     planned = plan_standing(cases[0], plugins, read_topology(), with_generator=with_generator)
     progress = console(stderr=True)
     if len(cases) > 1:
-        progress.print(_choice(cases), soft_wrap=True)
+        progress.print(_choice(cases))
     progress.print(f"deploying {planned.case.label}")
     up = False
     try:
@@ -99,8 +99,8 @@ def _ending(keep: bool) -> str:
 
 def _print(out: Console, found: Standing, with_generator: bool) -> None:
     spec, wires = found.planned.case.spec, wires_of(found)
-    out.print(draw(spec.topology, spec.vswitch.kind), soft_wrap=True)
-    out.print(f"in {found.workspace.folder}", soft_wrap=True)
+    out.print(draw(spec.topology, spec.vswitch.kind))
+    out.print(f"in {found.workspace.folder}")
     parts = [
         (part.name, part.runs, cpus_text(part))
         for part in parts_of(found, with_generator=with_generator)
@@ -116,9 +116,9 @@ def _print(out: Console, found: Standing, with_generator: bool) -> None:
         out.print(lanes)
     out.print("\nlook at it", style="bold")
     for command_line in found.deployment.access:
-        out.print(f"  {command_line}", soft_wrap=True, style="cyan")
+        out.print(f"  {command_line}", style="cyan")
     for note in found.planned.plan.plan.notes:
-        out.print(f"! {note}", soft_wrap=True, style="yellow")
+        out.print(f"! {note}", style="yellow")
 
 
 def _table(out: Console, names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:

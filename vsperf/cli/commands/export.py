@@ -104,7 +104,7 @@ def _list() -> None:
         except UsageError as error:
             told = f"cannot be loaded: {error.problems[0].why}"
         line = Text(f"  {shown(name):<{NAMES}} {told}")
-        out.print(fitting(line, out, (NAMES + 3) * " "), soft_wrap=True)
+        out.print(fitting(line, out, (NAMES + 3) * " "))
 
 
 @contextlib.contextmanager

@@ -79,9 +79,9 @@ def command(words: tuple[str, ...], tags: tuple[str, ...], names: bool, as_json:
     out = console()
     print_entries(out, places, entries)
     if (line := hidden_text(places.hidden(kind))) is not None:
-        out.print(line, style="yellow", markup=False, soft_wrap=True)
+        out.print(line, style="yellow")
     for folder in places.folders:
-        out.print(f"searched: {folder.path} ({folder.role})", style="dim", soft_wrap=True)
+        out.print(f"searched: {folder.path} ({folder.role})", style="dim")
     print_problems(problem for entry in entries for problem in entry.problems)
     return ExitCode.OK
 
@@ -134,11 +134,11 @@ def print_entries(out: Console, places: Library, entries: Sequence[Entry]) -> No
             name, title = _cells(entry)
             line = Text.assemble((f"{name:<{width}}", STYLES[name.style]), GAP * " ")
             line.append(title.text, STYLES.get(title.style, ""))
-            out.print(between_words(line, out.width, (width + GAP) * " "), soft_wrap=True)
+            out.print(between_words(line, out.width, (width + GAP) * " "))
         out.print()
     if tags := _tags(entries):
         text = Text(f"tags: {', '.join(tags)}")
-        out.print(between_words(text, out.width), soft_wrap=True)
+        out.print(between_words(text, out.width))
 
 
 def _cells(entry: Entry) -> tuple[Cell, Cell]:

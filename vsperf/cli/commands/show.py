@@ -293,19 +293,18 @@ def print_run(run: RunView) -> None:
     out.print(
         f"{run.run}: testbed {header.testbed}, preset {header.preset}, {run.state}, "
         f"started {header.started_at}",
-        soft_wrap=True,
     )
     if header.labels:
-        out.print(f"labels: {labels_text(header.labels)}", soft_wrap=True)
+        out.print(f"labels: {labels_text(header.labels)}")
     if (busy := too_busy(row.record for row in rows if row.record)) is not None:
-        out.print(busy, style="bold red", soft_wrap=True)
+        out.print(busy, style="bold red")
     print_summary(out, rows, header.simulated)
     print_cost(out, run)
     print_compared(out, run)
     for section in COMPARABLE:
         if len({case.point.get(section) for case in header.cases}) > 1:
             line = f"to compare: vsperf compare {run.run} --by {section}"
-            out.print(line, style="dim", soft_wrap=True)
+            out.print(line, style="dim")
     if run.state is RunState.INTERRUPTED or (left and run.state is RunState.FINISHED):
         out.print(
             f"{left} of {len(header.cases)} cases not finished; "
@@ -316,7 +315,7 @@ def print_run(run: RunView) -> None:
         out.print("the last record was cut off; it is not counted", style="yellow")
     here, records = Path.cwd(), run.folder.resolve() / RECORDS
     shown = records.relative_to(here) if records.is_relative_to(here) else records
-    out.print(f"records: {shown}", style="dim", soft_wrap=True)
+    out.print(f"records: {shown}", style="dim")
 
 
 def _pick(run: RunView, text: str) -> CaseView:
@@ -345,11 +344,11 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
     out = console()
     print_summary(out, [row], run.simulated, whole=True)
     for reason in reasons(row):
-        out.print(reason, soft_wrap=True)
+        out.print(reason)
     for fixed in row.loads:
-        out.print(f"{human_fps(fixed.load_fps)}: {fixed.reason}", soft_wrap=True)
+        out.print(f"{human_fps(fixed.load_fps)}: {fixed.reason}")
     for latency in row.latency:
-        out.print(_latency_text(latency), soft_wrap=True)
+        out.print(_latency_text(latency))
     made = case.trials[:MOST_TRIALS]
     said = f": {len(made):,} of {len(case.trials):,} shown" if len(made) < len(case.trials) else ""
     print_exchanges(out, case)
@@ -357,11 +356,11 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
     if not (case.exchanges or case.connections):
         out.print("rounds" if case.rounds else f"trials{said}", style="bold")
     for line in (*map(trial_line, made), *map(round_line, case.rounds)):
-        out.print(line, soft_wrap=True)
+        out.print(line)
     if said:
         out.print("--json has all of them, and so has `vsperf export`", style="dim")
     for line in noise_lines(case.record, case.exchanges or case.trials):
-        out.print(line, soft_wrap=True)
+        out.print(line)
     _print_work(out, made)
     with _understanding(case):
         topology = Topology.model_validate(case.planned.spec["topology"])
@@ -390,7 +389,7 @@ def _print_work(out: Console, trials: Sequence[Trial]) -> None:
             out.print(table.title, style="bold")
             print_table(out, table)
             if meaning:
-                out.print(meaning, style="dim", soft_wrap=True)
+                out.print(meaning, style="dim")
 
 
 def _print_chain(out: Console, trials: Sequence[Trial], topology: Topology) -> None:
@@ -404,7 +403,7 @@ def _print_chain(out: Console, trials: Sequence[Trial], topology: Topology) -> N
     out.print("where in the chain they ended", style="bold")
     for table in tables:
         print_table(out, table)
-    out.print(CHAIN_MEANING, style="dim", soft_wrap=True)
+    out.print(CHAIN_MEANING, style="dim")
 
 
 def _print_collected(out: Console, case: CaseView) -> None:
@@ -414,7 +413,7 @@ def _print_collected(out: Console, case: CaseView) -> None:
         if one.table.rows:
             print_table(out, one.table.without("", one.table.names), blocks=True)
         for note in one.notes:
-            out.print(note, soft_wrap=True, markup=False)
+            out.print(note)
 
 
 # What noise cost the cases of a run.
@@ -442,7 +441,7 @@ def print_cost(out: Console, run: RunView) -> None:
     if lines := against_quiet(run.folder):
         out.print("what the noise cost, against the quiet case", style="bold")
         for line in lines:
-            out.print(line, soft_wrap=True, markup=False)
+            out.print(line)
 
 
 # The seconds of a long trial as CSV: units in the headers, empty where unknown.
