@@ -13,7 +13,7 @@ from vsperf.plugins import Plugin, Plugins
 from vsperf.records.flags import Flag
 from vsperf.records.meaning import LEVELS, LIMITS, OUTCOMES, SEVERITIES, STANDARDS
 from vsperf.records.result import Assumption
-from vsperf.records.words import ALSO, SUBJECTS
+from vsperf.records.words import ALSO, SUBJECTS, without_ending
 
 METHODS = "methods"
 """The subject of what `search.kind` can be, with the packages that are installed."""
@@ -93,6 +93,8 @@ def find(topic: str | None) -> dict[str, dict[str, str]]:
     }
     if any(found.values()):
         return {subject: terms for subject, terms in found.items() if terms}
+    if (shorter := without_ending(topic)) is not None:
+        return find(shorter)
     subjects = [*everything, METHODS]
     terms = (term for terms in everything.values() for term in terms)
     names = dict.fromkeys([*subjects, *methods, *terms])
