@@ -35,6 +35,18 @@ def test_a_setting_that_is_advised_is_written_as_an_option() -> None:
     none_wrong(f"{at}: {fix}" for at, fix in _fixes() if BARE.search(fix))
 
 
+def test_each_mistake_and_each_thing_that_is_missing_comes_with_what_mends_it() -> None:
+    none_wrong(
+        f"{relative(path)}:{node.lineno}: no fix"
+        for path in sorted((REPOSITORY / "vsperf").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "id", None) in ("UsageError", "NotReadyError")
+        and not {word.arg for word in node.keywords} & {"fix", None}
+        and not (node.args and isinstance(node.args[0], ast.Starred))
+    )
+
+
 def test_a_setting_that_is_advised_exists() -> None:
     known = set(settable_paths(Plugins.load().specs()))
     known |= {f"topology.{name}" for name in Topology.model_fields}
