@@ -130,11 +130,11 @@ def _print_blocks(out: Console, table: Table) -> None:
 
 def _between_words(table: Table, width: int) -> list[int] | None:
     """Return widths of columns that hold their words; None where these take more places."""
-    least = [max(one, GAP + 1) for one in _widths(table)]  # Rich gives 1 to what needs 0
+    least = _widths(table)
     if sum(least) - GAP > width:
         return None
     whole = tuple(replace(column, breaks=False) for column in table.columns)
-    found = [max(one, GAP + 1) for one in _widths(replace(table, columns=whole))]
+    found = _widths(replace(table, columns=whole))
     while sum(found) - GAP > width:
         places = (place for place in range(len(found)) if found[place] > least[place])
         found[max(places, key=found.__getitem__)] -= 1
@@ -176,7 +176,7 @@ def _widths(table: Table) -> list[int]:
 
 def _width(column: Column[Any], cells: Sequence[str]) -> int:
     lines = [column.name, *(line for cell in cells for line in cell.splitlines())]
-    whole = max(map(cell_len, lines), default=0)
+    whole = max(1, *map(cell_len, lines))  # Rich gives 1 to what needs 0
     if not column.breaks:
         return whole + GAP
     word = max((cell_len(word) for line in lines for word in line.split()), default=0)
