@@ -17,7 +17,7 @@ from headings import headings
 from vsperf.analysis.difference import Means
 from vsperf.analysis.why import Verdict
 from vsperf.cli.commands.explain import find
-from vsperf.cli.connections_view import REQUESTS
+from vsperf.cli.connections_view import CLIENT, REQUESTS, SEGMENTS, _words
 from vsperf.cli.main import cli, run_cli
 from vsperf.config.loader import Request, load
 from vsperf.config.lookup import Library
@@ -26,10 +26,9 @@ from vsperf.methods.base import method_of
 from vsperf.output.case_tables import effort_columns, latency_columns, limit_column, rate_columns
 from vsperf.output.trial_tables import ALWAYS, WHERE_COUNTED
 from vsperf.plugins import Plugins
-from vsperf.records.connections import UNANSWERED, UNFULFILLED
 from vsperf.records.files.reader import RunState
 from vsperf.records.meaning import how_far
-from vsperf.records.result import Limit, heading
+from vsperf.records.result import Limit
 from vsperf.records.run import Outcome
 from vsperf.records.trial import Purpose
 from vsperf.records.turns import Role
@@ -118,7 +117,8 @@ def test_each_figure_of_a_method_and_each_axis_of_its_curves_is_explained() -> N
     wanted = Request(tuple(here.files("testcases")), testbed="local")
     for case in load(wanted, here, Plugins.load().specs()).cases:
         method = method_of(case.spec)
-        names |= dict.fromkeys(method.metrics(), case.spec.search.kind)
+        own = (name for name in method.metrics() if name not in method.asked())  # of a testcase
+        names |= dict.fromkeys(own, case.spec.search.kind)
     assert {"burst", "ratio_b", "kill_time", "p99_loaded", "connection_rate_clean"} <= set(names)
     for path in sorted((REPOSITORY / "vsperf" / "methods").glob("*.py")):
         names |= dict.fromkeys(CURVES.findall(path.read_text()), path.name)
@@ -133,7 +133,7 @@ def test_each_word_for_how_something_ended_is_explained() -> None:
     words = [
         *(one.value for one in (*Purpose, *Role, *RunState, *Verdict, *Means, *Outcome, *Limit)),
         *(how_far(begun=begun, refuted=why) for begun in (True, False) for why in (None, "x")),
-        *(heading(name) for name in (*UNANSWERED, *UNFULFILLED, *REQUESTS)),
+        *map(_words, (*CLIENT, *REQUESTS, *SEGMENTS)),
         *("worse", "better", "no change", "cannot be told", "slower", "faster", "~", "?", "near"),
     ]
     none_wrong(f"{word} is not explained" for word in words if not explained(word))
