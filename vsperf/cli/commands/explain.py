@@ -58,11 +58,12 @@ def complete_topic(ctx: click.Context, param: click.Parameter, incomplete: str) 
     epilog="Examples:\n\n\b\n  vsperf explain                 # all subjects\n"
     "  vsperf explain exit-codes\n  vsperf explain 5\n  vsperf explain rx-exceeds-tx\n"
     "  vsperf explain NDR\n  vsperf explain cycles/frame\n  vsperf explain so it is\n"
+    "  vsperf explain ratio_b\n"
 )
 @click.argument("words", nargs=-1, metavar="[TOPIC]", shell_complete=complete_topic)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(words: tuple[str, ...], as_json: bool) -> None:
-    """Explain TOPIC: a subject, or one word: a column, an exit code, a flag, a method."""
+    """Explain TOPIC: a subject, or a word: a column, a figure, an exit code, a flag, a method."""
     found = find(" ".join(words) or None)
     if as_json:
         click.echo(json.dumps(found, indent=2))
