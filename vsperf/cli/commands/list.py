@@ -132,7 +132,7 @@ def print_entries(out: Console, places: Library, entries: Sequence[Entry]) -> No
         out.print(Text(folder, "bold"))
         for entry in some:
             name, title = _cells(entry)
-            line = Text.assemble((f"{name:<{width}}", STYLES[name.style]), GAP * " ")
+            line = Text.assemble((f"{name.text:<{width}}", STYLES[name.style]), GAP * " ")
             line.append(title.text, STYLES.get(title.style, ""))
             out.print(between_words(line, out.width, (width + GAP) * " "))
         out.print()

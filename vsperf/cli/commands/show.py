@@ -26,6 +26,7 @@ from vsperf.cli.progress import round_line, trial_line
 from vsperf.cli.selection import complete_testcase, library, load, overrides_cases
 from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import console, print_summary, print_table, simulated_banner
+from vsperf.cli.terminal import fitting
 from vsperf.cli.why_view import show_why
 from vsperf.config.document import COMPARABLE
 from vsperf.config.loader import Request
@@ -182,12 +183,12 @@ def _run_or_testcase(results: Path, subject: str) -> Path:
 def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
     plugins = Plugins.load()
     loaded = load(request, plugins)
-    fitting = [case for case in loaded.cases if wanted in (None, case.key, case.id, case.label)]
-    fitting = fitting or [c for c in loaded.cases if _is_part(wanted, c.label, c.point)]
-    if not fitting:
+    meant = [case for case in loaded.cases if wanted in (None, case.key, case.id, case.label)]
+    meant = meant or [c for c in loaded.cases if _is_part(wanted, c.label, c.point)]
+    if not meant:
         labels = ", ".join(case.label for case in loaded.cases)
         raise UsageError(f"there is no case {wanted!r}", fix=f"choose one of: {labels}")
-    first = fitting[0]
+    first = meant[0]
     if as_json:
         rows = [
             {
@@ -196,7 +197,7 @@ def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
                 "spec": case.spec.model_dump(mode="json"),
                 "origins": case.origins,
             }
-            for case in fitting
+            for case in meant
         ]
         click.echo(json.dumps(rows, indent=2))
         return
@@ -205,7 +206,7 @@ def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
         out.print(simulated_banner())
     out.print(Text(f"{first.spec.name}: {first.spec.title}", style="bold"))
     if first.spec.description:
-        out.print(first.spec.description.strip())
+        out.print(fitting(Text(first.spec.description.strip()), out, ""))
     labels = ", ".join(case.label for case in loaded.cases)
     out.print(f"testbed {loaded.testbed}, preset {loaded.preset}; cases: {labels}")
     settings = tuple(
@@ -215,9 +216,9 @@ def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
     )
     heads = (*columns("setting", breaks=False), *columns("value", "from"))
     print_table(out, Table("settings", heads, settings), blocks=True)
-    if len(fitting) > 1:
+    if len(meant) > 1:
         out.print(
-            f"values of {first.label}, the first of {len(fitting)} cases; "
+            f"values of {first.label}, the first of {len(meant)} cases; "
             f"for another one: vsperf show {request.names[0]} CASE",
             style="dim",
         )
@@ -322,12 +323,12 @@ def _pick(run: RunView, text: str) -> CaseView:
     cases = run.header.cases
     exact = [c for c in cases if text == c.key]  # the first repeat has but the id
     exact = exact or [c for c in cases if text in (c.id, c.label)]
-    fitting = exact or [c for c in cases if _is_part(text, c.label, c.point)]
-    fitting = fitting or [c for c in cases if text in c.key]
-    if len(fitting) == 1:
-        return run.case(fitting[0])
-    keys = _some(case.key for case in (fitting or cases))
-    what = f"{text!r} fits {len(fitting)} cases" if fitting else f"there is no case {text!r}"
+    meant = exact or [c for c in cases if _is_part(text, c.label, c.point)]
+    meant = meant or [c for c in cases if text in c.key]
+    if len(meant) == 1:
+        return run.case(meant[0])
+    keys = _some(case.key for case in (meant or cases))
+    what = f"{text!r} fits {len(meant)} cases" if meant else f"there is no case {text!r}"
     raise UsageError(f"{what} of {run.run}", fix=f"choose one of: {keys}")
 
 
