@@ -36,14 +36,17 @@ def test_a_setting_that_is_advised_is_written_as_an_option() -> None:
 
 
 def test_each_mistake_and_each_thing_that_is_missing_comes_with_what_mends_it() -> None:
-    none_wrong(
-        f"{relative(path)}:{node.lineno}: no fix"
+    raised = (
+        (path, node.exc)
         for path in sorted((REPOSITORY / "vsperf").rglob("*.py"))
         for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call)
-        and getattr(node.func, "id", None) in ("UsageError", "NotReadyError")
-        and not {word.arg for word in node.keywords} & {"fix", None}
-        and not (node.args and isinstance(node.args[0], ast.Starred))
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)
+    )
+    none_wrong(
+        f"{relative(path)}:{error.lineno}: no fix"
+        for path, error in raised
+        if getattr(error.func, "id", None) in ("UsageError", "NotReadyError")
+        and not {word.arg for word in error.keywords} & {"fix", None}
     )
 
 

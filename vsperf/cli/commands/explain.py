@@ -84,18 +84,17 @@ def find(topic: str | None) -> dict[str, dict[str, str]]:
         return told if topic else {**everything, **told}
     if topic in everything:
         return {topic: everything[topic]}
-    topic = ALSO.get(topic.lower(), topic)
-    found = {
-        subject: {term: text for term, text in terms.items() if _plain(term) == _plain(topic)}
-        for subject, terms in everything.items()
-    }
-    found[METHODS] = {
-        kind: _told(one) for kind, one in methods.items() if _plain(kind) == _plain(topic)
-    }
-    if any(found.values()):
-        return {subject: terms for subject, terms in found.items() if terms}
-    if (shorter := without_ending(topic)) is not None:
-        return find(shorter)
+    for word in filter(None, (topic, without_ending(topic))):
+        wanted = _plain(ALSO.get(word.lower(), word))
+        found = {
+            subject: {term: text for term, text in terms.items() if _plain(term) == wanted}
+            for subject, terms in everything.items()
+        }
+        found[METHODS] = {
+            kind: _told(one) for kind, one in methods.items() if _plain(kind) == wanted
+        }
+        if any(found.values()):
+            return {subject: terms for subject, terms in found.items() if terms}
     subjects = [*everything, METHODS]
     terms = (term for terms in everything.values() for term in terms)
     names = dict.fromkeys([*subjects, *methods, *terms])
