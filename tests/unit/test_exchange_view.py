@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 from exchanges import REVERSE, cpu, device, exchange, instance, use
 
 from vsperf.cli.exchange_view import devices_table, exchanges_data, instances_table
+from vsperf.cli.tables import print_table
+from vsperf.cli.terminal import PlainConsole
 from vsperf.output.table import Table
 from vsperf.records.exchange import Failures, RoundTrips
 from vsperf.records.switch import PmdCounters, SwitchCounters
@@ -33,6 +36,17 @@ def test_a_device_says_how_long_its_frames_were_if_any_came(received: int, each:
     table = devices_table(exchange(devices=(found,)))
     assert of(table, 0)["place"] == "phy1"
     assert of(table, 0)["bytes each"] == each
+
+
+def test_at_80_columns_each_instance_is_named_wherever_its_numbers_stand() -> None:
+    made = exchange(instance(1), instance(2, direction=REVERSE))
+    out = PlainConsole(stderr=False, width=80)
+    out.file = file = io.StringIO()
+    for table in (instances_table(made), devices_table(made)):
+        print_table(out, table)
+        cells = {cell for row in table.texts for cell in row if " " in cell}
+        assert not [cell for cell in cells if cell not in file.getvalue()]
+    assert max(map(len, file.getvalue().splitlines())) <= 80
 
 
 def test_what_a_device_received_and_what_it_sent_are_told_apart_by_their_names() -> None:
