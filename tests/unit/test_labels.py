@@ -361,11 +361,11 @@ def _parse(words: list[str]) -> None:
     command: click.Command = cli
     context = click.Context(cli, info_name=name)
     while isinstance(command, click.Group):
-        name, found, rest = command.resolve_command(context, rest)
+        _, found, after = command.resolve_command(context, rest)
         assert found is not None
-        command = found
-        if not isinstance(command, click.Group):
-            command.make_context(name, rest, parent=context)
+        if not isinstance(found, click.Group):
+            found.make_context(rest[0], after, parent=context)
+        command, rest = found, after
 
 
 def _commands(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:

@@ -113,7 +113,7 @@ def test_each_heading_of_a_table_is_explained() -> None:
 
 
 def test_each_figure_of_a_method_and_each_axis_of_its_curves_is_explained() -> None:
-    here, names = Library.find({}, REPOSITORY), {}
+    here, names = Library.find({}, REPOSITORY), dict[str, str]()
     wanted = Request(tuple(here.files("testcases")), testbed="local")
     for case in load(wanted, here, Plugins.load().specs()).cases:
         method = method_of(case.spec)
