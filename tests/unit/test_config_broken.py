@@ -287,6 +287,7 @@ def test_every_listed_path_is_known_to_the_loader(tmp_path: Path) -> None:
             "workers": "generator.kind=tgen",
             "cpus": "vswitch.kind=other",
             "emc": "vswitch.kind=ovs",
+            "datapath": "vswitch.kind=ovs",
             "forwarding": "vswitch.kind=vpp",
             "probability": "vswitch.behaviour.kind=lossy",
             "queues": "vnf.kind=loop",

@@ -21,6 +21,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.places import place_ip
 from vsperf.config.wiring import directions_of
 from vsperf.deploy.cpu_looks import Looks, SwitchCpus
+from vsperf.deploy.live_rates import LiveRates, Tell, seen_of
 from vsperf.deploy.places import Places
 from vsperf.drivers.programs.base import (
     NOT_ENDED,
@@ -213,6 +214,11 @@ class Around(Protocol):
         """How long the first look may take: the instant is so much later."""
         ...
 
+    @property
+    def tell(self) -> Tell | None:
+        """Who hears once a second what arrives; None where nobody watches."""
+        ...
+
     def begin(self) -> None:
         """Look before the instant."""
         ...
@@ -226,6 +232,7 @@ class Nobody:
     """Nobody looks."""
 
     lead_ns = 0
+    tell: Tell | None = None
 
     def begin(self) -> None:
         """Do nothing."""
@@ -289,11 +296,11 @@ def exchanged(
         edge_ns = min(EDGE_NS, min(part.asked.duration_ns for part in parts) // 20)
         end_ns = instant_ns + min(sending_ns)
         looks = Looks(watched, [warm_ns + edge_ns, end_ns - edge_ns])
-        _await(clients, servers, deadline_ns, whole_ns, workspace, looks)
+        watching = looks, _live(rows, places, around.tell, (instant_ns, whole_ns))
+        _await(clients, servers, deadline_ns, whole_ns, workspace, watching)
         looks.end()
         around.end()
-        ends = [part.program.SERVER_ENDS for part, _ in rows]
-        _await_ends(clients, servers, ends)
+        _await_ends(clients, servers, [part.program.SERVER_ENDS for part, _ in rows])
         ended_ns, clock_ns = time.monotonic_ns(), time.time_ns()
         every = [
             part.program.told(part.asked, client.said(), server.said())
@@ -358,6 +365,14 @@ def _watched(
         ):
             name = f"{end} of {pair.name}"
             yield Watched(PROBE if beside else role, name, one.program.pid, cpus)
+
+
+def _live(
+    rows: Sequence[tuple[Part, Pair]], places: Places, tell: Tell | None, span_ns: tuple[int, int]
+) -> LiveRates:
+    """Return who looks at what arrives between two moments."""
+    seen = (seen_of(pair.name, pair.target, pair.port, part.asked) for part, pair in rows)
+    return LiveRates(places, tuple(seen), tell, *span_ns)
 
 
 def _cpus(pairs: Sequence[Pair]) -> frozenset[int]:
@@ -495,7 +510,7 @@ def _await(
     deadline_ns: int,
     whole_ns: int,
     workspace: Workspace,
-    looks: Looks,
+    looks: tuple[Looks, LiveRates],
 ) -> None:
     """Wait until all clients have ended, or one program of a pair did so before its time.
 
@@ -507,10 +522,11 @@ def _await(
         watched = {stack.enter_context(_descriptor(one.program.pid)): one for one in every}
         left = list(clients)
         while left and (now := time.monotonic_ns()) < deadline_ns:
-            left_s = min(1.0, (deadline_ns - now) / 1e9, looks.left_s(now))
+            left_s = min(1.0, (deadline_ns - now) / 1e9, *(look.left_s(now) for look in looks))
             ready = wait_for(tuple(watched), left_s)
             seen_ns = time.monotonic_ns()
-            looks.attend()
+            for look in looks:
+                look.attend()
             for descriptor in ready:
                 watched.pop(descriptor).ended_ns = seen_ns
             workspace.attend("while programs exchanged data")

@@ -136,7 +136,7 @@ RUNS: Mapping[str, str] = MappingProxyType(
         "laptop and a laboratory.",
         "topology": "The paths of frames through links, switch and what is behind it. p2p: from "
         "port to port. pvp: by a VNF. pvvp: by two in a row. pvpv: by two side by "
-        "side. v2v: from one to the other.",
+        "side. v2v: from one to the other. star: from one port to several.",
         "testcase": "A file that says what is measured; lists in it make several cases.",
         "case": "One concrete point of a testcase: every list expanded, every default filled in.",
         "run": "What one command measured: a folder with its records.",
@@ -466,6 +466,11 @@ FIGURES: Mapping[str, str] = MappingProxyType(
         "failed requests": "Requests with another status than 2xx, on broken connections, or "
         "answered too late for the program.",
         "waiting requests": "Requests that were due by a clock, and not answered in the end.",
+        "total": "What all directions came to together, in the same window as the rate.",
+        "datagrams": "Datagrams that arrived in a second, in the slowest direction.",
+        "total datagrams": "The same of all directions together.",
+        "context switches": "How often clients, servers or switch gave their CPU away or had it "
+        "taken, for each gigabit, or thousand requests, that arrived.",
         "ratio": "What a switch forwards, as a share of what the first one does in its turns.",
         "control": "The ratio of the first switch to itself, deployed once more: where its "
         "interval does not hold 1, nothing else is believed.",
@@ -561,8 +566,8 @@ ALSO = MappingProxyType(
 """Headings that are shorter than the word, or another one for it."""
 
 
-ENDINGS = re.compile(r"(.+)[ _](?:clean|near|far|slow[ _]bursts|[a-h])")
-"""Of figures that there are in several forms: in clean time, in a regime, or of each switch."""
+ENDINGS = re.compile(r"(.+)[ _](?:clean|near|far|slow[ _]bursts|clients|servers|switch|[a-h])")
+"""Of figures in several forms: in clean time, in a regime, or of each switch or role."""
 
 
 def without_ending(word: str) -> str | None:

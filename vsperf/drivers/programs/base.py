@@ -23,6 +23,8 @@ LONGEST_WORDS = 200
 """Of a program, that are quoted."""
 NOT_ENDED = "had not ended"
 """How a program ended that was made to."""
+DATA_PORTS = 1_000
+"""From the port at which client and server meet to that of their data, where it is another one."""
 S = TypeVar("S", bound=DriverSpec)
 
 

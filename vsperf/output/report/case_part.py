@@ -56,7 +56,7 @@ def asked_of(asked: Asked) -> tuple[Fact, ...]:
     frames = traffic.get("imix") or traffic.get("frame_size")
     found = {
         "frames": None if frames is None else str(frames),
-        **(_connections(asked) or _flows(traffic)),
+        **(_exchanges(asked) or _connections(asked) or _flows(traffic)),
         "method": asked.kind("search"),
         "warm-up": asked.value("trial", "warm_up"),
         "switch": asked.kind("vswitch"),
@@ -74,6 +74,18 @@ def _flows(traffic: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "flows": f"{flows} per direction" if flows else None,
         "direction": traffic.get("direction"),
+    }
+
+
+def _exchanges(asked: Asked) -> dict[str, Any]:
+    """Say how many programs there were, and what their devices did; nothing where there is none."""
+    if asked.sender[0] != "program":
+        return {}
+    search = asked.section("search")
+    return {
+        "instances": f"{search.get('instances', 1)} per direction",
+        "direction": asked.value("traffic", "direction"),
+        "offloads": search.get("offloads"),
     }
 
 
