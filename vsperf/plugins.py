@@ -169,7 +169,10 @@ def _plugin(section: str, entries: Sequence[EntryPoint]) -> Plugin:
 
 
 def _several(packages: Sequence[str]) -> Any:
-    raise UsageError(f"{' and '.join(packages)} both offer it: only one of them can be installed")
+    raise UsageError(
+        f"{' and '.join(packages)} both offer it: only one of them can be installed",
+        fix="uninstall the one that is not meant",
+    )
 
 
 def _load(entry: EntryPoint) -> Any:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from vsperf.engine.attempts import stayed_invalid, until_valid
+from vsperf.engine.closing import close_failed
+from vsperf.errors import ComponentError
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag
 from vsperf.search.base import Budget, BudgetExhausted
@@ -68,3 +72,12 @@ def test_the_error_names_the_first_flag_that_makes_it_invalid(retries: int, word
 def test_the_error_says_what_was_seen_where_that_is_more_than_the_flag() -> None:
     error = stayed_invalid("exchange 2", (Flag.PROGRAM_FAILED,), 2, "client 1: it ended with 3")
     assert error.with_why.endswith(": client 1: it ended with 3")
+
+
+def test_a_case_that_an_error_ended_keeps_how_it_is_mended() -> None:
+    case: Any = SimpleNamespace(key="phy2phy_tput-64B")
+    error = ComponentError("no port", why="it is taken", fix="name another one")
+    assert (
+        close_failed(case, error, ()).reason == "no port: it is taken; to mend it: name another one"
+    )
+    assert close_failed(case, ComponentError("it died"), ()).reason == "it died"

@@ -61,7 +61,7 @@ def test_a_console_writes_out_what_would_steer_wherever_it_stands(terminal: bool
     out = PlainConsole(stderr=False, width=200)
     out.file, out._force_terminal = io.StringIO(), terminal
     for one in (RENAMED, Text(RENAMED), table):
-        out.print(one, soft_wrap=True)
+        out.print(one)
     said = out.file.getvalue()
     assert "]0;mine" in said
     assert not {"\x1b]", "\x07", "\x9b", "\u202e", "\r", "\x7f"} & {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from io import StringIO
+import io
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +17,8 @@ from vsperf.cli.exchange_view import (
     print_exchanges,
     sar_table,
 )
+from vsperf.cli.tables import print_table
+from vsperf.cli.terminal import PlainConsole
 from vsperf.output.report.case_part import asked_of
 from vsperf.output.table import Table
 from vsperf.records.asked import Asked
@@ -63,6 +65,17 @@ def test_a_device_says_how_long_its_frames_were_if_any_came(received: int, each:
     assert of(table, 0)["bytes each"] == each
 
 
+def test_at_80_columns_each_instance_is_named_wherever_its_numbers_stand() -> None:
+    made = exchange(instance(1), instance(2, direction=REVERSE))
+    out = PlainConsole(stderr=False, width=80)
+    out.file = file = io.StringIO()
+    for table in (instances_table(made), devices_table(made)):
+        print_table(out, table)
+        cells = {cell for row in table.texts for cell in row if " " in cell}
+        assert not [cell for cell in cells if cell not in file.getvalue()]
+    assert max(map(len, file.getvalue().splitlines())) <= 80
+
+
 def test_what_a_device_received_and_what_it_sent_are_told_apart_by_their_names() -> None:
     names = devices_table(exchange()).names
     assert len({*names}) == len(names)
@@ -93,9 +106,9 @@ def test_a_device_that_says_no_speed_has_no_share_of_it_and_one_nobody_looked_at
 
     def shown(*made: Exchange) -> str:
         case: Any = SimpleNamespace(exchanges=made)
-        out = Console(file=StringIO(), width=200)
+        out = Console(file=io.StringIO(), width=200)
         print_exchanges(out, case)
-        assert isinstance(out.file, StringIO)
+        assert isinstance(out.file, io.StringIO)
         return out.file.getvalue()
 
     assert "as sar -n DEV shows exchange #1" in shown(silent)

@@ -35,6 +35,21 @@ def test_a_setting_that_is_advised_is_written_as_an_option() -> None:
     none_wrong(f"{at}: {fix}" for at, fix in _fixes() if BARE.search(fix))
 
 
+def test_each_mistake_and_each_thing_that_is_missing_comes_with_what_mends_it() -> None:
+    raised = (
+        (path, node.exc)
+        for path in sorted((REPOSITORY / "vsperf").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)
+    )
+    none_wrong(
+        f"{relative(path)}:{error.lineno}: no fix"
+        for path, error in raised
+        if getattr(error.func, "id", None) in ("UsageError", "NotReadyError")
+        and not {word.arg for word in error.keywords} & {"fix", None}
+    )
+
+
 def test_a_setting_that_is_advised_exists() -> None:
     known = set(settable_paths(Plugins.load().specs()))
     known |= {f"topology.{name}" for name in Topology.model_fields}

@@ -5,12 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import shlex
 from collections.abc import Iterator
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
+from all_wrong import none_wrong
 from click.testing import CliRunner
 from record_samples import case_record, case_start, header, making, planned
 from stored_runs import finished, store
@@ -315,6 +319,53 @@ def test_each_help_has_an_example_and_the_first_says_where_exit_codes_stand() ->
     ]
     assert without == []
     assert "vsperf explain exit-codes" in CliRunner().invoke(cli, ["--help"]).output
+
+
+def test_each_example_of_a_help_is_taken_by_the_program_and_names_what_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    testcases = selection.library().testcases()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "seen.pcap").touch()  # a file that an example replays
+    examples = [one for _, command in _commands("vsperf", cli) for one in _examples(command)]
+    assert len(examples) > 80
+
+    def wrong(words: list[str]) -> str | None:
+        try:
+            _parse(words)
+        except click.ClickException as error:
+            return error.format_message()
+        names = [word for word in words if TESTCASE.fullmatch(word)]
+        return next((f"no testcase {name}" for name in names if name not in testcases), None)
+
+    found = ((" ".join(words), wrong(words)) for words in examples)
+    none_wrong(f"{example}: {why}" for example, why in found if why is not None)
+
+
+TESTCASE = re.compile(r"(?:phy2phy|pvp|pvvp|v2v|places)_[a-z0-9_]+")
+
+
+def _examples(command: click.Command) -> Iterator[list[str]]:
+    """Yield the words of each command of a help, without what a shell does with it."""
+    for line in re.findall(r"^ +(vsperf .*)$", command.epilog or "", re.MULTILINE):
+        words = shlex.shlex(line, posix=True, punctuation_chars=True)
+        words.whitespace_split = True
+        for end, part in groupby(words, lambda word: word == ";"):
+            if not end:
+                yield list(takewhile(lambda word: not word.startswith(">"), part))
+
+
+def _parse(words: list[str]) -> None:
+    """Have the program itself read a command line, and do nothing of it."""
+    name, *rest = words
+    command: click.Command = cli
+    context = click.Context(cli, info_name=name)
+    while isinstance(command, click.Group):
+        _, found, after = command.resolve_command(context, rest)
+        assert found is not None
+        if not isinstance(found, click.Group):
+            found.make_context(rest[0], after, parent=context)
+        command, rest = found, after
 
 
 def _commands(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,6 +24,7 @@ from test_method_control_plane import ChurningBench, UpcallBench
 from test_method_delays import SleepyBench
 from test_method_soak import added_up
 
+from vsperf.cli.selection import library
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import TrialRequest
 from vsperf.drivers.generators.sim import SimulatedSession
@@ -433,6 +434,30 @@ def test_every_method_has_a_row_that_leads_to_its_page() -> None:
     none_wrong(
         f"docs/methods/README.md: {page}" for _, page in rows if not (PAGES / page).is_file()
     )
+
+
+def test_every_page_begins_with_its_question_a_command_to_copy_and_what_it_answers() -> None:
+    known = library().testcases()
+    parts = (
+        r"\*\*Question\.\*\* [^.]*?\?",
+        r"^# vsperf run \S+",
+        r"^\*\*Answers?\b",
+        r"^\*\*How\.",
+    )
+
+    def wrong() -> Iterator[str]:
+        for page in sorted(set(PAGES.glob("*.md")) - {PAGES / "README.md"}):
+            text = page.read_text()
+            found = [re.search(part, text, re.MULTILINE) for part in parts]
+            places = [one.start() for one in found if one]
+            if len(places) < len(parts) or places != sorted(places):
+                yield f"{relative(page)}: no question, command, answers and how, in this order"
+            for words in re.findall(r"^# vsperf run ([^\n#]+)", text, re.MULTILINE):
+                names = takewhile(lambda word: not word.startswith("-"), words.split())
+                unknown = (one for one in names if one not in known)
+                yield from (f"{relative(page)}: no testcase {one}" for one in unknown)
+
+    none_wrong(wrong())
 
 
 def test_every_page_says_how_long_it_takes_and_what_it_cannot_tell() -> None:

@@ -19,6 +19,7 @@ sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
 from reread import of_runs
 
+from vsperf.cli import tables
 from vsperf.cli.main import run_cli
 from vsperf.deploy import together
 from vsperf.deploy.together import StandingSide, Together, start_sides
@@ -240,6 +241,19 @@ class TestShown:
         told = case["compared"][1]
         assert (told["lower"], told["upper"]) == (ratio.lower, ratio.upper)
         assert ratio.lower == 0
+
+    def test_at_80_columns_rows_are_named_twice_and_each_rate_keeps_its_unit(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run(tmp_path)
+        monkeypatch.setattr(tables, "PLAIN_WIDTH", 80)
+        lines = [line.rstrip() for line in shown(tmp_path).splitlines()]
+        first = lines.index(next(line for line in lines if "so it is" in line))
+        (end,) = (number for number, line in enumerate(lines) if line.startswith("to A: "))
+        table = [line.split("  ") for line in lines[first:end]]
+        assert [row[0] for row in table].count("B") == 2
+        assert sum("Mfps" in line for line in lines[first:end]) == 3
+        assert max(map(len, lines[first:end])) <= 80
 
     def test_a_case_shows_its_rounds(self, tmp_path: Path) -> None:
         run(tmp_path)

@@ -6,10 +6,11 @@ import io
 from collections import Counter
 
 import pytest
+from conftest import REPOSITORY
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsperf.cli.tables import print_table, print_unbroken
+from vsperf.cli.tables import beside, print_table
 from vsperf.cli.terminal import PlainConsole
 from vsperf.output.table import Cell, Column, Table, columns, html_table, markdown_table
 
@@ -100,6 +101,59 @@ def test_what_may_stand_below_the_first_column_does_so_where_there_is_little_roo
     assert long in file.getvalue().splitlines()[1]
 
 
+@given(st.integers(12, 200), st.integers(0, 8), st.booleans())
+def test_no_number_is_cut_or_parted_from_its_unit_at_any_width(
+    width: int, count: int, blocks: bool
+) -> None:
+    numbers = [f"{place}.789 … {place}.790 Mfps" for place in range(count)]
+    names = (f"column {place}" for place in range(count))
+    heads = columns("case", "number", *names, "why it is so", right=range(2, 2 + count))
+    out, file = terminal(width)
+    row = ("phy2phy_tput-64B", "NDR", *numbers, "loss grew with load, and so on")
+    print_table(out, Table("changes", heads, (row,), keys=2), blocks=blocks)
+    printed = file.getvalue()
+    assert all(number in printed for number in numbers)
+    assert not {*row[0].split(), *row[-1].split()} - {*printed.split()}
+
+
+def test_in_each_of_several_tables_rows_are_named_by_all_columns_that_do_so() -> None:
+    heads = columns("case", "repeated", "median", "mean", right=(2, 3))
+    number = "5.849 … 5.908 Mfps"
+    rows = (("64B", "NDR", number, number), ("", "PDR", number, number))
+    out, file = terminal(40)
+    print_table(out, Table("repeats", heads, rows, keys=2))
+    assert [line.split() for line in file.getvalue().splitlines()] == [
+        *(["case", "repeated", "median"], ["64B", "NDR", *number.split()]),
+        *(["PDR", *number.split()], []),
+        *(["case", "repeated", "mean"], ["64B", "NDR", *number.split()]),
+        ["PDR", *number.split()],
+    ]
+
+
+def test_where_not_even_one_number_fits_beside_the_name_each_row_is_a_block() -> None:
+    heads = columns("case", "load", breaks=False)
+    table = Table("loads", heads, (("phy2phy_tput-64B", "5.8 Mfps\n5.9 Mfps"),))
+    assert beside(table, 20) == []
+    out, file = terminal(20)
+    print_table(out, table)
+    assert file.getvalue().splitlines() == [
+        *("case", "phy2phy_tput-64B", "  load  5.8 Mfps", "    5.9 Mfps")
+    ]
+
+
+def test_a_table_of_which_one_column_is_left_is_printed() -> None:
+    table = Table("names", (Column("name"), Column("more", rank=1)), (("p2p", "x" * 80),))
+    out, file = terminal(40)
+    print_table(out, table)
+    assert file.getvalue().split() == ["name", "p2p"]
+
+
+def test_all_tables_on_a_terminal_are_laid_out_in_one_place() -> None:
+    house = REPOSITORY / "vsperf"
+    found = {path for path in house.rglob("*.py") if "rich.table" in path.read_text()}
+    assert found == {house / "cli" / "tables.py"}, "the library cuts what does not fit"
+
+
 SETTINGS = Table(
     "environment",
     columns("what differs", "A", "B", "where", "", others="left"),
@@ -119,7 +173,7 @@ SETTINGS = Table(
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 220])
 def test_where_words_are_to_be_copied_none_is_broken(width: int) -> None:
     out, file = terminal(width)
-    print_unbroken(out, SETTINGS)
+    print_table(out, SETTINGS, blocks=True)
     words = Counter(word for row in SETTINGS.texts for cell in row for word in cell.split())
     assert not words - Counter(file.getvalue().split())
     if width > 60:
@@ -131,7 +185,7 @@ def test_words_that_do_not_fit_beside_each_other_stand_in_a_block(
 ) -> None:
     out, file = terminal(40)
     monkeypatch.setattr(type(out), "is_terminal", property(lambda self: True))
-    print_unbroken(out, SETTINGS)
+    print_table(out, SETTINGS, blocks=True)
     assert file.getvalue().splitlines() == [
         "what differs",
         "vswitch.behaviour.lost_at_capacity",

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from vsperf.cli.tables import print_table
+from vsperf.cli.terminal import PlainConsole
+from vsperf.cli.tgen_view import _table
 from vsperf.drivers.generators.tgen import byhand
-from vsperf.drivers.generators.tgen.summary import short
+from vsperf.drivers.generators.tgen.summary import short, stream_rows
 from vsperf.errors import ComponentError, RecordingError
 
 SAID = "the rate was not reached: 0 to itself sent"
@@ -33,6 +37,21 @@ def test_of_a_stream_that_was_not_sent_whole_it_is_said_how_much_is_missing(
 
 def test_flat_out_there_is_no_rate_to_reach() -> None:
     assert short(["0 to 1"], [{"sent": 5, "sending_ns": 10}]) == []
+
+
+def test_at_80_columns_counters_of_many_streams_stand_in_several_tables() -> None:
+    names = [f"{port} to {port ^ 1}" for port in range(8)]
+    streams = [
+        {"intended": 10**12 + number, "sent": 10**12, "sending_ns": 10**12} for number in range(8)
+    ]
+    out = PlainConsole(stderr=False, width=80)
+    out.file = file = io.StringIO()
+    print_table(out, _table("stream", names, stream_rows(streams)))
+    printed = file.getvalue()
+    assert [name for name in names if name in printed] == names
+    assert all(f"{one['intended']:,}" in printed for one in streams)
+    assert printed.count("lost on the way") > 1
+    assert max(map(len, printed.splitlines())) <= 80
 
 
 # A capture by hand: tgen writes into its own folder, and the file that a user names is vsperf's.

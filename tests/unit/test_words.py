@@ -14,14 +14,28 @@ from all_wrong import none_wrong
 from click.testing import CliRunner
 from headings import headings
 
+from vsperf.analysis.difference import Means
+from vsperf.analysis.why import Verdict
 from vsperf.cli.commands.explain import find
+from vsperf.cli.connections_view import CLIENT, REQUESTS, SEGMENTS, _words
 from vsperf.cli.main import cli, run_cli
+from vsperf.config.loader import Request, load
+from vsperf.config.lookup import Library
 from vsperf.errors import ExitCode, UsageError
+from vsperf.methods.base import method_of
 from vsperf.output.case_tables import effort_columns, latency_columns, limit_column, rate_columns
 from vsperf.output.trial_tables import ALWAYS, WHERE_COUNTED
+from vsperf.plugins import Plugins
+from vsperf.records.files.reader import RunState
+from vsperf.records.meaning import how_far
+from vsperf.records.result import Limit, heading
+from vsperf.records.run import Outcome
+from vsperf.records.trial import Purpose
+from vsperf.records.turns import Role
 from vsperf.records.words import SUBJECTS, meaning
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+CURVES = re.compile(r'(?:Curve\(\s*|Axis\()name="(\w+)"')
 BOLD_IN_A_LIST = re.compile(r"^- (?=\*\*)(.*?)(?:$|[:,.] )", re.MULTILINE)
 BOLD = re.compile(r"\*\*(.+?)\*\*")
 AMBIGUOUS = "machine"
@@ -96,6 +110,45 @@ def test_each_heading_of_a_table_is_explained() -> None:
         for heading, place in known.items()
         if not is_explained(heading)
     )
+
+
+def test_each_figure_of_a_method_and_each_axis_of_its_curves_is_explained() -> None:
+    here, names = Library.find({}, REPOSITORY), dict[str, str]()
+    wanted = Request(tuple(here.files("testcases")), testbed="local")
+    for case in load(wanted, here, Plugins.load().specs()).cases:
+        method = method_of(case.spec)
+        own = (name for name in method.metrics() if name not in method.asked())  # of a testcase
+        names |= dict.fromkeys(own, case.spec.search.kind)
+    assert {"burst", "ratio_b", "kill_time", "p99_loaded", "connection_rate_clean"} <= set(names)
+    for path in sorted((REPOSITORY / "vsperf" / "methods").glob("*.py")):
+        names |= dict.fromkeys(CURVES.findall(path.read_text()), path.name)
+    none_wrong(
+        f"{kind} answers with {name}, which `vsperf explain` does not know"
+        for name, kind in names.items()
+        if meaning(heading(name)) is None and not explained(name)
+    )
+
+
+def test_each_word_for_how_something_ended_is_explained() -> None:
+    words = [
+        *(one.value for one in (*Purpose, *Role, *RunState, *Verdict, *Means, *Outcome, *Limit)),
+        *(how_far(begun=begun, refuted=why) for begun in (True, False) for why in (None, "x")),
+        *map(_words, (*CLIENT, *REQUESTS, *SEGMENTS)),
+        *("worse", "better", "no change", "cannot be told", "slower", "faster", "~", "?", "near"),
+    ]
+    none_wrong(
+        f"{word} is not explained"
+        for word in words
+        if meaning(word) is None and not explained(word)
+    )
+
+
+def test_a_figure_in_another_form_is_explained_as_the_figure() -> None:
+    assert find("ratio_c") == find("ratio")
+    assert find("packet_rate_clean") == find("packet rate")
+    assert meaning("buffer time slow bursts") == meaning("buffer time")
+    with pytest.raises(UsageError, match="nothing to explain under 'nonsense_b'"):
+        find("nonsense_b")
 
 
 def test_several_words_need_no_quotes(capsys: pytest.CaptureFixture[str]) -> None:

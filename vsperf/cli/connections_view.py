@@ -33,7 +33,7 @@ def print_connections(out: Console, case: CaseView) -> None:
     told: ConnectionTrial | None = None
     lossy: ConnectionTrial | None = None
     for one in case.connections:  # those of a day are too many to be held together
-        out.print(connections_line(one), soft_wrap=True)
+        out.print(connections_line(one))
         if one.accounts is not None and one.client is not None:
             told, lossy = one, one if one.failed else lossy
     last = lossy or told

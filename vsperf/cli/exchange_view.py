@@ -57,14 +57,14 @@ def print_exchanges(out: Console, case: CaseView) -> None:
         return
     out.print("exchanges", style="bold")
     for one in made:
-        out.print(exchange_line(one), soft_wrap=True)
+        out.print(exchange_line(one))
     if (packets := packets_table(made)) is not None:
         out.print(packets.title, style="bold")
         print_table(out, packets)
     last = next((one for one in reversed(made) if one.valid), made[-1])
     if last.valid and last.traffic != ECHO:  # whose clock is kept to, and whose answer is a time
         limit, why = limited(last)
-        out.print(f"limit of exchange #{last.index}: {limit.value}: {why}", soft_wrap=True)
+        out.print(f"limit of exchange #{last.index}: {limit.value}: {why}")
     looked = ((table, CPU_MEANING) for table in cpu_tables((last,)))
     own = [(instances_table(last), BEGAN), (devices_table(last), "")]
     own += [(sar_table(last), SAR_MEANING)] if last.device_use else []
@@ -72,7 +72,7 @@ def print_exchanges(out: Console, case: CaseView) -> None:
         out.print(table.title, style="bold")
         print_table(out, table)
         if meaning:
-            out.print(meaning, style="dim", soft_wrap=True)
+            out.print(meaning, style="dim")
 
 
 def instances_table(one: Exchange) -> Table:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from vsperf.cli.tables import shown
+from vsperf.cli.tables import print_table
 from vsperf.output.table import NOTHING, Cell, Row, Table, columns
 from vsperf.quantities.human import human_fps, human_share
 from vsperf.records.files.view import CaseView, RunView
@@ -44,12 +44,12 @@ def print_compared(out: Console, run: RunView) -> None:
     """Print a table for each case in which switches took turns."""
     for case in run.cases():
         if rounds := tuple(case.rounds):
-            out.print(f"{case.planned.label}: switches in turns", style="bold", soft_wrap=True)
+            out.print(f"{case.planned.label}: switches in turns", style="bold")
             terms = Terms.of(case.asked.section("search"))
-            out.print(shown(compared_table(rounds, case.record, terms)))
-            out.print(MEANING, style="dim", soft_wrap=True)
+            print_table(out, compared_table(rounds, case.record, terms))
+            out.print(MEANING, style="dim")
             if (guard := guard_of(rounds, terms)) is not None:
-                out.print(guard.text, soft_wrap=True)
+                out.print(guard.text)
 
 
 def compared_table(rounds: Sequence[Round], record: CaseRecord | None, terms: Terms) -> Table:
@@ -62,7 +62,7 @@ def compared_table(rounds: Sequence[Round], record: CaseRecord | None, terms: Te
         *cells, last = _cells(found, word)
         mark = {"slower": "worse", "faster": "better"}.get(word, "")
         rows.append((side.letter, side.name, _rate(rounds, side, terms), *cells, Cell(last, mark)))
-    return Table("switches in turns", columns(*HEADINGS, right=NUMBERS), tuple(rows))
+    return Table("switches in turns", columns(*HEADINGS, right=NUMBERS), tuple(rows), keys=2)
 
 
 def _rate(rounds: Sequence[Round], side: Named, terms: Terms) -> str:

@@ -95,7 +95,7 @@ class PlainProgress(Progress):
     def __call__(self, event: Event) -> None:
         line = plain_line(event)
         if line:
-            self.console.print(line, soft_wrap=True)
+            self.console.print(line)
 
 
 class JsonProgress(Progress):
@@ -456,7 +456,7 @@ class LiveProgress(Progress):
             ):
                 self.view.take(event)
             case DeploymentKept():
-                self.console.print(kept_text(event), soft_wrap=True)
+                self.console.print(kept_text(event))
             case CaseFinished():
                 self.view = None
                 self.console.print(f"{event.case.label}: {case_line(event)}")

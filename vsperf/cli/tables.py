@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import zip_longest
 from typing import Any
 
 from rich.cells import cell_len
@@ -43,6 +42,8 @@ PLAIN_WIDTH = 220
 """Columns when the output is a file or a pipe: nothing is cut there."""
 GAP = 2
 """Places between two columns."""
+NARROWEST = 12
+"""Places of a column whose lines are broken; with a word in each line nobody reads them."""
 STYLES = {
     "worse": "red",
     "better": "green",
@@ -66,59 +67,74 @@ def simulated_banner() -> Text:
     )
 
 
-def shown(table: Table, widths: Sequence[int] = ()) -> RichTable:
-    """Return a table for a terminal; without `widths` of its columns, each has what it takes."""
+def print_table(out: Console, table: Table, *, blocks: bool = False) -> None:
+    """Print a table so that each line fits and none ends within a number or a word.
+
+    What does not fit beside each other stands in several tables, each with what names a row. With
+    `blocks`, or where not even one more column fits, each row is a block of lines, and whole.
+    """
+    parts = beside(table, out.width)
+    if not parts or (blocks and len(parts) > 1):
+        _print_blocks(out, table)
+        return
+    for number, part in enumerate(parts):
+        if number:
+            out.print()
+        out.print(part)
+
+
+def beside(table: Table, width: int) -> list[RichTable]:
+    """Return the tables that it takes where there is so much room; none where that is not enough.
+
+    This is for what is drawn again and again; all else goes to `print_table`.
+    """
+    made = _stacked(table, width)
+    found = []
+    for part in _parts(made.only(_fitting(made, width)), width):
+        widths = _between_words(part, width)
+        if widths is None:
+            return []
+        found.append(_shown(part, widths))
+    return found
+
+
+def _shown(table: Table, widths: Sequence[int]) -> RichTable:
     found = RichTable(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
-    for column, width in zip_longest(table.columns, widths):
+    for column, width in zip(table.columns, widths, strict=True):
         found.add_column(
             column.name,
             width=width,
             justify="right" if column.align == "right" else "left",
             no_wrap=not column.breaks,
-            overflow="fold" if column.breaks else "ellipsis",
         )
     for row in table.rows:
         found.add_row(*map(_text, row))
     return found
 
 
-def print_table(out: Console, table: Table) -> None:
-    """Print as many columns as fit, and those of rank 0 below each other where they do not."""
-    made = _stacked(table, out.width)
-    fitting = made.only(_fitting(made, out.width))
-    for number, part in enumerate(_parts(fitting, out.width)):
-        if number:
-            out.print()
-        out.print(shown(part))
-
-
-def print_unbroken(out: Console, table: Table) -> None:
-    """Print a table in which no word is broken, such as a setting's path, which is to be copied.
-
-    Where the words do not fit beside each other, each row is a block of lines.
-    """
-    widths = _between_words(table, out.width)
-    if widths is not None:
-        out.print(shown(table, widths))
-        return
-    first, *others = table.columns
-    label = max(cell_len(column.name) for column in others)
-    out.print(Text(first.name, "bold"))
-    for head, *cells in table.rows:
-        out.print(_text(head), soft_wrap=True)
-        for column, cell in zip(others, cells, strict=True):
+def _print_blocks(out: Console, table: Table) -> None:
+    """Print each row as lines, a cell in each; all words are whole, so that they can be copied."""
+    keys, others = table.names[: table.keys], table.names[table.keys :]
+    label = max(map(cell_len, others), default=0)
+    if any(keys):
+        out.print(Text(" ".join(filter(None, keys)), "bold"))
+    for row in table.rows:
+        head = Text(" ").join(_text(cell) for cell in row[: table.keys] if str(cell))
+        out.print(fitting(head, out, INDENT))
+        for name, cell in zip(others, row[table.keys :], strict=True):
             if str(cell):
-                line = Text(f"{INDENT}{column.name:<{label}}{INDENT}").append_text(_text(cell))
-                out.print(fitting(line, out, 2 * INDENT), soft_wrap=True)
+                lines = Text("\n" + 2 * INDENT).join(_text(cell).split(allow_blank=True))
+                line = Text(f"{INDENT}{name:<{label}}{INDENT}").append_text(lines)
+                out.print(fitting(line, out, 2 * INDENT))
 
 
 def _between_words(table: Table, width: int) -> list[int] | None:
     """Return widths of columns that hold their words; None where these take more places."""
-    least = [max(one, GAP + 1) for one in _widths(table)]  # Rich gives 1 to what needs 0
+    least = _widths(table)
     if sum(least) - GAP > width:
         return None
     whole = tuple(replace(column, breaks=False) for column in table.columns)
-    found = [max(one, GAP + 1) for one in _widths(replace(table, columns=whole))]
+    found = _widths(replace(table, columns=whole))
     while sum(found) - GAP > width:
         places = (place for place in range(len(found)) if found[place] > least[place])
         found[max(places, key=found.__getitem__)] -= 1
@@ -155,13 +171,16 @@ def _fitting(table: Table, width: int) -> list[int]:
 def _widths(table: Table) -> list[int]:
     """Return how many places each column takes, with the gap behind it."""
     columns = zip(table.columns, *table.texts, strict=True)
-    return [_width(column, cells) for column, *cells in columns]
+    return [_width(column, [printable(cell) for cell in cells]) for column, *cells in columns]
 
 
 def _width(column: Column[Any], cells: Sequence[str]) -> int:
     lines = [column.name, *(line for cell in cells for line in cell.splitlines())]
-    parts = [word for line in lines for word in line.split()] if column.breaks else lines
-    return max(map(cell_len, parts), default=0) + GAP
+    whole = max(1, *map(cell_len, lines))  # Rich gives 1 to what needs 0
+    if not column.breaks:
+        return whole + GAP
+    word = max((cell_len(word) for line in lines for word in line.split()), default=0)
+    return max(word, min(whole, NARROWEST)) + GAP
 
 
 def print_summary(
@@ -171,13 +190,13 @@ def print_summary(
     if simulated:
         out.print(simulated_banner())
     for line in criteria(rows):
-        out.print(line, soft_wrap=True)
+        out.print(line)
     if any(row.record is not None for row in rows):
         _print_tables(out, rows)
     else:
         out.print("no case has a result yet", style="dim")
     for line in notes(rows, simulated, whole=whole):
-        out.print(line, soft_wrap=True)
+        out.print(line)
 
 
 def _print_tables(out: Console, rows: Sequence[CaseRow]) -> None:
@@ -189,11 +208,11 @@ def _print_tables(out: Console, rows: Sequence[CaseRow]) -> None:
         for curve in map(curve_table, row.curves):
             out.print()
             out.print(Text(f"{row.planned.label}: {curve.title}", "bold"))
-            out.print(shown(curve))
+            print_table(out, curve)
     if (repeats := repeats_table(rows)) is not None:
         out.print()
         print_table(out, repeats)
-        out.print(REPEATS, style="dim", soft_wrap=True)
+        out.print(REPEATS, style="dim")
     out.print()
 
 
@@ -222,15 +241,15 @@ def _of_cases(rows: Sequence[CaseRow], width: int) -> Iterator[Table]:
 def _parts(table: Table, width: int) -> Iterator[Table]:
     """Yield columns in as many tables as it takes: a figure that is cut is another figure.
 
-    Each has the first column, which names the row.
+    Each has the columns that name a row.
     """
-    first, *others = _widths(table)
-    part, room = [0], width - first
-    for place, needed in enumerate(others, start=1):
-        if needed > room and len(part) > 1:
+    widths, keys = _widths(table), list(range(table.keys))
+    left = width + GAP - sum(widths[: table.keys])
+    part, room = keys, left
+    for place, needed in enumerate(widths[table.keys :], start=table.keys):
+        if needed > room and part != keys:
             yield table.only(part)
-            part, room = [0], width - first
-        part.append(place)
+            part, room = keys, left
+        part = [*part, place]
         room -= needed
-    if len(part) > 1:
-        yield table.only(part)
+    yield table.only(part)

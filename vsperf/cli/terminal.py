@@ -24,16 +24,14 @@ class PlainConsole(Console):
     def __init__(self, *, stderr: bool, width: int | None = None) -> None:
         super().__init__(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
 
-    def print(self, *objects: Any, soft_wrap: bool | None = None, **options: Any) -> None:
-        """Print as `Console` does; on a terminal, lines are broken between words."""
-        if soft_wrap and self.is_terminal:
-            objects = tuple(
-                between_words(one if isinstance(one, Text) else Text(one), self.width)
-                if isinstance(one, str | Text)
-                else one
-                for one in objects
-            )
-        super().print(*objects, soft_wrap=soft_wrap, **options)
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print as `Console` does; lines are broken between words on a terminal, and else not."""
+        if objects and all(isinstance(one, str | Text) for one in objects):
+            options["soft_wrap"] = True
+            if self.is_terminal:
+                texts = (one if isinstance(one, Text) else Text(one) for one in objects)
+                objects = tuple(between_words(text, self.width) for text in texts)
+        super().print(*objects, **options)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -65,7 +63,7 @@ def between_words(text: Text, width: int, indent: str = INDENT) -> Text:
                 used = len(indent)
             used += length
         parts = line.divide(breaks)
-        for part in parts:
+        for part in parts[:-1]:
             part.rstrip()
         found.append_text(Text("\n" if number else ""))
         found.append_text(Text("\n" + indent).join(parts))

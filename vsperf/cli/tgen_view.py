@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from rich.console import Group
 from rich.live import Live
-from rich.table import Table as RichTable
 
-from vsperf.cli.tables import console, shown
+from vsperf.cli.tables import beside, console, print_table
 from vsperf.drivers.generators.tgen.calibrate import Calibration
 from vsperf.drivers.generators.tgen.client import Event
 from vsperf.drivers.generators.tgen.summary import (
@@ -46,7 +46,8 @@ def watching(ways: Sequence[Way]) -> Iterator[Event]:
             last[:] = [event]
             seconds = f"{event['elapsed_ns'] / NANOSECONDS:.0f} s"
             if output.is_terminal:
-                live.update(_table(seconds, names, rows), refresh=True)
+                moving = beside(_table(seconds, names, rows), output.width)
+                live.update(Group(*moving), refresh=True)
             else:
                 text = "; ".join(f"{label} {', '.join(cells)}" for label, cells in rows)
                 output.print(f"{seconds}: {text}")
@@ -57,14 +58,15 @@ def watching(ways: Sequence[Way]) -> Iterator[Event]:
 def print_trial(result: Json, ways: Sequence[Way]) -> None:
     """Print the final tables of a trial."""
     output = console()
-    output.print(_table("stream", [way.name for way in ways], stream_rows(result["streams"])))
-    workers = result["workers"]
-    output.print(_table("worker", worker_names(workers), worker_rows(workers)))
+    names, workers = [way.name for way in ways], result["workers"]
+    print_table(output, _table("stream", names, stream_rows(result["streams"])))
+    print_table(output, _table("worker", worker_names(workers), worker_rows(workers)))
     ports = port_rows(result["ports"])
     if ports:
-        output.print(_table("port", [str(port["port"]) for port in result["ports"]], ports))
-    for text in short([way.name for way in ways], result["streams"]):
-        output.print(f"! {text}", style="yellow", soft_wrap=True)
+        numbers = [str(port["port"]) for port in result["ports"]]
+        print_table(output, _table("port", numbers, ports))
+    for text in short(names, result["streams"]):
+        output.print(f"! {text}", style="yellow")
     for said, text in (
         (not result["settled"], "frames still arrived when the drain ended; counts may be low"),
         (result["stopped_early"], "the trial was stopped early"),
@@ -78,14 +80,14 @@ def print_ports(hello: Json, ports: Sequence[Json]) -> None:
     keys = list(dict.fromkeys(key for port in ports for key in port if key != "port"))
     rows = [(key.replace("_", " "), tuple(_shown(port.get(key)) for port in ports)) for key in keys]
     output = console()
-    output.print(_table("port", [str(port["port"]) for port in ports], rows))
+    print_table(output, _table("port", [str(port["port"]) for port in ports], rows))
     output.print(f"tgen {hello['tgen']} on {hello['dpdk']}", style="dim")
 
 
 def print_stalls(result: Json) -> None:
     """Print how long each worker was kept from its loop."""
     workers = result["workers"]
-    console().print(_table("stalls", worker_names(workers), gap_rows(workers)))
+    print_table(console(), _table("stalls", worker_names(workers), gap_rows(workers)))
 
 
 def print_roundtrips(results: Sequence[Json]) -> None:
@@ -93,7 +95,7 @@ def print_roundtrips(results: Sequence[Json]) -> None:
     first, second = results[0]["cpus"]
     output = console()
     columns = ("minimum", "p50", "p90", "maximum")
-    output.print(_table("round trip", columns, roundtrip_rows(results)))
+    print_table(output, _table("round trip", columns, roundtrip_rows(results)))
     text = f"of a cache line from CPU {first} to CPU {second} and back"
     output.print(text, style="dim")
     if not all(result["real_time"] for result in results):
@@ -116,7 +118,7 @@ def print_calibrations(found: Sequence[Calibration]) -> None:
         Column("p99", of=lambda one: human_ns(one.floor_p99_ns), align="right"),
     )
     output = console()
-    output.print(shown(Table.made("calibrations", columns, found)))
+    print_table(output, Table.made("calibrations", columns, found))
     output.print(
         "per direction; per CPU is the maximum by the generator's CPUs; loss-free as an interval, "
         "floor is latency",
@@ -131,9 +133,9 @@ def _interval(one: Calibration) -> str:
     return f"≥ {human_fps(lower)}" if upper is None else f"{human_fps(lower)} … {human_fps(upper)}"
 
 
-def _table(corner: str, names: Sequence[str], rows: Sequence[Row]) -> RichTable:
+def _table(corner: str, names: Sequence[str], rows: Sequence[Row]) -> Table:
     heads = columns(corner, *names, right=range(1, len(names) + 1), breaks=False)
-    return shown(Table(corner, heads, tuple((label, *cells) for label, cells in rows)))
+    return Table(corner, heads, tuple((label, *cells) for label, cells in rows))
 
 
 def _shown(value: object) -> str:

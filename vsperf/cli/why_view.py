@@ -59,9 +59,9 @@ def show_why(run: RunView, case: CaseView, *, as_json: bool) -> None:
     out = console()
     if run.header.simulated:
         out.print(simulated_banner())
-    out.print(Text(first, style="bold"), soft_wrap=True)
+    out.print(Text(first, style="bold"))
     for one in sentences:
-        out.print(Text(f"{MARKS[one.verdict]} {one.text}"), soft_wrap=True)
+        out.print(Text(f"{MARKS[one.verdict]} {one.text}"))
     out.print(Text(MEANING, style="dim"))
 
 

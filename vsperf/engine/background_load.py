@@ -100,7 +100,12 @@ def rate_of(activity: NoiseActivity) -> float | None:
 
 def _require_running(load: RunningLoad) -> None:
     if (reason := load.failure()) is not None:
-        raise ComponentError("the noise did not start", why=reason)
+        raise ComponentError(
+            "the noise did not start",
+            why=reason,
+            fix="`vsperf doctor` says whether its program is there and runs; `--set noise=none` "
+            "measures without it",
+        )
 
 
 def _require_staying(load: RunningLoad, workspace: Workspace) -> None:

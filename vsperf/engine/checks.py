@@ -39,7 +39,11 @@ def check_path(measurer: Measurer, spec: CaseSpec) -> tuple[str, ...]:
     if _arrives(trial):
         return (*_miscounted(trial), *check_headers(spec, trial))
     if trial.error is not None:
-        raise ComponentError("the generator failed in the path check", why=trial.error)
+        raise ComponentError(
+            "the generator failed in the path check",
+            why=trial.error,
+            fix="`vsperf doctor` checks what it needs; `vsperf plan` prints its commands",
+        )
     told = filter(None, (diagnosis(trial), kept_away(trial)))
     raise PathError(
         "the path is broken: " + "; ".join(_story(way) for way in trial.directions),

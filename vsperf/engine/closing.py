@@ -85,11 +85,12 @@ def close_failed(
     last = trials[-1] if trials else None
     flags = last.flags if last is not None and not last.valid else ()
     told = invalid and flags and isinstance(last, Trial)  # flags say what they mean
-    why = None if told else error.problems[0].why
+    reason = str(error) if told else error.with_why
+    fix = error.problems[0].fix
     return CaseRecord(
         case=case.key,
         outcome=Outcome.INVALID if invalid else Outcome.ERROR,
-        reason=str(error) if why is None else f"{error}: {why}",
+        reason=reason if fix is None else f"{reason}; to mend it: {fix}",
         result=None,
         limit=None,
         flags=flags,

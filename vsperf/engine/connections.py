@@ -101,7 +101,11 @@ def check(bench: MeasuredConnections, asked: ConnectionsAsked) -> None:
         if one.client is not None and one.client.completed:
             return
     if one.error is not None:
-        raise ComponentError("the generator failed in the path check", why=one.error)
+        raise ComponentError(
+            "the generator failed in the path check",
+            why=one.error,
+            fix="`vsperf doctor` checks what it needs; `vsperf plan` prints its commands",
+        )
     became = one.causes_text or "none was begun"
     raise PathError(
         f"no connection comes through: of {asked.connections}, {became}",

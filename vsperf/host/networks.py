@@ -74,7 +74,11 @@ def steer(device: str, cpus: Iterable[int], roots: Roots | None = None) -> None:
             f"distributions have it; or {apart}",
         ) from error
     if not queues:
-        raise NotReadyError(f"the device {device} has no queue, or is not there")
+        raise NotReadyError(
+            f"the device {device} has no queue, or is not there",
+            why="what it receives cannot be given to a CPU then",
+            fix="`ip link` lists the devices that there are",
+        )
 
 
 def _in_words(mask: str) -> str:

@@ -54,12 +54,13 @@ def version_text(
 
     `name` is what people call the program, and `environment` what it is told beside the usual.
     """
-    told = f"{name} does not tell its version"
+    told, fix = f"{name} does not tell its version", f"see what `{' '.join(command)}` says"
     try:
         done = run(command, VERSION_S, environment={**os.environ, **(environment or {})})
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise NotReadyError(told, why=str(error)) from error
+        raise NotReadyError(told, why=str(error), fix=fix) from error
     if done.returncode != 0:
         words = done.stderr.strip().splitlines()
-        raise NotReadyError(told, why=words[-1] if words else f"exit code {done.returncode}")
+        why = words[-1] if words else f"exit code {done.returncode}"
+        raise NotReadyError(told, why=why, fix=fix)
     return done.stdout.strip()

@@ -112,7 +112,7 @@ class Run:
         found = next((one for one in self.view.cases() if name in (one.key, one.label)), None)
         if found is None:
             known = ", ".join(dict.fromkeys(one.label for one in self.view.cases()))
-            raise UsageError(f"{self.name} has no case {name!r}", why=f"it has {known}")
+            raise UsageError(f"{self.name} has no case {name!r}", fix=f"choose one of: {known}")
         return Case(found)
 
     def _repr_html_(self) -> str:
@@ -191,7 +191,10 @@ class Results:
         cases = (case for view in self._views(runs) for case in view.cases())
         found = drawings(cases, [name])
         if not found:
-            raise UsageError(f"these runs say nothing that {name!r} could show")
+            raise UsageError(
+                f"these runs say nothing that {name!r} could show",
+                fix="`vsperf plot --list` says what each plot is of",
+            )
         return Answer(f"plot {name}", "".join(f"<div>{svg(one)}</div>" for _, one in found))
 
     def _views(self, runs: Sequence[str]) -> tuple[RunView, ...]:

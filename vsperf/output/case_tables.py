@@ -262,7 +262,7 @@ def goals_table(rows: Sequence[CaseRow]) -> Table | None:
             found.append((label, goal.goal, allowed, answer, goal.limit.value))
             label = ""
     whole = columns("goal", "loss allowed", "load", "limit", right=(1, 2), breaks=False)
-    return Table("goals", (*columns(case.name), *whole), tuple(found))
+    return Table("goals", (*columns(case.name), *whole), tuple(found), keys=2)
 
 
 def figures_table(rows: Sequence[CaseRow]) -> Table | None:
@@ -279,7 +279,7 @@ def figures_table(rows: Sequence[CaseRow]) -> Table | None:
     spread = ["lowest … highest"] if repeated else []
     value = columns("value", right=(0,), breaks=False)
     head = (*columns(case.name, "figure"), *value, *columns(*spread, "measured at, and why"))
-    return Table("figures", head, tuple(found)) if found else None
+    return Table("figures", head, tuple(found), keys=2) if found else None
 
 
 def curve_table(curve: Curve) -> Table:
@@ -323,7 +323,8 @@ def repeats_table(rows: Sequence[CaseRow]) -> Table | None:
             label = ""
     names = ("runs", "median", "lowest", "highest", "s", "s / mean", "mean, 95 %")
     whole = columns(*names, right=range(6), breaks=False)
-    return Table("repeats", (*columns("case", "repeated"), *whole), tuple(found)) if found else None
+    heads = (*columns("case", "repeated"), *whole)
+    return Table("repeats", heads, tuple(found), keys=2) if found else None
 
 
 def _of_series(series: Series) -> list[str]:

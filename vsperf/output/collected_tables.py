@@ -64,7 +64,7 @@ class Saw:
     ) -> Saw:
         """Return rows by `NAMES`; the last may be for something else than a frame."""
         names = (*NAMES[:-1], each)
-        return cls(Table(title, columns(*names, right=range(2, 6)), tuple(rows)), notes)
+        return cls(Table(title, columns(*names, right=range(2, 6)), tuple(rows), keys=2), notes)
 
 
 def title_of(collector: str, *, heavy: bool, trials: int = 1, left_out: int = 0) -> str:

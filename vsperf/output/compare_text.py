@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from vsperf.analysis.answers import DRAWN, regime_in
@@ -21,6 +21,8 @@ from vsperf.records.run import RunHeader
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 MOST_SIDES = len(LETTERS)
 SHOWN_CASES = 3
+RANKS = {"by": 2, "repeats": 1}
+"""Columns of changes that are left out where there is little room, the highest first."""
 NO_CHANGE = "~"
 UNKNOWN = "?"
 MEANING = (
@@ -146,8 +148,10 @@ def change_tables(found: Comparison, *, only_changed: bool) -> Iterator[Table]:
                 )
             )
         head = ("case", "number", "A", letter, f"A → {letter}", "by", "repeats", "")
+        named = _columns(*head, right=(2, 3))
+        heads = tuple(replace(one, rank=RANKS.get(one.name, 0)) for one in named)
         title = f"A → {letter}" + (f", cases of {prefix.rstrip('-')}" if prefix else "")
-        yield Table(title, _columns(*head, right=(2, 3)), tuple(rows), "changes")
+        yield Table(title, heads, tuple(rows), "changes", keys=2)
 
 
 def change_text(one: Difference | None) -> str:
@@ -420,6 +424,7 @@ def generators_table(rows: Sequence[GeneratorRow]) -> Table:
             )
             for row in rows
         ),
+        keys=2,
     )
 
 

@@ -85,9 +85,14 @@ def columns(
     others: Literal["", "left"] = "",
     breaks: bool = True,
 ) -> tuple[Column[Any], ...]:
-    """Return the headings of cells that are written already; `right` are places of numbers."""
+    """Return the headings of cells that are written already; `right` are places of numbers.
+
+    A number is never broken: its unit stays with it.
+    """
     return tuple(
-        Column(name, align="right" if place in right else others, breaks=breaks)
+        Column(name, align="right", breaks=False)
+        if place in right
+        else Column(name, align=others, breaks=breaks)
         for place, name in enumerate(names)
     )
 
@@ -103,6 +108,8 @@ class Table:
     """How a page shows it, such as `changes`."""
     of: int | None = None
     """How many rows there would be; None where all of them are there."""
+    keys: int = 1
+    """How many of the first columns say together which row it is."""
 
     @classmethod
     def made(cls, title: str, columns: Sequence[Column[T]], items: Iterable[T]) -> Table:
@@ -133,7 +140,9 @@ class Table:
     def only(self, places: Sequence[int]) -> Table:
         """Return these columns."""
         rows = tuple(tuple(row[place] for place in places) for row in self.rows)
-        return replace(self, columns=tuple(self.columns[place] for place in places), rows=rows)
+        heads = tuple(self.columns[place] for place in places)
+        keys = max(1, sum(place < self.keys for place in places))
+        return replace(self, columns=heads, rows=rows, keys=keys)
 
     def stacked(self, places: Sequence[int]) -> Table:
         """Return it with the lines of these columns below those of the first one, in their order.
@@ -143,14 +152,15 @@ class Table:
         if not places:
             return self
         left = [place for place in range(len(self.columns)) if place not in places]
-        first, *others = self.only(left).columns
+        kept = self.only(left)
+        first, *others = kept.columns
         name = ", ".join((first.name, *(self.columns[place].name for place in places)))
         rows: list[Row] = []
         for row in self.rows:
             lines = [_lines(row[place]) for place in left]
             lines[0] += [one for place in places for one in _under(row[place])]
             rows += zip_longest(*lines, fillvalue="")
-        return replace(self, columns=(replace(first, name=name), *others), rows=tuple(rows))
+        return replace(kept, columns=(replace(first, name=name), *others), rows=tuple(rows))
 
     def without(self, nothing: str, names: Collection[str]) -> Table:
         """Return it without those of these columns in which each cell says nothing."""

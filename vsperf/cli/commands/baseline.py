@@ -9,7 +9,7 @@ import click
 
 from vsperf.cli.output import say
 from vsperf.cli.stored import complete_baseline, complete_run, json_option, results_option
-from vsperf.cli.tables import console, shown
+from vsperf.cli.tables import console, print_table
 from vsperf.errors import ExitCode
 from vsperf.output.table import Table, columns
 from vsperf.records.files.baselines import baselines, remove_baseline, set_baseline
@@ -61,11 +61,12 @@ def list_command(results: Path, as_json: bool) -> int:
         click.echo(json.dumps(rows, indent=2))
     elif found:
         gone = ("", "the run is gone")
-        cells = tuple((one.name, one.run, one.set_at, gone[not one.there]) for one in found)
-        table = Table(
-            "baselines", (*columns("baseline", "run", breaks=False), *columns("set", "")), cells
+        cells = tuple(
+            (one.name, one.run, one.set_at[:16].replace("T", " "), gone[not one.there])
+            for one in found
         )
-        console().print(shown(table))
+        heads = (*columns("baseline", "run", "set (UTC)", breaks=False), *columns(""))
+        print_table(console(), Table("baselines", heads, cells), blocks=True)
     else:
         say(f"no baseline in {results}; `vsperf baseline set NAME RUN` makes one")
     return ExitCode.OK

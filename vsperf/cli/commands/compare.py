@@ -13,7 +13,7 @@ from vsperf.analysis.sides import Side, apart, baseline_side, side
 from vsperf.cli.output import say
 from vsperf.cli.quantities import QuantityType
 from vsperf.cli.stored import complete_baseline, complete_run, results_option
-from vsperf.cli.tables import console, print_unbroken, shown, simulated_banner
+from vsperf.cli.tables import console, print_table, simulated_banner
 from vsperf.config.document import COMPARABLE
 from vsperf.errors import ExitCode, RecordingError, UsageError
 from vsperf.output.compare_page import html_page, markdown
@@ -187,33 +187,33 @@ def _print(found: Comparison, only_changed: bool, limit: int) -> None:
     if found.simulated:
         out.print(simulated_banner())
     head = headline(found)
-    out.print(f"{head.word}: {head.text}", soft_wrap=True)
-    out.print(shown(sides_table(found)))
+    out.print(f"{head.word}: {head.text}")
+    print_table(out, sides_table(found), blocks=True)
     out.print()
     environment = environment_table(found)
     if environment.rows:
-        print_unbroken(out, environment)
+        print_table(out, environment, blocks=True)
     else:
         out.print("nothing that was recorded of host, software and settings differs")
     if found.generators:
         own = generators_table(found.generators)
         out.print()
-        out.print(own.title, style="bold", markup=False)
-        print_unbroken(out, own)
+        out.print(own.title, style="bold")
+        print_table(out, own, blocks=True)
     for table in change_tables(found, only_changed=only_changed):
         out.print()
-        out.print(table.title, style="bold", markup=False)
+        out.print(table.title, style="bold")
         if table.rows:
-            print_unbroken(out, table.first(limit))
+            print_table(out, table.first(limit), blocks=True)
             if len(table.rows) > limit:
                 out.print(f"and {len(table.rows) - limit} more, none with a greater change")
         else:
             out.print("no change" if found.rows else "no number on either side")
     out.print()
     for meaning in meanings(found):
-        out.print(meaning, style="dim", markup=False)
+        out.print(meaning, style="dim")
     for line in notes(found):
-        out.print(f"! {line}", soft_wrap=True)
+        out.print(f"! {line}")
 
 
 def _exit_code(found: Comparison, fail_above: Ratio | None, *, quiet: bool) -> ExitCode:

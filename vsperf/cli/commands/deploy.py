@@ -14,7 +14,7 @@ from rich.console import Console
 from vsperf.cli.drawing import draw
 from vsperf.cli.selection import complete_testcase, load, overrides_cases
 from vsperf.cli.stored import json_option, results_option
-from vsperf.cli.tables import console, shown
+from vsperf.cli.tables import console, print_table
 from vsperf.config.case import Case, CaseSpec
 from vsperf.config.loader import Request
 from vsperf.deploy.planner import OWN_ROLE
@@ -65,7 +65,7 @@ def command(
     planned = plan_standing(cases[0], plugins, read_topology(), with_generator=with_generator)
     progress = console(stderr=True)
     if len(cases) > 1:
-        progress.print(_choice(cases), soft_wrap=True)
+        progress.print(_choice(cases))
     progress.print(f"deploying {planned.case.label}")
     up = False
     try:
@@ -99,8 +99,8 @@ def _ending(keep: bool) -> str:
 
 def _print(out: Console, found: Standing, with_generator: bool) -> None:
     spec, wires = found.planned.case.spec, wires_of(found)
-    out.print(draw(spec.topology, spec.vswitch.kind), soft_wrap=True)
-    out.print(f"in {found.workspace.folder}", soft_wrap=True)
+    out.print(draw(spec.topology, spec.vswitch.kind))
+    out.print(f"in {found.workspace.folder}")
     parts = [
         (part.name, part.runs, cpus_text(part))
         for part in parts_of(found, with_generator=with_generator)
@@ -116,16 +116,14 @@ def _print(out: Console, found: Standing, with_generator: bool) -> None:
         out.print(lanes)
     out.print("\nlook at it", style="bold")
     for command_line in found.deployment.access:
-        out.print(f"  {command_line}", soft_wrap=True, style="cyan")
+        out.print(f"  {command_line}", style="cyan")
     for note in found.planned.plan.plan.notes:
-        out.print(f"! {note}", soft_wrap=True, style="yellow")
+        out.print(f"! {note}", style="yellow")
 
 
 def _table(out: Console, names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
-    table = shown(Table(names[0], columns(*names, breaks=False), tuple(rows)))
-    table.columns[-1].overflow = "ignore"
     out.print()
-    out.print(table, soft_wrap=True)
+    print_table(out, Table(names[0], columns(*names, breaks=False), tuple(rows)), blocks=True)
 
 
 def _as_json(found: Standing, with_generator: bool) -> dict[str, Any]:

@@ -200,7 +200,7 @@ def _show(out: Console, findings: Iterable[Finding]) -> None:
 
 def _line(out: Console, text: Text, indent: int) -> None:
     """Print a line, on a terminal in several where it is too long, with the later ones indented."""
-    out.print(fitting(text, out, " " * indent), soft_wrap=True)
+    out.print(fitting(text, out, " " * indent))
 
 
 def _specifications(here: Host) -> Answer:

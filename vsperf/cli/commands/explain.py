@@ -13,7 +13,7 @@ from vsperf.plugins import Plugin, Plugins
 from vsperf.records.flags import Flag
 from vsperf.records.meaning import LEVELS, LIMITS, OUTCOMES, SEVERITIES, STANDARDS
 from vsperf.records.result import Assumption
-from vsperf.records.words import ALSO, SUBJECTS
+from vsperf.records.words import ALSO, SUBJECTS, without_ending
 
 METHODS = "methods"
 """The subject of what `search.kind` can be, with the packages that are installed."""
@@ -58,11 +58,12 @@ def complete_topic(ctx: click.Context, param: click.Parameter, incomplete: str) 
     epilog="Examples:\n\n\b\n  vsperf explain                 # all subjects\n"
     "  vsperf explain exit-codes\n  vsperf explain 5\n  vsperf explain rx-exceeds-tx\n"
     "  vsperf explain NDR\n  vsperf explain cycles/frame\n  vsperf explain so it is\n"
+    "  vsperf explain ratio_b\n"
 )
 @click.argument("words", nargs=-1, metavar="[TOPIC]", shell_complete=complete_topic)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(words: tuple[str, ...], as_json: bool) -> None:
-    """Explain TOPIC: a subject, or one word: a column, an exit code, a flag, a method."""
+    """Explain TOPIC: a subject, or a word: a column, a figure, an exit code, a flag, a method."""
     found = find(" ".join(words) or None)
     if as_json:
         click.echo(json.dumps(found, indent=2))
@@ -83,16 +84,17 @@ def find(topic: str | None) -> dict[str, dict[str, str]]:
         return told if topic else {**everything, **told}
     if topic in everything:
         return {topic: everything[topic]}
-    topic = ALSO.get(topic.lower(), topic)
-    found = {
-        subject: {term: text for term, text in terms.items() if _plain(term) == _plain(topic)}
-        for subject, terms in everything.items()
-    }
-    found[METHODS] = {
-        kind: _told(one) for kind, one in methods.items() if _plain(kind) == _plain(topic)
-    }
-    if any(found.values()):
-        return {subject: terms for subject, terms in found.items() if terms}
+    for word in filter(None, (topic, without_ending(topic))):
+        wanted = _plain(ALSO.get(word.lower(), word))
+        found = {
+            subject: {term: text for term, text in terms.items() if _plain(term) == wanted}
+            for subject, terms in everything.items()
+        }
+        found[METHODS] = {
+            kind: _told(one) for kind, one in methods.items() if _plain(kind) == wanted
+        }
+        if any(found.values()):
+            return {subject: terms for subject, terms in found.items() if terms}
     subjects = [*everything, METHODS]
     terms = (term for terms in everything.values() for term in terms)
     names = dict.fromkeys([*subjects, *methods, *terms])

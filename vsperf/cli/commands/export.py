@@ -9,16 +9,21 @@ from pathlib import Path
 
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.text import Text
 
 from vsperf.cli.output import say
 from vsperf.cli.stored import complete_run, results_option, say_of
 from vsperf.cli.tables import console
+from vsperf.cli.terminal import fitting
 from vsperf.errors import ExitCode, UsageError
 from vsperf.output.export.base import Watch
 from vsperf.output.export.catalog import LIKE, format_names, load_format, shown
 from vsperf.output.export.files import opened, targets
 from vsperf.records.files.chosen import find_runs
 from vsperf.records.files.view import CaseView, RunView, open_run
+
+NAMES = 18
+"""Places of a format's name in their list."""
 
 
 def complete_format(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -92,13 +97,14 @@ def command(
 
 
 def _list() -> None:
+    out = console()
     for name in format_names():
         try:
-            made = load_format(name)
+            told = load_format(name).summary
         except UsageError as error:
-            say(f"  {shown(name):<18} cannot be loaded: {error.problems[0].why}")
-            continue
-        say(f"  {shown(name):<18} {made.summary}")
+            told = f"cannot be loaded: {error.problems[0].why}"
+        line = Text(f"  {shown(name):<{NAMES}} {told}")
+        out.print(fitting(line, out, (NAMES + 3) * " "))
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from rich.text import Text
 from vsperf.cli.problems import print_problems
 from vsperf.cli.selection import hidden_text, library
 from vsperf.cli.stored import json_option
-from vsperf.cli.tables import WIDE, console, shown
+from vsperf.cli.tables import GAP, STYLES, WIDE, console, print_table
 from vsperf.cli.terminal import between_words
 from vsperf.config.lookup import Entry, Library
 from vsperf.config.suggest import did_you_mean
@@ -79,9 +79,9 @@ def command(words: tuple[str, ...], tags: tuple[str, ...], names: bool, as_json:
     out = console()
     print_entries(out, places, entries)
     if (line := hidden_text(places.hidden(kind))) is not None:
-        out.print(line, style="yellow", markup=False, soft_wrap=True)
+        out.print(line, style="yellow")
     for folder in places.folders:
-        out.print(f"searched: {folder.path} ({folder.role})", style="dim", soft_wrap=True)
+        out.print(f"searched: {folder.path} ({folder.role})", style="dim")
     print_problems(problem for entry in entries for problem in entry.problems)
     return ExitCode.OK
 
@@ -125,19 +125,20 @@ def print_entries(out: Console, places: Library, entries: Sequence[Entry]) -> No
             for entry in entries
         )
         heads = (*columns("name", breaks=False), *columns("title", "tags", "from"))
-        out.print(shown(Table("library", heads, tuple(rows))))
+        print_table(out, Table("library", heads, tuple(rows)), blocks=True)
         return
     width = max((len(entry.name) for entry in entries), default=0)
     for folder, some in groupby(sorted(entries, key=_folder), key=_folder):
         out.print(Text(folder, "bold"))
-        heads = (*columns("", breaks=False), *columns(""))
-        table = shown(Table(folder, heads, tuple(map(_cells, some))))
-        table.show_header, table.columns[0].min_width = False, width
-        out.print(table)
+        for entry in some:
+            name, title = _cells(entry)
+            line = Text.assemble((f"{name.text:<{width}}", STYLES[name.style]), GAP * " ")
+            line.append(title.text, STYLES.get(title.style, ""))
+            out.print(between_words(line, out.width, (width + GAP) * " "))
         out.print()
     if tags := _tags(entries):
         text = Text(f"tags: {', '.join(tags)}")
-        out.print(between_words(text, out.width), soft_wrap=True)
+        out.print(between_words(text, out.width))
 
 
 def _cells(entry: Entry) -> tuple[Cell, Cell]:

@@ -49,7 +49,7 @@ def command(request: Request, results: Path, as_json: bool) -> int:
     cases = with_baselines(loaded.cases, results)
     print_plans(plan_cases(cases, plugins), as_json)
     if not as_json and (line := hidden_text(hidden_by(loaded))) is not None:
-        console().print(line, style="yellow", markup=False, soft_wrap=True)
+        console().print(line, style="yellow")
     return ExitCode.OK
 
 
@@ -71,7 +71,6 @@ def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
             out.print(
                 f"{item.case.label}: {item.case.spec.search.kind}{_range(item)}, about "
                 f"{item.estimate.trials} trials, {_time(item.estimate)}",
-                soft_wrap=True,
             )
     expected = together([item.estimate for item in planned])
     out.print(
@@ -83,13 +82,11 @@ def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
         out.print(
             "where the machine moves the CPUs of generator and switch, a search is answered for "
             f"each distance, and holds trials back for up to {percent(HELD)} of its time",
-            soft_wrap=True,
         )
     if (most := max(method_of(item.case.spec).deployments for item in planned)) > 1:
         out.print(
             "what is found on the first deployment of a case is asked again on further ones, up to "
             f"{most} in all",
-            soft_wrap=True,
         )
 
 
@@ -116,7 +113,7 @@ class _Line:
 
     def print(self, out: Console) -> None:
         indent = len(self.text) - len(self.text.lstrip(" 0123456789.!"))
-        out.print(fitting(Text(self.text, self.style), out, " " * (indent + 2)), soft_wrap=True)
+        out.print(fitting(Text(self.text, self.style), out, " " * (indent + 2)))
 
 
 _Part = tuple[_Line, ...]
@@ -131,7 +128,7 @@ def _print_steps(out: Console, item: Planned, told: dict[str, list[_Part]]) -> N
             continue
         changed = [one for one, other in zip(parts, others, strict=True) if one != other]
         if len(changed) <= FEW and len(changed) < len(parts) and all(changed):
-            out.print(f"as {label}, but", soft_wrap=True)
+            out.print(f"as {label}, but")
             shown_parts = changed
             break
     else:

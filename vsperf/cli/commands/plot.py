@@ -193,8 +193,8 @@ def _print_list(*, as_json: bool) -> None:
         for plot in plots:
             if plot.scope.value == scope:
                 line = Text(f"  {plot.name:{width}}{plot.title}")
-                out.print(fitting(line, out, " " * (width + 2)), soft_wrap=True)
-    out.print(f"published tables, for --beside\n  {', '.join(names())}", soft_wrap=True)
+                out.print(fitting(line, out, " " * (width + 2)))
+    out.print(f"published tables, for --beside\n  {', '.join(names())}")
 
 
 def _print_data(name: str, found: Sequence[Any], *, as_json: bool) -> None:

@@ -45,6 +45,6 @@ def command(as_json: bool) -> None:
             line = Text("  ").append(*("✗", "red") if plugin.failure else ("✓", "green"))
             text = plugin.failure or plugin.summary
             line.append(f" {plugin.kind:<{KINDS}} {text} ({plugin.package})")
-            out.print(fitting(line, out, " " * (KINDS + 5)), soft_wrap=True)
+            out.print(fitting(line, out, " " * (KINDS + 5)))
         if not mine:
             out.print("  none installed")

@@ -132,9 +132,7 @@ def _runs(entries: Sequence[RunEntry], index: Index) -> Table:
         Column[RunEntry]("outcome", of=_ended, below=True),
     ]
     if any(entry.labels for entry in entries):
-        columns.append(
-            Column("labels", of=lambda entry: labels_text(entry.labels), rank=1, breaks=True)
-        )
+        columns.append(Column("labels", of=lambda entry: labels_text(entry.labels), below=True))
     return Table.made("runs", columns, entries)
 
 

@@ -229,7 +229,7 @@ def command(
 
 
 def _say(text: str) -> None:
-    console(stderr=True).print(f"! {text}", style="yellow", soft_wrap=True)
+    console(stderr=True).print(f"! {text}", style="yellow")
 
 
 class _Quietly:

@@ -25,7 +25,8 @@ from vsperf.cli.paired_view import compared_data, print_compared, rounds_data
 from vsperf.cli.progress import round_line, trial_line
 from vsperf.cli.selection import complete_testcase, library, load, overrides_cases
 from vsperf.cli.stored import json_option, results_option
-from vsperf.cli.tables import console, print_summary, print_table, shown, simulated_banner
+from vsperf.cli.tables import console, print_summary, print_table, simulated_banner
+from vsperf.cli.terminal import fitting
 from vsperf.cli.why_view import show_why
 from vsperf.config.document import COMPARABLE
 from vsperf.config.loader import Request
@@ -54,8 +55,6 @@ from vsperf.records.switch import cycles_of
 from vsperf.records.trial import DirectionSample, Second, Trial
 from vsperf.trust.printable import vsperf_command
 
-WIDEST_VALUE = 60
-"""So that a long list does not push the origins of all other values out of sight."""
 MOST_TRIALS = 1_000
 """Of a case that are shown one by one; somebody's record may hold any number."""
 MOST_CHOICES = 50
@@ -185,12 +184,12 @@ def _run_or_testcase(results: Path, subject: str) -> Path:
 def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
     plugins = Plugins.load()
     loaded = load(request, plugins)
-    fitting = [case for case in loaded.cases if wanted in (None, case.key, case.id, case.label)]
-    fitting = fitting or [c for c in loaded.cases if _is_part(wanted, c.label, c.point)]
-    if not fitting:
+    meant = [case for case in loaded.cases if wanted in (None, case.key, case.id, case.label)]
+    meant = meant or [c for c in loaded.cases if _is_part(wanted, c.label, c.point)]
+    if not meant:
         labels = ", ".join(case.label for case in loaded.cases)
         raise UsageError(f"there is no case {wanted!r}", fix=f"choose one of: {labels}")
-    first = fitting[0]
+    first = meant[0]
     if as_json:
         rows = [
             {
@@ -199,7 +198,7 @@ def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
                 "spec": case.spec.model_dump(mode="json"),
                 "origins": case.origins,
             }
-            for case in fitting
+            for case in meant
         ]
         click.echo(json.dumps(rows, indent=2))
         return
@@ -208,7 +207,7 @@ def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
         out.print(simulated_banner())
     out.print(Text(f"{first.spec.name}: {first.spec.title}", style="bold"))
     if first.spec.description:
-        out.print(first.spec.description.strip())
+        out.print(fitting(Text(first.spec.description.strip()), out, ""))
     labels = ", ".join(case.label for case in loaded.cases)
     out.print(f"testbed {loaded.testbed}, preset {loaded.preset}; cases: {labels}")
     settings = tuple(
@@ -217,13 +216,10 @@ def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
         if path.partition(".")[0] not in ("name", "title", "description")
     )
     heads = (*columns("setting", breaks=False), *columns("value", "from"))
-    table = shown(Table("settings", heads, settings))
-    for column in table.columns:
-        column.max_width = WIDEST_VALUE
-    out.print(table)
-    if len(fitting) > 1:
+    print_table(out, Table("settings", heads, settings), blocks=True)
+    if len(meant) > 1:
         out.print(
-            f"values of {first.label}, the first of {len(fitting)} cases; "
+            f"values of {first.label}, the first of {len(meant)} cases; "
             f"for another one: vsperf show {request.names[0]} CASE",
             style="dim",
         )
@@ -299,19 +295,18 @@ def print_run(run: RunView) -> None:
     out.print(
         f"{run.run}: testbed {header.testbed}, preset {header.preset}, {run.state}, "
         f"started {header.started_at}",
-        soft_wrap=True,
     )
     if header.labels:
-        out.print(f"labels: {labels_text(header.labels)}", soft_wrap=True)
+        out.print(f"labels: {labels_text(header.labels)}")
     if (busy := too_busy(row.record for row in rows if row.record)) is not None:
-        out.print(busy, style="bold red", soft_wrap=True)
+        out.print(busy, style="bold red")
     print_summary(out, rows, header.simulated)
     print_cost(out, run)
     print_compared(out, run)
     for section in COMPARABLE:
         if len({case.point.get(section) for case in header.cases}) > 1:
             line = f"to compare: {vsperf_command('compare', run.run, '--by', section)}"
-            out.print(line, style="dim", soft_wrap=True)
+            out.print(line, style="dim")
     if run.state is RunState.INTERRUPTED or (left and run.state is RunState.FINISHED):
         out.print(
             f"{left} of {len(header.cases)} cases not finished; "
@@ -322,19 +317,19 @@ def print_run(run: RunView) -> None:
         out.print("the last record was cut off; it is not counted", style="yellow")
     here, records = Path.cwd(), run.folder.resolve() / RECORDS
     shown = records.relative_to(here) if records.is_relative_to(here) else records
-    out.print(f"records: {shown}", style="dim", soft_wrap=True)
+    out.print(f"records: {shown}", style="dim")
 
 
 def _pick(run: RunView, text: str) -> CaseView:
     cases = run.header.cases
     exact = [c for c in cases if text == c.key]  # the first repeat has but the id
     exact = exact or [c for c in cases if text in (c.id, c.label)]
-    fitting = exact or [c for c in cases if _is_part(text, c.label, c.point)]
-    fitting = fitting or [c for c in cases if text in c.key]
-    if len(fitting) == 1:
-        return run.case(fitting[0])
-    keys = _some(case.key for case in (fitting or cases))
-    what = f"{text!r} fits {len(fitting)} cases" if fitting else f"there is no case {text!r}"
+    meant = exact or [c for c in cases if _is_part(text, c.label, c.point)]
+    meant = meant or [c for c in cases if text in c.key]
+    if len(meant) == 1:
+        return run.case(meant[0])
+    keys = _some(case.key for case in (meant or cases))
+    what = f"{text!r} fits {len(meant)} cases" if meant else f"there is no case {text!r}"
     raise UsageError(f"{what} of {run.run}", fix=f"choose one of: {keys}")
 
 
@@ -351,11 +346,11 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
     out = console()
     print_summary(out, [row], run.simulated, whole=True)
     for reason in reasons(row):
-        out.print(reason, soft_wrap=True)
+        out.print(reason)
     for fixed in row.loads:
-        out.print(f"{human_fps(fixed.load_fps)}: {fixed.reason}", soft_wrap=True)
+        out.print(f"{human_fps(fixed.load_fps)}: {fixed.reason}")
     for latency in row.latency:
-        out.print(_latency_text(latency), soft_wrap=True)
+        out.print(_latency_text(latency))
     made = case.trials[:MOST_TRIALS]
     said = f": {len(made):,} of {len(case.trials):,} shown" if len(made) < len(case.trials) else ""
     print_exchanges(out, case)
@@ -363,11 +358,11 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
     if not (case.exchanges or case.connections):
         out.print("rounds" if case.rounds else f"trials{said}", style="bold")
     for line in (*map(trial_line, made), *map(round_line, case.rounds)):
-        out.print(line, soft_wrap=True)
+        out.print(line)
     if said:
         out.print("--json has all of them, and so has `vsperf export`", style="dim")
     for line in noise_lines(case.record, case.exchanges or case.trials):
-        out.print(line, soft_wrap=True)
+        out.print(line)
     _print_work(out, made)
     with _understanding(case):
         topology = Topology.model_validate(case.planned.spec["topology"])
@@ -396,7 +391,7 @@ def _print_work(out: Console, trials: Sequence[Trial]) -> None:
             out.print(table.title, style="bold")
             print_table(out, table)
             if meaning:
-                out.print(meaning, style="dim", soft_wrap=True)
+                out.print(meaning, style="dim")
 
 
 def _print_chain(out: Console, trials: Sequence[Trial], topology: Topology) -> None:
@@ -410,7 +405,7 @@ def _print_chain(out: Console, trials: Sequence[Trial], topology: Topology) -> N
     out.print("where in the chain they ended", style="bold")
     for table in tables:
         print_table(out, table)
-    out.print(CHAIN_MEANING, style="dim", soft_wrap=True)
+    out.print(CHAIN_MEANING, style="dim")
 
 
 def _print_collected(out: Console, case: CaseView) -> None:
@@ -418,9 +413,9 @@ def _print_collected(out: Console, case: CaseView) -> None:
     for one in sights(case.folder, case.key, case.attempt, case.trials):
         out.print(Text(one.table.title, style="bold"))
         if one.table.rows:
-            print_table(out, one.table.without("", one.table.names))
+            print_table(out, one.table.without("", one.table.names), blocks=True)
         for note in one.notes:
-            out.print(note, soft_wrap=True, markup=False)
+            out.print(note)
 
 
 # What noise cost the cases of a run.
@@ -448,7 +443,7 @@ def print_cost(out: Console, run: RunView) -> None:
     if lines := against_quiet(run.folder):
         out.print("what the noise cost, against the quiet case", style="bold")
         for line in lines:
-            out.print(line, soft_wrap=True, markup=False)
+            out.print(line)
 
 
 # The seconds of a long trial as CSV: units in the headers, empty where unknown.

@@ -82,13 +82,13 @@ def command(
         out.print(simulated_banner())
     for trend in found.found:
         table = trend_table(trend, limit)
-        out.print(table.title, style="bold", markup=False)
+        out.print(table.title, style="bold")
         print_table(out, table)
         if len(trend.points) > limit:
             before = counted(len(trend.points) - limit, "run")
             out.print(f"and {before} before; --limit shows more")
         for line in changes(trend):
-            out.print(f"! {line}", soft_wrap=True)
+            out.print(f"! {line}")
         if not trend.steps:
             out.print("no change")
         out.print()

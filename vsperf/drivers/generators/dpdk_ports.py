@@ -70,7 +70,11 @@ def entering(ports: Iterable[Port], who: str) -> tuple[str, ...]:
     """Return the words before a command line that take it into the network of its ports."""
     networks = sorted({port.network for port in ports} - {""})
     if len(networks) > 1:
-        raise UsageError(f"{who} cannot be in the networks {', '.join(networks)} at once")
+        raise UsageError(
+            f"{who} cannot be in the networks {', '.join(networks)} at once",
+            why="its ports are devices of several network namespaces, and a process is in one",
+            fix="let all links of the generator be in one namespace, or use a switch that is",
+        )
     return tuple(word for name in networks for word in ("nsenter", f"--net={path_of(name)}", "--"))
 
 

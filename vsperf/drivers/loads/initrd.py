@@ -71,7 +71,11 @@ def libraries_of(program: Path) -> tuple[Path, ...]:
     try:
         done = run(["ldd", whole(program)], ANSWER_S)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise NotReadyError(f"what {program} needs cannot be told", why=str(error)) from error
+        raise NotReadyError(
+            f"what {program} needs cannot be told",
+            why=str(error),
+            fix="install ldd, which is in the package libc-bin",
+        ) from error
     if missing := MISSING.findall(done.stdout):
         raise NotReadyError(
             f"{program} does not run on this machine",

@@ -90,7 +90,11 @@ class GuestStressLoad:
     def require(self, case: CaseSpec) -> None:
         spec = settings_of(case, GuestStressSpec)
         if not libraries_of(Path(find_stress())):
-            raise NotReadyError("what stress-ng needs cannot be told", why="ldd said nothing of it")
+            raise NotReadyError(
+                "what stress-ng needs cannot be told",
+                why="ldd said nothing of it",
+                fix="install the stress-ng of the distribution, which has shared objects",
+            )
         check_program(PROGRAM)
         find_image()
         check_accelerator({spec.accelerator}, probe(), NOISE)

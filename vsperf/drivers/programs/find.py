@@ -89,5 +89,9 @@ def _words(command: Sequence[str]) -> str:
     try:
         done = run(command, ANSWER_S)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise NotReadyError(f"{command[0]} does not tell its version", why=str(error)) from error
+        raise NotReadyError(
+            f"{command[0]} does not tell its version",
+            why=str(error),
+            fix=f"see what `{' '.join(command)}` says, or name another program: program.path",
+        ) from error
     return f"{done.stdout}{done.stderr}".strip()

@@ -61,7 +61,11 @@ def by_vnf(spec: Settings, topology: Topology) -> dict[str, Settings]:
     try:
         return {vnf: _of_vnf(spec, vnf) for vnf in topology.vnfs}
     except ValueError as error:
-        raise UsageError(f"the settings of a VNF do not fit: {error}") from error
+        raise UsageError(
+            f"the settings of a VNF do not fit: {error}",
+            why="what `vnf.each` says of one is put over what `vnf` says of all",
+            fix="`vsperf show TESTCASE` lists both with the file that each is from",
+        ) from error
 
 
 def require_ways_told_apart(topology: Topology, writers: Mapping[str, str]) -> None:

@@ -101,6 +101,7 @@ def await_ports(
             raise ComponentError(
                 f"port {', '.join(waiting)} of {who} did not come up within {patience_s:g} s",
                 why="nobody holds the other end of its tap",
+                fix="`vsperf plan` prints the commands of both ends, to be tried by hand",
             )
         sleep(POLL_S)  # between two looks at a condition, never instead of one
 

@@ -13,6 +13,7 @@ from vsperf.output.export.base import Format
 GROUP = "vsperf.exports"
 LIKE = "-like-"
 """What joins the name of a format with that of another program whose columns it has."""
+MEND = "mend the package that brings it, or uninstall it"
 
 
 def format_names() -> Mapping[str, EntryPoint]:
@@ -35,11 +36,15 @@ def load_format(name: str) -> Format:
         made = found()
     except Exception as error:  # a broken plug-in is its user's to mend
         raise UsageError(
-            f"the format {name!r} cannot be loaded", why=f"{type(error).__name__}: {error}"
+            f"the format {name!r} cannot be loaded",
+            why=f"{type(error).__name__}: {error}",
+            fix=MEND,
         ) from error
     if not isinstance(made, Format):
         raise UsageError(
-            f"the format {name!r} cannot be loaded", why=f"{known[name].value} is no Format"
+            f"the format {name!r} cannot be loaded",
+            why=f"{known[name].value} is no Format",
+            fix=MEND,
         )
     return made
 

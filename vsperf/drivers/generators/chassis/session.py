@@ -124,7 +124,11 @@ class ChassisSession:
             raise
         counted, settled = self._rest(last)
         if (owner := self.chassis.lost_to()) is not None:
-            raise ComponentError(f"{self.who} lost a port in the middle of a trial to {owner}")
+            raise ComponentError(
+                f"{self.who} lost a port in the middle of a trial to {owner}",
+                why="whoever takes a reserved port by force ends what is measured on it",
+                fix="agree with them on who has it when, and run again",
+            )
         self._require_all_sent(shots, counted)
         sleep(self.policy.pause.ns / NANOSECONDS)
         return TrialCounts(
@@ -238,6 +242,7 @@ class ChassisSession:
                 raise ComponentError(
                     f"counters of {self.who} fell in the middle of a trial, of {stream.name}",
                     why="somebody else has cleared them, or the chassis was started anew",
+                    fix="let nobody else use these ports while they measure, and run again",
                 )
         return now
 

@@ -185,7 +185,11 @@ class Ixnetwork:
                 why="one stream was expected, with as many frames",
             )
         if found[0].get("overSubscribed"):
-            raise ComponentError(f"IxNetwork cannot send {shot.load_fps} frames a second there")
+            raise ComponentError(
+                f"IxNetwork cannot send {shot.load_fps} frames a second there",
+                why="it says that its port would be oversubscribed",
+                fix="search below it: --set search.max_load=…",
+            )
 
     def clear(self) -> None:
         self.client.operate(f"{self.root}/operations/clearportsandtrafficstats", REFRESHED)

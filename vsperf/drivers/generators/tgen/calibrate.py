@@ -70,7 +70,11 @@ def calibrate(
     slow = Sending(FLOOR_RATE_FPS, NANOSECONDS, burst=1)
     floors = trial(tgen, ways, stream, slow, lambda event: None)["streams"]
     if not all(one.get("latency", {}).get("count") for one in floors):
-        raise ComponentError(f"no frame of {size} B came back, so there is no floor of latency")
+        raise ComponentError(
+            f"no frame of {size} B came back, so there is no floor of latency",
+            why=f"not even at {FLOOR_RATE_FPS} frames a second",
+            fix="`vsperf tgen trial` on the same ports says where they end",
+        )
     floor = max((one["latency"] for one in floors), key=lambda one: one["percentiles_ns"]["50"])
     return Calibration(
         frame_size=size,

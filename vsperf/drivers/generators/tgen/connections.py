@@ -157,6 +157,7 @@ def make_connections(tgen: Tgen, asked: Connections) -> tuple[ConnectionCounts, 
         raise ComponentError(
             "this tgen makes no connections",
             why="it was built from other sources than this vsperf",
+            fix="build it anew: `make setup`",
         )
     result = tgen.ask(VERB, asked.patience_s(), **asked.message())
     return made_of(result), result

@@ -34,7 +34,9 @@ class Replayed:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             raise ComponentError(
-                f"{traffic.replay.file} cannot be read", why=error.strerror
+                f"{traffic.replay.file} cannot be read",
+                why=error.strerror,
+                fix="name a pcap file that whoever runs vsperf can read as traffic.replay.file",
             ) from error
         return cls(traffic.replay, configured["replays"][0], digest)
 

@@ -86,7 +86,9 @@ def take_turns(tgen: Tgen, request: StreamTurns, burst: int = 32) -> tuple[Turns
     """Have tgen, whose traffic is configured, take turns; its answer as it is comes second."""
     if VERB not in tgen.hello["verbs"]:
         raise ComponentError(
-            "this tgen takes no turns", why="it was built from other sources than this vsperf"
+            "this tgen takes no turns",
+            why="it was built from other sources than this vsperf",
+            fix="build it anew: `make setup`",
         )
     result = tgen.ask(VERB, patience_s(request), **turns_message(request, burst))
     return turns_of(result), result

@@ -170,7 +170,9 @@ class Server:
             if taken and data.get("session_id") != self.session:
                 raise ComponentError(
                     f"port {data['port_id']} of TRex was taken by {data.get('who')} "
-                    "in the middle of a trial"
+                    "in the middle of a trial",
+                    why="whoever takes a port by force ends what is measured on it",
+                    fix="agree with them on who has it when, and run again",
                 )
         return found
 

@@ -210,6 +210,7 @@ class TrexSession:
             raise ComponentError(
                 "counters of TRex fell in the middle of a trial",
                 why="somebody else has cleared them, or the server was started anew",
+                fix="let nobody else use this server while it measures, and run again",
             )
         return now
 

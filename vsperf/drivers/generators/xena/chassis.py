@@ -81,6 +81,7 @@ class XenaChassis:
                     raise ComponentError(
                         f"the Xena port {place} made {found} of {command} {wanted}",
                         why="it cannot send so fast, or so much",
+                        fix="search below it: --set search.max_load=…",
                     )
 
     def clear(self) -> None:

@@ -125,6 +125,7 @@ def _await_held(name: str, queues: int, workspace: Workspace) -> None:
             raise ComponentError(
                 f"no VNF has taken hold of the tap {name} within {HELD_S:g} s",
                 why="it is moved into the bridge's network when one has",
+                fix="`vsperf plan` prints the command of the VNF, to be tried by hand",
             )
         sleep(POLL_S)  # between two looks at a condition, never instead of one
 

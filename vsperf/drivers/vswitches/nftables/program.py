@@ -87,7 +87,14 @@ class Nft:
         try:
             done = run((*before, self.path, *READING[1:]), PATIENCE_S, given=rules)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise ComponentError(f"{self.path} cannot be run", why=str(error)) from error
+            raise ComponentError(
+                f"{self.path} cannot be run", why=str(error), fix="see `vsperf doctor`, line `nft`"
+            ) from error
         if done.returncode != 0:
             words = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-            raise ComponentError("the rules of nftables were refused", why=words[0])
+            raise ComponentError(
+                "the rules of nftables were refused",
+                why=words[0],
+                fix="`vsperf plan` prints them; the kernel may lack nf_tables, nf_nat or "
+                "nf_conntrack, which `vsperf doctor` tries (`nft`)",
+            )

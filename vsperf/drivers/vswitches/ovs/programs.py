@@ -104,7 +104,9 @@ def find_programs(install: str | None, tree: Tree = HERE, *, dpdk: bool = True) 
         tree.require_program(program)
     if not programs.schema_file.is_file():
         raise NotReadyError(
-            f"the schema of the database, {programs.schema}{tree.within}, is not there"
+            f"the schema of the database, {programs.schema}{tree.within}, is not there",
+            why="ovsdb-server makes the database of the switch from it",
+            fix=_packages(programs),
         )
     if "DPDK" not in programs.version(programs.daemon) and dpdk:
         raise NotReadyError(

@@ -156,6 +156,7 @@ class RunningOvs:
                 raise ComponentError(
                     f"port {names} of the switch did not come up within {patience_s:g} s",
                     why="nobody is at its other end, or the switch could not take it up",
+                    fix="`vsperf plan` prints the commands of both ends, to be tried by hand",
                 )
             sleep(POLL_S)  # between two looks at a condition, never instead of one
         self.call_all()

@@ -144,6 +144,7 @@ class RunningVpp:
                     f"port {', '.join(waiting)} of the switch did not come up within "
                     f"{patience_s:g} s",
                     why="nobody is at its other end, or the switch could not take it up",
+                    fix="`vsperf plan` prints the commands of both ends, to be tried by hand",
                 )
             if self._are_listened_for(waiting):
                 self.kick()

@@ -186,7 +186,11 @@ def mapped(path: Path, patience_s: float = PATIENCE_S) -> Segment:
             why = error.strerror or str(error)
             raise SegmentError("the statistics of VPP cannot be reached", why=why) from error
     if not descriptors:
-        raise SegmentError("VPP does not share its statistics")
+        raise SegmentError(
+            "VPP does not share its statistics",
+            why="its plugin for them is not loaded, or its configuration turns them off",
+            fix="leave `statseg` as vsperf writes it into the start-up configuration",
+        )
     try:
         size = os.fstat(descriptors[0]).st_size
         memory = mmap.mmap(descriptors[0], size, mmap.MAP_SHARED, mmap.PROT_READ)
@@ -201,5 +205,6 @@ def mapped(path: Path, patience_s: float = PATIENCE_S) -> Segment:
         raise SegmentError(
             f"the statistics of this VPP have layout {found}",
             why=f"layout {VERSION} is the one that is known",
+            fix="measure a version of VPP that the page on VPP names as tried",
         )
     return Segment(memory)
