@@ -306,7 +306,7 @@ def test_a_tap_that_nobody_holds_and_one_that_is_gone_are_named() -> None:
     with started(opened_through("nftables", real=True)) as (running, _):
         with pytest.raises(ComponentError, match="port phy1 of the router did not come up"):
             running.await_ports(("phy1",), 0.1)
-        running.talk.remove(running.devices["phy1"])
+        running.hop.talk.remove(running.hop.devices["phy1"])
         assert running.failure() == "the tap of phy1 is gone"
         with pytest.raises(DiedError) as died:
             running.await_ports(("phy1",), 0.1)
