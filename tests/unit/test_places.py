@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from vsperf.cli.main import run_cli
-from vsperf.deploy.exchanging import listens
 from vsperf.host.offloads import COMMANDS, against
 from vsperf.host.places import short_name
+from vsperf.host.procfs import listens
 from vsperf.host.undo import RemoveNetwork, RemoveVeth
 from vsperf.host.undo_base import Reach
 
