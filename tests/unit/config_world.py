@@ -82,6 +82,13 @@ class OvsSwitch(DriverSpec):
     nat: str | None = None
 
 
+class HaproxySwitch(DriverSpec):
+    """As far as testcases of the project name its settings."""
+
+    kind: Literal["haproxy"]
+    workers: int = 1
+
+
 class VppSwitch(DriverSpec):
     """As far as testcases of the project name its settings."""
 
@@ -133,6 +140,7 @@ DRIVERS: Drivers = {
         "ovs": OvsSwitch,
         "vpp": VppSwitch,
         "nftables": NftablesSpec,
+        "haproxy": HaproxySwitch,
     },
     "generator": {"sim": Generator, "tgen": TgenGenerator, "testpmd": TestpmdGenerator},
     "vnf": {"loop": Guest, "sim": NoGuest},

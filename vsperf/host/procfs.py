@@ -170,8 +170,11 @@ def is_in(pid: int, network: Path, proc: Path = PROC) -> bool:
         return False
 
 
-def listens(pid: int, port: int, proc: Path = PROC) -> bool:
-    """Whether a socket can be called at that port, in the network of a process."""
+def listens(pid: int | str, port: int, proc: Path = PROC) -> bool:
+    """Whether a socket can be called at that port, in the network of a process.
+
+    `thread-self` is the thread that asks, which may have come into another network than its own.
+    """
     for table, state in LISTENING.items():
         try:
             lines = (proc / str(pid) / "net" / table).read_text().splitlines()[1:]
