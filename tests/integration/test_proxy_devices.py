@@ -111,8 +111,8 @@ def test_connections_beyond_its_room_are_answered_and_not_served(
     for part in ("taps", "tgen", "haproxy"):
         require(part)
     with between("haproxy", RunningProxy, connections=10) as parts:
-        patient = {"patience_ns": 2 * SECOND_NS, "hold_ns": 20 * SECOND_NS}
-        made = parts.made(replace(briefly(parts.calls()), **patient))
+        few = briefly(parts.calls())
+        made = parts.made(replace(few, patience_ns=2 * SECOND_NS, hold_ns=20 * SECOND_NS))
     assert made.client is not None
     assert made.client.completed == 10
     assert made.client.failed == {"no_response": 10}

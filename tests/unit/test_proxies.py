@@ -73,7 +73,7 @@ def steps(plan: SwitchPlan) -> list[str]:
 
 @EACH
 def test_it_is_found_by_its_kind_and_asks_for_a_cpu_for_each_worker(proxy: ProxySwitch) -> None:
-    assert type(driver_of(proxy.kind)) is type(proxy)
+    assert isinstance(driver_of(proxy.kind), type(proxy))
     (need,) = proxy.needs(opened(proxy, workers=3)).cpus
     assert (need.role, need.count, need.pinned) == ("pmd", 3, None)
     (need,) = proxy.needs(opened(proxy, cpus="2-3")).cpus

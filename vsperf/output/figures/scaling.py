@@ -142,7 +142,7 @@ WORKERS = Plot(
     name="workers",
     title="frames, connections or requests per second against threads of the switch, with the "
     "ideal line",
-    needs="two numbers of threads or more: `--set vswitch.pmds=[1,2]`, or `vswitch.workers`",
+    needs="two numbers of threads or more: `--set vswitch.pmds=[1,2]`, or `vswitch.workers=[1,2]`",
     scope=Scope.CASES,
     gather=gather_any,
     draw=draw_workers,
