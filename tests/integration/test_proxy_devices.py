@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from connection_cases import opened_through
@@ -169,16 +170,17 @@ def test_what_it_is_and_how_it_was_told_is_known(kind: str) -> None:
     assert any("198.18.255.1:80" in line for line in facts["configuration"])
 
 
-def test_what_a_killed_run_started_is_ended_by_cleaning(kind: str, tmp_path: Path) -> None:
-    root = tmp_path / "run"
-    argv = [sys.executable, "-c", KILLED, str(root), kind, *sys.path]
-    killed = subprocess.run(argv, capture_output=True, text=True, check=False)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
-    network, short, pid = killed.stdout.split()
-    assert (FOLDER / network).exists()
-    assert in_session(int(pid)) != ()
-    (dead,) = dead_deployments((root,))
-    assert dead.take_down() == ()
+def test_what_a_killed_run_started_is_ended_by_cleaning(kind: str) -> None:
+    with TemporaryDirectory(prefix="rt-") as runtime:  # short, as sockets need
+        root = Path(runtime) / "run"
+        argv = [sys.executable, "-c", KILLED, str(root), kind, *sys.path]
+        killed = subprocess.run(argv, capture_output=True, text=True, check=False)
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        network, short, pid = killed.stdout.split()
+        assert (FOLDER / network).exists()
+        assert in_session(int(pid)) != ()
+        (dead,) = dead_deployments((root,))
+        assert dead.take_down() == ()
     assert in_session(int(pid)) == ()
     assert not (FOLDER / network).exists()
     assert not [*Path("/sys/class/net").glob(f"{short}*")]

@@ -36,9 +36,9 @@ from vsperf.host.doctor.finding import Answer, Check, Group, Host, missing, ok
 from vsperf.host.doctor.wants import Want
 from vsperf.host.open_files import most_open_files
 from vsperf.host.process import Managed, end, managed
-from vsperf.host.procfs import in_session, listens
+from vsperf.host.procfs import end_all, in_session, listens
 from vsperf.host.threads import Polling
-from vsperf.host.workspace import Workspace
+from vsperf.host.workspace import Workspace, require_short
 from vsperf.records import threads
 from vsperf.records.run import Placement
 from vsperf.trust.printable import printable
@@ -79,6 +79,8 @@ class ProxySwitch(ABC):
     """What it is called, and what its log and its configuration are called after."""
     Spec: ClassVar[type[DriverSpec]]
     wants: ClassVar[frozenset[Want]] = frozenset({Want.QUIET_CPUS, Want.ROOT, Want.TAPS})
+    sockets: ClassVar[tuple[str, ...]] = ()
+    """Names of what it listens at in the folder of a deployment."""
     leads: ClassVar[bool] = False
     """Whether the process that is started only leads others, which pass bytes on."""
 
@@ -128,6 +130,7 @@ class ProxySwitch(ABC):
             )
         spec = self._spec_of(case)
         self.find(spec)
+        require_short(self.sockets)
         if (most := most_open_files()) < spec.files:
             raise NotReadyError(
                 f"{self.program} may have {most:,} files open, and needs {spec.files:,}",
@@ -208,6 +211,7 @@ class _Maker:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             program.await_end(END_S)
+            end_all(lambda: in_session(program.pid), 0.0)  # until none listens in its place
         end(program, self.workspace)
         return self.started()
 
@@ -229,7 +233,14 @@ class _Maker:
             )
 
     def _can_be_called(self) -> bool:
-        return asked_in(self.hop.network, "who listens", lambda: listens(ANYBODY, SERVICE_PORT))
+        """Whether clients can call it, and so can who asks what it counts."""
+        if not asked_in(self.hop.network, "who listens", lambda: listens(ANYBODY, SERVICE_PORT)):
+            return False
+        try:
+            self.proxy.ask(self.workspace.folder)
+        except ComponentError:
+            return False
+        return True
 
     def _workers(self, program: Managed) -> tuple[int, ...]:
         """Return the processes that pass bytes on, once all are there."""

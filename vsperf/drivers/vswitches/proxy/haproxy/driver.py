@@ -44,6 +44,7 @@ class Haproxy(ProxySwitch):
         "HAProxy as a load balancer of TCP: it ends each connection, and makes another to a server"
     )
     Spec: ClassVar[type[DriverSpec]] = HaproxySpec
+    sockets: ClassVar[tuple[str, ...]] = (f"{SOCKET}.4194304.tmp",)  # it is called so at first
     checks: ClassVar[tuple[Check, ...]] = (proxy_check(NAME, HaproxySpec, find),)
 
     @classmethod
