@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,16 +18,18 @@ from switch_cases import PVP, driver_of, switch_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.hops import Hop
 from vsperf.drivers.vswitches.proxy.driver import ProxySwitch, proxy_check
 from vsperf.drivers.vswitches.proxy.haproxy.driver import Haproxy, HaproxySpec
 from vsperf.drivers.vswitches.proxy.haproxy.stats import asked, told_in
 from vsperf.drivers.vswitches.proxy.layout import Design
 from vsperf.drivers.vswitches.proxy.nginx.driver import NginxSpec, NginxStream, module_of
-from vsperf.drivers.vswitches.proxy.running import Found, Instance
+from vsperf.drivers.vswitches.proxy.running import Found, Instance, RunningProxy, Told
 from vsperf.drivers.vswitches.proxy.spec import ProxySpec
 from vsperf.drivers.vswitches.proxy.tcp import Tcp, counted, in_use
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.doctor.finding import Host, Status
+from vsperf.host.workspace import Nowhere
 from vsperf.records.run import Placement, shown
 
 BOTH = (Haproxy(), NginxStream())
@@ -293,3 +298,69 @@ def test_a_program_that_is_asked_answers_in_time_or_is_told_not_to(tmp_path: Pat
         thread.start()
         assert asked(path, "show stat") == "heard show stat\n"
         thread.join()
+
+
+def running(**changes: Any) -> RunningProxy:
+    """Return a proxy of which nothing runs: two taps are there, and whoever is asked answers."""
+    case = opened(Haproxy())
+    assert isinstance(case.vswitch, ProxySpec)
+    design = Design(case, case.vswitch, PLACEMENT)
+    taps: Any = SimpleNamespace(devices=lambda: {"tap0": None, "tap1": None})
+    program: Any = SimpleNamespace(name="haproxy", failure=lambda: None)
+    given: dict[str, Any] = {
+        "hop": Hop(design.ports, "network", {"phy0": "tap0", "phy1": "tap1"}, taps),
+        "who": "haproxy",
+        "workspace": Nowhere(),
+        "design": design,
+        "found": PROGRAM,
+        "configuration": (),
+        "instance": Instance(program, (os.getpid(),), 0),
+        "start_again": lambda instance, kill: instance,
+        "ask": Told,
+        "commands": (),
+    }
+    return RunningProxy(**given | changes)
+
+
+def test_whatever_is_gone_of_a_proxy_is_named() -> None:
+    def silent() -> Told:
+        raise ComponentError("haproxy does not answer", why="timed out")
+
+    assert running().failure() is None
+    hop = running().hop
+    short: Any = SimpleNamespace(devices=lambda: {"tap0": None})
+    assert running(hop=replace(hop, talk=short)).failure() == "the tap of phy1 is gone"
+    killed: Any = SimpleNamespace(name="haproxy", failure=lambda: "was killed by SIGKILL")
+    gone = Instance(killed, (), 0)
+    assert running(instance=gone).failure() == "haproxy was killed by SIGKILL"
+    program = running().instance.program
+    nobody = Instance(program, (1 << 23,), 0)
+    assert "a worker of haproxy has ended" in str(running(instance=nobody).failure())
+    assert running(ask=silent).failure() == "haproxy does not answer: timed out"
+    assert running(stopped=True).failure() == "the switch was stopped"
+
+
+def test_a_proxy_has_no_rules_and_no_flows() -> None:
+    running().forget_flows()
+    with pytest.raises(UsageError) as refused:
+        running().change_rules(10)
+    assert "vswitch nftables" in str(refused.value.problems[0].fix)
+
+
+def test_connections_are_the_programs_to_count_where_it_does_and_else_the_kernels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tcp = Tcp(counted(SNMP) | counted(NETSTAT) | in_use(SOCKSTAT))
+    monkeypatch.setattr(Tcp, "of", lambda network: tcp)
+    monkeypatch.setattr(Hop, "counted", lambda self: ())
+    kernels = running().counters()
+    assert kernels.connections is not None
+    assert kernels.connections.all_counts == (201, 200)
+    assert "no port free" not in kernels.reasons
+    own = Told(accepted=199, attempts=210, reasons={"haproxy retries": 8})
+    counters = running(ask=lambda: own).counters()
+    assert counters.connections is not None
+    assert counters.connections.all_counts == (199, 200)
+    assert counters.reasons["haproxy retries"] == 8
+    assert counters.reasons["no port free"] == 10
+    assert counters.drops == {"listen queue full": 9, "socket queue full": 1}
