@@ -102,9 +102,9 @@ def test_a_plan_shows_all_that_is_done_and_names_nothing_of_one_run(proxy: Proxy
     assert "TAP-0-1 is 198.19.255.254/16" in seen
     assert "ipv4.ip_local_port_range = 1024\t65535" in seen
     assert "ipv4.tcp_max_tw_buckets = 0" in seen
-    named = opened(proxy, path="/opt/it")
+    named = opened(proxy, path="/usr/local/sbin/it")
     (argv,) = (step.argv for step in plan_of(proxy, named).steps if step.argv is not None)
-    assert argv[3] == "/opt/it"
+    assert argv[3] == "/usr/local/sbin/it"
 
 
 @EACH
