@@ -12,7 +12,7 @@ from vsperf.drivers.programs.base import LONGEST_WORDS
 from vsperf.drivers.vswitches.proxy.running import Told
 from vsperf.errors import ComponentError
 
-ANSWER_S = 3.0
+ANSWER_S = 5.0
 LONGEST = 1 << 22
 """Bytes of an answer: some 400 for each server."""
 FRONTEND, BACKEND = "FRONTEND", "BACKEND"
