@@ -151,6 +151,7 @@ setup(
             "curves = vsperf.output.figures.curves:PLOT",
             "topology = vsperf.output.figures.topology:PLOT",
             "ratios = vsperf.output.figures.ratios:PLOT",
+            "turns = vsperf.output.figures.turns:PLOT",
             "trend = vsperf.output.figures.trend:PLOT",
             "noise = vsperf.output.figures.noise:PLOT",
             "noise-levels = vsperf.output.figures.noise:LEVELS",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from vsperf.records.turns import Named, Role, Round, TurnColumns
+from vsperf.records.turn_columns import TurnColumns
+from vsperf.records.turns import Named, Role, Round
 
 NO_TURNS = TurnColumns.of(())
 

@@ -20,6 +20,7 @@ from vsperf.host.cpus import Cpu, CpuTopology, Needs
 from vsperf.host.workspace import Nowhere, Workspace
 from vsperf.plugins import Plugins
 from vsperf.records.run import Placement
+from vsperf.records.trial import TrialCounts
 
 P2P = {"name": "p2p", "paths": [["phy0", "phy1"]]}
 PVP = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}
@@ -97,6 +98,17 @@ def started(case: CaseSpec, placement: Placement = PLACEMENT) -> Iterator[tuple[
         driver.start(case, plan, placement, place) as running,
     ):
         yield running, place
+
+
+def all_arrived(counts: TrialCounts) -> list[int]:
+    """See that all arrived whole that was sent; return how many frames each direction sent.
+
+    That are fewer than were asked for where the machine was away for longer than sending may take.
+    """
+    sent = [way.sent_frames for way in counts.directions]
+    assert [way.good_frames for way in counts.directions] == sent
+    assert all(sent)
+    return sent
 
 
 def ran_nothing(driver: VSwitch, case: CaseSpec) -> RunningSwitch:

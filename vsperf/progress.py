@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vsperf.config.case import Case
+from vsperf.quantities.unit import Unit
 from vsperf.records.connections import ConnectionTrial
 from vsperf.records.exchange import Exchange
 from vsperf.records.run import CaseRecord
@@ -106,6 +107,25 @@ class ExchangeStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class RateSeen:
+    """What came to a device, or to an instance, in the last second; no result rests on it."""
+
+    name: str
+    value: int
+    unit: Unit
+    frames_per_second: int | None = None
+    """Of a device, as the kernel has them; None of an instance."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeGoesOn:
+    """Programs have exchanged data for another second."""
+
+    case: Case
+    rates: tuple[RateSeen, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ExchangeFinished:
     """An exchange is recorded."""
 
@@ -162,6 +182,7 @@ Event = (
     | RoundStarted
     | RoundFinished
     | ExchangeStarted
+    | ExchangeGoesOn
     | ExchangeFinished
     | ConnectionsStarted
     | ConnectionsFinished

@@ -176,9 +176,13 @@ class Aside(Generic[Result]):
         """Wait for its end, for ever or so long; say whether it came."""
         return bool(wait_for((self._done,), seconds))
 
-    def returned(self) -> Result:
-        """Wait for its end, and return or raise what it did."""
-        self.over()
+    def returned(self, patience_s: float | None = None) -> Result:
+        """Wait for its end, for ever or so long, and return or raise what it did.
+
+        What has not ended in time goes on by itself, and nobody hears of it any more.
+        """
+        if not self.over(patience_s):
+            raise TimeoutError(f"it took more than {patience_s:g} s")
         if self._error is not None:
             raise self._error
         return self._result[0]
@@ -196,9 +200,14 @@ class Aside(Generic[Result]):
             os.close(self._done)
 
 
-def aside(call: Callable[[], Result]) -> Result:
-    """Return what foreign code returns that waits by itself, such as a client of HTTP."""
-    return call() if SignalWatch.installed() is None else Aside(call).returned()
+def aside(call: Callable[[], Result], patience_s: float | None = None) -> Result:
+    """Return what foreign code returns that waits by itself, such as a client of HTTP.
+
+    With `patience_s` it raises `TimeoutError` after so long, however the other side keeps it busy.
+    """
+    if patience_s is None and SignalWatch.installed() is None:
+        return call()
+    return Aside(call).returned(patience_s)
 
 
 def run(

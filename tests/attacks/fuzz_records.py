@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from connection_models import Device
 from exchanges import cpu, exchange, instance, use
@@ -28,7 +29,7 @@ from vsperf.records.files.view import open_run
 from vsperf.records.files.writer import RunWriter
 from vsperf.records.packets import Packets
 from vsperf.records.run import LINE, ConnectionsLine, ExchangeLine, Line, RoundLine
-from vsperf.records.turns import TurnColumns
+from vsperf.records.turn_columns import TurnColumns
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
 SERIES = Path(__file__).parents[1] / "golden" / "series"
@@ -168,8 +169,14 @@ def _others(case: str) -> list[bytes]:
     busy = use(cpu(0, busy=0.99), cpu(1, busy=0.5), clients=0.9, servers=0.4)
     device = Device(rate=900)
     device.connect(ConnectionsAsked(rate_cps=500, connections=500))
-    columns = dict.fromkeys(TurnColumns.model_fields, (1_000,) * TURNS)
+    columns: dict[str, Any] = dict.fromkeys(TurnColumns.model_fields, (1_000,) * TURNS)
     columns |= dict.fromkeys(("gaps_ns", "longest_gap_ns", "elsewhere_frames"), (0,) * TURNS)
+    columns |= {
+        "slots_ns": ((1_000_000, 9_000_000),) * TURNS,
+        "received_by_slot": ((90, 910),) * TURNS,
+        "sent_by_direction": ((600, 400),) * TURNS,
+        "received_by_direction": ((600, 400),) * TURNS,
+    }
     columns |= {"measured_ns": (10_000_000,) * TURNS, "side": (0, 1) * (TURNS // 2)}
     turns = TurnColumns.model_validate({**columns, "drained": (True,) * TURNS})
     one = round_of(turns, elapsed_ns=TURNS * 12_000_000)

@@ -13,7 +13,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -25,7 +25,8 @@ from simulated_cases import simulated_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.deploy.cpu_looks import SwitchCpus
-from vsperf.deploy.exchanging import Made, Part, exchanged, pairs_of
+from vsperf.deploy.exchanging import Around, Made, Nobody, Part, exchanged, pairs_of
+from vsperf.deploy.live_rates import Tell
 from vsperf.deploy.places import Place, Places
 from vsperf.drivers.programs.base import Program, Rendezvous, Said
 from vsperf.host.netns import within
@@ -34,6 +35,7 @@ from vsperf.host.procfs import is_in, start_ticks
 from vsperf.host.veth import routes
 from vsperf.host.workspace import Workspace
 from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.progress import RateSeen
 from vsperf.records.exchange import CLIENTS, ECHO, SERVERS, Traffic
 from vsperf.records.run import Placement
 
@@ -133,6 +135,20 @@ class ProgramContract:
             assert answered <= carried_frames, "more than the device carried frames"
             assert [*marked(place), *_at_work(place)] == []
 
+    def test_what_arrives_is_told_while_it_runs(
+        self, driver: Program, case: CaseSpec, places: Places, place: Workspace
+    ) -> None:
+        heard: list[tuple[RateSeen, ...]] = []
+        traffic = sorted(driver.EXCHANGES)[0]
+        run(driver, case, asked(traffic, seconds=4), places, place, Watching(heard.append))
+        assert heard, "nobody was told of anything in four seconds"
+        devices = [one for told in heard for one in told if one.frames_per_second is not None]
+        assert {one.name for one in devices} == {"at phy1"}
+        assert any(one.value and one.frames_per_second for one in devices)
+        if traffic == "tcp-stream":
+            instances = [one for told in heard for one in told if one.name == "instance 1"]
+            assert any(one.value for one in instances)
+
     @pytest.mark.parametrize("end", ["client", "server"])
     def test_who_is_killed_is_told_by_which_end_and_how_and_there_is_no_number(
         self, driver: Program, case: CaseSpec, places: Places, place: Workspace, end: str
@@ -152,12 +168,30 @@ class ProgramContract:
         assert [*marked(place), *_at_work(place)] == []
 
 
+@dataclass
+class Watching(Nobody):
+    """Somebody who hears what arrives, and looks at nothing else."""
+
+    tell: Tell | None = None
+
+
 def run(
-    driver: Program, case: CaseSpec, wanted: ExchangeAsked, places: Places, place: Workspace
+    driver: Program,
+    case: CaseSpec,
+    wanted: ExchangeAsked,
+    places: Places,
+    place: Workspace,
+    around: Around | None = None,
 ) -> Made:
     part = Part(driver, driver.find(case), wanted, pairs_of(case, wanted, PLACED))
-    nobody = SwitchCpus(())
-    return exchanged([part], places=places, workspace=place, label="contract", switch=nobody)
+    return exchanged(
+        [part],
+        places=places,
+        workspace=place,
+        label="contract",
+        switch=SwitchCpus(()),
+        around=around,
+    )
 
 
 def _carried(places: Places) -> tuple[int, int]:

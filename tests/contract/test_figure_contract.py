@@ -10,7 +10,7 @@ from vsperf.output.figures.plot import Plot, all_plots, named
 PLOTS = sorted(plot.name for plot in all_plots())
 OTHERS = {
     *("buffer", "buffer-runs", "caches", "flows", "noise", "noise-latency", "noise-levels"),
-    *("cpu-cost", "ratios", "series", "workers"),
+    *("cpu-cost", "ratios", "series", "turns", "workers"),
 }
 """Of which the cases of the contract have nothing; each has tests of its own."""
 

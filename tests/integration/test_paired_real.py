@@ -44,6 +44,12 @@ def test_switches_that_stand_still_when_all_is_killed_are_cleaned_up(place: Plac
     (check,) = (one for one in next(place.records().cases()).rounds if one.role is Role.CHECK)
     assert {turn.side for turn in check.turns.rows() if turn.turn_received_frames} == {0, 1, 2}
     assert sum(check.turns.elsewhere_frames) == 0
+    assert check.direction_names == ("phy0 to phy1", "phy1 to phy0")
+    for turn in check.turns.rows():
+        assert turn.received_by_direction is not None
+        assert len(turn.received_by_direction) == 2
+        assert 0 not in turn.received_by_direction
+        assert len(turn.slots_ns or ()) == 5
     assert place("clean").code == 0
     assert place.traces() == []
 

@@ -91,6 +91,30 @@ def test_streams_go_through_and_devices_bear_them_out(
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("switch", ["linux-bridge", "ovs", "ovs-dpdk"])
+def test_one_place_exchanges_data_with_several_at_the_same_time(
+    place: Place, require: Callable[[str], None], switch: str
+) -> None:
+    require(NEEDS[switch])
+    words = (f"--set=vswitch.kind={switch}", "--set=topology=star3", *BRIEF)
+    one_way = "--set=traffic.direction=forward"
+    ended = place.until_decided("run", "places_star_stream", *words, one_way)
+    assert ended.code == 0, ended.said
+    (case,) = place.records().cases()
+    one = next(one for one in case.exchanges if one.valid)
+    assert one.directions == ("phy0 to phy1", "phy0 to phy2", "phy0 to phy3")
+    came = {device.place: device.received_bytes for device in one.devices}
+    for instance in one.instances:
+        target = instance.direction.rpartition(" ")[2]
+        assert came[target] >= (instance.received_bytes or 0) > 0
+    assert case.record is not None and case.record.result is not None
+    figures = {figure.name: figure.value for figure in case.record.result.figures}
+    assert figures["total"] == one.total_rate
+    assert (figures["rate"] or 0) * 3 <= (figures["total"] or 0)
+    assert place.traces() == []
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("switch", ["linux-bridge", "ovs"])
 def test_cpu_time_is_told_by_role_and_what_runs_and_looks_beside_programs_too(
     place: Place, require: Callable[[str], None], switch: str

@@ -136,6 +136,10 @@ def assert_accounted_for(found: Turns) -> None:
             assert turn.sent_frames <= turn.turn_sent_frames
             assert turn.received_frames <= turn.turn_received_frames
             assert turn.ended_ns - turn.began_ns > turn.measured_ns
+            assert turn.sent_by_direction is not None
+            assert len(turn.sent_by_direction) == len(side.directions)
+            assert turn.behind_ns is not None
+            assert turn.missed_frames in {0, None}
 
 
 @pytest.mark.everyday

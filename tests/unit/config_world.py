@@ -77,9 +77,17 @@ class OvsSwitch(DriverSpec):
     """As far as testcases of the project name its settings."""
 
     kind: Literal["ovs"]
+    datapath: str = "userspace"
     flows: Rules = "port"
     emc: bool = True
     nat: str | None = None
+
+
+class BridgeSwitch(DriverSpec):
+    """As far as testcases of the project name its settings."""
+
+    kind: Literal["linux-bridge"]
+    flows: str = "learn"
 
 
 class HaproxySwitch(DriverSpec):
@@ -140,6 +148,7 @@ DRIVERS: Drivers = {
         "ovs": OvsSwitch,
         "vpp": VppSwitch,
         "nftables": NftablesSpec,
+        "linux-bridge": BridgeSwitch,
         "haproxy": HaproxySwitch,
     },
     "generator": {"sim": Generator, "tgen": TgenGenerator, "testpmd": TestpmdGenerator},

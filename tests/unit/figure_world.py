@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from conftest import REPOSITORY
 from figure_cases import case, goal
 from record_samples import trial
+
+sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
+
+from paired_models import PairedModel, method, session
 
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView, views
@@ -91,6 +97,16 @@ def cost_case(size: str, **roles: float) -> CaseView:
     return case(size, result=SearchResult(figures=figures))
 
 
+def turns_case(*shares: float, model: PairedModel | None = None, **changes: Any) -> CaseView:
+    """Return a case of switches in turns, of which each has a share of the first one's rate."""
+    asked = method(rounds=6, pairs=20)
+    bench = session(model or PairedModel("noise", {"noise": "1.5%"}), 1, *shares)
+    result = asked.play(bench)
+    search = {"search": asked.model_dump(mode="json")}
+    values: dict[str, Any] = {"result": result, "spec": search, **changes}
+    return replace(case("64B", **values), rounds=tuple(bench.rounds))
+
+
 def all_cases(*, simulated: bool = False, name: str = "ovs-dpdk") -> list[CaseView]:
     """Return cases of which every plot has something to say; `name` is what the switch is."""
     sizes = (("64B", 8_000_000), ("128B", 7_000_000), ("1518B", 800_000))
@@ -123,4 +139,5 @@ def all_cases(*, simulated: bool = False, name: str = "ovs-dpdk") -> list[CaseVi
     cases += [buffer_case("64B", 400_000.0 + at, run) for at, run in enumerate(runs)]
     cases += [cost_case(size, clients=7_000, servers=6_000, switch=9_000) for size, _ in sizes]
     collected = replace(throughput_case("64B", 4_000_000, simulated=simulated), folder=COLLECTED)
-    return [*cases, collected, *views(SOAK)]
+    turns = turns_case(0.95, simulated=simulated)
+    return [*cases, collected, turns, *views(SOAK)]

@@ -19,6 +19,7 @@ from stored_runs import store
 from vsperf.analysis.answers import more_is_better
 from vsperf.analysis.comparison import Comparison, Row, compare
 from vsperf.analysis.difference import Change, Difference, Means
+from vsperf.analysis.environment import case_facts
 from vsperf.analysis.sides import Side, baseline_side, side
 from vsperf.cli.main import run_cli
 from vsperf.errors import ExitCode, UsageError
@@ -84,6 +85,15 @@ class TestChanges:
             run(tmp_path, name, {1: [SearchResult(figures=tuple(told))]})
         (row,) = of(tmp_path, "aaaa", "bbbb").rows
         assert (row.name, row.worse(1)) == ("ratio_b", True)
+
+    def test_what_programs_could_send_is_no_merit_of_a_switch(self, tmp_path: Path) -> None:
+        for name, sent in (("aaaa", 9e9), ("bbbb", 1e9)):
+            told = (
+                Figure(name=each, unit=Unit.BPS, value=value, lower=value - 1, upper=value)
+                for each, value in (("rate", 1e9), ("sent", sent))
+            )
+            run(tmp_path, name, {1: [SearchResult(figures=tuple(told))]})
+        assert [row.name for row in of(tmp_path, "aaaa", "bbbb").rows] == ["rate"]
 
     def test_repeated_loss_curves_are_compared_load_by_load(self, tmp_path: Path) -> None:
         """What both sides offered is compared by ranks; a load of one side alone is told apart."""
@@ -447,6 +457,13 @@ class TestOutputs:
         (table,) = change_tables(of(tmp_path, "aaaa", "bbbb"), only_changed=True)
         assert [row[0] for row in table.texts] == ["64B"]
         assert [row[-1] for row in table.rows] == [Cell("better", "better")]
+
+
+def test_names_that_each_deployment_has_anew_are_no_difference() -> None:
+    places = {"phy0": {"network": "vspa0b1c2-phy0", "mtu": 1500}}
+    around = Conditions(switch={"places": places}, generator={})
+    record = case_record("a case", conditions=around)
+    assert case_facts(None, record) == {"switch.places.phy0.mtu": "1500"}
 
 
 def test_a_headline_says_the_verdict_and_the_size(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from vsperf.config.case import Case
-from vsperf.config.document import document_schema, settable_paths
+from vsperf.config.document import ALTERNATIVES, BY_KIND, document_schema, settable_paths
 from vsperf.config.loader import Request, load, load_cases
 from vsperf.errors import SpecError
 
@@ -55,6 +55,37 @@ def told(path: Path) -> str:
     else:
         request = Request((f"./testcases/{path.name}",), testbed="sim")
     return "\n".join(map(shown, problems(library(BROKEN, BROKEN), request))) + "\n"
+
+
+NO_WORDS = ("[1]", "{a: [1]}", "1")
+"""The first two cannot be looked up at all."""
+
+
+def test_a_kind_that_is_no_word_is_refused_where_it_stands(tmp_path: Path) -> None:
+    """Drivers, and parts of their settings, are looked up by it."""
+    kinds = [path for path in settable_paths(DRIVERS) if path.endswith(".kind")]
+    sections = {path.partition(".")[0] for path in kinds}
+    assert sections >= {*DRIVERS, "traffic"}
+    requests = [
+        (MINIMAL, f"{path.replace('NAME', 'x')}={value}") for path in kinds for value in NO_WORDS
+    ]
+    for value in NO_WORDS:
+        items = [f"{section}: [{{kind: {value}}}, {{kind: {value}}}]" for section in ALTERNATIVES]
+        by_kind = [f"{name}: {{{value}: {{kind: {value}}}}}" for name in BY_KIND]
+        others = [f"collect: [{{x: {{kind: {value}}}}}]", f"collect: {{proc: {{kind: {value}}}}}"]
+        requests += [(f"{MINIMAL}{text}\n", "") for text in (*items, *by_kind, *others)]
+
+    def check(row: tuple[str, str]) -> None:
+        text, option = row
+        write(tmp_path, {"testcases/mine.yaml": text})
+        request = Request(("mine",), testbed="sim", sets=(option,) if option else ())
+        found = problems(library(tmp_path, tmp_path), request)
+        assert found
+        for problem in found:
+            assert problem.where is not None and problem.where.column is not None, problem
+            assert problem.where.source.startswith("--set") or problem.where.line == 4, problem
+
+    hold_each(requests, check)
 
 
 def test_there_are_enough_broken_inputs() -> None:
@@ -287,6 +318,7 @@ def test_every_listed_path_is_known_to_the_loader(tmp_path: Path) -> None:
             "workers": "generator.kind=tgen",
             "cpus": "vswitch.kind=other",
             "emc": "vswitch.kind=ovs",
+            "datapath": "vswitch.kind=ovs",
             "forwarding": "vswitch.kind=vpp",
             "probability": "vswitch.behaviour.kind=lossy",
             "queues": "vnf.kind=loop",

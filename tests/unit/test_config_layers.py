@@ -258,6 +258,7 @@ def test_the_strict_preset_follows_the_standard_to_the_letter(tmp_path: Path) ->
         ("pvpv", "pvpv", [("phy0", "vm1", "phy1"), ("phy0", "vm2", "phy1")]),
         ("pvpv1", "pvpv1", [("phy0", "vm1", "phy1")]),
         ("v2v", "v2v", [("vm1", "vm2")]),
+        ("star1", "star1", [("phy0", "phy1")]),
         ("{paths: [[phy1, vm1, phy0]]}", "custom", [("phy1", "vm1", "phy0")]),
     ],
 )
@@ -267,6 +268,18 @@ def test_a_topology_is_a_family_with_a_number_or_spelled_out(
     text = f"name: mine\ntopology: {written}\ntraffic: {{frame_size: 64}}\n"
     topology = loaded(tmp_path, text).cases[0].spec.topology
     assert (topology.name, list(topology.paths)) == (name, paths)
+
+
+@pytest.mark.parametrize(
+    ("written", "what"),
+    [("star0", "star needs at least one link"), ("star65", "a topology has 0 to 64 links, not 65")],
+)
+def test_a_family_of_links_says_so_where_its_number_does_not_fit(
+    tmp_path: Path, written: str, what: str
+) -> None:
+    text = f"name: mine\ntopology: {written}\ntraffic: {{frame_size: 64}}\n"
+    with pytest.raises(SpecError, match=what):
+        loaded(tmp_path, text)
 
 
 @pytest.mark.parametrize("text", ["0000:00:08.0", "52:54:00:12:34:56", "on", "2026-11-20", "1_000"])

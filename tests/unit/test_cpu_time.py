@@ -10,6 +10,7 @@ import pytest
 from exchanges import SECOND, cpu, exchange, instance, program, use
 from ovs_cases import plain_case
 
+from vsperf.analysis.answers import more_is_better
 from vsperf.deploy.cpu_looks import Looks, SwitchCpus
 from vsperf.drivers.vswitches.ovs.plain.design import PlainDesign
 from vsperf.drivers.vswitches.ovs.plain.spec import OvsSpec
@@ -21,6 +22,7 @@ from vsperf.methods.stream import Stream
 from vsperf.methods.transactions import Transactions
 from vsperf.output.cpu_tables import cpus_table, roles_table
 from vsperf.output.table import Table
+from vsperf.quantities.unit import Unit
 from vsperf.records.cpu_time import ProgramTime
 from vsperf.records.exchange import CLIENTS, SERVERS, Exchange
 from vsperf.records.run import Placement
@@ -239,13 +241,19 @@ def test_what_one_role_does_not_tell_leaves_no_sum() -> None:
 def test_costs_are_figures_beside_the_answer_which_has_the_limit() -> None:
     method = Transactions(kind="rr")
     found = {one.name: one for one in method.answered(Repeats((requests(),), True, "")).figures}
-    assert set(found) == set(method.metrics())
+    assert {*found, "total"} == set(method.metrics())
     assert found["cpu_per_request_clients"].value == 50_000
     assert found["cpu_per_request"].value == 87_500
     assert "its threads" in found["cpu_per_request_switch"].reason
     assert found["rate"].limit is None
     assert "what limited it cannot be told" in found["rate"].reason
     assert found["cpu_per_request"].limit is None
+    assert found["context_switches_clients"].value == pytest.approx(0.3), "12 for 40,000 requests"
+    assert not more_is_better("context_switches_clients", Unit.COUNT)
+    kernel = method.answered(Repeats((requests(cpu=use(switch=None)),), True, "")).figures
+    (switched,) = (one for one in kernel if one.name == "context_switches_switch")
+    assert switched.value is None
+    assert "in interrupts" in switched.reason
     untold = method.answered(Repeats((requests(cpu=None),), True, "")).figures
     costs = [one for one in untold if one.name.startswith("cpu_per")]
     assert len(costs) == 4
@@ -257,7 +265,7 @@ def test_a_bit_of_a_stream_costs_parts_of_a_nanosecond_and_is_written_so() -> No
     method = Stream(kind="stream")
     found = {one.name: one for one in method.answered(Repeats((one,), True, "")).figures}
     assert found["cpu_per_bit_clients"].text == "0.5 ns"
-    assert set(found) == set(method.metrics())
+    assert {*found, "total"} == set(method.metrics())
 
 
 # What is shown.

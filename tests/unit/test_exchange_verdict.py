@@ -221,6 +221,8 @@ def test_repeats_that_differ_have_the_limit_of_most_and_say_of_how_many() -> Non
     limit, reason = limited_in_repeats((full, quiet, full), full)
     assert limit is Limit.DUT
     assert "in 2 of 3 repeats" in reason
+    assert limited_in_repeats((full, quiet, full), quiet) == (limit, reason)
+    assert why_programs((full, full, quiet))[0].startswith("The exchanges were limited by the sw")
     limit, reason = limited_in_repeats((full, quiet), full)
     assert limit is Limit.UNKNOWN
     assert "dut in #1, unknown in #1" in reason

@@ -9,13 +9,33 @@ import pytest
 from exchanges import REVERSE, cpu, device, exchange, instance, use
 
 from vsperf.cli.exchange_view import devices_table, exchanges_data, instances_table
+from vsperf.output.report.case_part import asked_of
 from vsperf.output.table import Table
+from vsperf.records.asked import Asked
 from vsperf.records.exchange import Failures, RoundTrips
 from vsperf.records.switch import PmdCounters, SwitchCounters
 
 
 def of(table: Table, place: int) -> dict[str, str]:
     return dict(zip(table.names, table.texts[place], strict=True))
+
+
+def test_a_report_says_how_many_programs_there_were_and_of_no_flows() -> None:
+    spec: dict[str, Any] = {
+        "search": {"kind": "stream", "instances": 4, "offloads": "off"},
+        "program": {"kind": "iperf3"},
+        "generator": {"kind": "tgen"},
+        "traffic": {"frame_size": "1518B", "flows": 1, "direction": "forward"},
+    }
+    planned: Any = SimpleNamespace(spec=spec)
+    asked = Asked(planned)
+    told = {fact.name: fact.value for fact in asked_of(asked)}
+    assert told["instances"] == "4 per direction"
+    assert told["program"] == "iperf3"
+    assert {"flows", "generator"}.isdisjoint(told)
+    assert asked.flows is None
+    spec.pop("program")
+    assert Asked(planned).flows == 1
 
 
 def test_each_instance_has_a_row_and_what_nobody_told_is_a_dash() -> None:

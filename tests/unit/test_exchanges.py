@@ -2,32 +2,68 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
+import subprocess
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from all_methods import method_of
+from conftest import Require
 from echoes import Bench
-from exchanges import DURATION_NS, FORWARD, RATE, REVERSE, SECOND, device, exchange, instance
+from exchanges import (
+    DURATION_NS,
+    FORWARD,
+    RATE,
+    REVERSE,
+    SECOND,
+    cpu,
+    device,
+    exchange,
+    instance,
+    use,
+)
 from simulated_cases import simulated_case
 
 from vsperf.analysis.answers import more_is_better
+from vsperf.analysis.sides import Side
+from vsperf.config.case import Case as PlannedCase
 from vsperf.config.expect import Expectation
 from vsperf.deploy import exchanging
-from vsperf.deploy.exchanging import answer_of, believed, whose_fault
-from vsperf.drivers.programs.base import Told
+from vsperf.deploy.exchanging import answer_of, believed, told_by, whose_fault
+from vsperf.drivers.programs.base import Said, Told
+from vsperf.engine import baselines
+from vsperf.engine.baselines import with_baselines
 from vsperf.engine.criteria import check_all
 from vsperf.engine.judge_exchange import judged
+from vsperf.errors import SpecError
+from vsperf.host import enter_network
 from vsperf.methods.base import Repeats
 from vsperf.methods.exchanges import ExchangeAsked
-from vsperf.methods.stream import Stream
+from vsperf.methods.http import Http
+from vsperf.methods.stream import Stream, Streams
 from vsperf.methods.transactions import Connections, Transactions
 from vsperf.quantities.unit import Unit
-from vsperf.records.exchange import Exchange, Instance, Interval, RoundTrips, window_of
+from vsperf.quantities.units import FoundTime
+from vsperf.records.exchange import (
+    Exchange,
+    Failures,
+    Instance,
+    Interval,
+    RoundTrips,
+    window_of,
+)
 from vsperf.records.flags import Flag
+from vsperf.records.result import Figure, SearchResult
+from vsperf.records.run import Check
+from vsperf.records.switch import PortCounters, SwitchCounters
 from vsperf.search.base import Budget
+from vsperf.trust import own_python
 
 # The window, and what arrived in it.
 
@@ -237,6 +273,33 @@ def test_of_a_program_that_writes_too_much_it_is_known_that_not_all_was_read(
     assert answer_of(tmp_path / "none") == ("", True)
 
 
+def test_what_was_not_read_to_its_end_is_no_answer_whatever_it_says() -> None:
+    """Sums at the beginning of what a program writes may be followed by others."""
+    ended, many = Said(0, "ended with exit code 0", "sums"), "ended, and wrote more than is read"
+    program: Any = SimpleNamespace(told=lambda *_: Told(transactions=1_000))
+    asked: Any = None
+    assert told_by(program, asked, ended, ended) == Told(transactions=1_000)
+    too_long = Said(0, many, "sums", whole=False)
+    assert told_by(program, asked, too_long, ended) == Told(problem=f"its client {many}")
+    assert told_by(program, asked, ended, too_long) == Told(problem=f"its server {many}")
+
+
+def test_the_kernel_ends_a_program_that_writes_without_end(
+    require: Require, tmp_path: Path
+) -> None:
+    require("root")
+    yes = shutil.which("yes")
+    assert yes is not None
+    cpu, longest = min(os.sched_getaffinity(0)), 10_000
+    how = ("/proc/self/ns/net", str(cpu), "0", str(longest), yes)
+    log = tmp_path / "client.log"
+    with log.open("ab") as file:
+        argv = own_python.script(Path(enter_network.__file__), *how)
+        done = subprocess.run(argv, stdout=file, stderr=file, check=False, timeout=60)
+    assert done.returncode == -signal.SIGXFSZ
+    assert log.stat().st_size == longest
+
+
 def stream(**settings: Any) -> Stream:
     found = method_of({"kind": "stream", "duration": "4s", **settings})
     assert isinstance(found, Stream)
@@ -290,7 +353,7 @@ def test_of_datagrams_it_tells_what_was_sent_what_was_lost_and_whose_reader_was_
     assert one.unread_packets == 300_000
     result = stream(protocol="udp").play(Bench([one]))
     found = {figure.name: figure for figure in result.figures}
-    assert list(found)[:3] == ["rate", "sent", "lost"]
+    assert list(found)[:4] == ["rate", "datagrams", "sent", "lost"]
     assert found["sent"].value == 16 * RATE
     assert found["lost"].value == 0.4
     assert "75% of them came to the device of the place" in found["lost"].reason
@@ -315,11 +378,36 @@ def test_without_an_exchange_there_is_no_answer() -> None:
 
 
 def test_a_criterion_can_be_about_whatever_it_answers_with() -> None:
+    both = judged(exchange(instance(1), instance(2, direction=REVERSE)))
     for protocol in ("tcp", "udp"):
         method = stream(protocol=protocol)
-        one = at_rate(8 * RATE)
-        told = method.answered(Repeats((one,)))
-        assert {figure.name: figure.unit for figure in told.figures} == method.metrics()
+        one, all_of_them = (method.answered(Repeats((each,))) for each in (at_rate(8), both))
+        told = {figure.name: figure.unit for figure in all_of_them.figures}
+        assert told == method.metrics()
+        assert {*told} - {figure.name for figure in one.figures} <= {"total", "total_datagrams"}
+
+
+def test_of_several_directions_it_tells_the_slowest_and_all_of_them_together() -> None:
+    half = tuple(
+        part.model_copy(update={"amount": part.amount // 2}) for part in instance().intervals
+    )
+    ways = (FORWARD, REVERSE, "phy0 to phy2")
+    made = [instance(n, direction=way, write_bytes=1000) for n, way in enumerate(ways, start=1)]
+    made[1] = made[1].model_copy(update={"intervals": half})
+    one = exchange(*made, traffic="udp-stream")
+    found = {each.name: each for each in stream(protocol="udp").answered(Repeats((one,))).figures}
+    assert (found["rate"].value, found["total"].value) == (4 * RATE, 20 * RATE)
+    assert "in the slowest of 3 directions" in found["rate"].reason
+    assert "in all 3 directions together" in found["total"].reason
+    assert found["datagrams"].value == 4 * RATE // 8_000
+    assert found["total_datagrams"].value == 20 * RATE // 8_000
+    assert found["total"].limit is found["rate"].limit
+
+
+def test_datagrams_of_several_sizes_are_not_counted_by_one_of_them() -> None:
+    one = exchange(instance(1, write_bytes=16), instance(2, write_bytes=1400), traffic="udp-stream")
+    found = {each.name: each for each in stream(protocol="udp").answered(Repeats((one,))).figures}
+    assert found["datagrams"].value is None
 
 
 @pytest.mark.parametrize(("least", "met"), [("900Mbit/s", True), ("1.1Gbit/s", False)])
@@ -331,6 +419,101 @@ def test_a_rate_of_bits_is_held_against_one(least: str, met: bool) -> None:
     assert check.met is met
     assert check.criterion == f"rate ≥ {least}"
     assert check.found == "1.000 Gbit/s"
+
+
+def held(method: Streams | Http, one: Exchange, **asked: str) -> Check:
+    """Return whether an exchange meets a criterion."""
+    wanted = Expectation.model_validate(asked)
+    spec = simulated_case().model_copy(update={"search": method, "expect": (wanted,)})
+    (check,) = check_all(spec, method.answered(Repeats((one,))), ())
+    return check
+
+
+@pytest.mark.parametrize(("most", "met"), [("0.6ns", True), ("0.4ns", False)])
+def test_a_bit_may_cost_a_part_of_a_nanosecond(most: str, met: bool) -> None:
+    looked = exchange(cpu=use(cpu(0, busy=0.5), clients=0.25, servers=0.25, switch=0))
+    check = held(stream(), looked, metric="cpu_per_bit", max=most)
+    assert check.met is met
+    assert (check.criterion, check.found) == (f"cpu_per_bit ≤ {most}", "0.5 ns")
+
+
+@pytest.mark.parametrize(("came", "met"), [(90_000, None), (10_000, False)])
+def test_a_switch_is_not_blamed_for_datagrams_that_were_not_read(
+    came: int, met: bool | None
+) -> None:
+    """Of ninety thousand that are lost, most came to the device of the place, or were dropped."""
+    sent = instance(sent_packets=100_000, lost_packets=90_000, write_bytes=1400)
+    dropped = PortCounters(
+        name="1", received_frames=10**5, sent_frames=10**4, drops={"rx": 100_000 - came}
+    )
+    one = exchange(
+        sent,
+        traffic="udp-stream",
+        devices=(device("phy0", 0), device("phy1", 10 * RATE, frames=came)),
+        cpu=use(cpu(0, busy=0.3), clients=0.3, switch=0),
+        switch=SwitchCounters(ports=(dropped,)),
+    )
+    assert held(stream(protocol="udp"), one, metric="lost", max="1%").met is met
+
+
+def test_a_rate_that_a_clock_set_says_nothing_of_a_higher_one() -> None:
+    fine = Failures(statuses=0, sockets=0, timeouts=0, unanswered=0)
+    one = exchange(turns(failures=fine), traffic="http-open")
+    method = method_of({"kind": "http", "rate": 1000, "duration": "4s"})
+    assert isinstance(method, Http)
+    assert held(method, one, metric="rate", min="1000").met is True
+    more = held(method, one, metric="rate", min="2000")
+    assert more.met is None
+    assert "limited by setting" in more.found
+
+
+def bound(
+    monkeypatch: pytest.MonkeyPatch,
+    metric: str,
+    found: float,
+    method: Streams | None = None,
+    **by: str,
+) -> str:
+    """Return what a criterion on a baseline comes to that found so much."""
+    method = method or stream(protocol="udp")
+    wanted = Expectation.model_validate({"metric": metric, "baseline": "main", **by})
+    case = PlannedCase(simulated_case().model_copy(update={"search": method, "expect": (wanted,)}))
+    figure = Figure(name=metric, unit=method.metrics()[metric], value=found)
+    view: Any = SimpleNamespace(
+        label=case.label,
+        simulated=True,
+        planned=SimpleNamespace(id=case.id),
+        result=SearchResult(figures=(figure,)),
+        record=None,
+    )
+    monkeypatch.setattr(baselines, "baseline_side", lambda *_: Side("main", (), (view,)))
+    (held_to,) = (one.spec.expect[0].held_to for one in with_baselines((case,), Path()))
+    return str(held_to)
+
+
+def test_a_baseline_of_a_part_of_a_nanosecond_is_held_to_its_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for change, ns in ({"rise": "5%"}, 0.84), ({"drop": "5%"}, 0.76):
+        found = FoundTime.parse(bound(monkeypatch, "cpu_per_bit", 0.8, None, **change))
+        assert float(found) == pytest.approx(ns, rel=1e-5)
+    assert bound(monkeypatch, "cpu_per_bit", 20_001.0, rise="5%") == "21002ns"
+
+
+def test_a_baseline_may_lie_below_zero_and_may_rise_from_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    method = method_of({"kind": "latency_under_load", "duration": "4s"})
+    assert isinstance(method, Streams)
+    assert bound(monkeypatch, "p50_difference", -2e6, method, rise="10%") == "-1800000ns"
+
+
+def test_a_baseline_that_leaves_nothing_to_miss_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(SpecError, match="says nothing that lost of") as caught:
+        bound(monkeypatch, "lost", 0.98, rise="5%")
+    assert "102.9" in str(caught.value.problems[0].why)
 
 
 def test_segments_that_were_sent_again_are_better_where_they_are_fewer() -> None:

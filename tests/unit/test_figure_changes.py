@@ -1,4 +1,4 @@
-"""Ratios between runs, and trends over them, as drawings: compared by their numbers."""
+"""Ratios between runs and in turns, and trends, as drawings: compared by their numbers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 from figure_cases import goal
+from figure_world import turns_case
+from paired_models import PairedModel
 from record_samples import case_record, header, planned
 
-from vsperf.output.figures import ratios, trend
-from vsperf.output.figures.drawing import Drawing, Line, Look, Points
+from vsperf.output.figures import ratios, trend, turns
+from vsperf.output.figures.drawing import Drawing, Line, Look, Points, Spans
 from vsperf.output.figures.plot import Options, Plot
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
@@ -30,7 +32,7 @@ def case(run: str, rate: int, *, repeat: int = 1, **changes: Any) -> CaseView:
 
 def drawn(plot: Plot, cases: list[CaseView]) -> Drawing | None:
     samples = [sample for one in cases for sample in plot.gather(one)]
-    return plot.draw(samples, Options())
+    return plot.draw(samples, Options()) if samples else None
 
 
 def points(drawing: Drawing | None, name: str) -> list[Any]:
@@ -168,3 +170,64 @@ class TestTrend:
                 if same
                 else ["aaaaaaaa", "bbbbbbbb", "cccccccc"]
             )
+
+
+class TestTurns:
+    def test_each_round_has_its_ratio_and_the_answer_stands_behind_all(self) -> None:
+        one = turns_case(0.9)
+        drawing = drawn(turns.PLOT, [one])
+        assert drawing is not None
+        names = [tick.name for tick in drawing.panels[0].x.ticks]
+        assert names == ["1", "2", "3", "4", "5", "6", "all"]
+        (rival,) = (
+            layer for layer in drawing.panels[0].layers
+            if isinstance(layer, Points) and layer.name == "B (B)"
+        )  # fmt: skip
+        *rounds, answer = rival.points
+        assert [point.x for point in rival.points] == list(range(7))
+        assert one.result is not None
+        ratio = one.result.figures[0]
+        assert (answer.y, answer.low, answer.high) == (ratio.value, ratio.lower, ratio.upper)
+        for point in rounds:
+            assert point.low is not None
+            assert point.high is not None
+            assert 0.85 < point.low <= point.y <= point.high < 0.95
+
+    def test_the_control_stands_before_the_rivals_and_is_explained(self) -> None:
+        drawing = drawn(turns.PLOT, [turns_case(0.9, 1.1)])
+        assert drawing is not None
+        names = [layer.name for layer in drawing.panels[0].layers]
+        assert names == ["no change", "A′ (A′)", "B (B)", "C (C)"]
+        assert "A′ is A deployed once more: it is to hold 100 %." in drawing.caption
+
+    def test_how_turns_begin_is_drawn_with_what_that_says_of_the_guard(self) -> None:
+        cold = PairedModel("cold", {}, {"warms_in": "3ms"})
+        drawing = drawn(turns.PLOT, [turns_case(1.0, model=cold)])
+        assert drawing is not None
+        assert "guard of 2.000 ms does not suffice" in drawing.caption
+        (first, *_) = (
+            layer for layer in drawing.panels[1].layers
+            if isinstance(layer, Line) and layer.name == "A (A)"
+        )  # fmt: skip
+        told = [(point.x, round(point.y, 2)) for point in first.points]
+        assert told == [(250_000, 0.5), (750_000, 0.5), (1_500_000, 1), (3_000_000, 1)]
+
+    def test_a_side_has_one_colour_in_both_panels(self) -> None:
+        drawing = drawn(turns.PLOT, [turns_case(0.9)])
+        assert drawing is not None
+        above, below = (
+            {layer.name: layer.color for layer in panel.layers if not isinstance(layer, Spans)}
+            for panel in drawing.panels
+        )
+        assert above["B (B)"] == below["B (B)"] == 2
+
+    def test_a_ratio_that_nobody_knows_has_no_answer_behind_its_rounds(self) -> None:
+        one = turns_case(0.9)
+        few = replace(one, rounds=tuple(one.rounds)[:-2])
+        drawing = drawn(turns.PLOT, [few])
+        assert drawing is not None
+        above = replace(drawing, panels=drawing.panels[:1])
+        assert [x for x, _ in points(above, "B (B)")] == [0, 1, 2, 3]
+
+    def test_of_a_case_without_rounds_there_is_nothing_to_draw(self) -> None:
+        assert drawn(turns.PLOT, [replace(turns_case(0.9), rounds=())]) is None

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import resource
+import secrets
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -457,6 +459,24 @@ def test_who_has_hung_up_is_not_there(tmp_path: Path) -> None:
         one.listen()
     assert path.is_socket()
     assert not all_listened_at([path])
+
+
+def test_a_socket_whose_name_looks_like_lines_of_the_kernels_list_deceives_nobody(
+    tmp_path: Path,
+) -> None:
+    """Any user of the machine can have one, without a file: the list shows its name as it is."""
+    path, token = tmp_path / "socket", secrets.token_hex(8)
+    other = Path("/") / token
+    line = f"0: 00000002 00000000 00010000 0001 01 1 {other}"
+    names = [f"\0{token}\nX: no flags of it at all here", f"\0\n{line}\n"]
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in (*names, path)]
+        for one, name in zip(sockets, (*names, str(path)), strict=True):
+            one.bind(name.encode())
+        sockets[-1].listen()
+        assert line in Path("/proc/net/unix").read_text(errors="replace").splitlines()
+        assert all_listened_at([path])
+        assert not all_listened_at([other])
 
 
 def test_a_machine_that_does_not_tell_has_nobody_who_listens(tmp_path: Path) -> None:

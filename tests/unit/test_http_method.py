@@ -11,7 +11,8 @@ from pydantic import ValidationError
 from vsperf.engine.judge_exchange import judged
 from vsperf.methods.base import Repeats
 from vsperf.methods.http import Http
-from vsperf.methods.workload import COST, ONE_SUM
+from vsperf.methods.workload import COST, ONE_SUM, SWITCHED
+from vsperf.quantities.unit import Unit
 from vsperf.records.exchange import Exchange, Failures, Instance, Interval, RoundTrips
 from vsperf.records.flags import Flag, Severity
 
@@ -91,7 +92,8 @@ class TestAnswers:
         method = http()
         result = method.answered(Repeats((one,), True))
         found = {figure.name: figure for figure in result.figures}
-        assert {name: figure.unit for name, figure in found.items()} == method.metrics()
+        told = {name: figure.unit for name, figure in found.items()}
+        assert told | {"total": Unit.PER_SECOND} == method.metrics()
         assert found["rate"].value == 2_000
         assert found["p50_from_sent"].value == 2 * MS
         assert found["p99_from_sent"].value == 9 * MS
@@ -104,8 +106,9 @@ class TestAnswers:
         method = http(rate=1_000)
         result = method.answered(Repeats((one,), True))
         found = {figure.name: figure.value for figure in result.figures}
-        assert found.keys() == method.metrics().keys()
-        assert {name: value for name, value in found.items() if not name.startswith(COST)} == {
+        assert {*found, "total"} == {*method.metrics()}
+        costs = (COST, SWITCHED)
+        assert {name: value for name, value in found.items() if not name.startswith(costs)} == {
             "rate": 1_000,
             "p50_from_due": 5 * MS,
             "p99_from_due": 900 * MS,

@@ -24,12 +24,12 @@ from vsperf.quantities.units import Duration
 from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.signed_ranks import outermost
+from vsperf.records.turn_columns import TurnColumns
 from vsperf.records.turns import (
     CONTROL,
     Role,
     Round,
     Terms,
-    TurnColumns,
     answering,
     clean_passes,
     compared,
@@ -453,32 +453,22 @@ class TestNotOverloaded:
         found = played(bench, load="3Mpps")["ratio_b"]
         assert (found.value, found.flags) == (1, ())
 
+    def test_a_load_can_be_a_share_of_what_the_slowest_forwards(self) -> None:
+        """So all of them can carry it, and how fast they are need not be known before."""
+        bench = session(QUIET, 1, 0.5)
+        found = played(bench, load="80% of slowest")
+        roles = Counter(one.role for one in bench.rounds)
+        assert (roles[Role.LOAD], roles[Role.ANSWER]) == (2, 6)
+        assert {one.load_fps for one in answering(bench.rounds)} == {1_600_000}
+        assert found["ratio_b"].value == 1
+        assert found["lost_b"].value == 0
+        assert found["ratio_b"].at == "B to A, 1.600 Mfps, 80% of slowest"
 
-class TestElsewhere:
-    def test_a_pass_is_left_out_where_frames_came_in_on_ports_of_who_stood(self) -> None:
-        bench = session(QUIET, 1, 0.97)
-        played(bench, pairs=40)
-        one = answering(bench.rounds)[0]
-        stray = [0] * len(one.turns.side)
-        stray[4], stray[32] = 1, 7
-        turns = one.turns.model_copy(update={"elsewhere_frames": tuple(stray)})
-        kept = clean_passes(one.model_copy(update={"turns": turns}))
-        assert len(kept) == len(one.passes) - 2
-        assert {group[0].began_ns for group in one.passes} - {g[0].began_ns for g in kept} == {
-            one.passes[1][0].began_ns,
-            one.passes[10][0].began_ns,
-        }
-
-    def test_where_all_are_left_out_it_is_said_why(self) -> None:
-        bench = session(QUIET, 1, 0.97)
-        played(bench)
-        rounds = [changed(one, elsewhere_frames=1) for one in bench.rounds]
-        found = figures(method(**SHORT).answered(rounds))["ratio_b"]
-        assert found.value is None
-        assert found.reason == (
-            "0 rounds say something, and 6 are needed to know how sure it is; of 144 passes the "
-            "generator was away in 0, and in 144 frames came in on ports of a switch that stood"
-        )
+    def test_it_is_one_that_a_switch_can_carry_beside_what_takes_its_cpu(self) -> None:
+        bench = session(PairedModel("taken", {"taken": "50%"}), 1, 1.0, control=False)
+        played(bench, load="80% of slowest")
+        rates = [one.load_fps for one in answering(bench.rounds)]
+        assert max(rates) < 0.8 * 4_000_000
 
 
 class TestFewRounds:
@@ -532,6 +522,11 @@ class TestSettings:
     def test_the_guard_follows_from_the_number_of_flows(self, flows: int, guard_ms: int) -> None:
         assert method().guard_ns(flows) == guard_ms * 1_000_000
 
+    @pytest.mark.parametrize("load", ["3Mfps", "40%", "80% of slowest"])
+    def test_a_load_is_written_as_it_is_read(self, load: str) -> None:
+        assert method(load=load).model_dump(mode="json")["load"] == load
+        assert method(load="80% of slowest", overload="150%").is_looked_for
+
     def test_a_guard_that_is_given_holds_for_any(self) -> None:
         assert method(guard="7ms").guard_ns(100_000) == Duration.parse("7ms").ns
 
@@ -541,6 +536,9 @@ class TestSettings:
             ({"rounds": 5}, "greater than or equal to 6"),
             ({"overload": "100%"}, "an overload lies above 100%"),
             ({"overload": "130%", "load": "1Mpps"}, "either a `load` is given, or an `overload`"),
+            ({"load": "0% of slowest"}, "a share of the slowest lies above 0%"),
+            ({"load": "110% of slowest"}, "a ratio lies between 0 and 1"),
+            ({"load": "80% of fastest"}, "'80% of fastest' is not a rate"),
             ({"turn": "2s"}, "a turn lasts between 1ms and 1s"),
         ],
     )

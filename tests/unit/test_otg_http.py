@@ -337,13 +337,27 @@ class TestLoad:
             time.sleep(0.02)
 
 
-@pytest.mark.parametrize(
-    ("text", "local"), [("localhost:0", True), ("127.0.0.1:0", True), ("0.0.0.0:0", False)]
-)
-def test_it_listens_where_it_is_told_to(text: str, local: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["localhost:0", "127.0.0.1:0", "0.0.0.0:0"])
+def test_a_page_in_a_browser_is_told_nothing_wherever_it_listens(text: str, tmp_path: Path) -> None:
+    own = socket.gethostname()
     with serving(tmp_path, address=listening_at(text)) as server:
-        assert server.local is local
-        assert ask(server.url, "GET", "/config", Host="evil.example")[0] == (421 if local else 200)
+        for host in (
+            "evil.example",
+            "evil.example:8443",
+            f"{own}.evil.example",
+            "127.0.0.1.evil.example",
+        ):
+            assert ask(server.url, "GET", "/config", Host=host)[0] == 421, host
+        for host in ("localhost", own.upper(), own.partition(".")[0], "192.0.2.7:8443", "[::1]"):
+            assert ask(server.url, "GET", "/config", Host=host)[0] == 200, host
+
+
+def test_who_brings_the_password_may_call_it_by_any_name(tmp_path: Path) -> None:
+    right = base64.b64encode(f"otg:{PASSWORD}".encode()).decode()
+    with serving(tmp_path, PASSWORD) as server:
+        for said, status in ((f"basic {right}", 200), ("", 401)):
+            asked = ask(server.url, "GET", "/config", Host="rack.example", Authorization=said)
+            assert asked[0] == status
 
 
 @pytest.mark.parametrize("text", ["localhost", ":80", "127.0.0.1:²", "127.0.0.1:65536"])

@@ -47,6 +47,12 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
         "rules for single streams let no program through",
         "--set vswitch.flows=port",
     ),
+    "turns of milliseconds": (
+        ("--vswitch", "ovs,ovs-dpdk", "--set", "search.kind=paired"),
+        "the method paired sends frames in turns, and no programs exchange data",
+        "a stream of TCP comes to no rate in them",
+        "vsperf compare latest --by vswitch",
+    ),
     "frames of the generator": (
         (*BRIDGE, "--set", "traffic.flows=10", "--set", "traffic.vlans=[5]"),
         "`traffic.flows` says nothing to programs",
@@ -110,7 +116,25 @@ def test_the_testcases_of_places_need_no_option_on_the_default_testbed(
     assert run_cli(["plan", "places_*", "--json"]) == 0
     planned = json.loads(capfd.readouterr().out)
     assert len(planned) >= 8
-    assert {case["spec"]["vswitch"]["kind"] for case in planned} == {"ovs-dpdk"}
+    kinds = {(case["spec"]["name"], case["spec"]["vswitch"]["kind"]) for case in planned}
+    others = {name for name, kind in kinds if kind != "ovs-dpdk"}
+    assert others == {"places_ovs_datapaths", "places_ovs_daemons"}, "which are about two switches"
+
+
+@pytest.mark.parametrize("switch", ["linux-bridge", "ovs", "ovs-dpdk"])
+def test_one_place_exchanges_data_with_as_many_others_as_its_topology_has(
+    switch: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--vswitch", switch, "--set", "topology=star3", "--json")
+    assert run_cli(["plan", "places_star_stream", "--testbed", "local", *words]) == 0
+    forward, reverse = json.loads(capfd.readouterr().out)
+    for case, ways in ((forward, ("0 1", "0 2", "0 3")), (reverse, ("1 0", "2 0", "3 0"))):
+        plan = case["plan"]
+        assert [one["link"] for one in plan["endpoints"]] == ["phy0", "phy1", "phy2", "phy3"]
+        told = [tuple(way) for way in plan["directions"]]
+        assert told == [tuple(f"phy{end}" for end in way.split()) for way in ways]
+        servers = [step for step in plan["steps"] if "start the server" in step["action"]]
+        assert len(servers) == 3
 
 
 @pytest.mark.parametrize("switch", ["linux-bridge", "ovs", "ovs-dpdk"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from connection_models import Device, rate
@@ -15,6 +16,7 @@ from vsperf.quantities.human import human_count
 from vsperf.records.result import SearchResult
 from vsperf.records.switch import NicCounters, PortCounters, SwitchCounters, VnfCounters
 from vsperf.records.trial import Direction
+from vsperf.records.turn_columns import TurnColumns
 from vsperf.records.turns import Role
 
 NOTHING = SearchResult()
@@ -156,7 +158,29 @@ def test_a_round_says_how_sides_stand_to_the_first_where_that_can_be_told(
     one = round_of(role=role, elapsed_ns=1_000_000_000)
     table = made_table(replace(view_of(planned()), rounds=(one,)))
     assert table is not None
-    assert table.texts == (("#1", role.value, "1.000 Mfps", "1.0 s", said),)
+    assert table.texts == (("#1", role.value, "1.000 Mfps", "1.0 s", said, ""),)
+
+
+def test_a_round_of_a_path_that_was_no_whole_one_says_which_and_how_sides_stand_no_more() -> None:
+    count = 6
+    columns: dict[str, Any] = dict.fromkeys(TurnColumns.model_fields, (100,) * count)
+    columns |= {
+        "side": (0, 1) * 3,
+        "measured_ns": (10_000_000,) * count,
+        "drained": (True,) * count,
+    }
+    came = ((20, 80), (100, 0)) * 3
+    columns |= dict.fromkeys(("slots_ns", "received_by_slot"))
+    columns |= {"sent_by_direction": ((50, 50),) * count, "received_by_direction": came}
+    one = round_of(TurnColumns.model_validate(columns), elapsed_ns=1_000_000_000, retry_of=3)
+    table = made_table(replace(view_of(planned()), rounds=(one,)))
+    assert table is not None
+    ((*_, against, said),) = table.texts
+    assert against == "–"
+    assert said == (
+        "nothing-received, nothing came through B (vpp), direction 2, in 3 of its turns on end, "
+        "from turn 1 on, repeats #3"
+    )
 
 
 def test_frames_have_their_trials() -> None:

@@ -58,6 +58,16 @@ def test_so_they_do_where_a_load_is_given_or_is_no_overload() -> None:
     none_wrong([*compare(given, load="3Mpps"), *compare(weak)])
 
 
+def test_so_does_a_load_that_follows_from_the_slowest() -> None:
+    asked, bench = method(**SHORT, load="70% of slowest"), session(MODELS[1], 1, 0.8)
+    result = asked.play(bench)
+    none_wrong(against(asked, bench, result))
+    bench.rounds[-1] = bench.rounds[-1].model_copy(update={"load_fps": 3_000_000})
+    assert any(
+        "at 3000000 fps, 70 % of the slowest are 2" in one for one in against(asked, bench, result)
+    )
+
+
 def test_what_was_printed_otherwise_is_told() -> None:
     bench, asked = session(PairedModel("quiet"), 1, 0.9), method(**SHORT)
     result = asked.play(bench)

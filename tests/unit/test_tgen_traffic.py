@@ -36,7 +36,7 @@ from vsperf.engine.instruments import looked_back
 from vsperf.errors import ComponentError, UsageError
 from vsperf.records.host import Conditions
 from vsperf.records.trial import GeneratorActivity
-from vsperf.records.turns import TurnColumns
+from vsperf.records.turn_columns import TurnColumns
 
 # vsperf's traffic becomes tgen's streams, and tgen's counters become a direction.
 
@@ -423,10 +423,12 @@ TIMES = (
 def answered_of_record(**changes: Any) -> dict[str, Any]:
     """Return two turns, of which the second saw no frame arrive."""
     turns: dict[str, Any] = {
-        name: [1, 2] for name in (*TIMES, "hold_ns", "sent", "distinct", "elsewhere")
+        name: [1, 2] for name in (*TIMES, "hold_ns", "sent", "distinct", "elsewhere", "behind_ns")
     }
     turns |= {"side": [0, 1], "began_ns": [10, 20], "ended_ns": [19, 30], "first_ns": [4, None]}
     turns |= {"drained": [1, 0], "turn_sent": [8, 9], "turn_distinct": [7, 0], "count": 2}
+    turns |= {"streams_sent": [[4, 4], [5, 4]], "streams_distinct": [[4, 3], [0, 0]]}
+    turns |= {"slots_ns": [[1, 9], [2, 8]], "slots_distinct": [[0, 1], [2, 0]]}
     counted = ("sent", "received", "distinct", "lost", "corrupted", "misrouted", "reordered")
     side = {"streams": [0], "ports": [0, 1], **dict.fromkeys(counted, 5)}
     side |= {"duplicates": 3, "beyond_window": 4, "wrong_size": 0, "foreign": 1, "stale": 2}
@@ -462,13 +464,17 @@ def test_each_turn_keeps_its_numbers() -> None:
     assert (first.sent_frames, second.received_frames, second.turn_sent_frames) == (1, 2, 9)
     assert first.intended_frames is first.latencies is None
     assert first.drained is True
+    assert (first.sent_by_direction, second.received_by_direction) == ((4, 4), (0, 0))
+    assert (first.slots_ns, second.received_by_slot) == ((1, 9), (2, 0))
+    assert (second.behind_ns, first.missed_frames) == (2, None)
 
 
 def test_what_was_due_and_latencies_are_there_where_tgen_knows_them() -> None:
     answer = answered_of_record()
     more = {"intended": [11, 12], "refused": [0, 1], "latencies": [2, 0], "latency_sum_ns": [9, 0]}
-    answer["turns"] |= more
+    answer["turns"] |= more | {"missed": [0, 3]}
     (first, second) = turns_of(answer).turns
+    assert second.missed_frames == 3
     assert (first.intended_frames, second.refused_frames) == (11, 1)
     assert (first.latencies, first.latency_sum_ns) == (2, 9)
 

@@ -166,6 +166,27 @@ def test_a_port_of_somebody_else_is_left_to_them_by_name(chassis: XenaServer) ->
     assert not any("RELINQUISH" in line for line in chassis.heard)
 
 
+def test_no_password_is_read_where_somebody_could_lead_to_another_file(
+    chassis: XenaServer, tmp_path: Path
+) -> None:
+    """A link in its place would send the first line of a file of root's over the network."""
+    shared, secret = tmp_path / "shared", tmp_path / "secret"
+    shared.mkdir()
+    shared.chmod(0o777)
+    secret.write_text("xena\n")
+    for file in (shared / "password", shared / "link"):
+        if file.name == "link":
+            file.symlink_to(secret)
+        else:
+            file.write_text("xena\n")
+        case = case_of(chassis.address, password_file=str(file))
+        with (
+            pytest.raises(NotReadyError, match="password of the chassis cannot be read"),
+            started_generator(XenaGenerator(), case, ENDPOINTS, WAYS),
+        ):
+            pytest.fail("a session was given")
+
+
 def test_a_wrong_password_is_said_without_showing_it_and_nothing_stays_to_be_released(
     chassis: XenaServer, tmp_path: Path, runtime: Path
 ) -> None:

@@ -12,7 +12,8 @@ from vsperf.methods.paired import PairedTurns
 from vsperf.methods.turns import TurnsAsked
 from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, SearchResult
-from vsperf.records.turns import Named, Round, TurnColumns
+from vsperf.records.turn_columns import TurnColumns
+from vsperf.records.turns import Named, Round
 from vsperf.search.base import Budget, Loads
 from vsperf.simulation.restless import Restless, RestlessHost
 from vsperf.simulation.switch import SwitchModel

@@ -27,6 +27,8 @@ THROUGH = 0.98
 SOME = 0.05
 LEVEL = 0.05
 EXACT = 60
+DEAD_FOR, SEEN_AT_ALL = 3, 32
+"""Turns without a frame in one direction, of which there are so many or more in the mean."""
 DEVIATIONS = 1.959963984540054
 """Of a normal distribution, on either side of 95 % of it."""
 FIRST = "A"
@@ -64,11 +66,13 @@ def answers_of_rounds(
     search: Mapping[str, Any], rounds: Iterable[Round], result: SearchResult
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each figure that is printed, and where it differs from the rounds."""
-    last = _last_of_each(rounds)
+    every = list(rounds)
+    last = _last_of_each(every)
     if not last:
         yield "figures", ("printed without a round",) if result.figures else ()
         return
-    yield "rounds", tuple(_ended(search, len(last), whole=result.whole))
+    ended = _ended(search, len(last), whole=result.whole)
+    yield "rounds", (*ended, *_loaded(search, every, last))
     own = {name: (ends, runs) for name, ends, runs in _figures(search, last)}
     for figure in result.figures:
         shown = (figure.value, figure.lower, figure.upper)
@@ -83,10 +87,29 @@ def answers_of_rounds(
 
 
 def _last_of_each(rounds: Iterable[Round]) -> list[Round]:
-    """Return the last answer on each deployment, of those since everything began anew."""
+    """Return the last answer on each deployment, of those since everything began anew.
+
+    Where a direction of it was dead, that deployment has none.
+    """
     every = list(rounds)
     begins = max((n for n, one in enumerate(every) if one.index == 1), default=0)
-    return list({o.deployment: o for o in every[begins:] if str(o.role) == "answer"}.values())
+    last = {o.deployment: o for o in every[begins:] if str(o.role) == "answer"}
+    return [one for one in last.values() if not _has_a_dead_direction(one)]
+
+
+def _has_a_dead_direction(one: Round) -> bool:
+    """Whether some switch brought something in three turns on end, and nothing in one direction."""
+    begin = one.warm_passes * len(one.sides)
+    whose, came = one.turns.side[begin:], (one.turns.received_by_direction or ())[begin:]
+    for way in range(one.directions if came else 0):
+        if sum(each[way] for each in came) < SEEN_AT_ALL * len(came):
+            continue
+        lasted = Counter[int]()
+        for side, each in zip(whose, came, strict=True):
+            lasted[side] = lasted[side] + 1 if each[way] == 0 < sum(each) else 0
+            if lasted[side] == DEAD_FOR:
+                return True
+    return False
 
 
 def _looks(search: Mapping[str, Any]) -> list[int]:
@@ -100,6 +123,26 @@ def _looks(search: Mapping[str, Any]) -> list[int]:
 def _ended(search: Mapping[str, Any], made: int, *, whole: bool) -> Iterator[str]:
     if whole and made not in _looks(search):
         yield f"ended after {made} rounds, and not at one of {_looks(search)}"
+
+
+def _loaded(
+    search: Mapping[str, Any], every: Sequence[Round], last: Sequence[Round]
+) -> Iterator[str]:
+    """Yield where the load is not the share that was asked of what the slowest had forwarded."""
+    percent, _, rest = str(search.get("load")).partition("% of ")
+    if rest != "slowest":
+        return
+    behind = max(n for n, one in enumerate(every) if one is last[0])
+    looks = [one for one in every[:behind] if str(one.role) == "load"]
+    sought = [one for one in looks if not _has_a_dead_direction(one)]
+    told = sought[-1].turns
+    halves = [(told.side[n], _half(sought[-1], n).fps) for n in range(len(told.side))]
+    by_side = {side for side, _ in halves}
+    slowest = min(statistics.median(f for s, f in halves if s == side) for side in by_side)
+    is_so = slowest * float(percent) / 100
+    for one in last:
+        if abs(one.load_fps - is_so) > 1 + is_so * NEAR:
+            yield f"round {one.index} at {one.load_fps} fps, {percent} % of the slowest are {is_so}"
 
 
 def _halves(one: Round) -> list[dict[str, Half]]:

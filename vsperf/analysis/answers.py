@@ -154,11 +154,15 @@ def share_text(share: Fraction | None) -> str:
 # The numbers that a result answers with, each with the interval in which the truth lies.
 
 LOSSES = frozenset(
-    ("loss", "lost", "repeated", "failed", "waiting", "unsent", "growth", "drift", "memory", "draw")
+    (
+        *("loss", "lost", "repeated", "failed", "waiting", "unsent", "growth", "drift", "memory"),
+        *("draw", "switches"),
+    )
 )
 """A figure with such a word in its name is better where it is less."""
-CONTROLS = ("control",)
-"""Figures by which others are believed, or not: none is better or worse."""
+CONTROLS = ("control", "sent")
+"""Figures by which others are believed, or not: none is better or worse. What a program could send
+says what a loss is a share of, and more of it is no merit of a switch."""
 DIFFERENCES = ("drift", "difference", "growth")
 """A figure whose name says so may lie below 0, which no time, rate or count does."""
 

@@ -18,7 +18,10 @@ Facts = Mapping[str, str | None]
 PROSE = frozenset({"name", "title", "description", "tags", "expect"})
 """Sections of a specification that decide no number."""
 PASSING = frozenset(
-    {"checks", "id", "hugepages", "queues", "performance", "ports", "argv", "tsc", "clock"}
+    {
+        *("checks", "id", "hugepages", "queues", "performance", "ports", "argv", "tsc", "clock"),
+        "network",
+    }
 )
 """Facts that differ from run to run, whatever else does; settings of such names are none."""
 HARDWARE = (

@@ -21,6 +21,8 @@ from vsperf.errors import ExitCode, VsperfError
 from vsperf.host.open_files import allow_open_files
 from vsperf.stop import SignalWatch, Terminated, asked_to_stop, disregard_stop, raise_if_stopped
 
+COMPLETE = "_VSPERF_COMPLETE"
+"""Environment variable by which a shell asks what to offer."""
 COMMANDS = {
     "run": "Run testcases and store what was measured",
     "plan": "Print what a run would do, without doing it",
@@ -48,6 +50,13 @@ COMMANDS = {
 
 class LazyGroup(click.Group):
     """A group that knows its commands by name and imports one only to run it."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        if COMPLETE in os.environ:
+            from vsperf.cli.completing import offer_fit_words
+
+            offer_fit_words()
+        return super().main(*args, **options)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -150,6 +159,7 @@ def _exit_code(error: BaseException) -> int:
             say(said.getvalue().rstrip("\n"), err=True)  # it quotes what was typed
             return ExitCode.BAD_INPUT
         case KeyboardInterrupt() | click.Abort():
+            _tell_notes(error)
             terminated = Terminated in (type(error), type(error.__cause__))
             return ExitCode.TERMINATED if terminated else ExitCode.INTERRUPTED
         case BrokenPipeError() | SystemExit(code=1):
@@ -169,6 +179,7 @@ def _report(error: Exception) -> int:
         from vsperf.cli.problems import print_problems
 
         print_problems(error.problems)
+        _tell_notes(error)
         return error.exit_code
     if isinstance(error, OSError):
         silence_stdout()
@@ -177,6 +188,13 @@ def _report(error: Exception) -> int:
             say(f"error: the system refused{name}: {error.strerror or error}", err=True)
         return ExitCode.COMPONENT_FAILED
     return _report_bug(error)
+
+
+def _tell_notes(error: BaseException) -> None:
+    """Say what else has to be known, such as what is left; click wraps an interruption."""
+    for one in (error, error.__cause__):
+        for note in getattr(one, "__notes__", ()):
+            say(note, err=True)
 
 
 def _culprit(error: Exception) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
@@ -14,6 +15,8 @@ from vsperf.quantities.human import human_fps, human_share
 from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.flags import Flag
 from vsperf.records.run import CaseRecord
+from vsperf.records.turn_guard import guard_of
+from vsperf.records.turn_misses import misses_of
 from vsperf.records.turns import (
     CONTROL,
     FIRST,
@@ -45,6 +48,8 @@ def print_compared(out: Console, run: RunView) -> None:
             terms = Terms.of(case.asked.section("search"))
             out.print(shown(compared_table(rounds, case.record, terms)))
             out.print(MEANING, style="dim", soft_wrap=True)
+            if (guard := guard_of(rounds, terms)) is not None:
+                out.print(guard.text, soft_wrap=True)
 
 
 def compared_table(rounds: Sequence[Round], record: CaseRecord | None, terms: Terms) -> Table:
@@ -112,12 +117,24 @@ def compared_data(case: CaseView) -> dict[str, Any]:
     if not (rounds := tuple(case.rounds)):
         return {}
     terms = Terms.of(case.asked.section("search"))
-    return {"compared": [_as_data(rounds, side, terms) for side in rounds[0].sides]}
+    guard = guard_of(rounds, terms)
+    told = None if guard is None else {"suffices": guard.suffices, "text": guard.text}
+    begins = {} if guard is None else {one.side.letter: one.slots for one in guard.begins}
+    sides = [
+        _as_data(rounds, side, terms)
+        | {"begin": [asdict(slot) for slot in begins.get(side.letter, ())]}
+        for side in rounds[0].sides
+    ]
+    return {"compared": sides, "guard": told}
 
 
 def rounds_data(case: CaseView) -> dict[str, Any]:
     """Return the rounds themselves; nothing of a case without any."""
-    found = [one.model_dump(mode="json") for one in case.rounds]
+    found = [
+        one.model_dump(mode="json")
+        | {"flags": [flag.value for flag in one.flags], "reasons": list(one.reasons)}
+        for one in case.rounds
+    ]
     return {"all_rounds": found} if found else {}
 
 
@@ -127,6 +144,7 @@ def _as_data(rounds: Sequence[Round], side: Named, terms: Terms) -> dict[str, An
         "side": side.letter,
         "switch": side.name,
         "rates_fps": list(rates_of(rounds, side.letter)),
+        "generator": asdict(misses_of(rounds, side.letter)),
     }
     if found is None:
         return data

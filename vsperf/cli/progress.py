@@ -25,6 +25,7 @@ from vsperf.progress import (
     DeploymentKept,
     Event,
     ExchangeFinished,
+    ExchangeGoesOn,
     ExchangeStarted,
     PhaseEntered,
     RoundFinished,
@@ -52,6 +53,7 @@ from vsperf.search.regimes import HELD
 
 Mode = Literal["auto", "live", "plain", "json", "quiet"]
 LAST_TRIALS = 6
+SHOWN_INSTANCES = 8
 BURST_NS = 50_000_000
 """Trials below are bursts, whose lengths are no round ones."""
 
@@ -103,39 +105,48 @@ class JsonProgress(Progress):
         self.console = console
 
     def __call__(self, event: Event) -> None:
-        row: dict[str, Any]
-        match event:
-            case RunStarted():
-                row = {"run": event.run, "folder": event.folder, "cases": len(event.cases)}
-                row |= _time_row(event)
-            case TrialFinished():
-                row = {"case": event.case.key, **event.trial.model_dump(mode="json")}
-                row["disturbance"] = row.pop("event")  # `event` says what kind of line this is
-                for direction in row["directions"]:
-                    direction.pop("latency_histogram")  # kilobytes, and in the record anyway
-            case RoundFinished() | ExchangeFinished() | ConnectionsFinished():
-                row = {"case": event.case.key, **_brief(event)}
-            case CaseFinished():
-                row = event.record.model_dump(mode="json")
-            case PhaseEntered():
-                row = {"case": event.case.key, "phase": event.phase}
-            case CaseStarted():
-                row = {"case": event.case.key, "number": event.number, "of": event.total}
-                row |= _time_row(event)
-            case DeploymentKept():
-                row = {"case": event.case.key, "folder": event.folder, "access": event.access}
-            case TrialHeld() | RoundStarted() | ExchangeStarted() | ConnectionsStarted():
-                row = _begun_row(event)
-            case _:
-                row = {"case": event.case.key, "purpose": event.purpose, "load_fps": event.load_fps}
-        row = {"event": type(event).__name__, **row}
+        if isinstance(event, ExchangeGoesOn):
+            return  # to write now, to whoever may be slow to read, would disturb what is measured
+        row = {"event": type(event).__name__, **_row(event)}
         self.console.out(json.dumps(row), highlight=False)
+
+
+def _row(event: Event) -> dict[str, Any]:
+    assert not isinstance(event, ExchangeGoesOn)  # nobody is written to meanwhile
+    row: dict[str, Any]
+    match event:
+        case RunStarted():
+            row = {"run": event.run, "folder": event.folder, "cases": len(event.cases)}
+            row |= _time_row(event)
+        case TrialFinished():
+            row = {"case": event.case.key, **event.trial.model_dump(mode="json")}
+            row["disturbance"] = row.pop("event")  # `event` says what kind of line this is
+            for direction in row["directions"]:
+                direction.pop("latency_histogram")  # kilobytes, and in the record anyway
+        case RoundFinished() | ExchangeFinished() | ConnectionsFinished():
+            row = {"case": event.case.key, **_brief(event)}
+        case CaseFinished():
+            row = event.record.model_dump(mode="json")
+        case PhaseEntered():
+            row = {"case": event.case.key, "phase": event.phase}
+        case CaseStarted():
+            row = {"case": event.case.key, "number": event.number, "of": event.total}
+            row |= _time_row(event)
+        case DeploymentKept():
+            row = {"case": event.case.key, "folder": event.folder, "access": event.access}
+        case TrialHeld() | RoundStarted() | ExchangeStarted() | ConnectionsStarted():
+            row = _begun_row(event)
+        case _:
+            row = {"case": event.case.key, "purpose": event.purpose, "load_fps": event.load_fps}
+    return row
 
 
 def _brief(event: RoundFinished | ExchangeFinished | ConnectionsFinished) -> dict[str, Any]:
     """Return what was made without hundreds of numbers that are in the record anyway."""
     if isinstance(event, RoundFinished):
-        return event.round.model_dump(mode="json", exclude={"turns"})
+        one = event.round
+        against = {"flags": [flag.value for flag in one.flags], "reasons": list(one.reasons)}
+        return one.model_dump(mode="json", exclude={"turns"}) | against
     if isinstance(event, ConnectionsFinished):
         return event.trial.model_dump(mode="json", exclude={"counts": {"slots", "times"}})
     return event.exchange.model_dump(mode="json", exclude={"instances": {"__all__": {"intervals"}}})
@@ -252,14 +263,18 @@ def round_line(one: Round) -> str:
     """Return a round as one line: what was asked, and how the sides stand to the first in it."""
     load, seconds = human_fps(one.load_fps), f"{one.elapsed_ns / 1e9:.1f} s"
     head = f"#{one.index:<3} {one.role:<10} {load:>12} {seconds:>6}"
+    again = f" (repeats #{one.retry_of})" if one.retry_of else ""
+    if not one.valid:
+        flags = ", ".join(flag.value for flag in one.flags)
+        return f"{head}  {'; '.join(one.reasons)}{again}  [{flags}]"
     if one.role is not Role.ANSWER:
-        return head
+        return f"{head}{again}"
     found = [
         f"{side.letter} {told.ratio - 1:+.1%}"
         for side in one.sides[1:]
         if (told := in_round(one, side.letter)) is not None
     ]
-    return f"{head}  {', '.join(found) or 'too few passes can be used'}"
+    return f"{head}  {', '.join(found) or 'too few passes can be used'}{again}"
 
 
 def exchange_line(one: Exchange) -> str:
@@ -350,6 +365,19 @@ def _now(event: TrialStarted | RoundStarted | ExchangeStarted | ConnectionsStart
     return f"{event.purpose} {load} for {event.duration_ns / 1e9:g} s"
 
 
+def seen_lines(event: ExchangeGoesOn) -> Iterator[str]:
+    """Yield what came to devices in the last second, and below it to each instance."""
+    devices = [one for one in event.rates if one.frames_per_second is not None]
+    others = [one for one in event.rates if one.frames_per_second is None]
+    for one in devices:
+        frames = human_count(one.frames_per_second or 0)
+        yield f"{one.name}: {amount(one.value, one.unit)}, {frames} frames/s"
+    told = [f"{one.name} {amount(one.value, one.unit)}" for one in others[:SHOWN_INSTANCES]]
+    if told:
+        more = len(others) - len(told)
+        yield ", ".join(told) + (f" and {more} more" if more else "")
+
+
 def held_line(event: TrialHeld) -> str:
     """Say what is waited for, and for how long at most."""
     return (
@@ -371,6 +399,8 @@ class _View:
     started: float = field(default_factory=time.monotonic)
     phase: str = ""
     now: str = ""
+    seen: tuple[str, ...] = ()
+    """What arrived in the last second, while programs run."""
     lines: deque[Text] = field(default_factory=lambda: deque(maxlen=LAST_TRIALS))
     """The last ones of what was made."""
     measured_ns: int = 0
@@ -379,7 +409,7 @@ class _View:
     def take(self, event: Finished) -> None:
         """Take in what was made."""
         one = made_by(event)
-        style = "" if isinstance(one, Round) or one.valid else "magenta"
+        style = "" if one.valid else "magenta"
         self.lines.append(Text("  " + made_line(event), style=style))
         self.measured_ns += one.elapsed_ns
         if isinstance(one, Trial) and one.purpose is Purpose.SEARCH and one.valid:
@@ -412,11 +442,13 @@ class LiveProgress(Progress):
                 clock = "" if event.here_s is None else " of simulated time"
                 self.view = _View(event.case, event.number, event.total, event.estimated_s, clock)
             case PhaseEntered() if self.view:
-                self.view.phase, self.view.now = event.phase, ""
+                self.view.phase, self.view.now, self.view.seen = event.phase, "", ()
             case TrialStarted() | RoundStarted() | ExchangeStarted() | ConnectionsStarted() if (
                 self.view
             ):
-                self.view.now = _now(event)
+                self.view.now, self.view.seen = _now(event), ()
+            case ExchangeGoesOn() if self.view:
+                self.view.seen = tuple(seen_lines(event))
             case TrialHeld() if self.view:
                 self.view.now = held_line(event)
             case TrialFinished() | RoundFinished() | ExchangeFinished() | ConnectionsFinished() if (
@@ -445,6 +477,7 @@ class LiveProgress(Progress):
         lines += [Text(f"  {name}: {text}") for name, text in brackets(view.case, view.judged)]
         lines += view.lines
         lines.append(Text(f"  … {view.now}" if view.now else "", style="dim"))
+        lines += [Text(f"    {line}", style="dim") for line in view.seen]
         return Group(*lines)
 
 

@@ -20,6 +20,7 @@ from vsperf.records.exchange import ECHO
 from vsperf.records.files.series import series_of
 from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.result import COUNTED
+from vsperf.trust.printable import vsperf_command
 
 BESIDE = ("noise", "collect")
 """Words of a testcase in one of which a sister may differ: what is beside the switch, not what is
@@ -36,7 +37,7 @@ def why(run: RunView, case: CaseView) -> tuple[str, tuple[Sentence, ...]]:
         raise UsageError(
             f"{case.label} came to no result that could be explained",
             why="it did not end" if case.record is None else case.record.reason,
-            fix=f"look at its trials: vsperf show {run.run} {case.label}",
+            fix=f"look at its trials: {vsperf_command('show', run.run, case.label)}",
         )
     if believed := tuple(one for one in case.exchanges if one.valid and one.traffic != ECHO):
         return why_programs(believed)

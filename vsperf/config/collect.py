@@ -82,13 +82,11 @@ def _settings(name: str, entry: Entry, known: Collection[str], problems: list[Pr
         what = f"`{COLLECT}.{name}` holds settings, and is {described(plain(settings))}"
         problems.append(Problem(what, settings.mark.location, None, f"write `{name}: {{}}`"))
         return entry
-    kind = settings.get("kind")
-    if kind is None:
-        settings = settings.having("kind", Scalar(name, entry.key))
-        kind = settings.get("kind")
-    value = plain(kind) if kind is not None else name
+    kind = settings.get("kind") or Scalar(name, entry.key)
+    settings, value = settings.having("kind", kind), plain(kind)
     if not isinstance(value, str) or value not in known:
         fix = f"known collectors: {listed(known)}; or give it a `kind:`"
         what = f"there is no collector {quoted(str(value))}"
-        problems.append(Problem(what, place, None, did_you_mean(str(value), known, fix)))
+        where = kind.mark.location
+        problems.append(Problem(what, where, None, did_you_mean(str(value), known, fix)))
     return replace(entry, node=settings)

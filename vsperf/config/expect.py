@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from vsperf.config.base import Spec
 from vsperf.quantities.quantity import Quantity, UnitError, shown
 from vsperf.quantities.unit import Factor, Unit
-from vsperf.quantities.units import Count, Duration, FrameSize, LinkSpeed, Rate, Ratio
+from vsperf.quantities.units import Count, FoundTime, FrameSize, LinkSpeed, Rate, Ratio
 
 ONE_OF = ("min", "max", "max_loss", "baseline")
 """A criterion has one of these."""
@@ -38,7 +38,7 @@ class Bound(Quantity):
             f"{shown(value)} is no bound; one is written like {', '.join(cls.EXAMPLES)}"
         )
 
-    def read(self, unit: Unit) -> Rate | LinkSpeed | Duration | Ratio | Factor | Count:
+    def read(self, unit: Unit) -> Rate | LinkSpeed | FoundTime | Ratio | Factor | Count:
         """Return the quantity that it is of a figure in that unit."""
         return unit.quantity.parse(self.text)
 
@@ -148,9 +148,13 @@ class Expectation(Spec):
         """The bound as it was asked for, for people."""
         if self.baseline is None:
             return str(self.bound)
-        change = f"− {self.drop}" if self.rise is None else f"+ {self.rise}"
         less = "" if self.apart is None else f", less {self.apart} by which deployments lie apart"
-        return f"{self.bound}, {self.baseline} {change}{less}"
+        return f"{self.bound}, {self.baseline} {self.change}{less}"
+
+    @property
+    def change(self) -> str:
+        """By how much the number of a baseline may be missed, for people."""
+        return f"− {self.drop}" if self.rise is None else f"+ {self.rise}"
 
     @property
     def percentile(self) -> float | None:

@@ -150,6 +150,7 @@ def case_problems(spec: CaseSpec, document: Section) -> list[Problem]:
         *_latency_goal(spec, document),
         *_beyond_the_link(spec, document),
         *place_problems(spec, document),
+        *_programs_in_turns(spec, document),
         *connection_problems(spec, document),
     ]
 
@@ -207,6 +208,23 @@ def _for_everybody(spec: CaseSpec, document: Section) -> list[Problem]:
         )
         return [Problem(what, place, why, "--set topology=p2p, or --set vswitch.flows=port")]
     return []
+
+
+def _programs_in_turns(spec: CaseSpec, document: Section) -> list[Problem]:
+    """Note programs that somebody wants in turns; those of a testbed are there for other cases."""
+    program = document.get("program")
+    if not spec.search.COMPARES or not isinstance(program, Section) or program.mark.source.role:
+        return []
+    what = f"the method {spec.search.kind} sends frames in turns, and no programs exchange data"
+    why = (
+        "a turn lasts for milliseconds: a stream of TCP comes to no rate in them, and goes on to "
+        "send less for having been held still"
+    )
+    fix = (
+        "measure each switch in a case of its own, with --repeat in turns: --set "
+        "search.kind=stream, and then `vsperf compare latest --by vswitch`"
+    )
+    return [Problem(what, program.mark.location, why, fix)]
 
 
 def _latency_goal(spec: CaseSpec, document: Section) -> list[Problem]:

@@ -1,4 +1,4 @@
-"""From the short name of a topology, such as `pvvp3`, to its paths."""
+"""From the short name of a topology, such as `pvvp3` or `star8`, to its paths."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from vsperf.config.tree import Entry, Listing, Mark, Node, Scalar, Section, Sour
 from vsperf.config.validation import Context, validate
 from vsperf.errors import Problem
 
-MOST_VNFS = 64
+MOST = 64
+"""VNFs, or links beside the first."""
 KEPT = ("nics", "dispatch")
 """Settings of a topology that no family decides."""
 KEYS = ("name", "vms", *KEPT)
@@ -41,8 +42,8 @@ def resolve_topology(node: Node, library: Library) -> Node:
             node.mark,
             f"name a family, such as one of: {listed(library.files('topologies'))}",
         )
-    family, vnfs = _split(node.value, library, node.mark)
-    return _spelled_out(family, vnfs, node.mark)
+    family, count = _split(node.value, library, node.mark)
+    return _spelled_out(family, count, node.mark)
 
 
 def _refused(what: str, mark: Mark, fix: str | None = None) -> TopologyError:
@@ -79,7 +80,7 @@ def _split(text: str, library: Library, mark: Mark) -> tuple[TopologyFamily, int
     if text not in families and counted and counted[1] in families:
         return _family(counted[1], library, mark), int(counted[2])
     family = _family(text, library, mark)
-    return family, family.vms
+    return family, family.usual
 
 
 def _family(name: str, library: Library, mark: Mark) -> TopologyFamily:
@@ -96,17 +97,17 @@ def _family(name: str, library: Library, mark: Mark) -> TopologyFamily:
 
 
 def _spelled_out(
-    family: TopologyFamily, vnfs: int, mark: Mark, kept: Mapping[str, Entry] | None = None
+    family: TopologyFamily, count: int, mark: Mark, kept: Mapping[str, Entry] | None = None
 ) -> Section:
-    if not 0 <= vnfs <= MOST_VNFS:
-        raise _refused(f"a topology has 0 to {MOST_VNFS} VNFs, not {vnfs}", mark)
-    scales = any(hop in ("vm*", "vm?") for path in family.paths for hop in path)
-    if vnfs != family.vms and not scales:
+    one, several = ("link", "links") if family.counts_links else ("VNF", "VNFs")
+    if not 0 <= count <= MOST:
+        raise _refused(f"a topology has 0 to {MOST} {several}, not {count}", mark)
+    if count != family.usual and not family.scales:
         fix = f"write `{family.name}`"
-        raise _refused(f"{family.name} always has {family.vms} VNFs", mark, fix)
-    if vnfs == 0 and scales:
-        raise _refused(f"{family.name} needs at least one VNF", mark)
-    concrete = family.with_vnfs(vnfs)
+        raise _refused(f"{family.name} always has {family.usual} {several}", mark, fix)
+    if count == 0 and family.scales:
+        raise _refused(f"{family.name} needs at least one {one}", mark)
+    concrete = family.with_number(count)
     paths = tuple(
         Listing(tuple(Scalar(hop, mark) for hop in path), mark) for path in concrete["paths"]
     )

@@ -2,8 +2,8 @@
 
 A topology is a set of paths. A path names, in order, the places that a frame visits; the switch
 lies between each two of them. So `[phy0, vm1, phy1]` is PVP, and two such paths side by side are
-PVPV. The files in `conf/topologies` describe whole families with two placeholders: `vm*` stands
-for all VNFs in turn, and `vm?` makes one path per VNF.
+PVPV. The files in `conf/topologies` describe whole families with three placeholders: `vm*` stands
+for all VNFs in turn, `vm?` makes one path per VNF, and `phy?` one path per link from `phy1` on.
 """
 
 from __future__ import annotations
@@ -25,25 +25,46 @@ def is_vnf(hop: str) -> bool:
     return re.fullmatch(r"vm[1-9]\d*", hop) is not None
 
 
+EACH = {"vm?": "vm", "phy?": "phy"}
+"""Placeholders that make a path for each, and how what they stand for begins."""
+
+
 class TopologyFamily(Spec):
-    """A named pattern of paths with a number of VNFs left open."""
+    """A named pattern of paths with a number of VNFs, or of links, left open."""
 
     name: str
     title: str = ""
     vms: int = Field(default=0, ge=0, le=64)
     """VNFs when the testcase does not say how many."""
+    links: int = Field(default=0, ge=0, le=64)
+    """Links beside `phy0`, of a family with `phy?`, when the testcase does not say how many."""
     paths: tuple[Path, ...]
 
-    def with_vnfs(self, vms: int) -> dict[str, Any]:
-        """Return the concrete topology with `vms` VNFs, as it would be written by hand."""
-        names = [f"vm{number}" for number in range(1, vms + 1)]
+    @property
+    def counts_links(self) -> bool:
+        """Whether its number is one of links, and not of VNFs."""
+        return any("phy?" in path for path in self.paths)
+
+    @property
+    def usual(self) -> int:
+        """The number when the testcase does not say it."""
+        return self.links if self.counts_links else self.vms
+
+    @property
+    def scales(self) -> bool:
+        """Whether it takes any number."""
+        return any(hop in ("vm*", *EACH) for path in self.paths for hop in path)
+
+    def with_number(self, count: int) -> dict[str, Any]:
+        """Return the concrete topology with so many, as it would be written by hand."""
         paths: list[list[str]] = []
+        vnfs = [f"vm{number}" for number in range(1, count + 1)]
         for path in self.paths:
-            each = names if "vm?" in path else [""]
-            for name in each:
-                hops = [hop.replace("vm?", name) for hop in path]
-                paths.append([h for hop in hops for h in (names if hop == "vm*" else [hop])])
-        return {"name": self.name if vms == self.vms else f"{self.name}{vms}", "paths": paths}
+            open_hop = next((hop for hop in path if hop in EACH), None)
+            for number in range(1, count + 1) if open_hop is not None else [0]:
+                hops = [f"{EACH[hop]}{number}" if hop in EACH else hop for hop in path]
+                paths.append([h for hop in hops for h in (vnfs if hop == "vm*" else [hop])])
+        return {"name": self.name if count == self.usual else f"{self.name}{count}", "paths": paths}
 
 
 class Topology(Spec):

@@ -21,6 +21,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.places import place_ip
 from vsperf.config.wiring import directions_of
 from vsperf.deploy.cpu_looks import Looks, SwitchCpus
+from vsperf.deploy.live_rates import LiveRates, Tell, seen_of
 from vsperf.deploy.places import Places
 from vsperf.drivers.programs.base import (
     NOT_ENDED,
@@ -61,7 +62,8 @@ end take with them how often they were switched."""
 AFTER_S = 3.0
 """Patience with a server whose client has ended."""
 LONGEST_ANSWER = 1 << 26
-"""Bytes of what a program tells: a line for each of two million requests, or days of intervals."""
+"""Bytes of what a program tells: a line for each of two million requests, or days of intervals. It
+can write one more, which says that it would have gone on."""
 MOST_LONGER = 20
 """One part in so many of the time that a client ran may be what it says to have sent for beyond."""
 ENDED_EARLY = "its client or its server ended long before its time, and tells of no failure"
@@ -200,7 +202,7 @@ class _Running:
         known = code is not None or is_stopped(self.program.pid)
         ending = self.program.ending() if known else NOT_ENDED
         text, whole = answer_of(self.program.log)
-        return Said(code, ending if whole else f"{ending}, and wrote {TOO_MUCH}", text)
+        return Said(code, ending if whole else f"{ending}, and wrote {TOO_MUCH}", text, whole)
 
 
 class Around(Protocol):
@@ -209,6 +211,11 @@ class Around(Protocol):
     @property
     def lead_ns(self) -> int:
         """How long the first look may take: the instant is so much later."""
+        ...
+
+    @property
+    def tell(self) -> Tell | None:
+        """Who hears once a second what arrives; None where nobody watches."""
         ...
 
     def begin(self) -> None:
@@ -224,6 +231,7 @@ class Nobody:
     """Nobody looks."""
 
     lead_ns = 0
+    tell: Tell | None = None
 
     def begin(self) -> None:
         """Do nothing."""
@@ -287,14 +295,14 @@ def exchanged(
         edge_ns = min(EDGE_NS, min(part.asked.duration_ns for part in parts) // 20)
         end_ns = instant_ns + min(sending_ns)
         looks = Looks(watched, [warm_ns + edge_ns, end_ns - edge_ns])
-        _await(clients, servers, deadline_ns, whole_ns, workspace, looks)
+        watching = looks, _live(rows, places, around.tell, (instant_ns, whole_ns))
+        _await(clients, servers, deadline_ns, whole_ns, workspace, watching)
         looks.end()
         around.end()
-        ends = [part.program.SERVER_ENDS for part, _ in rows]
-        _await_ends(clients, servers, ends)
+        _await_ends(clients, servers, [part.program.SERVER_ENDS for part, _ in rows])
         ended_ns, clock_ns = time.monotonic_ns(), time.time_ns()
         every = [
-            part.program.told(part.asked, client.said(), server.said())
+            told_by(part.program, part.asked, client.said(), server.said())
             for (part, _), client, server in zip(rows, clients, servers, strict=True)
         ]
         early = [
@@ -311,6 +319,14 @@ def exchanged(
     )
     made = tuple(tuple(islice(instances, len(part.pairs))) for part in parts)
     return Made(made, ended_ns - began_ns, looks.use(_cpus(pairs), switch, instant_ns))
+
+
+def told_by(program: Program, asked: ExchangeAsked, client: Said, server: Said) -> Told:
+    """Return what a pair told, which is nothing where one of them wrote more than is read."""
+    for end, said in (("client", client), ("server", server)):
+        if not said.whole:
+            return Told(problem=f"its {end} {said.ending}")
+    return program.told(asked, client, server)
 
 
 def whose_fault(told: Sequence[Told], early: Sequence[bool]) -> list[Told]:
@@ -356,6 +372,14 @@ def _watched(
         ):
             name = f"{end} of {pair.name}"
             yield Watched(PROBE if beside else role, name, one.program.pid, cpus)
+
+
+def _live(
+    rows: Sequence[tuple[Part, Pair]], places: Places, tell: Tell | None, span_ns: tuple[int, int]
+) -> LiveRates:
+    """Return who looks at what arrives between two moments."""
+    seen = (seen_of(pair.name, pair.target, pair.port, part.asked) for part, pair in rows)
+    return LiveRates(places, tuple(seen), tell, *span_ns)
 
 
 def _cpus(pairs: Sequence[Pair]) -> frozenset[int]:
@@ -410,8 +434,9 @@ def _entered(
     network: str, cpus: Sequence[int], instant_ns: int, argv: Sequence[str]
 ) -> tuple[str, ...]:
     """Return how a program is run in a network, on some CPUs, from an instant on."""
-    script = Path(enter_network.__file__)
-    return own_python.script(script, network, _listed(cpus), str(instant_ns), *argv)
+    script, longest = Path(enter_network.__file__), LONGEST_ANSWER + 1
+    how = (network, _listed(cpus), str(instant_ns), str(longest))
+    return own_python.script(script, *how, *argv)
 
 
 def _listed(cpus: Sequence[int]) -> str:
@@ -472,7 +497,7 @@ def _await(
     deadline_ns: int,
     whole_ns: int,
     workspace: Workspace,
-    looks: Looks,
+    looks: tuple[Looks, LiveRates],
 ) -> None:
     """Wait until all clients have ended, or one program of a pair did so before its time.
 
@@ -484,10 +509,11 @@ def _await(
         watched = {stack.enter_context(_descriptor(one.program.pid)): one for one in every}
         left = list(clients)
         while left and (now := time.monotonic_ns()) < deadline_ns:
-            left_s = min(1.0, (deadline_ns - now) / 1e9, looks.left_s(now))
+            left_s = min(1.0, (deadline_ns - now) / 1e9, *(look.left_s(now) for look in looks))
             ready = wait_for(tuple(watched), left_s)
             seen_ns = time.monotonic_ns()
-            looks.attend()
+            for look in looks:
+                look.attend()
             for descriptor in ready:
                 watched.pop(descriptor).ended_ns = seen_ns
             workspace.attend("while programs exchanged data")

@@ -10,6 +10,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,14 +34,16 @@ from vsperf.engine.criteria import latencies_ns
 from vsperf.errors import Location, Problem, SpecError, VsperfError
 from vsperf.host.facts import environment
 from vsperf.methods.base import method_of
-from vsperf.quantities.quantity import decimal_text
+from vsperf.quantities.quantity import UnitError, decimal_text
 from vsperf.quantities.unit import Unit
-from vsperf.quantities.units import Ratio
+from vsperf.quantities.units import FoundTime, Ratio
 from vsperf.records.files.view import CaseView
 from vsperf.records.regime import Regime
 from vsperf.records.result import amount, latency_trials
 
 Facts = Callable[[], Mapping[str, Any]]
+FINE_NS, PARTS = 1_000, 1_000_000
+"""Below so many nanoseconds a bound has a millionth part of one: a bit costs less than one."""
 
 
 def with_baselines(
@@ -160,7 +163,13 @@ def _bounds(one: Expectation, case: Case, side: Side, views: Sequence[CaseView])
     change = one.rise.value if one.rise is not None else -(one.drop or Ratio.parse("0%")).value
     rounded = partial(_rounded, up=one.at_most)
     if one.metric not in case.spec.search.asked():
-        return {"held_to": _as_bound(value * float(1 + change), unit, rounded)}
+        # Of the size of the number: a difference may lie below 0, and more of it is nearer to 0.
+        changed = value + abs(value) * float(change)
+        try:
+            return {"held_to": _as_bound(changed, unit, rounded)}
+        except UnitError as error:
+            what = f"says nothing that {one.metric} of {case.label} could be held to"
+            raise _unfit(side, what, f"{amount(value, unit)} {one.change}: {error}") from error
     samples = _samples(one.metric, views)
     margins = _margins(samples, method_of(case.spec).deployments)
     all_time = margins.get(one.metric)
@@ -232,7 +241,8 @@ def _as_bound(value: float, unit: Unit, rounded: Callable[[float], int]) -> Boun
         case Unit.BPS:
             return Bound.parse(f"{rounded(value)}bit/s")
         case Unit.NANOSECONDS:
-            return Bound.parse(f"{rounded(value)}ns")
+            parts = 1 if abs(value) >= FINE_NS else PARTS
+            return Bound.parse(str(FoundTime(Fraction(rounded(value * parts), parts))))
         case Unit.FACTOR:
             return Bound.parse(f"{value:.6f}")
         case Unit.RATIO:

@@ -29,7 +29,7 @@ from vsperf.methods.base import method_of
 from vsperf.quantities.human import human_fps, human_ns
 from vsperf.quantities.quantity import decimal_text
 from vsperf.quantities.unit import Factor, Unit
-from vsperf.quantities.units import Count, Duration, LinkSpeed, Rate, Ratio
+from vsperf.quantities.units import Count, FoundTime, LinkSpeed, Rate, Ratio
 from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.histogram import percentiles_ns
 from vsperf.records.regime import Boundary, Regime, boundary_among
@@ -82,10 +82,8 @@ def _number(bound: Bound, unit: Unit, spec: CaseSpec) -> float:
             return int(rate.frames_per_second(spec.traffic.frame_size, spec.slowest_link))
         case LinkSpeed() as speed:
             return speed.bps
-        case Duration() as duration:
-            return duration.ns
-        case Ratio() | Factor() as share:
-            return float(share)
+        case Ratio() | Factor() | FoundTime() as found:
+            return float(found)
         case Count() as count:
             return count.value
 
@@ -114,7 +112,8 @@ def _check_figure(expected: Expectation, spec: CaseSpec, figure: Figure | None) 
             low = 0
         met = True if high <= asked else False if low > asked else None
     else:
-        high = math.inf if others else high
+        asked_no_more = figure.limit is Limit.SETTING and figure.unit in RATES
+        high = math.inf if others or asked_no_more else high
         met = True if low >= asked else False if high <= asked else None
     if met is False and found == amount(asked, figure.unit):
         found = _exactly(figure.value, figure.unit)
@@ -144,7 +143,8 @@ def _told(value: float, asked: float, unit: Unit) -> str:
 
 def _exactly(value: float, unit: Unit) -> str:
     share = unit in (Unit.RATIO, Unit.FACTOR)
-    return f"{100 * value:.12g}%" if share else f"{value:,.12g} {unit.value}"
+    name = "bit/s" if unit is Unit.BPS else unit.value
+    return f"{100 * value:.12g}%" if share else f"{value:,.12g} {name}"
 
 
 def _interval(figure: Figure) -> str:

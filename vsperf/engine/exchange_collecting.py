@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from vsperf.deploy.exchanging import Around
+from vsperf.deploy.live_rates import Tell
 from vsperf.engine.collecting import Collecting, Taken, why_of
 from vsperf.errors import ComponentError
 from vsperf.quantities.human import human_ns
@@ -34,10 +35,11 @@ Make = Callable[[int, int, Around], Exchange]
 
 @dataclass
 class Looking:
-    """Light collectors around one exchange."""
+    """Light collectors around one exchange, and who watches it."""
 
     collecting: Collecting
     index: int
+    tell: Tell | None = None
 
     @property
     def lead_ns(self) -> int:
@@ -62,6 +64,7 @@ class _Own:
     stack: ExitStack
     collecting: Collecting = field(default_factory=Collecting)
     lead_ns: int = HEAVY_NS
+    tell: None = None
 
     def begin(self) -> None:
         """Start it beside programs that wait."""

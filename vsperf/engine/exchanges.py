@@ -31,7 +31,7 @@ from vsperf.errors import ComponentError, DiedError
 from vsperf.host.workspace import Workspace
 from vsperf.methods.base import method_of
 from vsperf.methods.exchanges import ExchangeAsked, Exchanges
-from vsperf.progress import DeploymentKept, ExchangeStarted
+from vsperf.progress import DeploymentKept, ExchangeGoesOn, ExchangeStarted
 from vsperf.records.exchange import (
     CLIENTS,
     SERVERS,
@@ -141,7 +141,10 @@ class ExchangeBench:
         run, index = self.run, len(self.run.exchanges) + 1
         pairs = sum(len(part.pairs) for part in self._parts(asked))
         run.emit(ExchangeStarted(run.case, asked.traffic, pairs, asked.sending_ns))
-        one = self._made(asked, index, retry_of, Looking(self.collecting, index))
+        looking = Looking(
+            self.collecting, index, lambda rates: run.emit(ExchangeGoesOn(run.case, rates))
+        )
+        one = self._made(asked, index, retry_of, looking)
         run.record_exchange(one)
         run.budget.spend(one.elapsed_ns)
         return one

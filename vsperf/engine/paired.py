@@ -10,17 +10,25 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from vsperf.deploy.deployment import prepare
 from vsperf.deploy.together import Together, deploy_together, start_sides
 from vsperf.drivers.generators.base import TurnsRequest
 from vsperf.engine.assignment import CaseRun
+from vsperf.engine.attempts import stayed_invalid, until_valid
 from vsperf.engine.closing import close_case
 from vsperf.engine.conditions import clipped, uneven
 from vsperf.engine.criteria import check_all
 from vsperf.engine.draws import drawn_anew
-from vsperf.errors import ComponentError, DiedError, PathError, PathLostError
+from vsperf.errors import (
+    ComponentError,
+    DiedError,
+    InvalidTrialError,
+    PathError,
+    PathLostError,
+)
 from vsperf.host.workspace import Workspace, nothing_left_of
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.turns import Compares, TurnsAsked
@@ -28,7 +36,8 @@ from vsperf.progress import DeploymentKept, RoundStarted
 from vsperf.records.host import Conditions
 from vsperf.records.result import SearchResult
 from vsperf.records.run import CaseRecord
-from vsperf.records.turns import Named, Role, Round, Turn, answering
+from vsperf.records.turn_columns import Turn
+from vsperf.records.turns import Named, Role, Round, answering
 from vsperf.search.base import Budget, Loads
 
 CHECK_FPS = 1_000
@@ -74,7 +83,7 @@ def _played(method: Compares, bench: RoundsBench) -> SearchResult:
         return method.play(bench)
     except PathLostError:
         raise
-    except ComponentError as error:
+    except (ComponentError, InvalidTrialError) as error:
         count = len(answering(bench.made))
         if count < method.least_rounds:
             raise
@@ -130,15 +139,28 @@ class RoundsBench:
         return self.run.case.seeded_spec.trial.warm_up.ns
 
     def round(self, asked: TurnsAsked) -> Round:
-        """Have all sides take their turns, on what stands or on what is made anew."""
+        """Have all sides take their turns, on what stands or on what is made anew.
+
+        A round that is not valid is repeated on the same deployment, as any trial would be.
+        """
         if asked.anew:
             self._take_down()
+        retries = self.run.case.seeded_spec.trial.retries
+        attempt = partial(self._attempt, asked)
+        one = until_valid(attempt, retries, self.budget, asked.length_ns)
+        if not one.valid:
+            why = "; ".join(one.reasons)
+            raise stayed_invalid(f"round {one.index}", one.flags, retries, why)
+        return one
+
+    def _attempt(self, asked: TurnsAsked, retry_of: int | None) -> Round:
+        """Make a round, and see before it, and behind one on which there is doubt, who forwards."""
         stood = self.together is not None
         together = self._deployed()
         if stood:  # while it stood, rules may have run out
             self._check(together, asked.role)
-        one = self._made(together, asked)
-        if silent_at_the_end(one):
+        one = self._made(together, asked, retry_of)
+        if silent_at_the_end(one) or not one.valid:
             self._check(together, asked.role, after=one)
         return one
 
@@ -199,8 +221,7 @@ class RoundsBench:
     ) -> None:
         """See that each side forwards: rules may have run out, and a search on silence is none.
 
-        Where it is no longer so behind a round or before one, each of them did so before. Turns
-        have no counts of directions, so one is dead where its share of so light a load is missing.
+        Where it is no longer so behind a round or before one, each of them did so before.
         """
         order = tuple(range(len(together.sides)))
         asked = TurnsAsked(Role.CHECK, CHECK_FPS, order, CHECK_TURN_NS, CHECK_GUARD_NS)
@@ -209,9 +230,9 @@ class RoundsBench:
             one = self._made(together, asked)
             turns = {turn.side: turn for turn in one.turns.rows()}
             dead = [
-                f"{side.letter} ({side.name}){missing}"
+                f"{side.named}{missing}"
                 for place, side in enumerate(self.sides)
-                if (missing := _missing(turns.get(place), one.directions)) is not None
+                if (missing := _missing(turns.get(place), one)) is not None
             ]
             if not dead:
                 return
@@ -230,7 +251,7 @@ class RoundsBench:
             fix="`vsperf plan` shows the path; check the ports and flow rules along it",
         )
 
-    def _made(self, together: Together, asked: TurnsAsked) -> Round:
+    def _made(self, together: Together, asked: TurnsAsked, retry_of: int | None = None) -> Round:
         run = self.run
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         run.emit(RoundStarted(run.case, asked.load_fps, asked.length_ns))
@@ -251,6 +272,7 @@ class RoundsBench:
             sides=self.sides,
             load_fps=asked.load_fps,
             directions=len(run.plan.plan.directions),
+            direction_names=tuple(" to ".join(one) for one in run.plan.plan.directions),
             turn_ns=asked.turn_ns,
             guard_ns=asked.guard_ns,
             elapsed_ns=found.elapsed_ns,
@@ -259,6 +281,7 @@ class RoundsBench:
             settled=found.settled,
             ring_frames=found.ring_frames,
             warm_passes=asked.warm_passes,
+            retry_of=retry_of,
         )
         self.measured_ns += one.elapsed_ns
         run.record_round(one)
@@ -267,20 +290,33 @@ class RoundsBench:
         return one
 
 
-def _missing(turn: Turn | None, directions: int) -> str | None:
-    """Return in how much of a side nothing came through; None where all directions forward."""
+def _missing(turn: Turn | None, one: Round) -> str | None:
+    """Return in how much of a side nothing came through; None where all directions forward.
+
+    Where nobody counts directions, one is dead where its share of so light a load is missing.
+    """
     if turn is None or not turn.turn_received_frames:
         return ""
-    if turn.turn_received_frames * directions > turn.turn_sent_frames * (directions - 1):
+    came, sent = turn.received_by_direction, turn.sent_by_direction
+    if came is not None and sent is not None:
+        ways = enumerate(zip(came, sent, strict=True))
+        dead = [one.direction(number) for number, (back, left) in ways if left and not back]
+        return f" from {' and from '.join(dead)}" if dead else None
+    if turn.turn_received_frames * one.directions > turn.turn_sent_frames * (one.directions - 1):
         return None
     return " in one direction"
 
 
 def silent_at_the_end(one: Round) -> bool:
-    """Whether nothing came through a side in its last turn: that may be the machine, or no path."""
+    """Whether nothing came through a side in its last turn: that may be the machine, or no path.
+
+    One direction in which nothing came is enough.
+    """
     last = {turn.side: turn for turn in one.turns.rows()}
     return any(
-        turn.turn_sent_frames > 0 and turn.turn_received_frames == 0 for turn in last.values()
+        turn.turn_sent_frames > 0
+        and (turn.turn_received_frames == 0 or 0 in (turn.received_by_direction or ()))
+        for turn in last.values()
     )
 
 

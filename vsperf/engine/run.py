@@ -17,6 +17,7 @@ from vsperf.engine.collecting import apart_ns
 from vsperf.engine.expectation import expected, presumption
 from vsperf.errors import ExitCode, Location, Problem, VsperfError
 from vsperf.host.cpus import CpuTopology, read_topology
+from vsperf.host.workspace import LeftBehindError
 from vsperf.methods.estimate import Estimate, Rehearsals
 from vsperf.plugins import Plugins
 from vsperf.progress import CaseFinished, CaseStarted, Emit
@@ -132,7 +133,8 @@ def run_cases(
 
     Each case gets a share of the budget in proportion to its estimate; what it does not use is left
     to those that follow. A case that went by a cap which a later one refutes is measured again
-    next: its answer is an abandoned attempt from the moment in which that is found.
+    next: its answer is an abandoned attempt from the moment in which that is found. A case that
+    left something on the machine ends the run, open for a resumption: raises `LeftBehindError`.
     """
     held = before or Before()
     records = {record.case: record for record in held.records}
@@ -176,9 +178,20 @@ def run_cases(
         emit(CaseFinished(item.case, record))
         codes[key] = exit_code_of(record, error)
         records[key] = record
+        if isinstance(error, LeftBehindError) and turns.queue:
+            raise _stopped_by(error, item, writer.run)
         if budget_ns is not None:
             budget_ns = max(0, budget_ns - budget.spent_ns)
     return gravest([*codes.values(), code_of_host(records.values(), anyway=options.anyway)])
+
+
+def _stopped_by(error: LeftBehindError, item: Planned, run: str) -> LeftBehindError:
+    """Return why a run stops after a case, all of which is recorded."""
+    return LeftBehindError(
+        f"the run stops after {item.case.label}, which left something on this machine",
+        why=error.problems[0].why,
+        fix=f"mend what stands in the way, then: vsperf clean, and vsperf run --resume {run}",
+    )
 
 
 @dataclass

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from pydantic import ValidationError
 
 from vsperf import __version__
+from vsperf.analysis.environment import contrasts, flat
 from vsperf.config.case import Case, CaseSpec
 from vsperf.config.document import Drivers, document_model
 from vsperf.config.loader import Loaded
@@ -19,17 +21,19 @@ from vsperf.engine.readiness import require_ready
 from vsperf.engine.run import Before, Planned, RunOptions, cap_of, plan_cases, run_cases
 from vsperf.errors import ExitCode, StoreError, UsageError, VsperfError
 from vsperf.host.cpus import read_topology
-from vsperf.host.facts import environment
+from vsperf.host.facts import PASSING_PARTS, environment
 from vsperf.host.lock import testbed_lock
 from vsperf.methods.estimate import together
 from vsperf.plugins import Plugins
 from vsperf.progress import Emit, RunStarted
-from vsperf.quantities.units import FrameSize
+from vsperf.records.asked import Asked
 from vsperf.records.files.validation import validate_file
 from vsperf.records.files.view import RunView
 from vsperf.records.files.writer import RunWriter
 from vsperf.records.run import PlannedCase, RunEnd, RunHeader, RunResume
 
+MOST_CHANGES = 3
+"""Facts that are told where a run cannot go on."""
 Admit = Callable[[Sequence[Planned]], None]
 """Asked once the machine is ready: raises while it is no time to measure on it."""
 
@@ -128,6 +132,7 @@ def take_up(
                 f"{before.run} is finished; there is nothing to resume",
                 fix=f"`vsperf show {before.run}` shows what it found",
             )
+        _require_same_ground(before.header)
         cases = restore_cases(unfinished, before.header.cases, plugins.specs())
         planned = plan_cases(cases, plugins)
         require_ready(planned, plugins, folder.parent)
@@ -137,6 +142,45 @@ def take_up(
         writer.close()
         raise
     return Session(writer, planned, before.header.simulated, held)
+
+
+def _require_same_ground(header: RunHeader) -> None:
+    """Refuse to go on by another vsperf, or where machine, kernel or packages are others by now.
+
+    All cases of a run share its header: whoever compares them takes it to be true of each. Another
+    boot alone is no reason, as no case outlives one.
+    """
+    now, changed = environment(), list[str]()
+    if header.vsperf_version != __version__:
+        changed.append(f"vsperf is {__version__}, and was {header.vsperf_version}")
+    known = header.environment.get("id")
+    if not header.simulated and known is not None and known != now["id"]:
+        changed += _differing(header.environment, now)
+    if changed:
+        more = f"; and {len(changed) - MOST_CHANGES} more" if len(changed) > MOST_CHANGES else ""
+        raise StoreError(
+            f"{header.run} cannot be resumed: it was begun under other conditions",
+            why=f"{'; '.join(changed[:MOST_CHANGES])}{more}",
+            fix="start a new run with `vsperf run`; `vsperf compare` sets it beside what is there",
+        )
+
+
+def _differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return the facts that decide numbers and are others than they were.
+
+    What one of both does not say, such as packages on a machine that was too busy to be asked, is
+    no difference that anybody knows.
+    """
+    found = contrasts([[flat(before)], [flat(now)]])
+    passing = tuple(f"host.{name}" for name in PASSING_PARTS)
+    return [
+        f"{one.name} is {one.text(1)}, and was {one.text(0)}"
+        for one in found
+        if one.name.startswith(("host.", "system.", "packages."))
+        and one.name not in passing
+        and not one.name.endswith(".driver")  # of a NIC: it says what the NIC is used for
+        and not any(None in values for values in one.values)
+    ]
 
 
 def _held(before: RunView, plugins: Plugins) -> Before:
@@ -188,11 +232,11 @@ def restore_cases(
 ) -> tuple[Case, ...]:
     """Return the `wanted` ones of all `planned` cases as they were when the run began."""
     model = document_model(drivers)
-    sizes: dict[object, set[int]] = {}
-    for case in planned:
-        size = FrameSize.parse(case.spec["traffic"]["frame_size"]).bytes
-        sizes.setdefault(case.spec.get("name"), set()).add(size)
-    return tuple(_restore(case, sizes[case.spec.get("name")], model) for case in wanted)
+    sizes: dict[str, set[int]] = {}
+    for asked in map(Asked, planned):
+        if asked.frame_bytes is not None:
+            sizes.setdefault(asked.name, set()).add(asked.frame_bytes)
+    return tuple(_restore(case, sizes.get(Asked(case).name, set()), model) for case in wanted)
 
 
 def _restore(wanted: PlannedCase, sisters: set[int], model: type[CaseSpec]) -> Case:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +10,10 @@ from pathlib import Path
 from vsperf.errors import NotReadyError
 from vsperf.host.files import Roots
 from vsperf.host.journal import NAME, Journal, pending
+from vsperf.host.netns import FOLDER as NETWORKS
 from vsperf.host.owner import Owner
-from vsperf.host.places import WORKSPACE, workspaces
-from vsperf.host.procfs import is_running, marked_below, start_ticks
+from vsperf.host.places import VARIABLE, WORKSPACE, workspaces
+from vsperf.host.procfs import PROC, is_running, marked_below, own_marks, start_ticks
 from vsperf.host.undo import KillProcess
 from vsperf.host.undo_base import Reach
 from vsperf.host.workspace import end_the_rest, forget_all, remove_folder, undo_all
@@ -101,6 +103,73 @@ def refuse_beside_dead(roots: tuple[Path, ...] | None = None) -> None:
             why=f"{dead.folder}: {dead.text}, and would take CPU time from what is measured",
             fix="vsperf clean",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """What is left of a deployment of this user whose folder is none of those that it looks into.
+
+    Who killed it had chosen another folder for it, which its journal is in.
+    """
+
+    name: str
+    root: Path | None
+    """The folder that was chosen, as far as its programs tell by where they run."""
+    processes: tuple[int, ...]
+    networks: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """What it is and how to go on, for people."""
+        running = f"process {', '.join(map(str, self.processes))}" if self.processes else ""
+        network = f"network {', '.join(self.networks)}" if self.networks else ""
+        left = " and ".join(filter(None, (running, network)))
+        where = "FOLDER" if self.root is None else self.root
+        return f"of {self.name}, whose folder is elsewhere, there is {left}: set {VARIABLE}={where}"
+
+
+def dead_elsewhere(
+    roots: tuple[Path, ...] | None = None, networks: Path = NETWORKS
+) -> tuple[Elsewhere, ...]:
+    """Return what is seen of dead deployments that `dead_deployments` does not find.
+
+    Seen are programs that carry their name, and networks that are called so; what else they have
+    changed, such as devices of the host's network, only their journals tell.
+    """
+    known = {folder.name for folder in workspaces(roots)}
+    running: dict[str, list[int]] = {}
+    for pid, mark in own_marks():
+        running.setdefault(mark.partition("/")[0], []).append(pid)
+    named: dict[str, list[str]] = {}
+    for name in _names_in(networks):
+        named.setdefault("-".join(name.split("-")[:3]), []).append(name)
+    names = [one for one in sorted({*running, *named} - known) if WORKSPACE.fullmatch(one)]
+    return tuple(
+        Elsewhere(
+            name,
+            next((root for pid in running.get(name, ()) if (root := _root_of(pid, name))), None),
+            tuple(sorted(running.get(name, ()))),
+            tuple(sorted(named.get(name, ()))),
+        )
+        for name in names
+        if not _maker_alive(Path(name))
+    )
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return [path.name for path in folder.iterdir() if path.lstat().st_uid == os.geteuid()]
+    except OSError:
+        return []
+
+
+def _root_of(pid: int, name: str) -> Path | None:
+    """Return where the folder of a deployment is in which one of its programs runs."""
+    try:
+        place = (PROC / str(pid) / "cwd").readlink()
+    except OSError:
+        return None
+    return next((one.parent for one in (place, *place.parents) if one.name == name), None)
 
 
 def _if_dead(folder: Path) -> DeadDeployment | None:

@@ -7,6 +7,7 @@ at which it started, or by a mark in its environment that its children inherit.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -68,6 +69,22 @@ def marked_below(prefix: str) -> tuple[int, ...]:
         for pid in _pids()
         if any(item.startswith(wanted) for item in _environment(pid)) and start_ticks(pid)
     )
+
+
+def own_marks() -> Iterator[tuple[int, str]]:
+    """Yield each process of this user that has a mark, with the mark; those that ended left out.
+
+    In a container numbers mean other processes, and so do the names of its deployments.
+    """
+    begin, numbers = f"{MARK}=".encode(), (PROC / "self/ns/pid").stat().st_ino
+    for pid in _pids():
+        with suppress(OSError):
+            here = (PROC / str(pid) / "ns/pid").stat().st_ino == numbers
+            if not here or (PROC / str(pid)).stat().st_uid != os.geteuid():
+                continue
+            for item in _environment(pid):
+                if item.startswith(begin) and start_ticks(pid):
+                    yield pid, os.fsdecode(item.removeprefix(begin))
 
 
 def resident_bytes(pid: int) -> int | None:
@@ -158,8 +175,8 @@ def _environment(pid: int) -> list[bytes]:
 
 LISTENS = 0x10000
 """The flag of a socket that is called at."""
-UNIX_FLAGS, UNIX_PATH = 3, 7
-"""Columns of the kernel's list."""
+UNIX_SOCKET = re.compile(r"\S+: \S+ \S+ ([0-9A-F]{8}) \S+ \S+ +\d+ (.+)")
+"""A line of the kernel's list: flags and path. Paths of others may hold the ends of lines."""
 
 
 def is_in(pid: int, network: Path, proc: Path = PROC) -> bool:
@@ -194,16 +211,13 @@ def all_listened_at(paths: Collection[Path], roots: Roots | None = None) -> bool
 def listened_at(paths: Iterable[Path], roots: Roots | None = None) -> set[Path]:
     """Return those of these sockets at which a program of this network listens.
 
-    The kernel tells of no program in a network apart, such as OVS.
+    The kernel tells of no program in a network apart, such as OVS. Anybody can have a socket whose
+    name looks like several lines of its list, so the sockets themselves have to be there, too.
     """
     try:
-        lines = ((roots or Roots()).proc / "net" / "unix").read_text(errors="replace").splitlines()
+        listed = ((roots or Roots()).proc / "net" / "unix").read_text(errors="replace")
     except OSError:
         return set()
-    rows = (line.split(maxsplit=UNIX_PATH) for line in lines[1:])
-    found = {
-        row[UNIX_PATH]
-        for row in rows
-        if len(row) > UNIX_PATH and int(row[UNIX_FLAGS], 16) & LISTENS
-    }
-    return {path for path in paths if str(path) in found}
+    rows = (UNIX_SOCKET.fullmatch(line) for line in listed.split("\n"))
+    found = {row[2] for row in rows if row is not None and int(row[1], 16) & LISTENS}
+    return {path for path in paths if str(path) in found and path.is_socket()}

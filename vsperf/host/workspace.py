@@ -231,11 +231,18 @@ def workspace(
 def nothing_left_of(places: Sequence[Workspace]) -> Iterator[None]:
     """Raise `LeftBehindError` when something of them is left, whatever else went wrong meanwhile.
 
-    They are left by then, and may be made meanwhile. What ends the whole run is raised as it is.
+    They are left by then, and may be made meanwhile. What ends the whole run is raised as it is,
+    with a note of what is left.
     """
     try:
         yield
-    except (RecordingError, LeftBehindError):
+    except LeftBehindError:
+        raise
+    except (RecordingError, KeyboardInterrupt) as error:
+        for place in places:
+            if place.left:
+                left = "; ".join(place.left)
+                error.add_note(f"{place.owner.purpose} left something, see vsperf clean: {left}")
         raise
     except (VsperfError, OSError) as error:
         for place in places:

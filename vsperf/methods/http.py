@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from vsperf.config.counted import Counted
 from vsperf.methods.exchanges import ExchangeAsked
-from vsperf.methods.workload import RATE, Workload, conditions, median_figure
+from vsperf.methods.workload import RATE, TOTAL, Workload, conditions, median_figure
 from vsperf.quantities.byte_units import ByteSize
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS
@@ -88,11 +88,12 @@ class Http(Workload):
 
     def metrics(self) -> Mapping[str, Unit]:
         own = dict.fromkeys((OWN_HALF, OWN_TAIL), Unit.NANOSECONDS)
+        rates = dict.fromkeys((RATE, TOTAL), Unit.PER_SECOND)
         if self.rate is None:
-            return {RATE: Unit.PER_SECOND, **own, FAILED: Unit.COUNT, **self.cost_metrics()}
+            return {**rates, **own, FAILED: Unit.COUNT, **self.cost_metrics()}
         due = dict.fromkeys((HALF, TAIL), Unit.NANOSECONDS)
         counts = dict.fromkeys((FAILED, WAITING), Unit.COUNT)
-        return {RATE: Unit.PER_SECOND, **due, **own, **counts, **self.cost_metrics()}
+        return {**rates, **due, **own, **counts, **self.cost_metrics()}
 
     @property
     def each(self) -> ExchangeAsked:

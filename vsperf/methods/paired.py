@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -22,10 +22,12 @@ from vsperf.config.topology import Topology
 from vsperf.methods.base import Bench, Method, one_rhythm, refused
 from vsperf.methods.paired_figures import figures_of, stand
 from vsperf.methods.turns import MOST_TURNS, TurnsAsked, TurnsBench, balanced
+from vsperf.quantities.quantity import Quantity, UnitError
 from vsperf.quantities.unit import Factor, Unit
 from vsperf.quantities.units import Duration, Rate, Ratio
 from vsperf.records.result import Compliance, SearchResult
 from vsperf.records.signed_ranks import LEAST
+from vsperf.records.turn_columns import Turn
 from vsperf.records.turns import (
     CONTROL,
     DECIDED,
@@ -60,6 +62,36 @@ def _a_turn(duration: Duration) -> Duration:
     return duration
 
 
+OF_SLOWEST = " of slowest"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnsLoad(Quantity):
+    """A load for all of several switches: a rate (3Mpps, 40% of the line), or 80% of slowest.
+
+    The slowest is the switch that forwards least under an overload.
+    """
+
+    EXAMPLES: ClassVar[tuple[str, ...]] = ("3Mpps", "40%", "80% of slowest")
+
+    rate: Rate | None = None
+    share: Ratio | None = None
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        if isinstance(value, cls):
+            return value
+        if not isinstance(value, str) or not value.strip().endswith(OF_SLOWEST):
+            return cls(rate=Rate.parse(value))
+        share = Ratio.parse(value.strip().removesuffix(OF_SLOWEST))
+        if not share.value:
+            raise UnitError("a load of nothing shows nothing; a share of the slowest lies above 0%")
+        return cls(share=share)
+
+    def __str__(self) -> str:
+        return str(self.rate) if self.share is None else f"{self.share}{OF_SLOWEST}"
+
+
 def _more_than_all(factor: Factor) -> Factor:
     if not 1 < factor.value <= 10:
         raise ValueError("an overload lies above 100%, and is at most 1000%")
@@ -92,8 +124,9 @@ class PairedTurns(Method):
     2ms, 4ms for a thousand of them, 10ms for ten thousand."""
     overload: Annotated[Factor, AfterValidator(_more_than_all)] = Factor.parse("130%")
     """What is offered, as a multiple of what the fastest switch forwards."""
-    load: Rate | None = None
-    """What is offered instead, such as a load below the throughput of all."""
+    load: TurnsLoad | None = None
+    """What is offered instead, such as a load below the throughput of all: as a rate, or as a share
+    of what the slowest switch forwards under the overload."""
     control: bool = True
     """Whether the first switch is deployed twice and held against itself: where that is different,
     nothing else is believed. A switch that has no rival is held against itself anyway."""
@@ -106,14 +139,23 @@ class PairedTurns(Method):
 
     @model_validator(mode="after")
     def _load_is_one(self) -> Self:
-        if self.load is not None and "overload" in self.model_fields_set:
+        rate = None if self.load is None else self.load.rate
+        if rate is not None and "overload" in self.model_fields_set:
             raise ValueError("either a `load` is given, or an `overload`")
         return self
 
     @property
     def terms(self) -> Terms:
         """What rounds are asked for."""
-        return Terms(self.load is None, looks_of(self.rounds) if self.until == DECIDED else ())
+        looks = looks_of(self.rounds) if self.until == DECIDED else ()
+        return Terms(
+            self.load is None, looks, str(self.load) if self.load and self.is_looked_for else ""
+        )
+
+    @property
+    def is_looked_for(self) -> bool:
+        """Whether the load follows from what switches forward."""
+        return self.load is None or self.load.share is not None
 
     def controlled(self, *, rivals: int) -> bool:
         """Return what was asked; without rivals there is nothing else."""
@@ -152,8 +194,8 @@ class PairedTurns(Method):
         line_rate = math.floor(link.frames_per_second(size))
         most = line_rate if generator_cap is None else min(line_rate, generator_cap)
         fixed: tuple[int, ...] = ()
-        if self.load is not None:
-            load = math.floor(self.load.frames_per_second(size, link))
+        if self.load is not None and self.load.rate is not None:
+            load = math.floor(self.load.rate.frames_per_second(size, link))
             if not 1 <= load <= line_rate:
                 raise refused(
                     f"the load {self.load} cannot be offered",
@@ -185,7 +227,7 @@ class PairedTurns(Method):
                 f"{most:,} are the most that {sides} switches have in one",
                 "a shorter trial.warm_up, or fewer search.pairs",
             )
-        looks = 0 if self.load is not None else LOOKS
+        looks = LOOKS if self.is_looked_for else 0
         return (look.length_ns,) * looks + (one.length_ns,) * self.rounds
 
     @property
@@ -256,16 +298,20 @@ class PairedTurns(Method):
     def _load(self, bench: TurnsBench) -> int:
         """Return the load: the one given, or an overload of the fastest, as it forwards under it.
 
-        What it forwards at the highest load may be less than at one that is just too much.
+        Or a share of what the slowest forwards under that. What a switch forwards at the highest
+        load may be less than at one that is just too much.
         """
         if bench.loads.fixed:
             return bench.loads.fixed[0]
-        load, fastest = bench.loads.maximum, 0.0
+        load, fastest, slowest = bench.loads.maximum, 0.0, 0.0
         for _ in range(LOOKS):
             asked = self.round_of(Role.LOAD, load, bench.loads.flows, len(bench.sides))
-            fastest = max(fastest, *_rates(_round(bench, asked)))
+            one = _round(bench, asked)
+            fastest, slowest = max(fastest, *_rates(one, one.busy_fps)), min(_rates(one, one.fps))
             load = max(1, min(bench.loads.maximum, math.ceil(fastest * self.overload.value)))
-        return load
+        if self.load is None or self.load.share is None:
+            return load
+        return max(1, math.floor(slowest * self.load.share.value))
 
     def _more(self, bench: TurnsBench, one: Round) -> int | None:
         """Return a higher load where that of a round was not too much for every side.
@@ -274,7 +320,7 @@ class PairedTurns(Method):
         shows the load and not itself, so such a round says nothing of how sides stand.
         """
         weak = [side.letter for side in one.sides if carried(one, side.letter)]
-        if bench.loads.fixed or not weak or one.load_fps >= bench.loads.maximum:
+        if not self.terms.overload or not weak or one.load_fps >= bench.loads.maximum:
             return None
         if any(was_short(one, letter) for letter in weak):
             return None  # of a higher load the generator would not offer more either
@@ -326,14 +372,14 @@ def _round(bench: TurnsBench, asked: TurnsAsked) -> Round:
     return bench.round(asked)
 
 
-def _rates(one: Round) -> list[float]:
-    """Return what each side forwards while it runs, per direction.
+def _rates(one: Round, fps: Callable[[Turn], float]) -> list[float]:
+    """Return what each side forwards in the middle of its turns, per direction.
 
-    Of time in which others keep it from running, a load that is too much for it knows nothing.
+    A load that is too much for it knows nothing of the time in which others keep it from running; a
+    load that it is to carry does.
     """
     turns = list(one.turns.rows())
     return [
-        statistics.median(one.busy_fps(turn) for turn in turns if turn.side == place)
-        / one.directions
+        statistics.median(fps(turn) for turn in turns if turn.side == place) / one.directions
         for place in range(len(one.sides))
     ]

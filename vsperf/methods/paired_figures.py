@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from vsperf.methods.spread import spread_of
 from vsperf.quantities.human import human_fps, human_share
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit
+from vsperf.records.turn_guard import guard_of
+from vsperf.records.turn_misses import flags_of, misses_of, words_of
 from vsperf.records.turns import (
     CONTROL,
     FIRST,
@@ -42,26 +45,35 @@ def figures_of(rounds: Sequence[Round], terms: Terms) -> tuple[Figure, ...]:
     """Return all figures of the rounds that an answer is made of, ratios before all others."""
     found, sides = stand(rounds, terms), rounds[0].sides
     others = sorted(sides[1:], key=lambda side: side.letter == CONTROL)
-    ratios = [_ratio(rounds, side, found, terms) for side in others]
+    doubts = _doubts_of(rounds, terms)
+    ratios = [_ratio(rounds, side, found, terms, doubts) for side in others]
     rates = [
         figure
         for side in sides
         if side.letter != CONTROL
-        for figure in _of_side(rounds, side, terms)
+        for figure in _of_side(rounds, side, terms, doubts)
     ]
     draws = [_draw(side, one) for side in sides if (one := found.get(side.letter))]
     return (*ratios, *rates, *draws)
 
 
 def _load(rounds: Sequence[Round], terms: Terms) -> str:
-    return f"{'an overload of ' if terms.overload else ''}{human_fps(rounds[-1].load_fps)}"
+    load = human_fps(rounds[-1].load_fps)
+    if terms.derived:
+        return f"{load}, {terms.derived}"
+    return f"an overload of {load}" if terms.overload else load
 
 
 def _ratio(
-    rounds: Sequence[Round], side: Named, found: Mapping[str, Compared | None], terms: Terms
+    rounds: Sequence[Round],
+    side: Named,
+    found: Mapping[str, Compared | None],
+    terms: Terms,
+    doubts: _Doubts,
 ) -> Figure:
     """Return how a side stands to the first."""
     first, one = rounds[0].sides[0], found[side.letter]
+    against = doubts.of(side.letter, first.letter)
     figure = Figure(
         name="control" if side.letter == CONTROL else ratio_name(side.letter),
         unit=Unit.FACTOR,
@@ -76,7 +88,7 @@ def _ratio(
         return figure.model_copy(update={"reason": why})
     weak = (Flag.NOT_OVERLOADED,) if one.carried or one.base_carried else ()
     if not one.decided:
-        return figure.model_copy(update={"flags": weak})
+        return figure.model_copy(update={"flags": (*weak, *against)})
     told = f"{side.name} is {_words(one)} {first.name}, as far as {len(one.rounds)} rounds tell"
     if not one.different and not weak:
         assert one.lower is not None  # it is bounded
@@ -90,13 +102,15 @@ def _ratio(
         "upper": upper,
         "spread": spread_of([each.ratio for each in one.rounds]),
         "limit": None,
-        "flags": (*weak, *((Flag.CONTROL_DIFFERS,) if doubt else ())),
-        "reason": doubt or told,
+        "flags": (*weak, *against, *((Flag.CONTROL_DIFFERS,) if doubt else ())),
+        "reason": doubts.told(doubt or told, side.letter, first.letter),
     }
     return figure.model_copy(update=told_of_it)
 
 
-def _of_side(rounds: Sequence[Round], side: Named, terms: Terms) -> Iterator[Figure]:
+def _of_side(
+    rounds: Sequence[Round], side: Named, terms: Terms, doubts: _Doubts
+) -> Iterator[Figure]:
     """Yield what a side forwarded, and what it lost where that is asked."""
     at = _load(rounds, terms)
     word = side.letter.lower()
@@ -105,6 +119,12 @@ def _of_side(rounds: Sequence[Round], side: Named, terms: Terms) -> Iterator[Fig
         return
     rate = statistics.median(rates)
     weak = terms.overload and any(carried(one, side.letter) for one in rounds)
+    against = doubts.of(side.letter)
+    why = (
+        "it forwarded all that was offered, so it may do more"
+        if weak
+        else "the middle of its turns, over all rounds"
+    )
     yield Figure(
         name=f"rate_{word}",
         unit=Unit.FPS,
@@ -112,10 +132,8 @@ def _of_side(rounds: Sequence[Round], side: Named, terms: Terms) -> Iterator[Fig
         spread=spread_of(rates),
         at=f"{side.name}, {at}",
         limit=Limit.GENERATOR if weak else None,
-        flags=(Flag.NOT_OVERLOADED,) if weak else (),
-        reason="it forwarded all that was offered, so it may do more"
-        if weak
-        else "the middle of its turns, over all rounds",
+        flags=(*((Flag.NOT_OVERLOADED,) if weak else ()), *against),
+        reason=doubts.told(why, side.letter),
     )
     lost = lost_share(rounds, side.letter)
     if not terms.overload and lost is not None:
@@ -124,8 +142,40 @@ def _of_side(rounds: Sequence[Round], side: Named, terms: Terms) -> Iterator[Fig
             unit=Unit.RATIO,
             value=lost,
             at=f"{side.name}, {at}",
+            flags=against,
             reason="of all that was due in its turns, what was refused included",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Doubts:
+    """What is to be said against the turns of each side."""
+
+    flags: Mapping[str, tuple[Flag, ...]]
+    words: Mapping[str, tuple[str, ...]]
+
+    def of(self, *letters: str) -> tuple[Flag, ...]:
+        """Return the flags of a number that these sides make."""
+        return tuple(dict.fromkeys(flag for letter in letters for flag in self.flags[letter]))
+
+    def told(self, reason: str, *letters: str) -> str:
+        """Return a reason with what is said against the turns behind it."""
+        return "; ".join((reason, *(text for letter in letters for text in self.words[letter])))
+
+
+def _doubts_of(rounds: Sequence[Round], terms: Terms) -> _Doubts:
+    """Return what the generator missed itself, and who was still cold behind the guard."""
+    flags: dict[str, tuple[Flag, ...]] = {}
+    words: dict[str, tuple[str, ...]] = {}
+    guard = guard_of(rounds, terms)
+    cold = {one.side.letter: one.text for one in guard.begins if one.slow} if guard else {}
+    for letter in letters_of(rounds):
+        missed, is_cold = misses_of(rounds, letter), letter in cold
+        told = flags_of(missed, overload=terms.overload)
+        flags[letter] = (*told, *((Flag.COLD_TURNS,) if is_cold else ()))
+        texts = (words_of(missed, letter, overload=terms.overload), cold.get(letter, ""))
+        words[letter] = tuple(filter(None, texts))
+    return _Doubts(flags, words)
 
 
 def _doubt(sides: Sequence[Named], control: Compared | None) -> str:

@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from vsperf.methods.exchanges import ExchangeAsked
-from vsperf.methods.workload import RATE, Workload, conditions, median_figure
+from vsperf.methods.workload import RATE, TOTAL, Workload, conditions, median_figure
 from vsperf.quantities.unit import Unit
 from vsperf.records.exchange import Exchange, Traffic
 from vsperf.records.result import Figure
@@ -35,7 +35,8 @@ class _InTurns(Workload):
 
     def metrics(self) -> Mapping[str, Unit]:
         times = dict.fromkeys((MEAN, TAIL), Unit.NANOSECONDS)
-        return {RATE: Unit.PER_SECOND, **times, **self.cost_metrics()}
+        rates = dict.fromkeys((RATE, TOTAL), Unit.PER_SECOND)
+        return {**rates, **times, **self.cost_metrics()}
 
     @property
     def each(self) -> ExchangeAsked:

@@ -30,9 +30,11 @@ from vsperf.records.threads import SWITCH
 from vsperf.search.base import Loads
 from vsperf.search.exchange_verdict import limited_in_repeats
 
-RATE = "rate"
+RATE, TOTAL = "rate", "total"
 COST = "cpu_per"
 """Names of figures of CPU time begin so; what it is for follows, then whose it is."""
+SWITCHED = "context_switches"
+"""Names of figures of context switches begin so; whose they are follows."""
 ROLES = (CLIENTS, SERVERS, SWITCH)
 STEP_NS = 1_000_000_000
 """Of the curve over time."""
@@ -147,9 +149,11 @@ class Workload(Method):
         if not known:
             return SearchResult(complete=made.in_time, spoiled=made.spoiled)
         middle = sorted(known, key=lambda one: one.worst_rate or 0)[(len(known) - 1) // 2]
+        rate = with_limit(self._rate(known, middle), known, middle)
         return SearchResult(
             figures=(
-                with_limit(self._rate(known, middle), known, middle),
+                rate,
+                *self._total(known, middle, rate.limit),
                 *self.beside(known, middle),
                 *self._costs(known, middle),
             ),
@@ -176,13 +180,24 @@ class Workload(Method):
             f"{ONE_SUM if middle.sums_only else ''}",
         )
 
+    def _total(
+        self, made: Sequence[Exchange], middle: Exchange, limit: Limit | None
+    ) -> Iterator[Figure]:
+        """Yield what all directions came to in the same window; of one alone its rate says that."""
+        if (count := len(middle.directions)) > 1:
+            totals = [one.total_rate for one in made]
+            about = f"{self.counted}, in all {count} directions together"
+            found = median_figure(TOTAL, middle.unit, totals, conditions(middle), about)
+            yield found.model_copy(update={"limit": limit})
+
     def cost_metrics(self) -> Mapping[str, Unit]:
-        """Return the figures of CPU time."""
+        """Return the figures of CPU time and of context switches."""
         names = [self._cost_name(role) for role in (None, *ROLES)]
-        return dict.fromkeys(names, Unit.NANOSECONDS)
+        switched = (f"{SWITCHED}_{role}" for role in ROLES)
+        return dict.fromkeys(names, Unit.NANOSECONDS) | dict.fromkeys(switched, Unit.COUNT)
 
     def _costs(self, made: Sequence[Exchange], middle: Exchange) -> Iterator[Figure]:
-        """Yield the CPU time that a bit or a request costs: of all three together, and of each."""
+        """Yield what a bit or a request costs in CPU time, and in context switches."""
         at = conditions(middle)
         for role in (None, *ROLES):
             found = [one.cpu_cost_ns(role) for one in made]
@@ -194,6 +209,17 @@ class Workload(Method):
                 at,
                 f"CPU time of {COSTS_OF[role]}{HOW_KNOWN.get(_how(middle, role), '')}",
                 "the machine does not tell, or programs ended too early for two looks",
+            )
+        many, each = (10**9, "gigabit") if middle.streams else (1000, "thousand requests")
+        for role in ROLES:
+            often = [one.context_switches(role) for one in made]
+            yield median_figure(
+                f"{SWITCHED}_{role}",
+                Unit.COUNT,
+                [None if count is None else float(count * many) for count in often],
+                at,
+                f"how often {role} gave their CPU away or had it taken, for each {each}",
+                "nobody counts: a kernel forwards in interrupts, or the machine does not tell",
             )
 
     def _cost_name(self, role: str | None) -> str:
@@ -235,8 +261,10 @@ def _how(one: Exchange, role: str | None) -> str:
 
 def slower(one: Exchange) -> str:
     """Say of which direction a rate is."""
-    several = len(one.directions) > 1
-    return "in the slower of both directions" if several else one.directions[0]
+    count = len(one.directions)
+    if count > 2:
+        return f"in the slowest of {count} directions"
+    return "in the slower of both directions" if count == 2 else one.directions[0]
 
 
 def median_figure(

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
-from socket import SHUT_WR, socket
+from socket import SHUT_WR, gethostname, socket
 from typing import Any, BinaryIO, ClassVar, NoReturn
 from urllib.parse import urlsplit
 
@@ -50,13 +50,14 @@ class OtgServer(ThreadingHTTPServer):
     ) -> None:
         self.generator = generator
         self.password = password
-        self.local = _is_loopback(address[0])
         self.failure: VsperfError | None = None
         self.connections = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self.room = Room(2 * MOST_BYTES)
         self.parsing = threading.Lock()
         """Who has it makes objects of a large body, which take more memory than the body."""
         super().__init__(address, Handler)
+        self.names = _names(address[0], self.server_name)
+        """By which it is called, beside addresses."""
 
     @property
     def url(self) -> str:
@@ -219,14 +220,16 @@ class Handler(BaseHTTPRequestHandler):
             )
 
     def _known_host(self) -> None:
-        """Refuse names that a page in a browser could have led here."""
+        """Refuse names that a page in a browser could have led here; it has no password."""
         try:
             host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
         except ValueError as error:
             raise RefusedError(["Host is the name of no host"]) from error
-        if self.server.local and host != LOCALHOST and not _is_address(host):
+        known = host in self.server.names or _is_address(host)
+        if self.server.password is None and not known:
             raise RefusedError(
-                [f"this server is not called {host!r}"], HTTPStatus.MISDIRECTED_REQUEST
+                [f"this server is not called {host!r}: ask by its address, or with a password"],
+                HTTPStatus.MISDIRECTED_REQUEST,
             )
 
     def _path(self) -> str:
@@ -338,5 +341,11 @@ def _is_address(host: str) -> bool:
     return True
 
 
-def _is_loopback(host: str) -> bool:
-    return host == LOCALHOST or (_is_address(host) and ip_address(host).is_loopback)
+def _names(listens: str, found: str) -> frozenset[str]:
+    """Return the names of a server that listens there, and that is `found` under its address.
+
+    Whoever is led here by another one was led by a page of that name, wherever it is from.
+    """
+    own = gethostname()
+    names = (LOCALHOST, listens, found, own, own.partition(".")[0])
+    return frozenset(name.lower() for name in names)

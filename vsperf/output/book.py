@@ -73,7 +73,7 @@ class Case:
             "result, per direction": "; ".join(_found(view)),
             "limit": (record.limit or "") if record else "",
             "flags": ", ".join(record.flags) if record else "",
-            "trials": str(len(view.trials)),
+            "trials": str(record.trials if record else len(view.trials)),
         }
         rows = tuple((name, value) for name, value in told.items() if value)
         table = _html(view.label, (view.label, ""), rows)

@@ -299,8 +299,8 @@ def curve_table(curve: Curve) -> Table:
 
 
 REPEATS = (
-    "repeats: rates are the highest loads that passed; s is the standard deviation, and the last "
-    "column holds the mean of all repeats there could be, at 95 %, cut at 0 "
+    "repeats: of a search, rates are the highest loads that passed; s is the standard deviation, "
+    "and the last column holds the mean of all repeats there could be, at 95 %, cut at 0 "
     "where no such number lies below, if they scatter normally and do not depend on each other: "
     "a state of the machine that lasts longer than all of them is not in it, and few repeats of "
     "states that last for some are held too narrow; "

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 from vsperf.qemu.emulator import command_of, file_of, files_of
 from vsperf.qemu.image import GuestImage
+from vsperf.qemu.qcow2 import MAGIC
 from vsperf.qemu.settings import GuestSettings
 from vsperf.records.run import Placeholder, Wire
 from vsperf.trust.trusted import opened_file
@@ -38,7 +39,6 @@ OFFLOADS = (
 USUAL_MTU = 1500
 ETHERNET_BYTES = 18
 """Header and FCS: a frame of 1518 bytes carries a packet of 1500."""
-QCOW2_MAGIC = b"QFI\xfb"
 
 
 Settings_co = TypeVar("Settings_co", bound=GuestSettings, covariant=True)
@@ -331,7 +331,7 @@ def image_format(path: Path) -> str:
     """Return the format of a disk image by how it begins; a name stands in for a missing file."""
     try:
         with opened_file(path) as file:
-            return "qcow2" if file.read(len(QCOW2_MAGIC)) == QCOW2_MAGIC else "raw"
+            return "qcow2" if file.read(len(MAGIC)) == MAGIC else "raw"
     except OSError:
         return "qcow2" if path.suffix == ".qcow2" else "raw"
 

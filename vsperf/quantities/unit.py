@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 from vsperf.quantities.quantity import NUMBER, Quantity, UnitError, decimal_text, match, number_in
-from vsperf.quantities.units import Count, Duration, Found, LinkSpeed, Rate, Ratio
+from vsperf.quantities.units import Count, Found, FoundTime, LinkSpeed, Rate, Ratio
 
 
 @functools.total_ordering
@@ -63,7 +63,7 @@ class Unit(enum.StrEnum):
     """Anything else that is done in a second."""
 
     @property
-    def quantity(self) -> type[Rate | LinkSpeed | Duration | Ratio | Factor | Count]:
+    def quantity(self) -> type[Rate | LinkSpeed | FoundTime | Ratio | Factor | Count]:
         """What people write for it."""
         match self:
             case Unit.FPS:
@@ -71,7 +71,7 @@ class Unit(enum.StrEnum):
             case Unit.BPS:
                 return LinkSpeed
             case Unit.NANOSECONDS:
-                return Duration
+                return FoundTime
             case Unit.RATIO:
                 return Ratio
             case Unit.FACTOR:

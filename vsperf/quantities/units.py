@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import ClassVar, Self
 
 from vsperf.quantities.quantity import (
@@ -77,13 +78,8 @@ class FrameSize(Quantity):
         return f"{self.bytes}B"
 
 
-@functools.total_ordering
-@dataclass(frozen=True, slots=True)
-class Duration(Quantity):
-    """A span of time, exact to the nanosecond, such as 10s, 250ms or 1h30m."""
-
-    EXAMPLES: ClassVar[tuple[str, ...]] = ("10s", "250ms", "1h30m")
-    UNITS: ClassVar[dict[str, int]] = {
+TIMES: Mapping[str, int] = MappingProxyType(
+    {
         "h": 3600 * NANOSECONDS,
         "m": 60 * NANOSECONDS,
         "min": 60 * NANOSECONDS,
@@ -93,6 +89,24 @@ class Duration(Quantity):
         "µs": 10**3,
         "ns": 1,
     }
+)
+"""Units of time in nanoseconds."""
+TIME = rf"(\d+(?:\.\d+)?)\s*({'|'.join(sorted(TIMES, key=len, reverse=True))})"
+SPAN = rf"(?:{TIME}\s*)+"
+
+
+def _nanoseconds(span: str) -> Fraction:
+    """Return what the parts of a time come to together."""
+    parts = re.finditer(TIME, span)
+    return sum((Fraction(part[1]) * TIMES[part[2]] for part in parts), Fraction(0))
+
+
+@functools.total_ordering
+@dataclass(frozen=True, slots=True)
+class Duration(Quantity):
+    """A span of time, exact to the nanosecond, such as 10s, 250ms or 1h30m."""
+
+    EXAMPLES: ClassVar[tuple[str, ...]] = ("10s", "250ms", "1h30m")
 
     ns: int
 
@@ -106,14 +120,8 @@ class Duration(Quantity):
             return value
         if isinstance(value, (int, float)) and not isinstance(value, bool) and value != 0:
             raise UnitError(f"{shown(value)} has no unit; did you mean {value}s?")
-        number = r"\d+(?:\.\d+)?"
-        unit = "|".join(sorted(cls.UNITS, key=len, reverse=True))
-        pattern = rf"0|(?:{number}\s*(?:{unit})\s*)+"
-        found = match(pattern, value, "a duration", cls.EXAMPLES)
-        total = Fraction(0)
-        for part in re.finditer(rf"({number})\s*({unit})", found[0]):
-            total += Fraction(part[1]) * cls.UNITS[part[2]]
-        return cls(whole(total, "a duration in nanoseconds"))
+        found = match(rf"0|{SPAN}", value, "a duration", cls.EXAMPLES)
+        return cls(whole(_nanoseconds(found[0]), "a duration in nanoseconds"))
 
     @property
     def seconds(self) -> float:
@@ -128,7 +136,7 @@ class Duration(Quantity):
             return "0s"
         text, rest = "", self.ns
         for unit in ("h", "m", "s", "ms", "us", "ns"):
-            count, rest = divmod(rest, self.UNITS[unit])
+            count, rest = divmod(rest, TIMES[unit])
             text += f"{count}{unit}" if count else ""
         return text
 
@@ -298,6 +306,35 @@ class Found(Count):
     """What was counted in the end: it may be none, such as the frames lost."""
 
     LEAST: ClassVar[int] = 0
+
+
+@functools.total_ordering
+@dataclass(frozen=True, slots=True)
+class FoundTime(Quantity):
+    """A time that was found, such as 20us, 0.4ns for each bit, or -3ms of a difference."""
+
+    EXAMPLES: ClassVar[tuple[str, ...]] = ("20us", "0.4ns", "-3ms")
+
+    ns: Fraction
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and value != 0:
+            raise UnitError(f"{shown(value)} has no unit; did you mean {value}s?")
+        found = match(rf"0|(?P<sign>-?){SPAN}", value, "a duration", cls.EXAMPLES)
+        span = _nanoseconds(found[0])
+        return cls(-span if found["sign"] else span)
+
+    def __float__(self) -> float:
+        return float(self.ns)
+
+    def __lt__(self, other: FoundTime) -> bool:
+        return self.ns < other.ns
+
+    def __str__(self) -> str:
+        return f"{decimal_text(self.ns)}ns"
 
 
 @dataclass(frozen=True, slots=True)

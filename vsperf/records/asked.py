@@ -92,7 +92,9 @@ class Asked:
 
     @cached_property
     def flows(self) -> int | None:
-        """How many flows are sent."""
+        """How many flows are sent; None of programs, which send as many as they have instances."""
+        if self.sender[0] == "program":
+            return None
         try:
             return Count.parse(self.value("traffic", "flows")).value
         except UnitError:

@@ -84,6 +84,15 @@ class CpuUse(Record):
         found = self.of(role)
         return added(one.time_ns for one in found) if found else None
 
+    def switched(self, role: str) -> int | None:
+        """Return how often programs of a role gave their CPU away or had it taken; None likewise.
+
+        What a kernel does in interrupts is no program, and is not counted so.
+        """
+        found = self.of(role)
+        counts = (count for one in found for count in (one.voluntary, one.involuntary))
+        return added(counts) if found else None
+
     @property
     def forwarding_ns(self) -> int | None:
         """Time in interrupts of the CPUs on which the kernel forwards; None where a switch does."""

@@ -291,10 +291,20 @@ class Exchange(Record):
 
         What arrived between both looks is what it was spent on. None where one of both is unknown.
         """
+        roles = (CLIENTS, SERVERS, SWITCH) if role is None else (role,)
+        return self._for_each(added(self.cpu_ns(one) for one in roles))
+
+    def context_switches(self, role: str) -> Fraction | None:
+        """Return how often programs of a role were switched for a bit, or a transaction, likewise.
+
+        None of a kernel that forwards, which does so in interrupts.
+        """
+        return None if self.cpu is None else self._for_each(self.cpu.switched(role))
+
+    def _for_each(self, spent: int | None) -> Fraction | None:
+        """Return what was spent between both looks for each bit, or transaction, of that time."""
         if self.cpu is None:
             return None
-        roles = (CLIENTS, SERVERS, SWITCH) if role is None else (role,)
-        spent = added(self.cpu_ns(one) for one in roles)
         looks = self.cpu.began_ns, self.cpu.ended_ns
         arrived = sum(one.arrived(*looks) for one in self.instances) * self._each
         return None if spent is None or not arrived else Fraction(spent, arrived)
@@ -337,6 +347,18 @@ class Exchange(Record):
         rates = [self.rate(one) for one in self.directions]
         known = [rate for rate in rates if rate is not None]
         return min(known) if known and len(known) == len(rates) else None
+
+    @property
+    def total_rate(self) -> int | None:
+        """The rate of all directions together."""
+        return self._rate_of(self.instances)
+
+    @property
+    def datagram_bits(self) -> int | None:
+        """What each datagram carries; None where there are none, or where they differ."""
+        sizes = {one.write_bytes for one in self.instances}
+        only = sizes.pop() if self.traffic == "udp-stream" and len(sizes) == 1 else None
+        return only * 8 if only else None
 
     def sent_bps(self, direction: str) -> int | None:
         """Return the bits per second that clients sent, over the time in which each of them did."""

@@ -222,7 +222,8 @@ class Flag(enum.StrEnum):
         Severity.SUSPECT,
         "The generator could not send all the frames it was asked to (beyond "
         "`trial.offered_tolerance`). Unsent frames count as lost, and the limit is the generator, "
-        "not the switch.",
+        "not the switch. Of switches in turns it is more than 0.5 % of what was due to one at a "
+        "load that is given, and there they are no loss of it.",
     )
     BUFFERED = (
         "buffered",
@@ -267,7 +268,9 @@ class Flag(enum.StrEnum):
         "Frames were lost while the generator was behind with receiving: it found one full burst "
         "after another, half a ring or more of them. What comes while a ring is full is lost, and "
         "that loss is the generator's. A result whose loss this explains is limited by the "
-        "generator; fewer streams, more CPUs for it or a lower load help.",
+        "generator; fewer streams, more CPUs for it or a lower load help. Of switches in turns it "
+        "was so in more than one of twenty turns of one, or a thousandth of its frames were lost "
+        "like that: it may be faster than it seems beside the others.",
     )
     DUPLICATES = (
         "duplicates",
@@ -430,6 +433,13 @@ class Flag(enum.StrEnum):
         "So something else than the switches decides, or it was one of the twenty times in which "
         "chance does make that. No other difference of the case is believed. Measure again, with "
         "more `search.rounds`; a machine with others on it needs more of them.",
+    )
+    COLD_TURNS = (
+        "cold-turns",
+        Severity.SUSPECT,
+        "Of switches in turns, this one forwarded less right behind the guard than in the rest of "
+        "its turns, by more than 1 % for sure: its caches were not yet its own again. So its rate "
+        "is in part that of how it begins. A longer `search.guard` helps.",
     )
     NOT_OVERLOADED = (
         "not-overloaded",

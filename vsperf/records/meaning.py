@@ -27,7 +27,8 @@ LIMITS = {
     "for a good part of the time that had nothing left.",
     Limit.UNCOUNTED: "Frames went missing, and no counter of switch or VNFs says where. The "
     "switch may do better, or something beside it drops frames.",
-    Limit.SETTING: "The highest load that the settings allow (`search.max_load`) passed.",
+    Limit.SETTING: "The highest load that the settings allow (`search.max_load`) passed. Of "
+    "programs: what was asked for by a clock (`search.rate`) was answered.",
     Limit.BUDGET: "The time given ended before the limit was found.",
     Limit.UNKNOWN: "Trials contradict each other, as the flags say, so little of their time was "
     "clean that nobody can tell whose loss it was, or there is no answer, for the reason given. Of "

@@ -1,7 +1,6 @@
-"""Turns: switches share their CPUs, one of them runs and receives frames, all others stand.
+"""Rounds of turns: switches share their CPUs, one runs and receives frames, all others stand.
 
-There are hundreds of turns in a round, so they are stored as columns, and a turn is made when
-somebody looks at it. All that is said of a comparison is computed from them (`records/turns.py`).
+All that is said of a comparison is computed from the turns (`records/turn_columns.py`), here.
 """
 
 from __future__ import annotations
@@ -9,121 +8,22 @@ from __future__ import annotations
 import enum
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from itertools import repeat
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from vsperf.records.base import Record
+from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.signed_ranks import LEVEL, Middle, least_of, middle_of
+from vsperf.records.turn_columns import DeadDirection, Turn, TurnColumns, dead_directions
 
 NANOSECONDS = 1_000_000_000
-Column = tuple[int, ...]
-"""One number for each turn, in their order."""
 MOST_SIDES, MOST_PASSES, MOST_DEPLOYMENTS = 64, 1_000, 4_000
 """Well above what anybody can ask for: what rounds say takes time that is quadratic in these, and a
 record of others may hold any number."""
 End = Literal["complete", "stopped", "process-ended", "worker-lost"]
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One turn; `TurnColumns` says what its numbers are."""
-
-    side: int
-    began_ns: int
-    ended_ns: int
-    measured_ns: int
-    sent_frames: int
-    received_frames: int
-    intended_frames: int | None
-    refused_frames: int | None
-    full_ns: int
-    gaps_ns: int
-    longest_gap_ns: int
-    silence_ns: int
-    latencies: int | None
-    latency_sum_ns: int | None
-    turn_sent_frames: int
-    turn_received_frames: int
-    elsewhere_frames: int
-    continue_ns: int
-    first_ns: int | None
-    drain_ns: int
-    drained: bool
-    hold_ns: int
-
-
-OPTIONAL = ("intended_frames", "refused_frames", "latencies", "latency_sum_ns")
-"""Columns that are there for all turns or for none."""
-
-
-class TurnColumns(Record):
-    """Turns that were whole: columns of the same length."""
-
-    side: Column
-    began_ns: Column
-    """When its processes were told to go on, since the begin of all turns."""
-    ended_ns: Column
-    """When they were held still, and all ports had been looked at."""
-    measured_ns: Column
-    """How long it was measured, gaps of the generator included. Of that time are:"""
-    sent_frames: Column
-    received_frames: Column
-    """Frames that arrived intact, where they should and for the first time, whenever they left."""
-    intended_frames: Column | None
-    """Frames that were due; None where a direction is sent flat out."""
-    refused_frames: Column | None
-    """Of these, those that were not sent and were due while the port was full."""
-    full_ns: Column
-    """Time in which ports took no frames, of all directions together."""
-    gaps_ns: Column
-    """Time in which the generator did not run, in gaps of more than 10 µs."""
-    longest_gap_ns: Column
-    silence_ns: Column
-    """In which nothing arrived for more than 500 µs on end; the gaps are left out."""
-    latencies: Column | None
-    """Frames whose latency is in the sum."""
-    latency_sum_ns: Column | None
-    turn_sent_frames: Column
-    """Of the whole turn, with the guard and all that came before the switch was held still."""
-    turn_received_frames: Column
-    elsewhere_frames: Column
-    """Frames of any kind that came in on ports of those that were held still."""
-    continue_ns: Column
-    """How long it took to tell the processes to go on."""
-    first_ns: tuple[int | None, ...]
-    """From there to the first arrival; None where there was none."""
-    drain_ns: Column
-    """For how long what was on its way was received, before the switch was held still."""
-    drained: tuple[bool, ...]
-    """Whether nothing came any more then."""
-    hold_ns: Column
-    """How long it took to tell the processes to stop."""
-
-    @classmethod
-    def of(cls, turns: Sequence[Turn]) -> Self:
-        """Return the columns of these turns; what one of them has, all of them have."""
-        columns = {name: tuple(getattr(turn, name) for turn in turns) for name in cls.model_fields}
-        absent = (name for name in OPTIONAL if None in columns[name])
-        return cls(**columns | dict.fromkeys(absent))
-
-    @model_validator(mode="after")
-    def _of_one_length(self) -> Self:
-        columns: list[Sequence[object] | None] = [
-            getattr(self, name) for name in type(self).model_fields
-        ]
-        if {len(column) for column in columns if column is not None} != {len(self.side)}:
-            raise ValueError("columns of turns have different lengths")
-        return self
-
-    def rows(self) -> Iterator[Turn]:
-        """Make each turn."""
-        names = (field.name for field in fields(Turn))
-        columns = (getattr(self, name) for name in names)
-        return map(Turn, *(repeat(None) if column is None else column for column in columns))
 
 
 def _per_second(frames: int, time_ns: int) -> float:
@@ -200,6 +100,11 @@ class Named(Record):
     """A is the first, A′ the same once more, B and what follows its rivals."""
     name: str
 
+    @property
+    def named(self) -> str:
+        """How people are told who it is."""
+        return f"{self.letter} ({self.name})"
+
 
 class Round(Record):
     """Turns that were made without a pause, all on the same deployments."""
@@ -214,6 +119,8 @@ class Round(Record):
     load_fps: int
     """Offered to the switch whose turn it is, per direction."""
     directions: int = Field(ge=1)
+    direction_names: tuple[str, ...] = ()
+    """From where to where they lead; nothing where nobody said."""
     turn_ns: int
     guard_ns: int
     """Before the measured part of each turn, so that caches are those of the switch again."""
@@ -229,6 +136,15 @@ class Round(Record):
     knows."""
     warm_passes: int = Field(default=0, ge=0)
     """So many turns of each side at its begin, in which it became warm, do not count."""
+    retry_of: int | None = None
+    """The round that it repeats, which was not valid."""
+
+    @model_validator(mode="after")
+    def _of_all_directions(self) -> Self:
+        named, counted = len(self.direction_names), self.turns.directions
+        if named not in {0, self.directions} or counted not in {None, self.directions}:
+            raise ValueError(f"turns of {counted} directions, {named} of which are named")
+        return self
 
     @model_validator(mode="after")
     def _as_large_as_rounds_are(self) -> Self:
@@ -239,6 +155,34 @@ class Round(Record):
                 "anybody makes"
             )
         return self
+
+    @property
+    def dead(self) -> tuple[DeadDirection, ...]:
+        """Which direction of which side brought nothing for several turns on end, when warm."""
+        return dead_directions(self.turns, self.warm_passes * len(self.sides))
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """What can be said against it: a path that is no whole one has no rate."""
+        return (Flag.NOTHING_RECEIVED,) if self.dead else ()
+
+    @property
+    def valid(self) -> bool:
+        """Whether it may be built on."""
+        return worst(self.flags) is not Severity.INVALID
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What was seen that makes it invalid, of whom."""
+        return tuple(
+            f"nothing came through {self.sides[one.side].named}, {self.direction(one.number)}, in "
+            f"{one.turns} of its turns on end, from turn {one.first} on"
+            for one in self.dead
+        )
+
+    def direction(self, number: int) -> str:
+        """Return from where to where a direction leads, by its number from 0."""
+        return self.direction_names[number] if self.direction_names else f"direction {number + 1}"
 
     def fps(self, turn: Turn) -> float:
         """Return what came through in a second of a turn, of all directions.
@@ -327,14 +271,17 @@ class Terms:
     """Whether the load was meant to be too much for every side; else it was given."""
     looks: tuple[int, ...] = ()
     """After how many rounds it was looked whether all is decided; once, at the end, if empty."""
+    derived: str = ""
+    """Of what the load is which share, for people; nothing where it was given as a rate."""
 
     @classmethod
     def of(cls, search: Mapping[str, Any]) -> Self:
         """Return what the settings of a method say, as they are stored."""
-        rounds, overload = search.get("rounds"), search.get("load") is None
+        rounds, load = search.get("rounds"), search.get("load")
+        derived = load if isinstance(load, str) and " of " in load else ""
         if search.get(UNTIL) != DECIDED or not isinstance(rounds, int):
-            return cls(overload)
-        return cls(overload, looks_of(rounds))
+            return cls(load is None, derived=derived)
+        return cls(load is None, looks_of(rounds), derived)
 
     @property
     def level(self) -> float:
@@ -443,10 +390,11 @@ def letters_of(rounds: Sequence[Round]) -> tuple[str, ...]:
 
 
 def answering(rounds: Iterable[Round]) -> tuple[Round, ...]:
-    """Return the rounds that an answer is made of: the last one on each deployment.
+    """Return the rounds that an answer is made of: the last one on each deployment, if it is valid.
 
-    One that comes before another of its deployment was made at a load that was not too much. Where
-    a case was begun anew, rounds count from the first again, and those before count no more.
+    One that comes before another of its deployment was not valid, or made at a load that was not
+    too much. Where a case was begun anew, rounds count from the first again, and those before count
+    no more.
     """
     last: dict[int, Round] = {}
     before = 0
@@ -456,7 +404,7 @@ def answering(rounds: Iterable[Round]) -> tuple[Round, ...]:
         before = one.index
         if one.role is Role.ANSWER:
             last[one.deployment] = one
-    return tuple(last.values())
+    return tuple(one for one in last.values() if one.valid)
 
 
 def carried(one: Round, letter: str) -> bool:

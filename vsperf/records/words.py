@@ -135,7 +135,7 @@ RUNS: Mapping[str, str] = MappingProxyType(
         "laptop and a laboratory.",
         "topology": "The paths of frames through links, switch and what is behind it. p2p: from "
         "port to port. pvp: by a VNF. pvvp: by two in a row. pvpv: by two side by "
-        "side. v2v: from one to the other.",
+        "side. v2v: from one to the other. star: from one port to several.",
         "testcase": "A file that says what is measured; lists in it make several cases.",
         "case": "One concrete point of a testcase: every list expanded, every default filled in.",
         "run": "What one command measured: a folder with its records.",

@@ -8,6 +8,7 @@ ends leave it open, and so does nobody: then all of them waited for each other.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -57,10 +58,10 @@ def limited(one: Exchange) -> tuple[Limit, str]:
 
 
 def limited_in_repeats(made: Sequence[Exchange], middle: Exchange) -> tuple[Limit, str]:
-    """Return what limited repeats, in the words of the one that is the answer."""
+    """Return what limited most repeats, in the words of the one that is the answer if it did so."""
     found = [limited(one) for one in made]
-    limit, reason = limited(middle)
-    agree = sum(one is limit for one, _ in found)
+    ((limit, agree),) = Counter(one for one, _ in found).most_common(1)
+    reason = next(why for one, why in (limited(middle), *found) if one is limit)
     if agree == len(found):
         return limit, reason
     if 2 * agree > len(found):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from vsperf.config.traffic import TrafficProfile
 from vsperf.quantities.units import NANOSECONDS
-from vsperf.records.turns import Turn
+from vsperf.records.turn_columns import Turn
 from vsperf.simulation.restless import RestlessHost
 from vsperf.simulation.switch import SwitchModel
 
@@ -17,6 +18,9 @@ AWAY = 3
 """One part in so many of a turn the generator is kept from running, where it is."""
 RING_FRAMES = 1024
 """Of each direction may wait on either side of a switch."""
+SLOT_ENDS = (5, 10, 20, 40, 100)
+"""Where slots of a turn end, in percent of it."""
+SLOTS = tuple(pairwise((0, *SLOT_ENDS)))
 SILENCE_NS = 500_000
 """Nothing that comes for no longer is none."""
 
@@ -74,6 +78,7 @@ class SimulatedTurns:
         received += self._from_rings(sending_fps, rate, away_ns, taken_ns, busy_ns)
         intended = self._frames(load_fps, ran_ns)
         sent = self._frames(sending_fps, ran_ns)
+        whole_sent, whole = sent + self._frames(sending_fps, guard_ns), received + guarded
         return Turn(
             side=side,
             began_ns=began_ns,
@@ -81,19 +86,27 @@ class SimulatedTurns:
             measured_ns=turn_ns,
             sent_frames=sent,
             received_frames=received,
+            slots_ns=tuple(end * turn_ns // 100 - begin * turn_ns // 100 for begin, end in SLOTS),
+            received_by_slot=self._by_slot(
+                received, left_ns, turn_ns, min(sending_fps, rate * COLD), min(sending_fps, rate)
+            ),
             intended_frames=intended,
             refused_frames=0,
             full_ns=0,
             gaps_ns=away_ns,
             longest_gap_ns=away_ns,
+            behind_ns=0,
             silence_ns=taken_ns if taken_ns > SILENCE_NS else 0,
             latencies=None,
             latency_sum_ns=None,
-            turn_sent_frames=sent + self._frames(sending_fps, guard_ns),
-            turn_received_frames=received + guarded,
+            turn_sent_frames=whole_sent,
+            turn_received_frames=whole,
+            sent_by_direction=self._by_direction(whole_sent),
+            received_by_direction=self._by_direction(whole),
             elsewhere_frames=0,
+            missed_frames=0,
             continue_ns=0,
-            first_ns=0 if received + guarded else None,
+            first_ns=0 if whole else None,
             drain_ns=0,
             drained=True,
             hold_ns=0,
@@ -111,6 +124,22 @@ class SimulatedTurns:
             return min(self.directions * RING_FRAMES, self._frames(rate, away_ns))
         waits = min(self.directions * RING_FRAMES, self._frames(sending_fps, taken_ns))
         return min(waits, self._frames(rate - sending_fps, busy_ns))
+
+    def _by_slot(
+        self, frames: int, cold_ns: int, turn_ns: int, cold_fps: float, warm_fps: float
+    ) -> tuple[int, ...]:
+        """Return the frames of each slot of a turn that is cold for so long at its begin."""
+
+        def by(time_ns: float) -> float:
+            return cold_fps * min(cold_ns, time_ns) + warm_fps * max(0, time_ns - cold_ns)
+
+        whole = by(turn_ns) or 1.0
+        ends = [0, *(round(frames * by(end * turn_ns / 100) / whole) for end in SLOT_ENDS)]
+        return tuple(after - before for before, after in pairwise(ends))
+
+    def _by_direction(self, frames: int) -> tuple[int, ...]:
+        """Return the frames of each direction, which are all alike."""
+        return (frames // self.directions,) * self.directions
 
     def _frames(self, fps: float, time_ns: int) -> int:
         return self.directions * round(fps * time_ns / NANOSECONDS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 NOT_IN_LABELS = re.compile(r"[^A-Za-z0-9._+-]")
 KEPT = "\n\t"
@@ -18,6 +19,11 @@ def printable(text: str) -> str:
         else one.encode("unicode_escape", "surrogatepass").decode()
         for one in text
     )
+
+
+def vsperf_command(*words: str) -> str:
+    """Return a command of vsperf that a reader may copy; a name of others is one word of it."""
+    return shlex.join(("vsperf", *words))
 
 
 def as_label(text: str) -> str:

@@ -19,6 +19,9 @@
 
 #define LOOKS 3
 
+/* Of the answer that was asked for last; too large for each engine to have its own. */
+static struct turn_stream turn_stream[TURNS_MAX * TGEN_MAX_STREAMS];
+
 struct engine {
 	enum engine_state state;
 	bool is_trial;
@@ -333,20 +336,25 @@ engine_turns(struct engine *engine, const struct trial_request *trial,
 	return engine_start(engine, trial, error);
 }
 
-/* All but the last of them were whole; the second process of the last side ended. */
+/*
+ * All but the last of them were whole; the second process of the last side ended. Streams with an odd
+ * place in a side lose frames. Where latencies are asked for, devices tell nothing.
+ */
 const struct turns_result *
 engine_turns_result(const struct engine *engine)
 {
 	struct engine *whole = (struct engine *)(uintptr_t)engine;
 	const struct turns_request *request = &engine->turns;
 	struct turns_result *result = &whole->turns_result;
-	unsigned int i;
+	unsigned int i, j;
 
 	demand(engine->state == ENGINE_DONE);
 	*result = (struct turns_result){
 		.end = engine->looks < LOOKS ? TURNS_STOPPED : TURNS_PROCESS_ENDED,
 		.ended_side = request->sides - 1, .ended_process = 77, .sides = request->sides,
 		.with_latency = request->latency, .turns = request->turns - 1, .turn = engine->turn,
+		.devices_told = !request->latency, .stream = turn_stream,
+		.most_streams = TGEN_MAX_STREAMS,
 	};
 	for (i = 0; i < engine->traffic.streams; i++)
 		result->flat_out |= engine->request.rate_mfps[i] == 0;
@@ -361,9 +369,15 @@ engine_turns_result(const struct engine *engine)
 			.side = request->order[i], .began_tsc = 1000 + 2000 * i,
 			.ended_tsc = 3000 + 2000 * i, .measured = 1000, .intended = 5, .sent = 4,
 			.refused = 1, .distinct = 3, .first_tsc = i == 0 ? 0 : 1500 + 2000 * i,
-			.is_drained = true, .turn_sent = 8, .turn_distinct = 7,
+			.is_drained = true, .turn_sent = 8, .turn_distinct = 7, .behind = 400, .missed = 6,
+			.slot = { { 100, 0 }, { 900, 3 } },
 			.latencies = 3, .latency = 600,
 		};
+	for (i = 0; i < result->turns; i++)
+		for (j = 0; j < TGEN_MAX_STREAMS; j++)
+			turn_stream[i * TGEN_MAX_STREAMS + j] = (struct turn_stream){
+				.sent = 5 - j % 2, .distinct = 5 - 2 * (j % 2),
+			};
 	return result;
 }
 

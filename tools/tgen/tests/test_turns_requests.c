@@ -37,6 +37,16 @@ at(json_t *object, const char *column, size_t index)
 	return json_integer_value(json_array_get(list, index));
 }
 
+/* What a stream counted in a turn, or what there was in a slot of it. */
+static json_int_t
+part(json_t *turns, const char *column, size_t turn, size_t number)
+{
+	json_t *parts = json_array_get(json_object_get(turns, column), turn);
+
+	assert_true(json_is_integer(json_array_get(parts, number)));
+	return json_integer_value(json_array_get(parts, number));
+}
+
 static void
 test_order_and_sides_are_as_asked_for(void **state)
 {
@@ -74,6 +84,60 @@ test_order_and_sides_are_as_asked_for(void **state)
 	assert_int_equal(integer(json_array_get(sides, 1), "elsewhere"), 11);
 	assert_int_equal(at(json_array_get(sides, 1), "streams", 0), 1);
 	assert_null(json_object_get(json_array_get(sides, 1), "latency"));
+}
+
+static void
+test_each_turn_tells_of_each_stream_of_its_side(void **state)
+{
+	struct talk *talk = *state;
+	json_t *turns;
+
+	result_of(talk, "{\"id\":1,\"verb\":\"configure\",\"streams\":[{\"size\":64},{\"size\":64},"
+		"{\"size\":64}]}");
+	turns = json_object_get(taken(talk, TURNS("\"sides\":[{\"streams\":[0,2]},{\"streams\":[1]}],"
+		"\"order\":[0,1,1,0]")), "turns");
+	assert_int_equal(json_array_size(json_object_get(turns, "streams_sent")), 3);
+	assert_int_equal(json_array_size(json_array_get(
+		json_object_get(turns, "streams_sent"), 0)), 2);
+	assert_int_equal(part(turns, "streams_sent", 0, 0), 5);
+	assert_int_equal(part(turns, "streams_sent", 0, 1), 4);
+	assert_int_equal(part(turns, "streams_distinct", 0, 1), 3);
+	assert_int_equal(json_array_size(json_array_get(
+		json_object_get(turns, "streams_distinct"), 2)), 1);
+	assert_int_equal(part(turns, "streams_distinct", 2, 0), 5);
+}
+
+static void
+test_a_turn_has_slots_whose_frames_and_times_are_told(void **state)
+{
+	struct talk *talk = *state;
+	json_t *turns;
+
+	result_of(talk, CONFIGURE);
+	turns = json_object_get(taken(talk, TURNS(SIDES ",\"order\":[0,1,0]")), "turns");
+	assert_int_equal(json_array_size(json_object_get(turns, "slots_ns")), 2);
+	assert_int_equal(json_array_size(json_array_get(
+		json_object_get(turns, "slots_ns"), 0)), TURN_SLOTS);
+	assert_int_equal(part(turns, "slots_ns", 1, 0), 50);
+	assert_int_equal(part(turns, "slots_ns", 1, 1), 450);
+	assert_int_equal(part(turns, "slots_distinct", 1, 0), 0);
+	assert_int_equal(part(turns, "slots_distinct", 1, 1), 3);
+}
+
+static void
+test_what_the_generator_itself_missed_is_told_by_turn(void **state)
+{
+	struct talk *talk = *state;
+	json_t *turns;
+
+	result_of(talk, CONFIGURE);
+	turns = json_object_get(taken(talk, TURNS(SIDES ",\"order\":[0,1]")), "turns");
+	assert_int_equal(at(turns, "behind_ns", 0), 200);
+	assert_int_equal(at(turns, "missed", 0), 6);
+	/* A device that does not tell has not missed nothing. */
+	turns = json_object_get(taken(talk, TURNS(SIDES ",\"order\":[0,1],\"latency\":true")), "turns");
+	assert_int_equal(at(turns, "behind_ns", 0), 200);
+	assert_null(json_object_get(turns, "missed"));
 }
 
 static void
@@ -237,6 +301,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_order_and_sides_are_as_asked_for),
+		TEST(test_each_turn_tells_of_each_stream_of_its_side),
+		TEST(test_a_turn_has_slots_whose_frames_and_times_are_told),
+		TEST(test_what_the_generator_itself_missed_is_told_by_turn),
 		TEST(test_latencies_are_told_by_turn_and_by_side),
 		TEST(test_flat_out_nobody_knows_what_was_intended),
 		TEST(test_turns_that_are_stopped_tell_those_that_were_whole),

@@ -13,7 +13,7 @@ import click
 from vsperf.cli.output import say
 from vsperf.cli.stored import json_option, results_option
 from vsperf.errors import ExitCode, UsageError
-from vsperf.host.dead import dead_deployments
+from vsperf.host.dead import dead_deployments, dead_elsewhere
 from vsperf.host.hugepages import remainders
 from vsperf.host.lock import remove_stale, stale_locks
 from vsperf.host.places import trusted_folders
@@ -95,6 +95,8 @@ def command(dry_run: bool, forget: tuple[str, ...], results: Path, as_json: bool
         click.echo(json.dumps([asdict(row) for row in rows], indent=2))
     elif not rows:
         click.echo("nothing is left behind")
+    for one in dead_elsewhere(trusted_folders()):
+        say(f"{one.text}, then: vsperf clean", err=True)
     return ExitCode.LEFT_BEHIND if any(row.reason for row in rows) else ExitCode.OK
 
 

@@ -17,8 +17,8 @@ SHELLS = ("bash", "zsh", "fish")
 @click.argument("shell", type=click.Choice(SHELLS))
 def command(shell: str) -> None:
     """Print the completion script for bash, zsh or fish."""
-    from vsperf.cli.main import cli
+    from vsperf.cli.main import COMPLETE, cli
 
     kind = get_completion_class(shell)
     assert kind is not None  # all of SHELLS are known to click
-    click.echo(kind(cli, {}, "vsperf", "_VSPERF_COMPLETE").source())
+    click.echo(kind(cli, {}, "vsperf", COMPLETE).source())

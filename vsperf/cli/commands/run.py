@@ -27,6 +27,7 @@ from vsperf.engine.quiet import Patience, held_once_free, once_free, require_qui
 from vsperf.engine.run import RunOptions, plan_cases
 from vsperf.engine.session import Session, begin, take_up
 from vsperf.errors import ExitCode, UsageError, VsperfError
+from vsperf.host.workspace import LeftBehindError
 from vsperf.plugins import Plugins
 from vsperf.progress import Event
 from vsperf.quantities.human import human_seconds
@@ -199,7 +200,7 @@ def command(
     session = replace(session, hold=partial(held_once_free, patience=patience, say=_say))
     click.get_current_context().meta[BEGUN] = True
     _warn_of_budget(session, budget)
-    interruption: KeyboardInterrupt | None = None
+    interruption: KeyboardInterrupt | LeftBehindError | None = None
     code = ExitCode.OK
     with make_progress(progress, console(stderr=True)) as display:  # type: ignore[arg-type]
         try:
@@ -208,6 +209,8 @@ def command(
         except KeyboardInterrupt as error:
             interruption = error
             forget_stop()  # who asked again meanwhile sees the table as well
+        except LeftBehindError as error:
+            interruption = error
     stored = open_run(session.writer.folder)
     try:
         if as_json:

@@ -52,6 +52,7 @@ from vsperf.records.files.view import CaseView, RunView, open_run
 from vsperf.records.run import labels_text
 from vsperf.records.switch import cycles_of
 from vsperf.records.trial import DirectionSample, Second, Trial
+from vsperf.trust.printable import vsperf_command
 
 WIDEST_VALUE = 60
 """So that a long list does not push the origins of all other values out of sight."""
@@ -309,12 +310,12 @@ def print_run(run: RunView) -> None:
     print_compared(out, run)
     for section in COMPARABLE:
         if len({case.point.get(section) for case in header.cases}) > 1:
-            line = f"to compare: vsperf compare {run.run} --by {section}"
+            line = f"to compare: {vsperf_command('compare', run.run, '--by', section)}"
             out.print(line, style="dim", soft_wrap=True)
     if run.state is RunState.INTERRUPTED or (left and run.state is RunState.FINISHED):
         out.print(
             f"{left} of {len(header.cases)} cases not finished; "
-            f"go on with: vsperf run --resume {run.run}",
+            f"go on with: {vsperf_command('run', '--resume', run.run)}",
             style="yellow",
         )
     if run.torn:

@@ -25,7 +25,8 @@ from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Endpoint, Placement, Step
 from vsperf.records.trial import TrialCounts
-from vsperf.records.turns import TurnColumns, Turns
+from vsperf.records.turn_columns import TurnColumns
+from vsperf.records.turns import Turns
 from vsperf.simulation.generator import Fault, GeneratorSettings
 from vsperf.simulation.path import Asked, SimulatedPath, Way
 from vsperf.simulation.restless import Restless, RestlessHost

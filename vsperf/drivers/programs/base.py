@@ -23,6 +23,8 @@ LONGEST_WORDS = 200
 """Of a program, that are quoted."""
 NOT_ENDED = "had not ended"
 """How a program ended that was made to."""
+DATA_PORTS = 1_000
+"""From the port at which client and server meet to that of their data, where it is another one."""
 S = TypeVar("S", bound=DriverSpec)
 
 
@@ -63,6 +65,8 @@ class Said:
     """The same for people, such as `was killed by SIGKILL`."""
     text: str
     """Standard output and standard error."""
+    whole: bool = True
+    """Whether that is all that it wrote."""
 
     @property
     def quoted(self) -> str:

@@ -20,7 +20,7 @@ from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.meaning import OUTCOMES
 from vsperf.records.run import CaseRecord, Outcome
-from vsperf.trust.printable import printable
+from vsperf.trust.printable import printable, vsperf_command
 
 if TYPE_CHECKING:
     from junitparser import TestCase, TestSuite
@@ -138,7 +138,7 @@ def _unfinished(view: CaseView) -> FinalResult:
         found.text = printable(view.refuted)
     elif view.attempt:
         found = Error("it was begun and did not come to an end", "INTERRUPTED")
-        found.text = printable(f"vsperf run --resume {view.run} runs it again")
+        found.text = printable(f"{vsperf_command('run', '--resume', view.run)} runs it again")
     else:
         found = Skipped("it was never begun", "NOT-BEGUN")
         found.text = "the run ended before"

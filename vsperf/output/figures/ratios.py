@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from vsperf.analysis.answers import Finding, findings_of
+from vsperf.analysis.answers import Finding
+from vsperf.analysis.comparison import findings_in
 from vsperf.analysis.difference import Sample, difference_of, samples_of, scatter_of
 from vsperf.analysis.environment import ground_of_case
 from vsperf.output.figures.drawing import (
@@ -52,7 +53,7 @@ class Found:
 
 def gather(view: CaseView) -> tuple[Found, ...]:
     """Return the numbers of a case."""
-    found = tuple(findings_of(view.result)) if view.result is not None else ()
+    found = tuple(findings_in(view))
     side = labels_text(view.labels) or view.run
     left_out = "" if found else "no number"
     evidence = evidence_of(view, left_out)

@@ -88,7 +88,7 @@ def _counted(count: int | None) -> str:
     return NOTHING if count is None else human_count(count)
 
 
-def _again(one: ConnectionTrial | Exchange) -> list[str]:
+def _again(one: ConnectionTrial | Exchange | Round) -> list[str]:
     return [] if one.retry_of is None else [f"repeats #{one.retry_of}"]
 
 
@@ -136,7 +136,7 @@ OF_EXCHANGES = (
 
 def _against_first(one: Round) -> str:
     """Write how each side stands to the first in a round; only those of the answer tell that."""
-    if one.role is not Role.ANSWER:
+    if one.role is not Role.ANSWER or not one.valid:
         return NOTHING
     found = (
         f"{side.letter} {told.ratio - 1:+.2%}"
@@ -152,6 +152,10 @@ OF_ROUNDS = (
     Column[Round]("load", of=lambda one: human_fps(one.load_fps)),
     Column[Round]("time", of=lambda one: _seconds(one.elapsed_ns)),
     Column[Round]("to A", of=_against_first),
+    Column[Round](
+        "said of it",
+        of=lambda one: ", ".join([*(flag.value for flag in one.flags), *one.reasons, *_again(one)]),
+    ),
 )
 
 

@@ -46,6 +46,7 @@ from vsperf.records.result import SearchResult
 from vsperf.records.run import CaseRecord, Outcome, Placement, Plan, shown
 from vsperf.records.run import Step as PlanStep
 from vsperf.records.trial import Direction, Trial
+from vsperf.trust.printable import vsperf_command
 
 # What a case was asked, in a few words each.
 
@@ -56,7 +57,7 @@ def asked_of(asked: Asked) -> tuple[Fact, ...]:
     frames = traffic.get("imix") or traffic.get("frame_size")
     found = {
         "frames": None if frames is None else str(frames),
-        **(_connections(asked) or _flows(traffic)),
+        **(_exchanges(asked) or _connections(asked) or _flows(traffic)),
         "method": asked.kind("search"),
         "warm-up": asked.value("trial", "warm_up"),
         "switch": asked.kind("vswitch"),
@@ -74,6 +75,18 @@ def _flows(traffic: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "flows": f"{flows} per direction" if flows else None,
         "direction": traffic.get("direction"),
+    }
+
+
+def _exchanges(asked: Asked) -> dict[str, Any]:
+    """Say how many programs there were, and what their devices did; nothing where there is none."""
+    if asked.sender[0] != "program":
+        return {}
+    search = asked.section("search")
+    return {
+        "instances": f"{search.get('instances', 1)} per direction",
+        "direction": asked.value("traffic", "direction"),
+        "offloads": search.get("offloads"),
     }
 
 
@@ -399,7 +412,7 @@ class Teller:
             doubts=doubts,
             standings=tuple(standing_of(one) for one in record.compliance) if record else (),
             trials=made_table(case) if full else None,
-            trials_hint=f"vsperf show {case.run} {case.key}",
+            trials_hint=vsperf_command("show", case.run, case.key),
         )
 
 

@@ -53,6 +53,7 @@ from vsperf.records.meaning import LIMITED_BY
 from vsperf.records.result import Level, Limit
 from vsperf.records.run import Outcome
 from vsperf.records.words import meaning
+from vsperf.trust.printable import vsperf_command
 
 # How runs came out: the verdict in a word, and whether their numbers can be trusted.
 
@@ -456,7 +457,8 @@ def _standing(runs: Sequence[RunView], simulated: bool) -> tuple[Concern, ...]:
         found.append(Concern(doubt, ""))
     for run in runs:
         if run.state is RunState.INTERRUPTED:
-            text = f"It did not come to its end. Go on with: vsperf run --resume {run.run}"
+            resume = vsperf_command("run", "--resume", run.run)
+            text = f"It did not come to its end. Go on with: {resume}"
             doubt = Doubt(0, "incomplete", f"{run.run} was interrupted", text)
             found.append(Concern(doubt, ""))
         if run.state is RunState.RUNNING:

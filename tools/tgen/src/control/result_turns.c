@@ -22,6 +22,7 @@ static const struct column {
 	{ "full_ns", offsetof(struct turn, full), true },
 	{ "gaps_ns", offsetof(struct turn, gaps), true },
 	{ "longest_gap_ns", offsetof(struct turn, longest_gap), true },
+	{ "behind_ns", offsetof(struct turn, behind), true },
 	{ "silence_ns", offsetof(struct turn, silence), true },
 	{ "turn_sent", offsetof(struct turn, turn_sent), false },
 	{ "turn_distinct", offsetof(struct turn, turn_distinct), false },
@@ -29,6 +30,9 @@ static const struct column {
 	{ "continue_ns", offsetof(struct turn, continued), true },
 	{ "drain_ns", offsetof(struct turn, drained), true },
 	{ "hold_ns", offsetof(struct turn, held), true },
+};
+static const struct column with_devices[] = {
+	{ "missed", offsetof(struct turn, missed), false },
 };
 static const struct column with_rate[] = {
 	{ "intended", offsetof(struct turn, intended), false },
@@ -67,6 +71,47 @@ set_columns(json_t *json, const struct turns_result *turns, uint64_t hz,
 	}
 }
 
+/* A list for each turn, of its slots: how long they were, or, without `hz`, what arrived in them. */
+static json_t *
+slots_json(const struct turns_result *turns, uint64_t hz)
+{
+	json_t *json = json_array();
+	unsigned int i, j;
+
+	for (i = 0; i < turns->turns; i++) {
+		json_t *list = json_array();
+
+		for (j = 0; j < TURN_SLOTS; j++)
+			json_array_append_new(list, integer(hz == 0 ? turns->turn[i].slot[j].distinct :
+				hdr_nanoseconds(turns->turn[i].slot[j].cycles, hz)));
+		json_array_append_new(json, list);
+	}
+	return json;
+}
+
+/* A list for each turn: of the streams of its side, by their numbers. */
+static json_t *
+streams_json(const struct turns_result *turns, size_t offset)
+{
+	json_t *json = json_array();
+	unsigned int i, j;
+
+	for (i = 0; i < turns->turns; i++) {
+		const struct turn_stream *stream = &turns->stream[i * turns->most_streams];
+		uint32_t streams = turns->side[turns->turn[i].side].streams;
+		json_t *list = json_array();
+
+		for (j = 0; streams != 0; streams &= streams - 1, j++) {
+			const char *counts = (const char *)&stream[j];
+
+			json_array_append_new(list,
+				integer(*(const uint64_t *)(const void *)(counts + offset)));
+		}
+		json_array_append_new(json, list);
+	}
+	return json;
+}
+
 static json_t *
 turns_json(const struct turns_result *turns, const struct trial_result *trial)
 {
@@ -94,6 +139,14 @@ turns_json(const struct turns_result *turns, const struct trial_result *trial)
 	json_object_set_new(json, "first_ns", first);
 	json_object_set_new(json, "drained", drained);
 	set_columns(json, turns, hz, columns, COUNT(columns));
+	json_object_set_new(json, "slots_ns", slots_json(turns, hz));
+	json_object_set_new(json, "slots_distinct", slots_json(turns, 0));
+	json_object_set_new(json, "streams_sent",
+		streams_json(turns, offsetof(struct turn_stream, sent)));
+	json_object_set_new(json, "streams_distinct",
+		streams_json(turns, offsetof(struct turn_stream, distinct)));
+	if (turns->devices_told)
+		set_columns(json, turns, hz, with_devices, COUNT(with_devices));
 	if (!turns->flat_out)
 		set_columns(json, turns, hz, with_rate, COUNT(with_rate));
 	if (turns->with_latency)

@@ -104,16 +104,32 @@ fill_sides(struct engine *engine, struct turns *turns, struct error *error)
 	return 0;
 }
 
+static unsigned int
+most_streams(const struct turns_request *request)
+{
+	unsigned int most = 0, side;
+
+	for (side = 0; side < request->sides; side++)
+		most = RTE_MAX(most,
+			(unsigned int)__builtin_popcount(request->side[side].streams));
+	return most;
+}
+
 static struct turns *
 create(const struct engine *engine, const struct trial_request *trial,
 	const struct turns_request *request)
 {
+	unsigned int streams = most_streams(request), i;
 	struct turns *turns = calloc(1, sizeof(*turns) +
 		request->turns * sizeof(turns->turn[0]));
-	unsigned int i;
 
 	if (turns == NULL)
 		return NULL;
+	turns->stream = calloc((size_t)request->turns * streams, sizeof(turns->stream[0]));
+	if (turns->stream == NULL) {
+		free(turns);
+		return NULL;
+	}
 	turns->request = *request;
 	turns->turn_cycles = engine_cycles(engine, request->turn_ns);
 	turns->guard_cycles = engine_cycles(engine, request->guard_ns);
@@ -121,6 +137,9 @@ create(const struct engine *engine, const struct trial_request *trial,
 	turns->drain_cycles = engine_cycles(engine, DRAIN_NS);
 	turns->result.end = TURNS_STOPPED; /* unless the worker has more to say */
 	turns->result.turn = turns->turn;
+	turns->result.stream = turns->stream;
+	turns->result.most_streams = streams;
+	turns->result.devices_told = true;
 	turns->result.with_latency = request->latency;
 	for (i = 0; i < engine->traffic.streams; i++)
 		turns->result.flat_out |= trial->frames[i] != 0 && trial->rate_mfps[i] == 0;

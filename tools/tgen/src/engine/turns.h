@@ -17,6 +17,7 @@
 #define TURNS_MAX_SIDES 8
 #define TURNS_MAX 4096
 #define TURNS_MAX_PROCESSES 16 /* of a side */
+#define TURN_SLOTS 5
 
 struct turns_request {
 	uint8_t sides;
@@ -40,19 +41,29 @@ struct turn {
 	/* In that time: */
 	uint64_t intended, sent, refused; /* of frames: due, taken, and due while the port was full */
 	uint64_t full; /* for which the ports took no frames; of all streams */
-	uint64_t distinct; /* frames that arrived */
+	uint64_t distinct; /* frames that arrived, */
+	struct {
+		uint64_t cycles, distinct;
+	} slot[TURN_SLOTS]; /* and in which part of it: short ones at its begin */
 	uint64_t gaps, longest_gap; /* of the worker, above 10 us */
+	uint64_t behind; /* half a ring or more waited to be received; of all ports */
 	uint64_t silence; /* nothing arrived for more than 500 us on end, the gaps left out */
 	uint64_t latencies, latency; /* how many, and their sum */
 	/* Of the whole turn: */
 	uint64_t turn_sent, turn_distinct;
 	uint64_t elsewhere; /* frames of any kind that came in on ports of other sides */
+	uint64_t missed; /* frames that devices had no room for */
 	uint64_t continued; /* how long that took */
 	uint64_t first_tsc; /* the first arrival; 0: none came */
 	uint64_t drained; /* for how long it was emptied before it was held */
 	bool is_drained; /* it was silent in the end */
 	uint64_t held; /* how long that took */
 	uint8_t side;
+};
+
+/* What a stream of the side counted in a whole turn. */
+struct turn_stream {
+	uint64_t sent, distinct;
 };
 
 enum turns_end {
@@ -68,6 +79,7 @@ struct turns_result {
 	int32_t ended_process;
 	bool flat_out; /* a stream has no rate, so nobody knows what was intended */
 	bool with_latency;
+	bool devices_told; /* what they missed */
 	uint8_t sides;
 	struct {
 		uint32_t streams, ports; /* a bit for each */
@@ -76,6 +88,9 @@ struct turns_result {
 	} side[TURNS_MAX_SIDES];
 	unsigned int turns; /* that were whole */
 	const struct turn *turn;
+	/* So many for each turn: those of the side whose turn it was, by their numbers, come first. */
+	unsigned int most_streams;
+	const struct turn_stream *stream;
 };
 
 #endif /* TGEN_TURNS_H */

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include <rte_cycles.h>
+#include <rte_ethdev.h>
 
 #include "loop.h"
+#include "receive.h"
 #include "round.h"
 #include "transmit_steps.h"
 #include "turns_worker.h"
@@ -15,6 +17,9 @@
 #define SWEEP_MOST 256 /* looks at a port that never comes to an end */
 /* Of 10 us without an arrival are silence: longer than from one burst of a slow device to the next. */
 #define SILENCE_TIMES 50
+
+/* Where slots of what is measured end, in percent of it: caches that are cold are so at its begin. */
+static const uint8_t slot_ends[TURN_SLOTS] = { 5, 10, 20, 40, 100 };
 
 /* What a side has counted by now. */
 struct tally {
@@ -32,6 +37,80 @@ tally_of(const struct turns_side *side)
 		tally.distinct += side->watch[i]->distinct;
 	}
 	return tally;
+}
+
+/* What each stream has counted by now; `end_streams` makes it what it counted since. */
+static void
+begin_streams(const struct turns_side *side, struct turn_stream *stream)
+{
+	unsigned int i;
+
+	for (i = 0; i < side->senders; i++)
+		stream[i] = (struct turn_stream){
+			.sent = side->sender[i]->sent, .distinct = side->watch[i]->distinct,
+		};
+}
+
+static void
+end_streams(const struct turns_side *side, struct turn_stream *stream, struct turn *turn)
+{
+	unsigned int i;
+
+	for (i = 0; i < side->senders; i++) {
+		stream[i].sent = side->sender[i]->sent - stream[i].sent;
+		stream[i].distinct = side->watch[i]->distinct - stream[i].distinct;
+		turn->turn_sent += stream[i].sent;
+		turn->turn_distinct += stream[i].distinct;
+	}
+}
+
+/* What the devices of a side had no room for by now, as far as they tell. */
+static uint64_t
+missed_by(struct turns *turns, const struct turns_side *side)
+{
+	uint64_t missed = 0;
+	unsigned int i;
+
+	for (i = 0; i < side->receivers; i++) {
+		struct rte_eth_stats stats;
+
+		if (side->receiver[i]->queue != 0)
+			continue; /* one of them stands for its port */
+		if (rte_eth_stats_get(side->receiver[i]->device, &stats) == 0)
+			missed += stats.imissed;
+		else
+			turns->result.devices_told = false;
+	}
+	return missed;
+}
+
+/* What waits at the ports from now on is of what is measured. */
+static void
+begin_receiving(const struct turns_side *side, uint64_t now)
+{
+	unsigned int i;
+
+	for (i = 0; i < side->receivers; i++) {
+		receive_end(side->receiver[i]);
+		side->receiver[i]->calm_tsc = now;
+	}
+}
+
+/* For how long half a ring or more has waited at the ports of a side by now. */
+static uint64_t
+behind_by(const struct turns_side *side)
+{
+	uint64_t behind = 0;
+	unsigned int i;
+
+	for (i = 0; i < side->receivers; i++) {
+		const struct receiver *receiver = side->receiver[i];
+
+		behind += receiver->behind_cycles;
+		if (receiver->backlog >= receiver->backlog_limit)
+			behind += receiver->tsc - receiver->calm_tsc;
+	}
+	return behind;
 }
 
 static bool
@@ -186,6 +265,34 @@ note_silence(const struct worker *worker, struct arrival *last, struct turn *tur
 	last->gaps = worker->gap_cycles;
 }
 
+/* The slot that is open, and what there was when it began. */
+struct open_slot {
+	unsigned int number;
+	uint64_t began, distinct;
+};
+
+static void
+end_slot(const struct turns_side *side, uint64_t now, struct open_slot *open, struct turn *turn)
+{
+	uint64_t distinct = tally_of(side).distinct;
+
+	turn->slot[open->number].cycles = now - open->began;
+	turn->slot[open->number].distinct = distinct - open->distinct;
+	open->number++;
+	open->began = now;
+	open->distinct = distinct;
+}
+
+/* Those that are over, but for the last, which ends with the turn. */
+static void
+end_slots(const struct turns *turns, const struct turns_side *side, uint64_t begin, uint64_t now,
+	struct open_slot *open, struct turn *turn)
+{
+	while (open->number + 1 < TURN_SLOTS &&
+			(now - begin) * 100 >= turns->turn_cycles * slot_ends[open->number])
+		end_slot(side, now, open, turn);
+}
+
 /* Its end moves by the time for which this CPU was away, by half of it at most. */
 static bool
 measure(struct worker *worker, const struct turns *turns, unsigned int number, struct turn *turn)
@@ -196,8 +303,10 @@ measure(struct worker *worker, const struct turns *turns, unsigned int number, s
 	uint64_t latencies = latency != NULL ? latency->count : 0;
 	uint128_t sum = latency != NULL ? latency->sum : 0;
 	uint64_t begin = worker->last_tick, end = begin + turns->turn_cycles;
-	uint64_t patience = turns->turn_cycles / 2;
+	uint64_t patience = turns->turn_cycles / 2, behind;
 	struct arrival last = { .tsc = begin };
+	struct open_slot open = { .began = begin, .distinct = before.distinct };
+	uint64_t moved = 0; /* by time for which this CPU was away */
 	struct round round = { 0 };
 	struct tally after;
 
@@ -206,6 +315,8 @@ measure(struct worker *worker, const struct turns *turns, unsigned int number, s
 	worker->gap_limit = 0;
 	worker->away_cycles = 0;
 	begin_schedules(side, begin);
+	begin_receiving(side, begin);
+	behind = behind_by(side);
 	count_latencies(turns, number, true);
 	do {
 		if (unlikely(!goes_on(worker)))
@@ -216,7 +327,9 @@ measure(struct worker *worker, const struct turns *turns, unsigned int number, s
 
 			patience -= away;
 			end += away;
+			moved += away;
 		}
+		end_slots(turns, side, begin + moved, round.begin, &open, turn);
 		look(worker, side, RTE_MIN(round.begin, end - 1), &round);
 		note_first(turn, &round);
 		if (round.ours)
@@ -225,10 +338,12 @@ measure(struct worker *worker, const struct turns *turns, unsigned int number, s
 	worker_tick(worker); /* a gap in the last look is in what it found, and in the time as well */
 	note_silence(worker, &last, turn);
 	count_latencies(turns, number, false);
+	end_slot(side, worker->last_tick, &open, turn);
 	after = tally_of(side);
 	turn->measured = worker->last_tick - begin;
 	turn->sent = after.sent - before.sent;
 	turn->distinct = after.distinct - before.distinct;
+	turn->behind = behind_by(side) - behind;
 	turn->gaps = worker->gap_cycles;
 	turn->longest_gap = worker->longest_gap_cycles > worker->ten_us ?
 		worker->longest_gap_cycles : 0;
@@ -302,11 +417,13 @@ static bool
 take_turn(struct worker *worker, struct turns *turns, struct turn *turn)
 {
 	const struct turns_side *side = &turns->side[turn->side];
-	const struct tally before = tally_of(side);
-	struct tally after;
+	struct turn_stream *stream = &turns->stream[turns->result.turns *
+		turns->result.most_streams];
+	uint64_t missed = missed_by(turns, side);
 	unsigned int i;
 
 	counter_add(&turns->begun, 1);
+	begin_streams(side, stream);
 	worker->first_sender = 0;
 	turn->began_tsc = rte_rdtsc();
 	if (!signal_side(worker, holds_continue, &turns->holds, turn->side, &turn->continued) ||
@@ -318,9 +435,8 @@ take_turn(struct worker *worker, struct turns *turns, struct turn *turn)
 		return false;
 	sweep(worker, side);
 	turn->ended_tsc = rte_rdtsc();
-	after = tally_of(side);
-	turn->turn_sent = after.sent - before.sent;
-	turn->turn_distinct = after.distinct - before.distinct;
+	end_streams(side, stream, turn);
+	turn->missed = missed_by(turns, side) - missed;
 	for (i = 0; i < turns->request.sides; i++) {
 		uint64_t frames;
 

@@ -25,6 +25,7 @@ struct turns {
 	/* Written by the worker from here on. */
 	RTE_ATOMIC(uint64_t) begun; /* turns; read while it runs */
 	struct turns_result result;
+	struct turn_stream *stream; /* the result's */
 	struct turn turn[];
 };
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,7 +10,7 @@ from pydantic import Field
 
 from vsperf.config.base import DriverSpec
 from vsperf.errors import NotReadyError
-from vsperf.trust.trusted import opened_file
+from vsperf.trust.trusted import DistrustedError, callers, opened_file, why_not
 
 ADDRESS = r"^[A-Za-z0-9][A-Za-z0-9.-]{0,252}(:[0-9]{1,5})?$"
 
@@ -38,17 +39,22 @@ LONGEST = 1 << 16
 
 
 def password_from(file: str | None, delivered: str) -> str:
-    """Return the first line of a file; without one, what a chassis is delivered with."""
+    """Return the first line of a file; without one, what a chassis is delivered with.
+
+    It goes over the network, so nobody else may be able to lead to another file by that name.
+    """
     if file is None:
         return delivered
     try:
+        if (reason := why_not(Path(file), callers(os.environ))) is not None:
+            raise DistrustedError(reason)
         with opened_file(Path(file)) as opened:
             lines = opened.read(LONGEST).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise NotReadyError(
             "the password of the chassis cannot be read",
             why=f"{file}: {getattr(error, 'strerror', None) or error}",
-            fix="see generator.password_file",
+            fix="let generator.password_file name a file that nobody else can change or exchange",
         ) from error
     password = lines[0] if lines else ""
     if not password.isprintable() or '"' in password:

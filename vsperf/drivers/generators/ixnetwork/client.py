@@ -15,12 +15,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from vsperf.errors import ComponentError
+from vsperf.trust.answers import body_of
 from vsperf.waits import aside, sleep
 
 VERIFIED, UNVERIFIED, PLAIN = "https://", "https-unverified://", "http://"
 """What an address begins with."""
 ANSWER_S = 60.0
-"""Applying traffic takes an API server many seconds."""
+"""Patience with the whole of an answer: applying traffic takes an API server many seconds."""
 OPERATION_S = 120.0
 """Patience with what it does in the background, such as starting a session."""
 POLL_S = 0.2
@@ -98,21 +99,21 @@ class Client:
     def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
         content = None if body is None else json.dumps(body).encode()
         try:
-            status, text = aside(lambda: self._exchanged(method, path, content))
+            status, text = aside(lambda: self._exchanged(method, path, content), ANSWER_S)
         except (OSError, HTTPException) as error:
             raise self._failed(f"{method} {path}", str(error) or type(error).__name__) from error
         if status >= 300:  # a redirection would carry the key to somebody else
             raise self._failed(f"{method} {path}", f"{status}: {_reason(text)}")
         try:
             return json.loads(text) if text.strip() else {}
-        except ValueError as error:
-            raise self._other_version(f"{method} {path}", text) from error
+        except (ValueError, RecursionError) as error:
+            raise self._other_version(f"{method} {path}", text[:SHOWN]) from error
 
     def _exchanged(self, method: str, path: str, content: bytes | None) -> tuple[int, bytes]:
         with closing(self._connection()) as connection:
             connection.request(method, path, content, self._headers)
-            answer = connection.getresponse()
-            return answer.status, answer.read()
+            with connection.getresponse() as answer:
+                return answer.status, body_of(answer)
 
     def _connection(self) -> HTTPConnection:
         if self._scheme == PLAIN:
@@ -144,6 +145,6 @@ def _path(link: str) -> str:
 def _reason(text: bytes) -> str:
     """Return what an error's body says."""
     try:
-        return "; ".join(str(one["detail"]) for one in json.loads(text)["errors"])
-    except (ValueError, KeyError, TypeError):
+        return "; ".join(str(one["detail"]) for one in json.loads(text)["errors"])[:SHOWN]
+    except (ValueError, RecursionError, KeyError, TypeError):
         return text.decode(errors="replace")[:SHOWN]

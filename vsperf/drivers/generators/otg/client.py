@@ -1,13 +1,13 @@
 """The conversation with a server of the model: each question with a deadline, by snappi.
 
-snappi itself waits for ever, and follows proxies of the environment; so its session is given an
-adapter that does neither. Its answers are its own objects; what leaves here is plain data.
+snappi itself waits for ever, reads whatever comes, and follows proxies of the environment; so its
+session is told not to. Its answers are its own objects; what leaves here is plain data.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ipaddress import ip_address
 from itertools import islice
@@ -16,11 +16,14 @@ from typing import Any
 from vsperf.drivers.generators.otg.accounts import Counters, PortCounters
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.software import to_install_extra
+from vsperf.trust.answers import bound
 from vsperf.waits import aside
 
 INSTALL = to_install_extra("otg")
 USER = "vsperf"
 MOST_DIFFERENCES = 5
+WHOLE = 3
+"""So many times the patience with an answer may take what snappi makes of it, before and after."""
 MOST_WORDS = 500
 """Letters of what a server says, in an error."""
 
@@ -46,7 +49,7 @@ class Client:
     def version(self) -> dict[str, str]:
         """Return the versions of both sides; raises `OtgError` where they do not fit."""
         with self._asking("its version"):
-            remote = aside(self._api.get_version)
+            remote = self._aside(self._api.get_version)
             found = {
                 "model": str(remote.api_spec_version or ""),
                 "application": str(remote.app_version or ""),
@@ -68,11 +71,11 @@ class Client:
             config.deserialize(dict(content))
         with self._asking("to be configured"):
             warnings = tuple(
-                str(one) for one in aside(lambda: self._api.set_config(config)).warnings or ()
+                str(one) for one in self._aside(lambda: self._api.set_config(config)).warnings or ()
             )
         with self._asking("what it is configured for"):
             given = config.serialize(config.DICT)
-            taken = aside(self._api.get_config).serialize(config.DICT)
+            taken = self._aside(self._api.get_config).serialize(config.DICT)
         if wrong := list(islice(differences(given, taken), MOST_DIFFERENCES)):
             raise OtgError(
                 f"the OTG server at {self.location} took another configuration than it was given",
@@ -83,18 +86,18 @@ class Client:
     def senders(self) -> list[str]:
         """Return the ports that send for whoever configured the server before."""
         with self._asking("whether it is in use"):
-            named = [port.name for port in aside(self._api.get_config).ports]
+            named = [port.name for port in self._aside(self._api.get_config).ports]
             if not named:
                 return []
             request = self._api.metrics_request()
             request.port.port_names = named
-            told = aside(lambda: self._api.get_metrics(request)).port_metrics
+            told = self._aside(lambda: self._api.get_metrics(request)).port_metrics
             return [one.name for one in told if one.transmit == "started"]
 
     def release(self) -> None:
         """Take all ports and flows away again."""
         with self._asking("to let go of its ports"):
-            aside(lambda: self._api.set_config(self._api.config()))
+            self._aside(lambda: self._api.set_config(self._api.config()))
 
     def transmit(self, state: str, names: tuple[str, ...]) -> None:
         """Start or stop flows; others than ours are left alone."""
@@ -102,14 +105,14 @@ class Client:
         request.traffic.flow_transmit.flow_names = list(names)
         request.traffic.flow_transmit.state = state
         with self._asking(f"to {state}"):
-            aside(lambda: self._api.set_control_state(request))
+            self._aside(lambda: self._api.set_control_state(request))
 
     def flows(self, names: tuple[str, ...]) -> dict[str, Counters]:
         """Return the counters of flows; raises `OtgError` where some are not told."""
         request = self._api.metrics_request()
         request.flow.flow_names = list(names)
         with self._asking("for counters of flows"):
-            told = aside(lambda: self._api.get_metrics(request)).flow_metrics
+            told = self._aside(lambda: self._api.get_metrics(request)).flow_metrics
             found = {one.name: one for one in told}
         for name in names:
             one = found.get(name)
@@ -129,8 +132,12 @@ class Client:
         request = self._api.metrics_request()
         request.port.port_names = list(names)
         with self._asking("for counters of ports"):
-            told = aside(lambda: self._api.get_metrics(request)).port_metrics
+            told = self._aside(lambda: self._api.get_metrics(request)).port_metrics
             return {one.name: PortCounters(one.frames_tx, one.frames_rx, one.link) for one in told}
+
+    def _aside(self, call: Callable[[], Any]) -> Any:
+        """Return what snappi returns, which waits its patience for each piece of an answer."""
+        return aside(call, WHOLE * self._patience_s)
 
     @contextmanager
     def _asking(self, what: str) -> Iterator[None]:
@@ -156,7 +163,6 @@ def fitting(model: str, snappi: str) -> bool:
 def _connected(location: str, patience_s: float) -> tuple[Any, Any]:
     """Return snappi's interface and the session that it asks by."""
     try:
-        import requests.adapters
         import snappi
     except ImportError as error:
         raise NotReadyError(
@@ -164,12 +170,6 @@ def _connected(location: str, patience_s: float) -> tuple[Any, Any]:
             why="generators of the Open Traffic Generator model are reached by it",
             fix=INSTALL,
         ) from error
-
-    class Impatient(requests.adapters.HTTPAdapter):
-        """Gives up, and never asks twice: what was sent once may have been carried out."""
-
-        def send(self, *args: Any, **options: Any) -> Any:
-            return super().send(*args, **{**options, "timeout": patience_s})
 
     quiet = logging.getLogger("vsperf.otg.snappi")
     quiet.addHandler(logging.NullHandler())
@@ -185,9 +185,7 @@ def _connected(location: str, patience_s: float) -> tuple[Any, Any]:
         ) from error
     session.trust_env = False
     session.max_redirects = 0
-    for scheme in ("http://", "https://"):
-        session.mount(scheme, Impatient(max_retries=0))
-    return api, session
+    return api, bound(session, patience_s)
 
 
 def _words(error: Exception) -> str:

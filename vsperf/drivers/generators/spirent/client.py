@@ -10,24 +10,29 @@ from typing import Any
 
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.software import to_install_extra
+from vsperf.trust.answers import BoundedRequests
 from vsperf.waits import aside
 
 USER = "vsperf"
 """The user of every session of ours; its name is the deployment's."""
 ANSWER_S = 60.0
-"""Reserving ports and applying a configuration takes TestCenter many seconds."""
+"""Patience with the whole of an answer: reserving ports and applying a configuration takes
+TestCenter many seconds."""
+CALL_S = 2 * ANSWER_S
+"""Patience with a call of the library, which may ask twice."""
 
 
 def library() -> Any:
-    """Return the vendor's library."""
+    """Return the vendor's library, which reads whatever comes unless it is told not to."""
     try:
-        from stcrestclient import stchttp
+        from stcrestclient import resthttp, stchttp
     except ImportError as error:
         raise NotReadyError(
             "the library stcrestclient is not installed",
             why="TestCenter is spoken to by the vendor's own client (generator.kind=spirent)",
             fix=to_install_extra("spirent"),
         ) from error
+    resthttp.requests = BoundedRequests(ANSWER_S)
     return stchttp
 
 
@@ -107,7 +112,7 @@ class Client:
     def _called(self, what: str, call: Callable[[], Any]) -> Any:
         """Call the library, which raises whatever it likes."""
         try:
-            return aside(call)
+            return aside(call, CALL_S)
         except NotReadyError:
             raise
         except Exception as error:

@@ -9,7 +9,8 @@ from typing import Any
 from vsperf.drivers.generators.tgen.client import longest_ns
 from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.errors import ComponentError
-from vsperf.records.turns import SideCounts, TurnColumns, Turns
+from vsperf.records.turn_columns import TurnColumns
+from vsperf.records.turns import SideCounts, Turns
 
 NANOSECONDS = 1_000_000_000
 VERB = "turns"
@@ -24,12 +25,17 @@ COLUMNS = {
     "measured_ns": "measured_ns",
     "sent_frames": "sent",
     "received_frames": "distinct",
+    "slots_ns": "slots_ns",
+    "received_by_slot": "slots_distinct",
     "full_ns": "full_ns",
     "gaps_ns": "gaps_ns",
     "longest_gap_ns": "longest_gap_ns",
+    "behind_ns": "behind_ns",
     "silence_ns": "silence_ns",
     "turn_sent_frames": "turn_sent",
     "turn_received_frames": "turn_distinct",
+    "sent_by_direction": "streams_sent",
+    "received_by_direction": "streams_distinct",
     "elsewhere_frames": "elsewhere",
     "continue_ns": "continue_ns",
     "first_ns": "first_ns",
@@ -43,6 +49,7 @@ PERHAPS = {
     "refused_frames": "refused",
     "latencies": "latencies",
     "latency_sum_ns": "latency_sum_ns",
+    "missed_frames": "missed",
 }
 """Those which are not always there."""
 

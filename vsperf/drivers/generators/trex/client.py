@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.software import to_install_extra
+from vsperf.trust.answers import LONGEST
 from vsperf.waits import wait_for
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 ANSWER_S = 5.0
 """Patience with an answer; a server that works gives one within a few milliseconds."""
+MOST_WORDS = 500
+"""Letters of a reason that a server gives."""
 GET_ZMQ = to_install_extra("trex")
 Answer = Any
 
@@ -33,6 +36,7 @@ class Client:
         self.context: zmq.Context[zmq.Socket[bytes]] = library.Context()
         self.socket = self.context.socket(library.REQ)
         self.socket.setsockopt(library.LINGER, 0)
+        self.socket.setsockopt(library.MAXMSGSIZE, LONGEST)
         self.socket.connect(f"tcp://{self.where}")
         self.handler: str | None = None
         """What the server wants to see with each question, once versions were compared."""
@@ -81,7 +85,7 @@ class Client:
     def _result(self, method: str, text: bytes) -> Answer:
         try:
             answer = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self._gone(f"what it answered to {method} is no JSON") from error
         if not isinstance(answer, dict) or answer.get("id") != self.number:
             raise self._gone(f"its answer to {method} is one to another question")
@@ -110,6 +114,6 @@ def load_zmq() -> Any:
 
 
 def _reason(error: Any) -> str:
-    if not isinstance(error, dict):
-        return str(error)
-    return str(error.get("specific_err") or error.get("message") or error)
+    if isinstance(error, dict):
+        error = error.get("specific_err") or error.get("message") or error
+    return str(error)[:MOST_WORDS]

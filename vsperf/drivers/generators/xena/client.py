@@ -101,7 +101,7 @@ class Client:
 
     def _line(self) -> str:
         """Return the next line that is not empty, and no remark on where a mistake is."""
-        deadline = time.monotonic() + ANSWER_S
+        deadline, heard = time.monotonic() + ANSWER_S, len(self._rest)
         while True:
             line, found, rest = self._rest.partition(b"\n")
             if found:
@@ -115,7 +115,8 @@ class Client:
             if not more:
                 raise ConnectionError("it has hung up")
             self._rest += more
-            if len(self._rest) > LONGEST:
+            heard += len(more)
+            if heard > LONGEST:  # also where no line of it says anything
                 raise ConnectionError("its answer has no end")
 
     def _refused(self, command: str, answer: str) -> ComponentError:

@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import (
+    DATA_PORTS,
     Found,
     ProgramSpec,
     Rendezvous,
@@ -39,8 +40,6 @@ TESTS: dict[Traffic, str] = {
     "udp-rr": "UDP_RR",
     "tcp-crr": "TCP_CRR",
 }
-DATA_PORTS = 1_000
-"""From the port by which client and server agree to that of the data."""
 INTERVAL_S = "0.25"
 
 

@@ -16,6 +16,7 @@ from vsperf.qemu.command import image_format
 from vsperf.qemu.emulator import files_of, require_within_reach
 from vsperf.qemu.image import find_image
 from vsperf.qemu.kvm import Probe
+from vsperf.qemu.qcow2 import why_not_alone
 from vsperf.trust.programs import program_path, whole
 from vsperf.trust.trusted import opened_file
 from vsperf.waits import run
@@ -86,7 +87,24 @@ def check_image(name: str, path: Path, *, bootable: bool) -> None:
             raise _refusal(
                 name, "image", path, "it is neither qcow2 nor a raw disk that could be booted"
             )
+    else:
+        _refuse_other_files(name, path)
     _ask_tool(name, path)
+
+
+def _refuse_other_files(name: str, path: Path) -> None:
+    """Refuse an image by which whoever made it chooses files of this machine for the guest."""
+    try:
+        why = why_not_alone(path)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+    if why is not None:
+        raise NotReadyError(
+            f"{name} cannot be started from {path}",
+            why=why,
+            fix="ask who made it for a whole one; or, if what it names is yours, lay that beside "
+            f"it: {IMAGE_TOOL} rebase -u -F qcow2 -b NAME {path}",
+        )
 
 
 def check_kernel(name: str, path: Path) -> None:

@@ -1,0 +1,108 @@
+"""Whether a guard was long enough is told by how turns begin, beside how they go on."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import REPOSITORY
+from test_method_paired import SHORT, figures, played
+from test_paired_runs import run, shown
+
+sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
+
+from paired_models import PairedModel, method, session
+
+from vsperf.records.flags import Flag
+from vsperf.records.turn_columns import TurnColumns
+from vsperf.records.turn_guard import Guard, guard_of
+from vsperf.records.turns import Round, Terms, answering
+
+
+def rounds_of(warms_in: str, *, control: bool = True, **settings: Any) -> tuple[Round, ...]:
+    """Return rounds of switches that forward half of their rate for so long after a change."""
+    model = PairedModel("cold", {"noise": "1%"}, {"warms_in": warms_in})
+    bench = session(model, 1, 0.9, control=control)
+    played(bench, **settings)
+    return answering(bench.rounds)
+
+
+def guard(rounds: tuple[Round, ...]) -> Guard:
+    found = guard_of(rounds, Terms())
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("warms_in", ["0s", "1500us", "2ms"])
+def test_a_guard_that_outlasts_cold_caches_suffices(warms_in: str) -> None:
+    found = guard(rounds_of(warms_in))
+    assert found.suffices
+    assert found.text == (
+        "guard of 2.000 ms suffices: behind it no switch is slower than in the rest of its turns"
+    )
+
+
+def test_one_that_does_not_says_whose_turns_are_slower_for_how_long_and_by_how_much() -> None:
+    found = guard(rounds_of("4ms"))
+    assert found.suffices is False
+    assert [one.slow[-1].until_ns for one in found.begins] == [2_000_000] * 3
+    assert "guard of 2.000 ms does not suffice: the first 2.000 ms of turns of A (A)" in found.text
+    assert "of turns of B (B) are 5" in found.text or "of turns of B (B) are 4" in found.text
+    assert found.text.endswith("; ask for search.guard=4ms or more")
+    assert guard(rounds_of("4ms", guard="4ms")).suffices
+
+
+def test_of_two_switches_each_follows_itself_in_half_of_its_turns() -> None:
+    found = guard(rounds_of("4ms", control=False))
+    ratios = [slot.ratio for one in found.begins for slot in one.slow]
+    assert ratios == [pytest.approx(0.75, abs=0.03)] * 6
+
+
+def test_numbers_of_a_switch_that_was_still_cold_say_so() -> None:
+    result = method(**SHORT).answered(rounds_of("4ms"))
+    found = figures(result)
+    assert all(Flag.COLD_TURNS in found[name].flags for name in ("ratio_b", "rate_a", "control"))
+    assert "the first 2.000 ms of turns of B (B) are" in found["rate_b"].reason
+    assert (
+        Flag.COLD_TURNS not in figures(method(**SHORT).answered(rounds_of("1ms")))["rate_b"].flags
+    )
+
+
+def test_fewer_rounds_than_an_interval_takes_do_not_tell() -> None:
+    for warms_in in ("0s", "4ms"):
+        found = guard(rounds_of(warms_in)[:5])
+        assert found.suffices is None
+        assert "whether it suffices cannot be told" in found.text
+
+
+def test_a_load_that_all_carry_shows_no_cold_caches() -> None:
+    assert guard_of(rounds_of("4ms"), Terms(overload=False)) is None
+
+
+def test_turns_of_which_nobody_knows_what_came_when_say_nothing() -> None:
+    def untold(one: Round) -> Round:
+        unknown: dict[str, Any] = {"slots_ns": None, "received_by_slot": None}
+        turns = TurnColumns.of([replace(turn, **unknown) for turn in one.turns.rows()])
+        return one.model_copy(update={"turns": turns})
+
+    assert guard_of([untold(one) for one in rounds_of("4ms")], Terms()) is None
+
+
+def test_slots_add_up_to_what_a_turn_counted() -> None:
+    columns = rounds_of("0s")[0].turns.model_dump()
+    count = len(columns["side"])
+    with pytest.raises(ValueError, match="slots of a turn do not add up"):
+        TurnColumns.model_validate(columns | {"received_by_slot": ((1, 2, 3, 4, 5),) * count})
+    with pytest.raises(ValueError, match="of slots there are times and frames, or neither"):
+        TurnColumns.model_validate(columns | {"slots_ns": None})
+
+
+def test_a_run_says_whether_its_guard_sufficed(tmp_path: Path) -> None:
+    cold = "{kind: sim, name: old}, {kind: sim, name: new, warms_in: 4ms}"
+    run(tmp_path, switches=cold)
+    text = shown(tmp_path)
+    assert "guard of 2.000 ms does not suffice: the first 2.000 ms of turns of B (new)" in text
+    assert "turns of A" not in text
