@@ -60,6 +60,8 @@ setup(
             "none = vsperf.drivers.vswitches.none:NoSwitch",
             "linux-bridge = vsperf.drivers.vswitches.linux_bridge.driver:LinuxBridge",
             "nftables = vsperf.drivers.vswitches.nftables.driver:Nftables",
+            "haproxy = vsperf.drivers.vswitches.proxy.haproxy.driver:Haproxy",
+            "nginx-stream = vsperf.drivers.vswitches.proxy.nginx.driver:NginxStream",
         ],
         "vsperf.vnfs": [
             "sim = vsperf.drivers.vnfs.sim:SimulatedVnf",

@@ -46,6 +46,8 @@ from vsperf.drivers.loads.patterns import MEMORY_LOAD
 from vsperf.drivers.vswitches.linux_bridge.netlink import require_bridges
 from vsperf.drivers.vswitches.nftables.program import Nft
 from vsperf.drivers.vswitches.ovs.programs import find_programs
+from vsperf.drivers.vswitches.proxy.haproxy import driver as haproxy
+from vsperf.drivers.vswitches.proxy.nginx import driver as nginx_stream
 from vsperf.drivers.vswitches.vpp.programs import find_programs as find_vpp
 from vsperf.errors import NotReadyError
 from vsperf.host.tuntap import DEVICE
@@ -166,6 +168,14 @@ def _nftables() -> str | None:
     return None
 
 
+def _proxy(find: Callable[[None], object]) -> str | None:
+    try:
+        find(None)
+    except NotReadyError as error:
+        return str(error)
+    return None
+
+
 def _guests() -> str | None:
     if reason := _program(PROGRAM):
         return reason
@@ -211,6 +221,8 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "netperf": lambda: None if netperf_path() else f"no {NETPERF_VARIABLE} names it, nor $PATH",
     "bridges": _bridges,
     "nftables": _nftables,
+    "haproxy": partial(_proxy, haproxy.find),
+    "nginx-stream": partial(_proxy, nginx_stream.find),
     "taps": _taps,
     "xdp": lambda: None,  # only a port that is opened can tell
     "pip": lambda: None if find_spec("pip") else "pip is not installed",

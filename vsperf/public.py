@@ -67,7 +67,8 @@ PUBLIC: Mapping[str, Mapping[str, Names]] = {
         ),
         "vsperf.host.veths": ("FarEnd", "veth"),
         "vsperf.records.switch": (
-            *("AddressCounts", "PmdCounters", "PortCounters", "StageCounters", "SwitchCounters"),
+            *("AddressCounts", "ConnectionCounters", "PmdCounters", "PortCounters"),
+            *("StageCounters", "SwitchCounters"),
         ),
     },
     "A generator": {

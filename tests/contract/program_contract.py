@@ -25,13 +25,13 @@ from simulated_cases import simulated_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.deploy.cpu_looks import SwitchCpus
-from vsperf.deploy.exchanging import Around, Made, Nobody, Part, exchanged, is_in, pairs_of
+from vsperf.deploy.exchanging import Around, Made, Nobody, Part, exchanged, pairs_of
 from vsperf.deploy.live_rates import Tell
 from vsperf.deploy.places import Place, Places
 from vsperf.drivers.programs.base import Program, Rendezvous, Said
 from vsperf.host.netns import within
 from vsperf.host.networks import private_network
-from vsperf.host.procfs import start_ticks
+from vsperf.host.procfs import is_in, start_ticks
 from vsperf.host.veth import routes
 from vsperf.host.workspace import Workspace
 from vsperf.methods.exchanges import ExchangeAsked

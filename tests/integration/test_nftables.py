@@ -7,25 +7,17 @@ import socket
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import pytest
 from connection_cases import opened_through
-from switch_cases import deployed, started
+from hop_cases import CONNECTIONS, SECOND_NS, SERVERS, Between, between, briefly, completed
+from switch_cases import started
 
-from vsperf.config.connections import SERVICE_PORT, End, clients_of, servers_of
-from vsperf.drivers.generators.tgen.connections import (
-    ClientEnd,
-    Connections,
-    ServerEnd,
-    make_connections,
-)
-from vsperf.drivers.generators.tgen.driver import TgenSession
-from vsperf.drivers.vswitches.base import Routes
 from vsperf.drivers.vswitches.nftables.layout import TABLE
 from vsperf.drivers.vswitches.nftables.netfilter import IPV4_FAMILY, NESTED, NETFILTER
 from vsperf.drivers.vswitches.nftables.program import entering
@@ -34,14 +26,10 @@ from vsperf.errors import ComponentError, DiedError
 from vsperf.host.dead import dead_deployments
 from vsperf.host.netlink import attributes, dump
 from vsperf.host.netns import FOLDER, within
-from vsperf.records.connections import ConnectionCounts
 
 pytestmark = pytest.mark.machine
 
 Nat = Literal["none", "source", "destination"]
-SECOND_NS = 1_000_000_000
-CLIENTS, SERVERS = 4, 3
-CONNECTIONS = 200
 GET_CONNECTIONS = 1 << 8 | 1
 ANSWER, ADDRESSES, SOURCE, DESTINATION = 2, 1, 1, 2
 """Attributes of a connection, as the kernel tells of it."""
@@ -68,83 +56,13 @@ def _needs(require: Callable[[str], None]) -> None:
         require(part)
 
 
-@dataclass
-class Between:
-    """A router with tgen at both of its ports."""
-
-    router: RunningRouter
-    session: TgenSession
-    clients: End
-    servers: End
-    shares_out: bool
-
-    def calls(self) -> Connections:
-        """Return connections from all clients to all servers, or to whom they call for them."""
-        hops = self.router.next_hops()
-        way = self.session.ways[0]  # from the clients to the servers
-        called = self.clients.service_ip if self.shares_out else str(self.servers.first_ip)
-        client = ClientEnd(
-            port=way.transmit,
-            source_mac=self.clients.mac,
-            destination_mac=hops[self.clients.link],
-            ip=str(self.clients.first_ip),
-            addresses=self.clients.addresses,
-            target_ip=called,
-            targets=1 if self.shares_out else self.servers.addresses,
-            target_port=SERVICE_PORT,
-        )
-        server = ServerEnd(
-            port=way.receive,
-            source_mac=self.servers.mac,
-            destination_mac=hops[self.servers.link],
-            ip=str(self.servers.first_ip),
-            addresses=self.servers.addresses,
-            tcp_port=SERVICE_PORT,
-        )
-        return Connections(
-            client,
-            server,
-            rate_cps=500,
-            connections=CONNECTIONS,
-            repeat_ns=5 * SECOND_NS,
-            patience_ns=20 * SECOND_NS,
-        )
-
-    def made(self, asked: Connections) -> ConnectionCounts:
-        return make_connections(self.session.tgen, asked)[0]
-
-    def nft(self, *words: str) -> None:
-        subprocess.run(
-            [*entering(self.router.network), self.router.nft.path, *words],
-            check=True,
-            capture_output=True,
-        )
+def nat_between(nat: Nat, **settings: str) -> AbstractContextManager[Between[RunningRouter]]:
+    return between("nftables", RunningRouter, nat=nat, **settings)
 
 
-@contextmanager
-def between(nat: Nat, **settings: str) -> Iterator[Between]:
-    case = opened_through(
-        "nftables", clients=CLIENTS, servers=SERVERS, real=True, nat=nat, **settings
-    )
-    with deployed(case) as (running, _):
-        assert isinstance(running.switch, RunningRouter)
-        assert isinstance(running.switch, Routes)
-        assert isinstance(running.generator, TgenSession)
-        yield Between(
-            running.switch,
-            running.generator,
-            clients_of(case),
-            servers_of(case),
-            nat == "destination",
-        )
-
-
-def completed(made: ConnectionCounts) -> int:
-    """Return how many connections came to their end in order, of those that both ends tell of."""
-    assert made.client is not None
-    assert made.server is not None
-    assert made.client.completed <= made.server.accepted
-    return made.client.completed
+def nft(router: RunningRouter, *words: str) -> None:
+    argv = [*entering(router.network), router.nft.path, *words]
+    subprocess.run(argv, check=True, capture_output=True)
 
 
 def answers(network: str) -> Counter[tuple[str, str]]:
@@ -161,25 +79,20 @@ def nested(content: bytes) -> dict[int, bytes]:
     return {kind & ~NESTED: value for kind, value in attributes(content)}
 
 
-def briefly(asked: Connections) -> Connections:
-    """Return a few of the same, of which each is given up soon when nobody answers."""
-    return replace(asked, connections=20, attempts=1, repeat_ns=SECOND_NS // 5)
-
-
 @pytest.mark.everyday
 @pytest.mark.parametrize(
     "nat", ["source", "destination", pytest.param("none", marks=pytest.mark.thorough)]
 )
 def test_connections_pass_are_tracked_and_are_forgotten(nat: Nat) -> None:
-    with between(nat) as parts:
-        before = parts.router.counters()
+    with nat_between(nat) as parts:
+        before = parts.device.counters()
         made = parts.made(parts.calls())
-        growth = parts.router.counters().since(before)
-        assert parts.router.failure() is None
-        answered = answers(parts.router.network)
-        assert parts.router.netfilter.connections() == answered.total()
-        parts.router.forget_flows()
-        assert parts.router.netfilter.connections() == 0
+        growth = parts.device.counters().since(before)
+        assert parts.device.failure() is None
+        answered = answers(parts.device.network)
+        assert parts.device.netfilter.connections() == answered.total()
+        parts.device.forget_flows()
+        assert parts.device.netfilter.connections() == 0
     assert completed(made) == CONNECTIONS
     assert made.client is not None and made.client.failed == {}
     assert answered.total() == CONNECTIONS
@@ -201,15 +114,16 @@ def test_connections_pass_are_tracked_and_are_forgotten(nat: Nat) -> None:
 
 @pytest.mark.everyday
 def test_where_its_rules_let_nothing_pass_no_connection_is_answered() -> None:
-    with between("source") as parts:
-        parts.nft("insert", "rule", "ip", TABLE, "forward", "counter", "name", "refused", "drop")
-        before = parts.router.counters()
+    with nat_between("source") as parts:
+        stop = f"insert rule ip {TABLE} forward counter name refused drop"
+        nft(parts.device, *stop.split())
+        before = parts.device.counters()
         refused = parts.made(briefly(parts.calls()))
-        growth = parts.router.counters().since(before)
-        parts.router.restart(kill=False)
+        growth = parts.device.counters().since(before)
+        parts.device.restart(kill=False)
         again = parts.made(parts.calls())
-        parts.nft("delete", "table", "ip", TABLE)
-        assert parts.router.failure() == "its rules of nftables are gone"
+        nft(parts.device, "delete", "table", "ip", TABLE)
+        assert parts.device.failure() == "its rules of nftables are gone"
     assert refused.client is not None
     assert refused.client.failed == {"no_answer": 20}
     assert growth.drops["no rule lets it pass"] == 20
@@ -218,15 +132,15 @@ def test_where_its_rules_let_nothing_pass_no_connection_is_answered() -> None:
 
 def test_a_connection_for_which_there_is_no_port_is_counted_as_dropped() -> None:
     """The device is left two ports of its address, for each address of a server."""
-    with between("source") as parts:
+    with nat_between("source") as parts:
         few = f"{parts.servers.device_ip}:5000-5001"
-        parts.nft("flush", "chain", "ip", TABLE, "postrouting")
+        nft(parts.device, "flush", "chain", "ip", TABLE, "postrouting")
         rule = ("meta", "l4proto", "tcp", "snat", "to", few)
-        parts.nft("add", "rule", "ip", TABLE, "postrouting", *rule)
-        before = parts.router.counters()
+        nft(parts.device, "add", "rule", "ip", TABLE, "postrouting", *rule)
+        before = parts.device.counters()
         patiently = replace(briefly(parts.calls()), repeat_ns=2 * SECOND_NS)
         made = parts.made(replace(patiently, hold_ns=5 * SECOND_NS))
-        growth = parts.router.counters().since(before)
+        growth = parts.device.counters().since(before)
     assert completed(made) == 2 * SERVERS
     assert made.client is not None
     assert made.client.failed == {"no_answer": 20 - 2 * SERVERS}
@@ -235,7 +149,7 @@ def test_a_connection_for_which_there_is_no_port_is_counted_as_dropped() -> None
 
 
 def test_who_is_behind_the_last_link_cannot_begin_a_connection() -> None:
-    with between("none") as parts:
+    with nat_between("none") as parts:
         asked = briefly(parts.calls())
         client, server = asked.client, asked.server
         assert client is not None and server is not None
@@ -260,9 +174,9 @@ def test_who_is_behind_the_last_link_cannot_begin_a_connection() -> None:
                 addresses=client.addresses,
             ),
         )
-        before = parts.router.counters()
+        before = parts.device.counters()
         made = parts.made(inwards)
-        growth = parts.router.counters().since(before)
+        growth = parts.device.counters().since(before)
     assert made.client is not None and made.server is not None
     assert made.client.failed == {"no_answer": 20}
     assert made.server.accepted == 0
@@ -306,7 +220,7 @@ def test_a_tap_that_nobody_holds_and_one_that_is_gone_are_named() -> None:
     with started(opened_through("nftables", real=True)) as (running, _):
         with pytest.raises(ComponentError, match="port phy1 of the router did not come up"):
             running.await_ports(("phy1",), 0.1)
-        running.talk.remove(running.devices["phy1"])
+        running.hop.talk.remove(running.hop.devices["phy1"])
         assert running.failure() == "the tap of phy1 is gone"
         with pytest.raises(DiedError) as died:
             running.await_ports(("phy1",), 0.1)

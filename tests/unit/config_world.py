@@ -91,6 +91,13 @@ class BridgeSwitch(DriverSpec):
     flows: str = "learn"
 
 
+class HaproxySwitch(DriverSpec):
+    """As far as testcases of the project name its settings."""
+
+    kind: Literal["haproxy"]
+    workers: int = 1
+
+
 class VppSwitch(DriverSpec):
     """As far as testcases of the project name its settings."""
 
@@ -143,6 +150,7 @@ DRIVERS: Drivers = {
         "vpp": VppSwitch,
         "nftables": NftablesSpec,
         "linux-bridge": BridgeSwitch,
+        "haproxy": HaproxySwitch,
     },
     "generator": {"sim": Generator, "tgen": TgenGenerator, "testpmd": TestpmdGenerator},
     "vnf": {"loop": Guest, "sim": NoGuest},

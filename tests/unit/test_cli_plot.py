@@ -108,7 +108,7 @@ def test_published_numbers_are_told_apart(capsys: pytest.CaptureFixture[str]) ->
         (["throughput", str(TPUT), "--case", "*-9B"], "there are: phy2phy_tput-64B"),
         (["throughput", str(TPUT), "--beside", "gossip"], "known tables: dpvs_1_9_2"),
         (["workers", str(TPUT)], "there is nothing to draw for workers"),
-        (["workers", str(TPUT)], "it takes two numbers of polling threads or more"),
+        (["workers", str(TPUT)], "it takes two numbers of threads or more"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(

@@ -324,10 +324,12 @@ def test_every_listed_path_is_known_to_the_loader(tmp_path: Path) -> None:
             "queues": "vnf.kind=loop",
             "nat": "vswitch.kind=nftables",
             "time_wait": "vswitch.kind=nftables",
+            "vswitch.workers": "vswitch.kind=haproxy",
         }
         last = path.rsplit(".", 1)[-1]
         of_a_driver = path.startswith(("vswitch", "generator", "vnf"))
-        sets = [kinds[last]] if of_a_driver and last in kinds else []
+        kind = kinds.get(path, kinds.get(last))
+        sets = [kind] if of_a_driver and kind is not None else []
         if path.startswith("search."):
             setting_of = path.split(".")[1]
             searches = [

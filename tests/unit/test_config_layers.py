@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from config_world import CHECKOUT, DRIVERS, MINIMAL, library, loaded, write
+from config_world import CHECKOUT, DRIVERS, MINIMAL, HaproxySwitch, library, loaded, write
 
 from vsperf.config.loader import Request, load, load_cases
 from vsperf.config.lookup import Library
@@ -499,6 +499,15 @@ def test_lists_make_the_cross_product_in_the_order_written(tmp_path: Path) -> No
         {"frame_size": "64B", "flows": "4k"},
     ]
     assert cases[1].label == "mine-1518B-4kflows"
+
+
+def test_how_many_threads_a_switch_has_may_be_a_list(tmp_path: Path) -> None:
+    """As `vsperf plot workers` asks for it."""
+    text = MINIMAL + "vswitch: {kind: haproxy, workers: [1, 2, 4]}\n"
+    cases = loaded(tmp_path, text).cases
+    assert [case.point for case in cases] == [{"workers": str(number)} for number in (1, 2, 4)]
+    assert [case.label for case in cases][-1] == "mine-64B-4workers"
+    assert cases[-1].spec.vswitch == HaproxySwitch(kind="haproxy", workers=4)
 
 
 def test_a_point_holds_only_what_is_a_list(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from connection_models import POLICY, Device, client, held, packets, rate, serve
 from pydantic import ValidationError
 from search_models import case_of
 
-from vsperf.cli.connections_view import accounts_table, segments_table
+from vsperf.cli.connections_view import accounts_table, segments_table, switch_table
 from vsperf.config.expect import Expectation
 from vsperf.engine.conditions import busy
 from vsperf.engine.criteria import check_all
@@ -32,7 +32,7 @@ from vsperf.records.connections import (
 )
 from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, GoalResult, Limit, SearchResult
-from vsperf.records.switch import SwitchCounters
+from vsperf.records.switch import ConnectionCounters, SwitchCounters
 from vsperf.records.trial import Purpose
 from vsperf.search.base import Budget, Loads
 
@@ -370,6 +370,32 @@ def trial(**changes: Any) -> ConnectionTrial:
 )
 def test_what_speaks_against_a_trial_is_said(changes: dict[str, Any], flag: Flag) -> None:
     assert flag in judged(trial(**changes), POLICY).flags
+
+
+def test_a_proxy_that_says_to_have_had_fewer_than_came_to_their_end_is_not_believed() -> None:
+    def flags(accepted: int, opened: int) -> tuple[Flag, ...]:
+        counted = ConnectionCounters(accepted=accepted, opened=opened)
+        seen = trial().model_copy(update={"switch": SwitchCounters(connections=counted)})
+        return judged(seen, POLICY).flags
+
+    assert flags(1_000, 1_000) == flags(1_003, 1_001) == (), "it may try again"
+    assert flags(999, 1_000) == flags(1_000, 999) == (Flag.ENDS_DISAGREE,)
+
+
+def test_what_a_switch_counted_is_shown_by_name() -> None:
+    switch = SwitchCounters(
+        connections=ConnectionCounters(accepted=1_000, opened=999),
+        drops={"listen queue full": 3, "socket queue full": 0},
+        reasons={"haproxy retries": 2},
+    )
+    seen = trial().model_copy(update={"switch": switch})
+    assert [(str(name), str(count)) for name, count in switch_table(seen).texts] == [
+        ("connections accepted", "1,000"),
+        ("connections opened", "999"),
+        ("listen queue full", "3"),
+        ("haproxy retries", "2"),
+    ]
+    assert switch_table(trial()).rows == ()
 
 
 def test_pauses_after_the_last_syn_make_no_trial_a_fast_one() -> None:

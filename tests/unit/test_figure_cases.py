@@ -34,7 +34,7 @@ from vsperf.output.figures.scales import placing
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView, views
 from vsperf.records.result import Axis as Column
-from vsperf.records.result import Curve, SearchResult
+from vsperf.records.result import Curve, Figure, SearchResult
 from vsperf.records.run import Outcome
 from vsperf.records.slots import Slot, Slots
 from vsperf.records.trial import DirectionSample, LatencySample, Sample, Second
@@ -169,6 +169,27 @@ def test_the_ideal_is_as_much_for_each_thread_as_the_fewest_had() -> None:
     assert found["ideal, ovs-dpdk"].points == (Point(1, 500), Point(4, 2000))
     assert found["ideal, ovs-dpdk"].look is Look.CEILING
     assert [point.y for point in found["ovs-dpdk"].points] == [500, 1500]
+
+
+def test_rates_of_connections_have_a_panel_of_their_own_with_the_ideal_in_it() -> None:
+    def opened(threads: int, rate: int) -> CaseView:
+        found = Figure(
+            name="connection_rate", unit=Unit.PER_SECOND, value=rate, lower=rate, reason=""
+        )
+        one = throughput_case("64B", 1, spec=with_threads(threads))
+        assert one.record is not None
+        result = SearchResult(figures=(found,), complete=True)
+        record = one.record.model_copy(update={"result": result})
+        return replace(one, record=record)
+
+    connections = [opened(n, rate) for n, rate in ((1, 500), (4, 1_500))]
+    (panel,) = drawn("workers", *connections).panels
+    assert panel.y.unit == "/s"
+    lines = [one for one in panel.layers if isinstance(one, Line)]
+    assert [point.y for point in lines[0].points] == [500, 2_000]
+    assert [point.y for point in lines[1].points] == [500, 1_500]
+    frames = [throughput_case("64B", fps, spec=with_threads(n)) for n, fps in ((1, 9), (4, 18))]
+    assert [one.y.unit for one in drawn("workers", *connections, *frames).panels] == ["fps", "/s"]
 
 
 def test_cycles_are_those_at_the_answer() -> None:

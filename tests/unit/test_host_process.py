@@ -25,6 +25,7 @@ from vsperf.host import process
 from vsperf.host.files import Roots
 from vsperf.host.lock import stale_locks
 from vsperf.host.lock import testbed_lock as hold
+from vsperf.host.open_files import most_open_files
 from vsperf.host.own_program import OwnProgram
 from vsperf.host.places import VARIABLE, runtime_folder
 from vsperf.host.process import (
@@ -483,6 +484,25 @@ def test_a_machine_that_does_not_tell_has_nobody_who_listens(tmp_path: Path) -> 
 
 
 # Too few open files are raised where they may be, and named where they may not.
+
+
+def test_a_program_may_have_as_many_files_open_as_it_may_raise_its_limit_to(tmp_path: Path) -> None:
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    assert hard != resource.RLIM_INFINITY
+    allowed = tmp_path / "proc" / "sys" / "fs" / "nr_open"
+    allowed.parent.mkdir(parents=True)
+    status = tmp_path / "proc" / "self" / "status"
+    status.parent.mkdir()
+
+    def most(rights: str, nr_open: int) -> int:
+        allowed.write_text(f"{nr_open}\n")
+        status.write_text(f"Name:\tit\nCapEff:\t{rights}\n")
+        return most_open_files(Roots(tmp_path))
+
+    assert most("000001ffffffffff", 10 * hard) == 10 * hard
+    assert most("000001fffeffffff", 10 * hard) == hard
+    assert most("000001fffeffffff", 100) == 100
+
 
 LIMITED = """
 import json, os, resource

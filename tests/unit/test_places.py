@@ -11,10 +11,10 @@ from exchanges import device
 from simulated_cases import simulated_case
 
 from vsperf.cli.main import run_cli
-from vsperf.deploy.exchanging import listens
 from vsperf.deploy.places import Place, Places, Seen, forget_paths, forgets_paths
 from vsperf.host.offloads import COMMANDS, HIGH, LOW, SETTINGS, against, speed_bps, speed_in
 from vsperf.host.places import short_name
+from vsperf.host.procfs import listens
 from vsperf.host.undo import RemoveNetwork, RemoveVeth
 from vsperf.host.undo_base import Reach
 

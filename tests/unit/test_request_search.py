@@ -266,8 +266,18 @@ def test_threads_of_a_switch_that_were_busy_and_what_it_dropped_say_why() -> Non
     switch = SwitchCounters(pmds=(full,), drops={"rx full": 7})
     made = [one.model_copy(update={"switch": switch})]
     figure = Figure(name="packet_rate", unit=Unit.PER_SECOND, value=1, reason="nobody knows")
-    head, (_, threads, drops) = why_connections([figure], made)
+    head, (_, threads, drops, _) = why_connections([figure], made)
     assert head == "What limited the packet rate cannot be told: nobody knows."
     assert threads.verdict is drops.verdict is Verdict.FULL
     assert "on CPU 3 was busy 97%" in threads.text
     assert drops.text.endswith("in which 1,000 requests failed, the switch dropped 7 frames.")
+
+
+def test_what_a_switch_counted_where_some_failed_is_told_by_name() -> None:
+    one = trial(asking=by_clock(asked=9_000, waiting=1_000, replied=9_000))
+    switch = SwitchCounters(drops={"queue full": 7, "no port": 0}, reasons={"retries": 1_200})
+    figure = Figure(name="packet_rate", unit=Unit.PER_SECOND, value=1, reason="nobody knows")
+    made = [one.model_copy(update={"switch": switch})]
+    *_, counted = why_connections([figure], made)[1]
+    assert counted.verdict is Verdict.UNKNOWN
+    assert counted.text.endswith("the switch counted 7 queue full, 1,200 retries.")

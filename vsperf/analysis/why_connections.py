@@ -18,6 +18,7 @@ from vsperf.records.result import Figure, Limit, heading
 from vsperf.records.switch import cycles_of
 
 GENERATOR, THREADS, DROPS = "the generator", "the polling threads of the switch", "frames"
+REASONS = "what the switch counted"
 MILLION = 1_000_000
 
 
@@ -39,7 +40,12 @@ def why_connections(
         if (last.failed or last.short) and (least is None or _load(last) < _load(least)):
             least = last
     one = least or last
-    return head, () if one is None else (_generator(one), _threads(one), *_drops(one))
+    return head, () if one is None else (
+        _generator(one),
+        _threads(one),
+        *_drops(one),
+        *_reasons(one),
+    )
 
 
 def _load(one: ConnectionTrial) -> tuple[int, int]:
@@ -86,3 +92,11 @@ def _drops(one: ConnectionTrial) -> Iterator[Sentence]:
     verdict = Verdict.FULL if count else Verdict.FREE
     many = human_count(count) if count else "no"
     yield Sentence(DROPS, verdict, f"{_at(one)} the switch dropped {many} frames.")
+
+
+def _reasons(one: ConnectionTrial) -> Iterator[Sentence]:
+    """Yield what else it counted: a table or a queue that was full, connections not made."""
+    reasons = {} if one.switch is None else {**one.switch.drops, **one.switch.reasons}
+    told = ", ".join(f"{human_count(count)} {name}" for name, count in reasons.items() if count)
+    if told:
+        yield Sentence(REASONS, Verdict.UNKNOWN, f"{_at(one)} the switch counted {told}.")

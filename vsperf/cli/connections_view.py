@@ -12,6 +12,7 @@ from vsperf.output.table import NOTHING, Column, Table
 from vsperf.quantities.human import human_count
 from vsperf.records.connections import UNANSWERED, UNFULFILLED, ConnectionTrial
 from vsperf.records.files.view import CaseView
+from vsperf.records.switch import SwitchCounters
 
 REQUESTS = ("intended", "unasked", "gone", "waiting", "asked", "replied")
 CLIENT = ("intended", "unsent", "launched", *UNANSWERED, "answered", *UNFULFILLED, "completed")
@@ -40,9 +41,10 @@ def print_connections(out: Console, case: CaseView) -> None:
     if last is None:
         return
     asking = () if last.counts is None or last.counts.asking is None else (asking_table(last),)
-    for table in (accounts_table(last), *asking, segments_table(last)):
-        out.print(table.title, style="bold")
-        print_table(out, table)
+    for table in (accounts_table(last), *asking, segments_table(last), switch_table(last)):
+        if table.rows:
+            out.print(table.title, style="bold")
+            print_table(out, table)
 
 
 def accounts_table(one: ConnectionTrial) -> Table:
@@ -84,6 +86,21 @@ def segments_table(one: ConnectionTrial) -> Table:
     return Table.made(
         f"segments in trial #{one.index}", heads, [row for row in rows if any(row[1:])]
     )
+
+
+def switch_table(one: ConnectionTrial) -> Table:
+    """Return what the switch counted: of connections, of frames that it dropped, and why."""
+    switch = one.switch or SwitchCounters()
+    relayed = {} if switch.connections is None else switch.connections.model_dump()
+    counts = {
+        **{f"connections {name}": count for name, count in relayed.items()},
+        **{name: count for name, count in {**switch.drops, **switch.reasons}.items() if count},
+    }
+    heads = (
+        Column[tuple[str, int]]("the switch", of=lambda row: row[0]),
+        Column[tuple[str, int]]("count", of=lambda row: human_count(row[1]), align="right"),
+    )
+    return Table.made(f"what the switch counted in trial #{one.index}", heads, [*counts.items()])
 
 
 def connections_data(case: CaseView) -> dict[str, Any]:

@@ -28,11 +28,14 @@ COMPARABLE = (*ALTERNATIVES, COLLECT)
 """What a testcase can be measured with and without in turns, and then be compared by."""
 SWEPT_OF_METHODS = ("search.instances", "search.offloads")
 """Settings of those methods that have them."""
+SWEPT_OF_SWITCHES = ("vswitch.pmds", "vswitch.workers")
+"""How many threads a switch has, as drivers call them."""
 SWEEPABLE = (
     "traffic.frame_size",
     "traffic.flows",
     "traffic.direction",
     *SWEPT_OF_METHODS,
+    *SWEPT_OF_SWITCHES,
     *COMPARABLE,
 )
 """What may be a list; a testcase then has a case for each combination, the last changing first, so

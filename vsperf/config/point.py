@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-WORDS = {"flows": "{}flows", "instances": "{}instances", "offloads": "offloads-{}"}
+WORDS = {
+    **{"flows": "{}flows", "instances": "{}instances", "offloads": "offloads-{}"},
+    **{"pmds": "{}pmds", "workers": "{}workers"},
+}
 """Of values that say nothing without a word."""
 
 

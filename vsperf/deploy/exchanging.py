@@ -37,7 +37,7 @@ from vsperf.host import enter_network
 from vsperf.host.cpu_time import Watched
 from vsperf.host.cpus import CpuNeed
 from vsperf.host.process import Managed, log_of, managed
-from vsperf.host.procfs import POLL_S, PROC, is_stopped
+from vsperf.host.procfs import POLL_S, is_in, is_stopped, listens
 from vsperf.host.threads import Polling
 from vsperf.host.workspace import Workspace
 from vsperf.methods.exchanges import ExchangeAsked
@@ -68,8 +68,6 @@ MOST_LONGER = 20
 """One part in so many of the time that a client ran may be what it says to have sent for beyond."""
 ENDED_EARLY = "its client or its server ended long before its time, and tells of no failure"
 TOO_MUCH = f"more than the {LONGEST_ANSWER >> 20} MiB that are read of it"
-LISTENING = {"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"}
-"""Lists of sockets of the kernel → the state of one that anybody can call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -498,27 +496,6 @@ def _await_listening(
                 )
             workspace.attend("while servers started")
             sleep(POLL_S)  # between two looks at a condition, never instead of one
-
-
-def is_in(pid: int, network: Path, proc: Path = PROC) -> bool:
-    """Whether a process has come into a network: before that it sees who listens elsewhere."""
-    try:
-        return (proc / str(pid) / "ns" / "net").stat().st_ino == network.stat().st_ino
-    except OSError:
-        return False
-
-
-def listens(pid: int, port: int, proc: Path = PROC) -> bool:
-    """Whether a socket can be called at that port, in the network of a process."""
-    for table, state in LISTENING.items():
-        try:
-            lines = (proc / str(pid) / "net" / table).read_text().splitlines()[1:]
-        except OSError:
-            continue
-        for row in (line.split() for line in lines):
-            if row[3] == state and int(row[1].rpartition(":")[2], 16) == port:
-                return True
-    return False
 
 
 def _await(

@@ -49,7 +49,10 @@ def _doubts(one: ConnectionTrial, counts: ConnectionCounts, policy: TrialPolicy)
     if not client.launched or not accounts.launched:
         yield Flag.NOTHING_SENT
         return
-    if server is not None and client.responses > server.responses:
+    relayed = one.switch.connections if one.switch is not None else None
+    if (server is not None and client.responses > server.responses) or (
+        relayed is not None and client.completed > min(relayed.all_counts)
+    ):
         yield Flag.ENDS_DISAGREE
     tolerance = policy.offered_tolerance.value
     if any(some.unsent > tolerance * some.intended for some in (client, accounts)):

@@ -27,6 +27,8 @@ ENDED = frozenset("ZX")
 STOPPED = frozenset("Tt")
 """States in which a process waits for a signal, or for a debugger, to go on."""
 POLL_S = 0.005
+LISTENING = {"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"}
+"""Lists of sockets of the kernel → the state of one that anybody can call."""
 
 
 def start_ticks(pid: int) -> int | None:
@@ -175,6 +177,30 @@ LISTENS = 0x10000
 """The flag of a socket that is called at."""
 UNIX_SOCKET = re.compile(r"\S+: \S+ \S+ ([0-9A-F]{8}) \S+ \S+ +\d+ (.+)")
 """A line of the kernel's list: flags and path. Paths of others may hold the ends of lines."""
+
+
+def is_in(pid: int, network: Path, proc: Path = PROC) -> bool:
+    """Whether a process has come into a network: before that it sees who listens elsewhere."""
+    try:
+        return (proc / str(pid) / "ns" / "net").stat().st_ino == network.stat().st_ino
+    except OSError:
+        return False
+
+
+def listens(pid: int | str, port: int, proc: Path = PROC) -> bool:
+    """Whether a socket can be called at that port, in the network of a process.
+
+    `thread-self` is the thread that asks, which may have come into another network than its own.
+    """
+    for table, state in LISTENING.items():
+        try:
+            lines = (proc / str(pid) / "net" / table).read_text().splitlines()[1:]
+        except OSError:
+            continue
+        for row in (line.split() for line in lines):
+            if row[3] == state and int(row[1].rpartition(":")[2], 16) == port:
+                return True
+    return False
 
 
 def all_listened_at(paths: Collection[Path], roots: Roots | None = None) -> bool:

@@ -100,6 +100,26 @@ class AddressCounts(Record):
         )
 
 
+class ConnectionCounters(Record):
+    """Connections of a switch that is an end of each itself, as a proxy is, by its own count."""
+
+    accepted: int
+    """From clients."""
+    opened: int
+    """To servers, whether or not these answered."""
+
+    @property
+    def all_counts(self) -> tuple[int, ...]:
+        """Every counter of it."""
+        return (self.accepted, self.opened)
+
+    def since(self, before: ConnectionCounters) -> ConnectionCounters:
+        """Return how much each counter grew."""
+        return ConnectionCounters(
+            accepted=self.accepted - before.accepted, opened=self.opened - before.opened
+        )
+
+
 class Kept(Record):
     """What a switch keeps of connections at one moment."""
 
@@ -130,6 +150,8 @@ class SwitchCounters(Record):
     """Frames lost anywhere else by reason, such as a coverage counter of drops."""
     addresses: AddressCounts | None = None
     """Of a switch that learns addresses; None where it does not, or does not say."""
+    connections: ConnectionCounters | None = None
+    """Of a switch that is an end of connections itself; None where it is none."""
     reasons: dict[str, int] = Field(default_factory=dict)
     """What else it counted, by stage and reason: why frames were dropped inside, but also of frames
     that went on. So no account is made of them."""
@@ -141,11 +163,15 @@ class SwitchCounters(Record):
         addresses = self.addresses
         if addresses is not None and before.addresses is not None:
             addresses = addresses.since(before.addresses)
+        connections = self.connections
+        if connections is not None and before.connections is not None:
+            connections = connections.since(before.connections)
         return SwitchCounters(
             ports=tuple(_port_growth(port, ports.get(port.name)) for port in self.ports),
             pmds=tuple(_pmd_growth(pmd, pmds.get(pmd.cpu)) for pmd in self.pmds),
             drops=growth(self.drops, before.drops),
             addresses=addresses,
+            connections=connections,
             reasons={
                 name: count for name, count in growth(self.reasons, before.reasons).items() if count
             },
@@ -169,8 +195,9 @@ class SwitchCounters(Record):
         """The least of what counters grew by; below zero where one was reset."""
         ports = (count for port in self.ports for count in port.all_counts)
         pmds = (count for pmd in self.pmds for count in pmd.all_counts)
-        addresses = self.addresses.all_counts if self.addresses is not None else ()
-        return min((*self.drops.values(), *addresses, *ports, *pmds), default=0)
+        others = (one.all_counts for one in (self.addresses, self.connections) if one is not None)
+        counts = (count for one in others for count in one)
+        return min((*self.drops.values(), *counts, *ports, *pmds), default=0)
 
     @property
     def lost_on_the_way(self) -> int:

@@ -49,7 +49,7 @@ class Installed:
                 fix=f"{self.install}, or name one: --set {self.setting}=PATH",
             )
         program = whole(place)
-        return Found(program, self.version_of(_words((program, self.asked)), program))
+        return Found(program, self.version_of(said_by((program, self.asked)), program))
 
     def version_of(self, text: str, path: str) -> str:
         """Return the version in what it says of itself; `NotReadyError` where there is none."""
@@ -84,7 +84,7 @@ class Installed:
         return Check(self.name, Group.PROGRAMS, ask)
 
 
-def _words(command: Sequence[str]) -> str:
+def said_by(command: Sequence[str]) -> str:
     """Return what a program says when it is asked, whatever its exit code and wherever to."""
     try:
         done = run(command, ANSWER_S)

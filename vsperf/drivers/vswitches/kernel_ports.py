@@ -36,10 +36,10 @@ LOST = {
 CPU that is to forward it has a full queue."""
 
 
-def needs_of(chosen: CpuSet | None) -> Needs:
-    """Return the CPUs that forward: those that were chosen, or one."""
+def needs_of(chosen: CpuSet | None, count: int = 1) -> Needs:
+    """Return the CPUs that forward: those that were chosen, or so many."""
     cpus = None if chosen is None else chosen.cpus
-    return Needs((CpuNeed(PMD_ROLE, len(cpus) if cpus else 1, pinned=cpus),))
+    return Needs((CpuNeed(PMD_ROLE, len(cpus) if cpus else count, pinned=cpus),))
 
 
 def check_ports(case: CaseSpec, cpus: tuple[int, ...], who: str) -> None:

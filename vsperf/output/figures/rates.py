@@ -44,15 +44,17 @@ class Rate:
     evidence: Evidence
     target_fps: float | None = None
     """What it was asked to reach by a criterion; None where none asks for it."""
+    unit: Unit = Unit.FPS
+    """Of all its numbers: frames in a second, or connections, packets or requests."""
 
 
-def gather(view: CaseView) -> tuple[Rate, ...]:
-    """Return the main rate of a case; nothing where it was not asked for one."""
+def gather(view: CaseView, unit: Unit = Unit.FPS) -> tuple[Rate, ...]:
+    """Return the main rate of a case; nothing where it was not asked for one in this unit."""
     facts = Facts(view)
     result = view.result
     if facts.size is None:
         return ()
-    main = next(_rates(result), None) if result is not None else None
+    main = next(_rates(result, unit), None) if result is not None else None
     if main is None and result is not None and not result.empty:
         return ()  # it answers something else
     why = _left_out(view, facts, main)
@@ -74,6 +76,7 @@ def gather(view: CaseView) -> tuple[Rate, ...]:
             cap_fps=facts.cap_fps,
             evidence=evidence_of(view, left_out=why),
             target_fps=facts.target_fps(measure),
+            unit=unit,
         ),
     )
 
@@ -81,10 +84,10 @@ def gather(view: CaseView) -> tuple[Rate, ...]:
 Main = tuple[str, float | None, float | None, float | None, bool]
 
 
-def _rates(result: SearchResult) -> Iterator[Main]:
-    """Yield what a case says of frames per second, the one that matters most first."""
+def _rates(result: SearchResult, unit: Unit) -> Iterator[Main]:
+    """Yield what a case says of a rate, the one that matters most first."""
     for figure in result.figures:
-        if figure.unit is Unit.FPS:
+        if figure.unit is unit:
             number = figure.lower if figure.open_ended else figure.value
             number = number if trusted(figure.flags) else None
             yield figure.name, number, figure.lower, figure.upper, figure.open_ended

@@ -17,11 +17,25 @@ from vsperf.output.figures.drawing import (
 )
 from vsperf.output.figures.groups import Group, caption, groups_of, most_of
 from vsperf.output.figures.plot import Options, Plot, Scope
-from vsperf.output.figures.published import beside
+from vsperf.output.figures.published import Published, beside
 from vsperf.output.figures.rates import RATE_AXIS, Rate, gather, line_of, remarks, shown_of
+from vsperf.quantities.unit import Unit
+from vsperf.records.files.view import CaseView
 
 FEW = 2
 """Up to so many lines, each ideal has a name of its own; more would fill the legend."""
+
+
+RATES = {
+    Unit.FPS: RATE_AXIS,
+    Unit.PER_SECOND: Axis("connections or requests", "/s", Scale.LINEAR, from_zero=True),
+}
+"""What is drawn against threads, each in a panel of its own."""
+
+
+def gather_any(view: CaseView) -> tuple[Rate, ...]:
+    """Return the main rate of a case, whatever it is a rate of."""
+    return next((found for unit in RATES if (found := gather(view, unit))), ())
 
 
 def draw_flows(samples: Sequence[Rate], options: Options) -> Drawing | None:
@@ -30,9 +44,9 @@ def draw_flows(samples: Sequence[Rate], options: Options) -> Drawing | None:
 
 
 def draw_workers(samples: Sequence[Rate], options: Options) -> Drawing | None:
-    """Draw throughput against the number of polling threads, and what twice as many would be."""
-    title = "Frames per second against polling threads of the switch"
-    return _draw(samples, options, "workers", "polling threads", title)
+    """Draw rates against the number of threads, and what twice as many would be."""
+    title = "Rates against threads of the switch"
+    return _draw(samples, options, "workers", "threads", title)
 
 
 def _draw(
@@ -49,12 +63,8 @@ def _draw(
         return None
     groups, more = most_of(found)
     shown = [one for group in groups for one in group.samples]
-    layers: list[Layer] = []
-    if trait == "workers":
-        layers += _ideal(groups, place)
-    layers += [line_of(group, number, place) for number, group in enumerate(groups)]
-    published = beside(options.beside, trait)
-    layers += published.points(len(groups))
+    in_frames = any(one.unit is Unit.FPS for one in shown)
+    published = beside(options.beside if in_frames else (), trait)
     places = {place(one) for one in shown}
     places |= {point.x for one in published.points(0) for point in one.points}
     ideal = "The ideal is as much for each thread as the fewest threads had."
@@ -67,7 +77,7 @@ def _draw(
             more,
             published.source,
         ),
-        panels=(
+        panels=tuple(
             Panel(
                 x=Axis(
                     label,
@@ -75,12 +85,28 @@ def _draw(
                     Scale.NAMES,
                     ticks=tuple(Tick(one, f"{one:,.0f}") for one in sorted(places)),
                 ),
-                y=RATE_AXIS,
-                layers=tuple(layers),
-            ),
+                y=axis,
+                layers=layers,
+            )
+            for unit, axis in RATES.items()
+            if (layers := tuple(_layers(groups, trait, unit, published)))
         ),
         simulated=any(one.evidence.simulated for one in shown),
     )
+
+
+def _layers(
+    groups: Sequence[Group], trait: str, unit: Unit, published: Published
+) -> Iterator[Layer]:
+    """Yield what is drawn of the rates of a unit; nothing where there is no line of it."""
+    place = _place(trait)
+    of_unit = [one for one in enumerate(groups) if one[1].samples[0].unit is unit]
+    if trait == "workers":
+        yield from _ideal(of_unit, place, few=len(groups) <= FEW)
+    for number, group in of_unit:
+        yield line_of(group, number, place)
+    if of_unit and unit is Unit.FPS:
+        yield from published.points(len(groups))
 
 
 def _place(trait: str) -> Callable[[Rate], float]:
@@ -90,15 +116,17 @@ def _place(trait: str) -> Callable[[Rate], float]:
     return place
 
 
-def _ideal(groups: Sequence[Group], place: Callable[[Rate], float]) -> Iterator[Line]:
+def _ideal(
+    groups: Sequence[tuple[int, Group]], place: Callable[[Rate], float], *, few: bool
+) -> Iterator[Line]:
     """Yield for each line what it would be if threads did not stand in each other's way."""
-    for number, group in enumerate(groups):
+    for number, group in groups:
         points = line_of(group, number, place).points
         if len(points) < 2:
             continue
         first = points[0]
         ideal = tuple(Point(one.x, first.y * one.x / first.x) for one in points)
-        name = "ideal" if len(groups) > FEW else f"ideal, {group.name}"
+        name = f"ideal, {group.name}" if few else "ideal"
         yield Line(name, ideal, Look.CEILING, color=number)
 
 
@@ -112,9 +140,10 @@ FLOWS = Plot(
 )
 WORKERS = Plot(
     name="workers",
-    title="frames per second against polling threads of the switch, with the ideal line",
-    needs="two numbers of polling threads or more: `--set vswitch.pmds=[1,2]`",
+    title="frames, connections or requests per second against threads of the switch, with the "
+    "ideal line",
+    needs="two numbers of threads or more: `--set vswitch.pmds=[1,2]`, or `vswitch.workers=[1,2]`",
     scope=Scope.CASES,
-    gather=gather,
+    gather=gather_any,
     draw=draw_workers,
 )

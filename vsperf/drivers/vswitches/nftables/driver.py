@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import ClassVar
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
-from vsperf.config.connections import NETWORK_BITS
 from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan
-from vsperf.drivers.vswitches.kernel_ports import MTU, needs_of
+from vsperf.drivers.vswitches.hops import Hop, made_hop
+from vsperf.drivers.vswitches.kernel_ports import needs_of
 from vsperf.drivers.vswitches.nftables.layout import Design, switch_plan
-from vsperf.drivers.vswitches.nftables.netfilter import Addresses, Netfilter
+from vsperf.drivers.vswitches.nftables.netfilter import Netfilter
 from vsperf.drivers.vswitches.nftables.program import NAME, Nft
 from vsperf.drivers.vswitches.nftables.running import RunningRouter
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
@@ -23,8 +23,6 @@ from vsperf.errors import NotReadyError
 from vsperf.host.cpus import Needs
 from vsperf.host.doctor.finding import AS_ROOT, Answer, Check, Group, Host, absent, ok
 from vsperf.host.doctor.wants import Want
-from vsperf.host.networks import hand_over, private_network
-from vsperf.host.taps import tap
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Placement
 
@@ -80,37 +78,26 @@ class Nftables:
     ) -> Iterator[RunningRouter]:
         design = Design(case, _spec_of(case), placement)
         self.require(case)
-        with ExitStack() as stack:
-            running = _made(design, workspace, stack)
+        with made_hop(design.ports, design.cpus, workspace) as hop:
+            running = _told(design, hop, workspace)
             try:
                 yield running
             finally:
                 running.stopped = True
 
 
-def _made(design: Design, workspace: Workspace, stack: ExitStack) -> RunningRouter:
-    """Make the ports, each with a promise to remove it; it forwards once it has its rules."""
-    devices = {port.place.name: workspace.fill(port.device) for port in design.ports}
-    network = stack.enter_context(private_network(workspace))
-    for name in devices.values():
-        stack.enter_context(tap(name, workspace, mtu=MTU, several_queues=True))
-    hand_over(devices.values(), network, design.cpus)
-    talk = stack.enter_context(Addresses.connected(network))
-    for port in design.ports:
-        name = devices[port.place.name]
-        talk.bring_up(name, port.end.device_ip, NETWORK_BITS)
-        talk.know(name, dict.fromkeys(port.end.ips, port.end.mac))
+def _told(design: Design, hop: Hop, workspace: Workspace) -> RunningRouter:
+    """Tell the kernel what becomes of connections: it forwards once it has its rules."""
     running = RunningRouter(
+        hop=hop,
+        who="the router",
+        workspace=workspace,
         design=design,
-        network=network,
-        devices=devices,
-        talk=talk,
-        netfilter=Netfilter(network),
+        netfilter=Netfilter(hop.network),
         nft=Nft.find(),
         rules=workspace.fill(design.ruleset()),
-        look=lambda: workspace.attend("while the router was waited for"),
     )
-    running.nft.read(network, running.rules)
+    running.nft.read(hop.network, running.rules)
     running.settle()
     return running
 

@@ -1,8 +1,4 @@
-"""What a case makes of the kernel, and in which steps: ports, neighbours, rules of nftables. Pure.
-
-Each end of the connections has a network of its own, and the device has one address in each. It
-knows the MAC address of every host there, so nobody has to ask for one.
-"""
+"""What a case makes of the kernel, and in which steps: ports, and rules of nftables. Pure."""
 
 from __future__ import annotations
 
@@ -11,16 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from vsperf.config.case import CaseSpec
-from vsperf.config.connections import NETWORK_BITS, SERVICE_PORT, End, clients_of, servers_of
+from vsperf.config.connections import SERVICE_PORT
 from vsperf.drivers.vswitches.base import SwitchPlan
-from vsperf.drivers.vswitches.kernel_ports import NETWORK, PMD_ROLE, check_ports, step, steps_of
+from vsperf.drivers.vswitches.hops import HopPorts, check_hop, hop_endpoints, hop_steps, ports_of
+from vsperf.drivers.vswitches.kernel_ports import NETWORK, PMD_ROLE, step
 from vsperf.drivers.vswitches.nftables.program import READING, entering
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
-from vsperf.drivers.vswitches.ports import Place, link_endpoint, tap_of
-from vsperf.errors import UsageError
 from vsperf.records.run import Placement, Step
 
-PAIR = 2
 TABLE = "vsperf"
 """Of nftables, in a network in which there is no other."""
 REFUSED = "refused"
@@ -32,21 +26,6 @@ FIRST_IDLE = 0xF0000000
 """As an address of IPv4, 240.0.0.0: in a network that nobody uses."""
 
 
-@dataclass(frozen=True, slots=True)
-class RouterPort:
-    """One port of the device, and the end of the connections that is behind it."""
-
-    place: Place
-    device: str
-    """Its tap; not filled in."""
-    end: End
-
-    @property
-    def address(self) -> str:
-        """The device's own address there, with the length of the network."""
-        return f"{self.end.device_ip}/{NETWORK_BITS}"
-
-
 @dataclass(frozen=True)
 class Design:
     """What one case makes of the kernel."""
@@ -56,10 +35,9 @@ class Design:
     placement: Placement
 
     @cached_property
-    def ports(self) -> tuple[RouterPort, RouterPort]:
+    def ports(self) -> HopPorts:
         """The port towards the clients, and the one towards the servers."""
-        clients, servers = (self._port(of(self.case)) for of in (clients_of, servers_of))
-        return clients, servers
+        return ports_of(self.case)
 
     @property
     def cpus(self) -> tuple[int, ...]:
@@ -117,10 +95,6 @@ class Design:
                 return _chain("prerouting", "dstnat", rule)
         return []
 
-    def _port(self, end: End) -> RouterPort:
-        place = Place(end.link)
-        return RouterPort(place, tap_of(place, self.case.topology), end)
-
 
 def idle_rules(first: int, count: int) -> str:
     """Return what adds so many rules that no frame of a test matches."""
@@ -144,27 +118,6 @@ def sysctls(spec: NftablesSpec) -> Mapping[str, str]:
     return told
 
 
-def check(design: Design) -> None:
-    """Refuse what it cannot do."""
-    case, topology = design.case, design.case.topology
-    if not case.has_connections:
-        raise UsageError(
-            f"vswitch {case.vswitch.kind} takes connections, and the method {case.search.kind} "
-            "has none",
-            why="it routes: frames of a test are not addressed to it, and begin no connection",
-            fix="a testcase whose method opens connections, or a switch that forwards frames: "
-            "--set vswitch.kind=linux-bridge",
-        )
-    if topology.vnfs or len(topology.links) != PAIR:
-        raise UsageError(
-            f"vswitch {case.vswitch.kind} routes between two links, and topology {topology.name} "
-            f"has {', '.join((*topology.links, *topology.vnfs))}",
-            why="connections begin behind the one and are answered behind the other",
-            fix="--set topology=p2p",
-        )
-    check_ports(case, design.cpus, f"vswitch {case.vswitch.kind}")
-
-
 def _chain(hook: str, priority: str, rule: str) -> list[str]:
     return [
         f"\tchain {hook} {{",
@@ -175,15 +128,15 @@ def _chain(hook: str, priority: str, rule: str) -> list[str]:
 
 
 def switch_plan(design: Design) -> SwitchPlan:
-    """Return all steps, and where the ports will be."""
-    check(design)
-    devices = [port.device for port in design.ports]
+    """Return all steps, and where the ports will be; refuse what it cannot do."""
+    check_hop(
+        design.case,
+        design.cpus,
+        "routes",
+        "it routes: frames of a test are not addressed to it, and begin no connection",
+    )
     steps = (
-        *steps_of("tap", devices, devices, design.cpus),
-        step(
-            "give them addresses, and tell who is behind them, for good",
-            *(line for port in design.ports for line in _addresses(port)),
-        ),
+        *hop_steps(design.ports, design.cpus),
         Step(
             component="vswitch",
             action="tell the kernel which connections pass, and what becomes of their addresses",
@@ -198,13 +151,4 @@ def switch_plan(design: Design) -> SwitchPlan:
             ),
         ),
     )
-    ends = tuple(
-        link_endpoint(design.case, port.place, port.device, NETWORK) for port in design.ports
-    )
-    return SwitchPlan(steps, ends)
-
-
-def _addresses(port: RouterPort) -> tuple[str, ...]:
-    first, last = port.end.ips[0], port.end.ips[-1]
-    hosts = first if first == last else f"{first} to {last}"
-    return (f"{port.device} is {port.address}", f"{hosts} are {port.end.mac} behind {port.device}")
+    return SwitchPlan(steps, hop_endpoints(design.case, design.ports))

@@ -6,16 +6,13 @@ By netlink and by its files; the program `nft` only writes rules (`program.py`).
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
+from vsperf.drivers.vswitches.hops import SYSCTL, Found, asked_in, setting
 from vsperf.drivers.vswitches.nftables.layout import REFUSED
-from vsperf.errors import ComponentError
-from vsperf.host.devices import Devices, told
 from vsperf.host.netlink import attributes, dump, order
-from vsperf.host.netns import within
 
 NETFILTER = 12
 """Protocol of netlink."""
@@ -28,9 +25,6 @@ TABLE_NAME, OBJECT_NAME, OBJECT_DATA, COUNTER_PACKETS = 1, 2, 4, 2
 NESTED = 0x8000
 """Flag of the kind of an attribute that holds others."""
 PACKETS = struct.Struct(">Q")
-PERMANENT = 0x80
-"""State of a neighbour that nobody asks for."""
-SYSCTL = Path("/proc/sys/net")
 STATISTICS = Path("/proc/thread-self/net/stat/nf_conntrack")
 SLABS = Path("/proc/slabinfo")
 SLAB = "nf_conntrack"
@@ -52,26 +46,6 @@ FACTS = (
     *("acct", "checksum", "events", "tcp_be_liberal", "tcp_loose"),
 )
 TIMEOUT = "nf_conntrack_tcp_timeout_"
-
-Found = TypeVar("Found")
-
-
-class Addresses(Devices):
-    """A conversation with the kernel about devices that have addresses."""
-
-    def bring_up(self, name: str, address: str, bits: int) -> None:
-        """Give a device an address, and let it send and receive."""
-        with told(f"to give {name} the address {address}/{bits}"):
-            index = self._index(name)
-            self._routes.link("set", index=index, state="up")
-            self._routes.addr("add", index=index, address=address, prefixlen=bits)
-
-    def know(self, name: str, neighbours: Mapping[str, str]) -> None:
-        """Tell the kernel the MAC addresses of hosts behind a device, for good."""
-        with told(f"who is behind {name}"):
-            index = self._index(name)
-            for ip, mac in neighbours.items():
-                self._routes.neigh("replace", ifindex=index, dst=ip, lladdr=mac, state=PERMANENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +96,7 @@ class Netfilter:
 
     def connections(self) -> int:
         """Return how many connections are in the table now."""
-        return int(self.read(f"{TRACKING}count"))
+        return int(setting(self.network, f"{TRACKING}count"))
 
     def memory_bytes(self) -> int | None:
         """Return what connections take of the kernel's memory, those of all networks together."""
@@ -130,14 +104,6 @@ class Netfilter:
             return slab_bytes(SLABS.read_text(), SLAB)
         except OSError:
             return None  # it is root's to read, and some kernels have none
-
-    def read(self, name: str) -> str:
-        """Return what the kernel says of the network, by a file below /proc/sys/net."""
-        return self._within(f"for {name}", lambda: (SYSCTL / name).read_text().strip())
-
-    def write(self, name: str, value: str) -> None:
-        """Tell the kernel how the network is to be, by a file below /proc/sys/net."""
-        self._within(f"to set {name} to {value}", lambda: (SYSCTL / name).write_text(f"{value}\n"))
 
     def facts(self) -> dict[str, int]:
         """Return the size of the table, what is in it now, and how long TCP stays in it [s]."""
@@ -158,12 +124,7 @@ class Netfilter:
         return [*dump(NETFILTER, kind, IPV4_FAMILY)]
 
     def _within(self, what: str, action: Callable[[], Found]) -> Found:
-        try:
-            return within(self.network, action)
-        except OSError as error:
-            raise ComponentError(
-                f"the kernel was asked {what}, and refused", why=error.strerror or str(error)
-            ) from error
+        return asked_in(self.network, what, action)
 
 
 def refused_in(objects: Iterable[bytes]) -> int | None:

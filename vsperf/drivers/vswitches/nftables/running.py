@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from vsperf.drivers.vswitches.kernel_ports import MTU, await_ports, counted
+from vsperf.drivers.vswitches.hops import RunningHop
 from vsperf.drivers.vswitches.nftables.layout import (
     NO_IDLE_RULES,
     TABLE,
@@ -16,53 +14,34 @@ from vsperf.drivers.vswitches.nftables.layout import (
     idle_rules,
     sysctls,
 )
-from vsperf.drivers.vswitches.nftables.netfilter import Addresses, Netfilter
+from vsperf.drivers.vswitches.nftables.netfilter import Netfilter
 from vsperf.drivers.vswitches.nftables.program import NAME, Nft, entering
 from vsperf.errors import ComponentError
-from vsperf.host.devices import Device
 from vsperf.records.switch import Kept, SwitchCounters
 
 FORWARDING = "ipv4/ip_forward"
 
 
-@dataclass
-class RunningRouter:
+@dataclass(kw_only=True)
+class RunningRouter(RunningHop):
     """The device with its two ports, whoever is at the other ends of the taps."""
 
     design: Design
-    network: str
-    devices: Mapping[str, str]
-    """The tap of each link."""
-    talk: Addresses
     netfilter: Netfilter
     nft: Nft
     rules: str
     """As they are told, with the names of devices."""
-    look: Callable[[], None] = lambda: None
-    """Raises when another part of the deployment has ended."""
     idle: int = 0
     """Rules that were added and that no frame matches."""
-    stopped: bool = False
 
     def failure(self) -> str | None:
-        if self.stopped:
-            return "the switch was stopped"
+        if (reason := super().failure()) is not None:
+            return reason
         try:
-            found, tables = self.talk.devices(), self.netfilter.tables()
+            tables = self.netfilter.tables()
         except ComponentError as error:
             return error.with_why
-        gone = [link for link, device in self.devices.items() if device not in found]
-        if gone:
-            return f"the tap of {gone[0]} is gone"
         return None if TABLE in tables else "its rules of nftables are gone"
-
-    def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
-        waiting = partial(self._waiting_for, places)
-        await_ports(waiting, self.failure, self.look, patience_s, "the router")
-
-    def next_hops(self) -> Mapping[str, str]:
-        found = self.talk.devices()
-        return {link: self._device(found, link).mac for link in self.devices}
 
     def counters(self) -> SwitchCounters:
         """Return all counters as they stand.
@@ -70,13 +49,9 @@ class RunningRouter:
         What was dropped for its connection and what no rule let pass is lost inside, as is what
         explains it: so a connection that failed is found in one of these.
         """
-        found, tracking = self.talk.devices(), self.netfilter.tracking()
-        refused = self.netfilter.refused()
+        tracking, refused = self.netfilter.tracking(), self.netfilter.refused()
         return SwitchCounters(
-            ports=tuple(
-                counted(port.place, self._device(found, port.place.name))
-                for port in self.design.ports
-            ),
+            ports=self.hop.counted(),
             drops=tracking.drops | ({} if refused is None else {"no rule lets it pass": refused}),
             reasons=tracking.reasons,
         )
@@ -87,31 +62,20 @@ class RunningRouter:
         )
 
     def facts(self) -> dict[str, Any]:
-        found = self.talk.devices()
         return {
             "kernel": platform.release(),
             NAME: self.nft.version(),
-            "network": self.network,
+            **self.hop.facts(),
             "nat": self.design.spec.nat,
             "service": self.design.service,
-            "mtu": MTU,
             "forwarding_cpus": list(self.design.cpus),
             "connection_tracking": self.netfilter.facts(),
             "rules": self.rules.splitlines(),
-            "ports": [
-                {
-                    "place": port.place.name,
-                    "device": self.devices[port.place.name],
-                    "mac": self._device(found, port.place.name).mac,
-                    "address": port.address,
-                }
-                for port in self.design.ports
-            ],
         }
 
     def restart(self, *, kill: bool) -> None:
         """Forward nothing, forget rules and connections, and begin anew; the kernel has no kill."""
-        self.netfilter.write(FORWARDING, "0")
+        self.hop.settle({FORWARDING: "0"})
         self.idle = 0
         self.nft.read(self.network, self.rules)
         self.netfilter.forget()
@@ -138,20 +102,4 @@ class RunningRouter:
 
     def settle(self) -> None:
         """Tell the kernel all that is told it of the network beside rules: forwarding begins."""
-        for name, value in sysctls(self.design.spec).items():
-            self.netfilter.write(name, value)
-
-    def _waiting_for(self, places: tuple[str, ...]) -> list[str]:
-        found = self.talk.devices()
-        awaited = {link: found.get(device) for link, device in self.devices.items()}
-        return [
-            link
-            for link, device in awaited.items()
-            if link in places and (device is None or not device.held)
-        ]
-
-    def _device(self, found: Mapping[str, Device], link: str) -> Device:
-        device = found.get(self.devices[link])
-        if device is None:
-            raise ComponentError(f"the tap of {link} is gone, and nobody counts there")
-        return device
+        self.hop.settle(sysctls(self.design.spec))

@@ -1,0 +1,366 @@
+"""Proxies as the device: what they are told, what is refused, what is read of them."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from connection_cases import opened_through
+from places import PLACEMENT, known_too_early
+from pydantic import ValidationError
+from switch_cases import PVP, driver_of, switch_case
+
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.hops import Hop
+from vsperf.drivers.vswitches.proxy.driver import ProxySwitch, proxy_check
+from vsperf.drivers.vswitches.proxy.haproxy.driver import Haproxy, HaproxySpec
+from vsperf.drivers.vswitches.proxy.haproxy.stats import asked, told_in
+from vsperf.drivers.vswitches.proxy.layout import Design
+from vsperf.drivers.vswitches.proxy.nginx.driver import NginxSpec, NginxStream, module_of
+from vsperf.drivers.vswitches.proxy.running import Found, Instance, RunningProxy, Told
+from vsperf.drivers.vswitches.proxy.spec import ProxySpec
+from vsperf.drivers.vswitches.proxy.tcp import Tcp, counted, in_use
+from vsperf.errors import ComponentError, NotReadyError, UsageError
+from vsperf.host.doctor.finding import Host, Status
+from vsperf.host.workspace import Nowhere
+from vsperf.records.run import Placement, shown
+
+BOTH = (Haproxy(), NginxStream())
+EACH = pytest.mark.parametrize("proxy", BOTH, ids=lambda proxy: str(proxy.kind))
+TWO = Placement(cpus={"pmd": (1, 3), "generator": (0,)})
+GOLDEN = Path(__file__).parents[1] / "golden" / "haproxy"
+PROGRAM = Found("/usr/sbin/program", "1.2")
+SNMP = """\
+Ip: Forwarding DefaultTTL
+Ip: 2 64
+Tcp: RtoAlgorithm MaxConn ActiveOpens PassiveOpens AttemptFails EstabResets RetransSegs InErrs
+Tcp: 1 -1 200 201 3 4 5 0
+"""
+NETSTAT = """\
+TcpExt: SyncookiesSent ListenOverflows ListenDrops TCPBacklogDrop TCPReqQFullDoCookies
+TcpExt: 0 7 9 1 2
+IpExt: InOctets
+IpExt: 1234
+"""
+SOCKSTAT = """\
+sockets: used 30
+TCP: inuse 21 orphan 0 tw 4 alloc 22 mem 3
+UDP: inuse 0 mem 0
+"""
+
+
+def opened(proxy: ProxySwitch, **settings: Any) -> CaseSpec:
+    return opened_through(proxy.kind, **settings)
+
+
+def plan_of(proxy: ProxySwitch, case: CaseSpec, placement: Placement = PLACEMENT) -> SwitchPlan:
+    return proxy.plan(case, placement)
+
+
+def told(proxy: ProxySwitch, placement: Placement = PLACEMENT, **settings: Any) -> list[str]:
+    """Return the configuration of a program that was found, line by line."""
+    case = opened(proxy, **settings)
+    assert isinstance(case.vswitch, ProxySpec)
+    lines = proxy.configuration(Design(case, case.vswitch, placement), PROGRAM)
+    return [shown(line).strip() for line in lines]
+
+
+def steps(plan: SwitchPlan) -> list[str]:
+    return [shown(line) for step in plan.steps for line in step.lines]
+
+
+@EACH
+def test_it_is_found_by_its_kind_and_asks_for_a_cpu_for_each_worker(proxy: ProxySwitch) -> None:
+    assert isinstance(driver_of(proxy.kind), type(proxy))
+    (need,) = proxy.needs(opened(proxy, workers=3)).cpus
+    assert (need.role, need.count, need.pinned) == ("pmd", 3, None)
+    (need,) = proxy.needs(opened(proxy, cpus="2-3")).cpus
+    assert (need.count, need.pinned) == (2, (2, 3))
+
+
+@EACH
+def test_a_plan_shows_all_that_is_done_and_names_nothing_of_one_run(proxy: ProxySwitch) -> None:
+    plan = plan_of(proxy, opened(proxy, clients=3, servers=2))
+    assert known_too_early(step for step in plan.steps if step.argv is None) == []
+    assert [(end.kind, shown(end.address)) for end in plan.endpoints] == [
+        ("tap", "NAME/TAP-0-0"),
+        ("tap", "NAME/TAP-0-1"),
+    ]
+    (argv,) = (step.argv for step in plan.steps if step.argv is not None)
+    entering = ["nsenter", "--net=/run/netns/NAME", "--", proxy.program]
+    assert [shown(word) for word in argv][:4] == entering
+    seen = steps(plan)
+    assert "TAP-0-0 is 198.18.255.254/16" in seen
+    assert "TAP-0-0 is 198.18.255.1/32, too: whom clients call" in seen
+    assert "TAP-0-1 is 198.19.255.254/16" in seen
+    assert "ipv4.ip_local_port_range = 1024\t65535" in seen
+    assert "ipv4.tcp_max_tw_buckets = 0" in seen
+    named = opened(proxy, path="/usr/local/sbin/it")
+    (argv,) = (step.argv for step in plan_of(proxy, named).steps if step.argv is not None)
+    assert argv[3] == "/usr/local/sbin/it"
+
+
+@EACH
+def test_clients_call_one_address_and_all_servers_are_called(proxy: ProxySwitch) -> None:
+    assert proxy.Spec.model_validate({"kind": proxy.kind}).shares_out  # type: ignore[attr-defined]
+    lines = told(proxy, servers=256)
+    assert sum("198.18.255.1:80" in line for line in lines) == 1
+    assert sum(line.startswith("server ") and "198.19." in line for line in lines) == 256
+
+
+def test_haproxy_passes_tcp_on_with_a_thread_on_each_cpu() -> None:
+    lines = told(Haproxy(), TWO, servers=2, connections="5k", idle="90s")
+    assert lines == [
+        "global",
+        "stats socket RUN/haproxy.sock mode 600 level admin",
+        "maxconn 5000",
+        "nbthread 2",
+        "cpu-map auto:1/1-2 1 3",
+        "defaults",
+        "mode tcp",
+        "maxconn 5000",
+        "backlog 4096",
+        "timeout connect 5s",
+        "timeout client 90000ms",
+        "timeout server 90000ms",
+        "frontend clients",
+        "bind 198.18.255.1:80",
+        "default_backend servers",
+        "backend servers",
+        "balance roundrobin",
+        "server s1 198.19.0.1:80",
+        "server s2 198.19.0.2:80",
+    ]
+    assert "cpu-map auto:1/1 1" in told(Haproxy())
+
+
+def test_nginx_passes_tcp_on_with_a_process_on_each_cpu() -> None:
+    lines = told(NginxStream(), TWO, servers=2, connections="5k", idle="90s")
+    assert "worker_processes 2;" in lines
+    assert "worker_cpu_affinity 10 1000;" in lines
+    assert "worker_rlimit_nofile 10128;" in lines
+    assert "listen 198.18.255.1:80 backlog=4096 reuseport;" in lines
+    assert "proxy_timeout 90000ms;" in lines
+    assert "server 198.19.0.2:80 max_fails=0;" in lines
+    assert "listen 198.18.255.1:80 backlog=4096;" in told(NginxStream())
+
+
+def test_neither_writes_a_line_for_each_connection_that_it_cannot_make() -> None:
+    assert "-q" in Haproxy().words("haproxy")
+    assert "error_log stderr emerg;" in told(NginxStream())
+
+
+@EACH
+def test_ports_of_connections_that_are_over_are_the_kernels_where_nobody_says(
+    proxy: ProxySwitch,
+) -> None:
+    def kept(**settings: Any) -> list[str]:
+        return [line for line in steps(plan_of(proxy, opened(proxy, **settings))) if "tw" in line]
+
+    assert kept() == ["ipv4.tcp_max_tw_buckets = 0"]
+    assert kept(time_wait_sockets="20k") == ["ipv4.tcp_max_tw_buckets = 20000"]
+    assert kept(time_wait_sockets=None) == []
+
+
+@EACH
+def test_what_it_cannot_do_is_refused(proxy: ProxySwitch) -> None:
+    def refusal(case: CaseSpec, placement: Placement = PLACEMENT) -> UsageError:
+        with pytest.raises(UsageError) as caught:
+            proxy.plan(case, placement)
+        assert caught.value.problems[0].fix
+        return caught.value
+
+    assert "the method fixed has none" in str(refusal(switch_case(proxy.kind)))
+    asked_for = {"search": opened(proxy).search}
+    guest = switch_case(proxy.kind, topology=PVP).model_copy(update=asked_for)
+    assert "phy0, phy1, vm1" in str(refusal(guest))
+    assert "no CPU" in str(refusal(opened(proxy), Placement()))
+    assert "settings of kind 'linux-bridge'" in str(refusal(opened_through("linux-bridge")))
+
+
+@pytest.mark.parametrize("spec", [HaproxySpec, NginxSpec], ids=lambda spec: spec.__name__)
+def test_settings_that_contradict_each_other_are_refused(spec: type[ProxySpec]) -> None:
+    (kind,) = spec.model_fields["kind"].annotation.__args__  # type: ignore[union-attr]
+    for wrong in ({"workers": 3, "cpus": "1-2"}, {"idle": "500ms"}, {"connections": 0}):
+        with pytest.raises(ValidationError):
+            spec.model_validate({"kind": kind, **wrong})
+    assert spec.model_validate({"kind": kind, "cpus": "1-2"}).worker_count == 2
+
+
+# Where it is.
+
+
+def test_a_module_is_loaded_where_nginx_was_built_with_it_apart(tmp_path: Path) -> None:
+    built = "nginx version: nginx/1.22.1\nconfigure arguments: --prefix=/x{} --with-threads\n"
+    assert module_of(built.format(" --with-stream"), "nginx") is None
+    apart = built.format(f" --modules-path={tmp_path} --with-stream=dynamic")
+    with pytest.raises(NotReadyError) as missing:
+        module_of(apart, "nginx")
+    assert "is not installed" in str(missing.value.problems[0].why)
+    (tmp_path / "ngx_stream_module.so").touch()
+    assert module_of(apart, "nginx") == str(tmp_path / "ngx_stream_module.so")
+    for without in ("", " --with-stream_ssl_module"):
+        with pytest.raises(NotReadyError) as missing:
+            module_of(built.format(without), "nginx")
+        assert "built without" in str(missing.value.problems[0].why)
+    module = Found("nginx", "1.22.1", "/modules/it.so")
+    case = opened(NginxStream())
+    assert isinstance(case.vswitch, ProxySpec)
+    lines = NginxStream().configuration(Design(case, case.vswitch, PLACEMENT), module)
+    assert lines[0] == "load_module /modules/it.so;"
+
+
+def test_doctor_says_whether_it_is_there_and_fails_where_it_is_wanted() -> None:
+    def nowhere(spec: ProxySpec | None) -> Found:
+        raise NotReadyError("it cannot be run", why="it is not installed", fix="install it")
+
+    there = proxy_check("it", HaproxySpec, lambda _: Found("/it", "3.0", "/module"))
+    assert there.ask(Host()).evidence == "/it, version 3.0, which loads /module"
+    gone = proxy_check("it", HaproxySpec, nowhere)
+    assert gone.ask(Host()).status is Status.ABSENT
+    wanted = Host(chosen=(HaproxySpec(kind="haproxy"),))
+    assert gone.ask(wanted).status is Status.FAILURE
+
+
+# What the kernel and the programs tell.
+
+
+def test_what_the_kernel_counts_of_tcp_is_read_by_its_names() -> None:
+    tcp = Tcp(counted(SNMP) | counted(NETSTAT) | in_use(SOCKSTAT))
+    assert (tcp.accepted, tcp.opened, tcp.open) == (201, 200, 10)
+    assert tcp.drops == {"listen queue full": 9, "socket queue full": 1}
+    assert tcp.reasons == {
+        "accept queue full": 7,
+        "SYN cookies sent": 2,
+        "connections not made": 3,
+        "connections reset": 4,
+        "segments sent again": 5,
+        "segments damaged": 0,
+    }, "what a kernel does not count is missing"
+
+
+def test_what_haproxy_counts_is_summed_up_over_its_servers() -> None:
+    """Six clients: a server answered three of them, and another one refused three, as often."""
+    told_then = told_in(
+        (GOLDEN / "show-stat.csv").read_text(), (GOLDEN / "show-activity.txt").read_text()
+    )
+    assert (told_then.accepted, told_then.attempts) == (6, 15)
+    assert {name: count for name, count in told_then.reasons.items() if count} == {
+        "haproxy connect errors": 3,
+        "haproxy retries": 9,
+        "haproxy stream calls of thread 1": 14,
+        "haproxy stream calls of thread 2": 25,
+    }
+
+
+def test_of_one_thread_there_are_no_shares_to_tell() -> None:
+    statistics = (GOLDEN / "show-stat.csv").read_text()
+    alone = told_in(statistics, "thread_id: 1 (1..1)\nstream_calls: 39\n")
+    assert [name for name in alone.reasons if "thread" in name] == []
+
+
+def test_an_answer_of_another_kind_is_refused_in_words() -> None:
+    for wrong in ("", "Unknown command: 'show stat'", "# pxname,svname\nclients,FRONTEND\n"):
+        with pytest.raises(ComponentError, match="tells of no connections"):
+            told_in(wrong, "")
+
+
+def test_attempts_that_never_became_a_connection_had_no_port() -> None:
+    def without_port(attempts: int | None, opened: int) -> dict[str, int]:
+        return Instance(program=None, workers=(), opened_before=100).without_port(attempts, opened)  # type: ignore[arg-type]
+
+    assert without_port(50, 147) == {"no port free": 3}
+    assert without_port(50, 150) == without_port(50, 151) == {"no port free": 0}
+    assert without_port(None, 147) == {}, "nobody counts attempts"
+
+
+def test_a_program_that_is_asked_answers_in_time_or_is_told_not_to(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    with pytest.raises(ComponentError, match="haproxy does not answer"):
+        asked(path, "show stat")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+        listening.listen()
+
+        def answer() -> None:
+            one, _ = listening.accept()
+            with one:
+                one.sendall(b"heard " + one.recv(100))
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        assert asked(path, "show stat") == "heard show stat\n"
+        thread.join()
+
+
+def running(**changes: Any) -> RunningProxy:
+    """Return a proxy of which nothing runs: two taps are there, and whoever is asked answers."""
+    case = opened(Haproxy())
+    assert isinstance(case.vswitch, ProxySpec)
+    design = Design(case, case.vswitch, PLACEMENT)
+    taps: Any = SimpleNamespace(devices=lambda: {"tap0": None, "tap1": None})
+    program: Any = SimpleNamespace(name="haproxy", failure=lambda: None)
+    given: dict[str, Any] = {
+        "hop": Hop(design.ports, "network", {"phy0": "tap0", "phy1": "tap1"}, taps),
+        "who": "haproxy",
+        "workspace": Nowhere(),
+        "design": design,
+        "found": PROGRAM,
+        "configuration": (),
+        "instance": Instance(program, (os.getpid(),), 0),
+        "start_again": lambda instance, kill: instance,
+        "ask": Told,
+        "commands": (),
+    }
+    return RunningProxy(**given | changes)
+
+
+def test_whatever_is_gone_of_a_proxy_is_named() -> None:
+    def silent() -> Told:
+        raise ComponentError("haproxy does not answer", why="timed out")
+
+    assert running().failure() is None
+    hop = running().hop
+    short: Any = SimpleNamespace(devices=lambda: {"tap0": None})
+    assert running(hop=replace(hop, talk=short)).failure() == "the tap of phy1 is gone"
+    killed: Any = SimpleNamespace(name="haproxy", failure=lambda: "was killed by SIGKILL")
+    gone = Instance(killed, (), 0)
+    assert running(instance=gone).failure() == "haproxy was killed by SIGKILL"
+    program = running().instance.program
+    nobody = Instance(program, (1 << 23,), 0)
+    assert "a worker of haproxy has ended" in str(running(instance=nobody).failure())
+    assert running(ask=silent).failure() == "haproxy does not answer: timed out"
+    assert running(stopped=True).failure() == "the switch was stopped"
+
+
+def test_a_proxy_has_no_rules_and_no_flows() -> None:
+    running().forget_flows()
+    with pytest.raises(UsageError) as refused:
+        running().change_rules(10)
+    assert "vswitch nftables" in str(refused.value.problems[0].fix)
+
+
+def test_connections_are_the_programs_to_count_where_it_does_and_else_the_kernels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tcp = Tcp(counted(SNMP) | counted(NETSTAT) | in_use(SOCKSTAT))
+    monkeypatch.setattr(Tcp, "of", lambda network: tcp)
+    monkeypatch.setattr(Hop, "counted", lambda self: ())
+    kernels = running().counters()
+    assert kernels.connections is not None
+    assert kernels.connections.all_counts == (201, 200)
+    assert "no port free" not in kernels.reasons
+    own = Told(accepted=199, attempts=210, reasons={"haproxy retries": 8})
+    counters = running(ask=lambda: own).counters()
+    assert counters.connections is not None
+    assert counters.connections.all_counts == (199, 200)
+    assert counters.reasons["haproxy retries"] == 8
+    assert counters.reasons["no port free"] == 10
+    assert counters.drops == {"listen queue full": 9, "socket queue full": 1}

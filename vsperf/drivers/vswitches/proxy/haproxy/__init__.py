@@ -1,0 +1,1 @@
+"""HAProxy in TCP mode."""

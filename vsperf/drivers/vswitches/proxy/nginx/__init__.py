@@ -1,0 +1,1 @@
+"""nginx with its module for streams of TCP."""
