@@ -257,7 +257,7 @@ def test_a_browser_of_others_is_served(tmp_path: Path, require: Require) -> None
     require("namespaces")
     asked = Connections(
         None,
-        ServerEnd(port=0, ip=OURS, tcp_port=80),
+        ServerEnd(port=0, ip=OURS, service_port=80),
         duration_ns=60 * SECOND_NS,
         response_bytes=5000,
     )
@@ -308,7 +308,7 @@ def test_a_server_of_others_is_asked(tmp_path: Path, require: Require) -> None:
         try:
             run(tgen, sys.executable, "-c", UNTIL_IT_LISTENS, KERNEL)
             client = ClientEnd(
-                ip=OURS, destination_mac=mac, target_ip=KERNEL, target_port=8080, tcp_ports=50
+                ip=OURS, destination_mac=mac, target_ip=KERNEL, target_port=8080, port_count=50
             )
             asked = Connections(client, None, rate_cps=20, connections=40, attempts=6)
             made, _ = make_connections(tgen, replace(asked, patience_ns=20 * SECOND_NS))

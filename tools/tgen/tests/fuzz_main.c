@@ -61,9 +61,9 @@ static const char *const requests[] = {
 		"\"silent_ns\":50000,\"latency\":true,\"rate_fps\":[1000,0],\"burst\":8,"
 		"\"quiet_ns\":9}",
 	"{\"id\":6,\"verb\":\"connections\",\"client\":{\"port\":0,\"ip\":\"198.18.0.9\",\"addresses\":4,"
-		"\"tcp_port\":2000,\"tcp_ports\":100,\"target_ip\":\"198.19.0.9\",\"targets\":2,"
+		"\"first_port\":2000,\"port_count\":100,\"target_ip\":\"198.19.0.9\",\"targets\":2,"
 		"\"target_port\":8080,\"source_mac\":\"02:00:00:00:00:01\"},\"server\":{\"port\":1,"
-		"\"ip\":\"198.19.0.9\",\"addresses\":2,\"tcp_port\":8080,\"connections\":1000,"
+		"\"ip\":\"198.19.0.9\",\"addresses\":2,\"service_port\":8080,\"connections\":1000,"
 		"\"destination_mac\":\"02:00:00:00:00:02\"},\"rate_cps\":1000.5,"
 		"\"duration_ns\":1000000,\"connections\":9,\"burst\":4,\"content\":\"bytes\","
 		"\"request_bytes\":7,\"response_bytes\":9,\"requests\":3,\"pause_ns\":8,"

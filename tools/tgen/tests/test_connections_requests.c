@@ -153,8 +153,8 @@ test_connections_that_cannot_be_are_refused(void **state)
 		{ "\"client\":{\"ip\":\"x\"},\"rate_cps\":1" SECOND, "bad-value", "client.ip" },
 		{ "\"client\":{\"addresses\":257},\"rate_cps\":1" SECOND, "out-of-range",
 			"client.addresses" },
-		{ "\"client\":{\"tcp_port\":65000,\"tcp_ports\":537},\"rate_cps\":1" SECOND,
-			"out-of-range", "client.tcp_ports" },
+		{ "\"client\":{\"first_port\":65000,\"port_count\":537},\"rate_cps\":1" SECOND,
+			"out-of-range", "client.port_count" },
 		{ "\"client\":{\"addresses\":256},\"rate_cps\":1" SECOND, "out-of-range",
 			"client" },
 		{ "\"client\":{\"vlan\":1},\"rate_cps\":1" SECOND, "unknown-key", "client.vlan" },
@@ -184,7 +184,7 @@ test_connections_that_cannot_be_are_refused(void **state)
 			"out-of-range", "asking.duration_ns" },
 		{ BOTH ",\"rate_cps\":1,\"asking\":{\"rate_rps\":0}" SECOND, "out-of-range",
 			"asking.rate_rps" },
-		{ "\"client\":{\"addresses\":2,\"tcp_ports\":5},\"server\":{},\"rate_cps\":1,"
+		{ "\"client\":{\"addresses\":2,\"port_count\":5},\"server\":{},\"rate_cps\":1,"
 			"\"connections\":11,\"asking\":{\"rate_rps\":1" SECOND "}", "out-of-range",
 			"asking" },
 		{ "\"server\":{},\"flood\":{\"rate_fps\":1}" SECOND, "missing-key", "flood" },
@@ -224,7 +224,7 @@ test_addresses_beside_each_other_are_taken(void **state)
 static void
 test_as_many_connections_are_asked_by_a_clock_as_there_are_ports(void **state)
 {
-	made(*state, CONNECTIONS("\"client\":{\"addresses\":2,\"tcp_ports\":5},\"server\":{},"
+	made(*state, CONNECTIONS("\"client\":{\"addresses\":2,\"port_count\":5},\"server\":{},"
 		"\"rate_cps\":1,\"connections\":10,\"asking\":{\"rate_rps\":1" SECOND "}"));
 }
 

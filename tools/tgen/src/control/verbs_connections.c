@@ -73,10 +73,10 @@ read_client(json_t *json, uint16_t ports, struct connections_request *asked,
 	object_count_16(&object, "port", 0, ports > 0 ? (uint16_t)(ports - 1) : 0, &client->port);
 	read_end(&object, client, ports, client->port, client->port ^ 1);
 	client->first.port = FIRST_PORT;
-	object_count_16(&object, "tcp_port", 1, UINT16_MAX, &client->first.port);
+	object_count_16(&object, "first_port", 1, UINT16_MAX, &client->first.port);
 	if (count > UINT32_C(65536) - client->first.port)
 		count = UINT32_C(65536) - client->first.port;
-	object_count(&object, "tcp_ports", 1, UINT32_C(65536) - client->first.port, &count);
+	object_count(&object, "port_count", 1, UINT32_C(65536) - client->first.port, &count);
 	client->ports = (uint32_t)count;
 	hosts_default_ip(client->port ^ 1, false, LAYER3_IPV4, target);
 	asked->targets = 1;
@@ -111,7 +111,7 @@ read_server(json_t *json, uint16_t ports, struct connections_request *asked,
 		server->port == asked->client.port ? other : server->port, server->port ^ 1);
 	server->first.port = HTTP_PORT;
 	server->ports = 1;
-	object_count_16(&object, "tcp_port", 1, UINT16_MAX, &server->first.port);
+	object_count_16(&object, "service_port", 1, UINT16_MAX, &server->first.port);
 	object_count(&object, "connections", 1, CONNECTIONS_MOST, &capacity);
 	asked->capacity = (uint32_t)capacity;
 	object_end(&object);

@@ -49,8 +49,8 @@ class ClientEnd:
     destination_mac: str | None = None
     ip: str | None = None
     addresses: int | None = None
-    tcp_port: int | None = None
-    tcp_ports: int | None = None
+    first_port: int | None = None
+    port_count: int | None = None
     target_ip: str | None = None
     targets: int | None = None
     target_port: int | None = None
@@ -65,7 +65,7 @@ class ServerEnd:
     destination_mac: str | None = None
     ip: str | None = None
     addresses: int | None = None
-    tcp_port: int | None = None
+    service_port: int | None = None
     connections: int | None = None
 
 
@@ -179,7 +179,7 @@ def asked_of(
             destination_mac=client.next_hop,
             ip=str(client.end.first_ip),
             addresses=client.end.addresses,
-            tcp_ports=_ports_each(asked.connections, client.end.addresses),
+            port_count=_ports_each(asked.connections, client.end.addresses),
             target_ip=ends.called_ip,
             targets=ends.called,
             target_port=SERVICE_PORT,
@@ -190,7 +190,7 @@ def asked_of(
             destination_mac=server.next_hop,
             ip=str(server.end.first_ip),
             addresses=server.end.addresses,
-            tcp_port=SERVICE_PORT,
+            service_port=SERVICE_PORT,
         ),
         duration_ns=duration_ns,
         rate_cps=asked.rate_cps,
