@@ -18,8 +18,10 @@ from vsperf.errors import Problem
 
 MOST_ADDRESSES = 256
 """Of an end."""
-PORTS_EACH = 64_512
-"""Of an address that connections come from: all from 1024 on. Each that is open has one of them."""
+FIRST_PORT = 1024
+PORTS_EACH = 65_536 - FIRST_PORT
+"""Of an address that connections come from: all from the first one on. Each that is open has one of
+them."""
 NETWORK_BITS = 16
 """Of the network of each end."""
 SERVICE_PORT = 80

@@ -272,6 +272,8 @@ class ConnectionTrial(Record):
 
     index: int
     retry_of: int | None
+    begin_port: int | None = None
+    """Of the clients: with which ports began. They go on, and round, from trial to trial."""
     """The trial that it repeats, as that one could not be believed."""
     purpose: Purpose
     started_at: str

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from vsperf.config.connections import PORTS_EACH, SERVICE_PORT
+from vsperf.config.connections import FIRST_PORT, PORTS_EACH, SERVICE_PORT
 from vsperf.drivers.generators.base import ConnectionsRequest
 from vsperf.drivers.generators.tgen.client import longest_ns
 from vsperf.drivers.generators.tgen.messages import asked_ns
@@ -51,6 +51,7 @@ class ClientEnd:
     addresses: int | None = None
     first_port: int | None = None
     port_count: int | None = None
+    begin_port: int | None = None
     target_ip: str | None = None
     targets: int | None = None
     target_port: int | None = None
@@ -163,11 +164,15 @@ def make_connections(tgen: Tgen, asked: Connections) -> tuple[ConnectionCounts, 
 
 
 def asked_of(
-    request: ConnectionsRequest, ports: Mapping[str, int], grace_ns: int = 0
+    request: ConnectionsRequest,
+    ports: Mapping[str, int],
+    grace_ns: int = 0,
+    begin_port: int = FIRST_PORT,
 ) -> Connections:
     """Return connections of a case as tgen is asked for them, its ports being numbered by link.
 
-    By `grace_ns` they may all begin later, before they have not begun in time.
+    By `grace_ns` they may all begin later, before they have not begun in time. Clients' ports
+    begin with `begin_port`.
     """
     asked, ends = request.asked, request.ends
     client, server = ends.client, ends.server
@@ -182,6 +187,7 @@ def asked_of(
             port_count=_ports_each(asked.connections, client.end.addresses),
             target_ip=ends.called_ip,
             targets=ends.called,
+            begin_port=begin_port,
             target_port=SERVICE_PORT,
         ),
         server=ServerEnd(
@@ -218,7 +224,7 @@ def asked_of(
 def _ports_each(connections: int, addresses: int) -> int:
     """Return how many ports each address of the client takes: one for each connection, or all.
 
-    A port that was used before in the trial may still be known to a device that keeps tables.
+    A port that was used before may still be known to a device that keeps tables.
     """
     return max(1, min(PORTS_EACH, -(-connections // addresses), MOST_AT_ONCE // addresses))
 
@@ -226,6 +232,19 @@ def _ports_each(connections: int, addresses: int) -> int:
 def made_of(result: Mapping[str, Any]) -> ConnectionCounts:
     """Return what an answer tells; one whose accounts do not add up is none."""
     try:
+def port_behind(asked: Connections, made: ConnectionCounts | None) -> int:
+    """Return the port with which the next trial begins: behind those of this one, and round.
+
+    What was not launched has taken none; who does not tell may have taken all.
+    """
+    client = asked.client
+    assert client is not None and client.port_count is not None
+    taken, begin = client.port_count, client.begin_port or FIRST_PORT
+    if made is not None and made.client is not None:
+        taken = min(taken, -(-made.client.launched // (client.addresses or 1)))
+    return FIRST_PORT + (begin - FIRST_PORT + taken) % PORTS_EACH
+
+
         client, server = result.get("client"), result.get("server")
         workers = result["workers"]
         return ConnectionCounts(
@@ -247,6 +266,7 @@ def made_of(result: Mapping[str, Any]) -> ConnectionCounts:
             flood=_flood(result["flood"], server) if "flood" in result else None,
             asking=_asking(client["asking"]) if client and "asking" in client else None,
         )
+            begin_port=client.get("begin_port") if client else None,
     except KeyError as error:
         raise ComponentError(f"tgen's connections have no {error}") from error
     except Unbalanced as error:
