@@ -99,6 +99,12 @@ def test_requests_by_a_clock_are_told_in_number_rate_and_time() -> None:
     assert "asking" not in request(rate_cps=1, connections=1).message()
 
 
+def test_messages_of_udp_are_what_tgen_makes_of_them() -> None:
+    message = request(rate_cps=1, connections=1, protocol="udp").message()
+    assert message["protocol"] == "udp"
+    assert "content" not in message
+
+
 def ended(launched: int) -> ConnectionCounts:
     """Return what an answer tells of so many connections that were launched."""
     made = made_of(answer("sound"))

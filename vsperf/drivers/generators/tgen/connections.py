@@ -1,4 +1,4 @@
-"""TCP connections: how tgen is asked for them, and its answer, typed and held against itself."""
+"""Connections: how tgen is asked for them, and its answer, typed and held against itself."""
 
 from __future__ import annotations
 
@@ -100,8 +100,10 @@ class Connections:
     """Connections a second; None where there is no client."""
     connections: int | None = None
     """So many; None: what is due in the duration."""
-    content: str = "http"
-    """What messages are: `http`, or `bytes`."""
+    protocol: str = "tcp"
+    """What they are made by: `tcp`, or `udp`."""
+    content: str | None = None
+    """What messages are: `http`, or `bytes`; None: the former over TCP, the latter over UDP."""
     request_bytes: int = 100
     response_bytes: int = 1024
     requests: int = 1
@@ -185,9 +187,9 @@ def asked_of(
             ip=str(client.end.first_ip),
             addresses=client.end.addresses,
             port_count=_ports_each(asked.connections, client.end.addresses),
+            begin_port=begin_port,
             target_ip=ends.called_ip,
             targets=ends.called,
-            begin_port=begin_port,
             target_port=SERVICE_PORT,
         ),
         server=ServerEnd(
@@ -201,6 +203,7 @@ def asked_of(
         duration_ns=duration_ns,
         rate_cps=asked.rate_cps,
         connections=asked.connections,
+        protocol=asked.protocol,
         request_bytes=asked.request_bytes,
         response_bytes=asked.response_bytes,
         requests=asked.requests,
@@ -229,9 +232,6 @@ def _ports_each(connections: int, addresses: int) -> int:
     return max(1, min(PORTS_EACH, -(-connections // addresses), MOST_AT_ONCE // addresses))
 
 
-def made_of(result: Mapping[str, Any]) -> ConnectionCounts:
-    """Return what an answer tells; one whose accounts do not add up is none."""
-    try:
 def port_behind(asked: Connections, made: ConnectionCounts | None) -> int:
     """Return the port with which the next trial begins: behind those of this one, and round.
 
@@ -245,6 +245,9 @@ def port_behind(asked: Connections, made: ConnectionCounts | None) -> int:
     return FIRST_PORT + (begin - FIRST_PORT + taken) % PORTS_EACH
 
 
+def made_of(result: Mapping[str, Any]) -> ConnectionCounts:
+    """Return what an answer tells; one whose accounts do not add up is none."""
+    try:
         client, server = result.get("client"), result.get("server")
         workers = result["workers"]
         return ConnectionCounts(
@@ -263,10 +266,10 @@ def port_behind(asked: Connections, made: ConnectionCounts | None) -> int:
             longest_gap_ns=max(worker.get("longest_gap_ns", 0) for worker in workers),
             paused_ns=max(worker["paused_ns"] for worker in workers),
             missed_frames=sum(port.get("missed", 0) for port in result["ports"]),
+            begin_port=client.get("begin_port") if client else None,
             flood=_flood(result["flood"], server) if "flood" in result else None,
             asking=_asking(client["asking"]) if client and "asking" in client else None,
         )
-            begin_port=client.get("begin_port") if client else None,
     except KeyError as error:
         raise ComponentError(f"tgen's connections have no {error}") from error
     except Unbalanced as error:

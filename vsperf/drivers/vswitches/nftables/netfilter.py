@@ -51,7 +51,7 @@ FACTS = (
     *("max", "buckets", "count"),
     *("acct", "checksum", "events", "tcp_be_liberal", "tcp_loose"),
 )
-TIMEOUT = "nf_conntrack_tcp_timeout_"
+TIMEOUTS = ("nf_conntrack_tcp_timeout_*", "nf_conntrack_udp_timeout*")
 
 Found = TypeVar("Found")
 
@@ -140,12 +140,12 @@ class Netfilter:
         self._within(f"to set {name} to {value}", lambda: (SYSCTL / name).write_text(f"{value}\n"))
 
     def facts(self) -> dict[str, int]:
-        """Return the size of the table, what is in it now, and how long TCP stays in it [s]."""
+        """Return the size of the table, what is in it now, and how long each stays in it [s]."""
 
         def ask() -> dict[str, int]:
             folder = SYSCTL / "netfilter"
             files = [folder / f"nf_conntrack_{name}" for name in FACTS]
-            files += sorted(folder.glob(f"{TIMEOUT}*"))
+            files += (one for names in TIMEOUTS for one in sorted(folder.glob(names)))
             return {
                 one.name.removeprefix("nf_conntrack_"): int(one.read_text())
                 for one in files
