@@ -363,10 +363,12 @@ test_a_response_that_comes_twice_is_none_to_what_was_asked_since(void **state)
 	(void)state;
 	plan.requests = 5;
 	wire = wire_create(&plan, CONTENT_BYTES, 60, 60);
+	wire->delay = 20 * WIRE_STEP;
 	wire->twice = 300000;
 	wire_run(wire, 10);
 	assert_int_equal(became(wire, CLIENT_COMPLETED), 200);
 	assert_int_equal(wire->client.counts.responses, 1000);
+	assert_true(wire->histogram[2].minimum >= 2 * wire->delay);
 	assert_true(wire->client.end.counts.disordered > 0);
 	assert_true(wire->server.counts.requests > 1000);
 	wire_destroy(wire);

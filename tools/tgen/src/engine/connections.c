@@ -165,7 +165,9 @@ create_server(struct engine *engine, struct connections *connections, struct err
 	const struct connections_request *request = &connections->request;
 	struct server_plan plan = {
 		.end = plan_of(engine, request, &request->server),
-		.capacity = request->capacity,
+		/* What is kept over UDP may have been asked twice. */
+		.capacity = request->transport == TRANSPORT_UDP ? 2 * request->capacity :
+			request->capacity,
 		.hold_cycles = engine_cycles(engine, request->hold_ns),
 		.answers_flood = request->flood.is_answered,
 	};
