@@ -35,7 +35,7 @@ datagram_write(uint8_t *frame, const struct packet_macs *macs, const struct data
 			datagram->bytes - (size_t)DATAGRAM_NUMBER);
 	}
 	bytes_put_16(udp + 6,
-		checksum_finish_udp(checksum_add(packet_own_sum(frame, length), udp, length)));
+		checksum_finish_udp(checksum_add(packet_sum(frame + ETHERNET_BYTES, length), udp, length)));
 	return packet_end_frame(frame, (uint16_t)(at + length));
 }
 
@@ -78,7 +78,7 @@ read_udp(const struct packet *packet, struct datagram *datagram)
 
 	if (packet->bytes < UDP_BYTES || bytes_get_16(udp + 4) != packet->bytes ||
 			(bytes_get_16(udp + 6) != 0 && checksum_fold(checksum_add(
-			packet_pseudo_sum(packet), udp, packet->bytes)) != UINT16_MAX))
+			packet_sum(packet->ip, packet->bytes), udp, packet->bytes)) != UINT16_MAX))
 		return PACKET_DAMAGED;
 	*datagram = between(packet->ip, udp);
 	datagram->bytes = (uint16_t)(packet->bytes - UDP_BYTES);

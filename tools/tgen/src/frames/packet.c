@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright(c) 2026 The vsperf authors
  */
-#include <string.h>
-
 #include "bytes.h"
 #include "checksum.h"
 #include "layers.h"
@@ -36,22 +34,6 @@ packet_read(const uint8_t *frame, uint16_t length, struct packet *packet)
 	return PACKET_READ;
 }
 
-static uint64_t
-pseudo_sum(const uint8_t *ip, uint16_t bytes)
-{
-	const struct layer_ip pseudo = {
-		.layer3 = LAYER3_IPV4, .protocol = ip[9], .source = ip + 12, .destination = ip + 16,
-	};
-
-	return layer_pseudo_sum(&pseudo, bytes);
-}
-
-uint64_t
-packet_pseudo_sum(const struct packet *packet)
-{
-	return pseudo_sum(packet->ip, packet->bytes);
-}
-
 uint16_t
 packet_begin(uint8_t *frame, const struct packet_macs *macs, uint8_t protocol, uint32_t source,
 	uint32_t destination, uint16_t bytes)
@@ -68,25 +50,3 @@ packet_begin(uint8_t *frame, const struct packet_macs *macs, uint8_t protocol, u
 		&ip);
 }
 
-uint64_t
-packet_own_sum(const uint8_t *frame, uint16_t bytes)
-{
-	return pseudo_sum(frame + IP_BEGIN, bytes);
-}
-
-uint16_t
-packet_end_frame(uint8_t *frame, uint16_t end)
-{
-	if (end >= PACKET_SHORTEST)
-		return end;
-	memset(frame + end, 0, PACKET_SHORTEST - end);
-	return PACKET_SHORTEST;
-}
-
-uint16_t
-packet_frame_bytes(uint16_t bytes)
-{
-	uint16_t length = (uint16_t)(IP_BEGIN + IPV4_BYTES + bytes);
-
-	return length < PACKET_SHORTEST ? PACKET_SHORTEST : length;
-}

@@ -7,6 +7,9 @@
 /* IPv4 packets (RFC 791) in Ethernet, up to what they carry; segments and datagrams are read from these. */
 
 #include <stdint.h>
+#include <string.h>
+
+#include "layers.h"
 
 #define PACKET_SHORTEST 60 /* a frame without FCS; what is shorter gets padding */
 
@@ -37,18 +40,37 @@ enum packet_seen {
 /* Nothing behind `length` bytes is looked at. */
 enum packet_seen packet_read(const uint8_t *frame, uint16_t length, struct packet *packet);
 
-/* The sum of the pseudo header of what a packet carries. */
-uint64_t packet_pseudo_sum(const struct packet *packet);
+/* The sum of the pseudo header of so many bytes that a packet with this header carries. */
+static inline uint64_t
+packet_sum(const uint8_t *ip, uint16_t bytes)
+{
+	const struct layer_ip pseudo = {
+		.layer3 = LAYER3_IPV4, .protocol = ip[9], .source = ip + 12, .destination = ip + 16,
+	};
+
+	return layer_pseudo_sum(&pseudo, bytes);
+}
 
 /* Begin a frame that carries so many bytes of a protocol; returns where these begin. */
 uint16_t packet_begin(uint8_t *frame, const struct packet_macs *macs, uint8_t protocol,
 	uint32_t source, uint32_t destination, uint16_t bytes);
-/* The sum of the pseudo header of a packet that has been begun. */
-uint64_t packet_own_sum(const uint8_t *frame, uint16_t bytes);
 /* Fill it up from `end` on to what is the shortest of a frame; returns its length. */
-uint16_t packet_end_frame(uint8_t *frame, uint16_t end);
+static inline uint16_t
+packet_end_frame(uint8_t *frame, uint16_t end)
+{
+	if (end >= PACKET_SHORTEST)
+		return end;
+	memset(frame + end, 0, PACKET_SHORTEST - end);
+	return PACKET_SHORTEST;
+}
 
 /* How long a frame is that carries so many bytes, without FCS. */
-uint16_t packet_frame_bytes(uint16_t bytes);
+static inline uint16_t
+packet_frame_bytes(uint16_t bytes)
+{
+	uint16_t length = (uint16_t)(ETHERNET_BYTES + IPV4_BYTES + bytes);
+
+	return length < PACKET_SHORTEST ? PACKET_SHORTEST : length;
+}
 
 #endif /* TGEN_PACKET_H */

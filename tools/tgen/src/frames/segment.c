@@ -53,7 +53,7 @@ segment_write(uint8_t *frame, const struct packet_macs *macs, const struct segme
 	if (segment->bytes != 0)
 		memcpy(tcp + header, segment->data, segment->bytes);
 	bytes_put_16(tcp + 16,
-		checksum_finish(checksum_add(packet_own_sum(frame, length), tcp, length)));
+		checksum_finish(checksum_add(packet_sum(frame + ETHERNET_BYTES, length), tcp, length)));
 	return packet_end_frame(frame, (uint16_t)(at + length));
 }
 
@@ -94,7 +94,7 @@ segment_read(const uint8_t *frame, uint16_t length, struct segment *segment)
 		return PACKET_DAMAGED;
 	header = (unsigned int)(tcp[12] >> 4) * 4;
 	if (header < TCP_BYTES || header > packet.bytes ||
-			checksum_fold(checksum_add(packet_pseudo_sum(&packet), tcp,
+			checksum_fold(checksum_add(packet_sum(packet.ip, packet.bytes), tcp,
 			packet.bytes)) != UINT16_MAX)
 		return PACKET_DAMAGED;
 	*segment = (struct segment){
