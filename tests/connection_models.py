@@ -148,6 +148,7 @@ class Device:
             retry_of=None,
             purpose=asked.purpose,
             started_at="",
+            protocol=asked.protocol,
             rate_cps=asked.rate_cps,
             asked=asked.connections,
             hold_ns=asked.hold_ns,

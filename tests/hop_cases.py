@@ -60,7 +60,7 @@ class Between(Generic[Device]):
             destination_mac=hops[self.servers.link],
             ip=str(self.servers.first_ip),
             addresses=self.servers.addresses,
-            tcp_port=SERVICE_PORT,
+            service_port=SERVICE_PORT,
         )
         return Connections(
             client,

@@ -15,9 +15,11 @@ from typing import Literal
 
 import pytest
 from connection_cases import opened_through
-from hop_cases import CONNECTIONS, SECOND_NS, SERVERS, Between, between, briefly, completed
+from hop_cases import CLIENTS, CONNECTIONS, SECOND_NS, SERVERS, Between, between, briefly, completed
 from switch_cases import started
 
+from vsperf.config.connections import Protocol
+from vsperf.drivers.generators.base import ConnectionEnd, ConnectionEnds, ConnectionsRequest
 from vsperf.drivers.vswitches.nftables.layout import TABLE
 from vsperf.drivers.vswitches.nftables.netfilter import IPV4_FAMILY, NESTED, NETFILTER
 from vsperf.drivers.vswitches.nftables.program import entering
@@ -26,6 +28,7 @@ from vsperf.errors import ComponentError, DiedError
 from vsperf.host.dead import dead_deployments
 from vsperf.host.netlink import attributes, dump
 from vsperf.host.netns import FOLDER, within
+from vsperf.methods.connections import ConnectionsAsked
 
 pytestmark = pytest.mark.machine
 
@@ -110,6 +113,63 @@ def test_connections_pass_are_tracked_and_are_forgotten(nat: Nat) -> None:
     taken = {port.link: port.received_frames for port in growth.ports}
     assert taken["phy0"] >= made.client_segments.segments_sent
     assert taken["phy1"] >= made.server_segments.segments_sent
+
+
+@pytest.mark.parametrize("nat", ["source", "destination", "none"])
+def test_flows_of_udp_pass_are_tracked_and_each_is_one(nat: Nat) -> None:
+    with nat_between(nat, protocol="udp", udp_timeout="120s") as parts:
+        before = parts.device.counters()
+        made = parts.made(replace(parts.calls(), protocol="udp"))
+        growth = parts.device.counters().since(before)
+        answered = answers(parts.device.network)
+        facts = parts.device.facts()["connection_tracking"]
+    assert completed(made) == CONNECTIONS
+    assert made.client is not None and made.client.failed == {}
+    assert answered.total() == CONNECTIONS
+    assert {server for server, _ in answered} == set(parts.servers.ips)
+    assert growth.dropped_frames == 0
+    assert (facts["udp_timeout"], facts["udp_timeout_stream"]) == (120, 120)
+
+
+def test_a_flow_that_is_forgotten_while_it_is_held_is_seen_by_what_no_longer_passes() -> None:
+    with nat_between("none", protocol="udp", udp_timeout="3s") as parts:
+        calls = replace(parts.calls(), protocol="udp", connections=20, patience_ns=2 * SECOND_NS)
+        known = parts.made(replace(calls, hold_ns=SECOND_NS // 10))
+        before = parts.device.counters()
+        forgotten = parts.made(replace(calls, hold_ns=8 * SECOND_NS))
+        growth = parts.device.counters().since(before)
+    assert completed(known) == 20
+    assert forgotten.client is not None
+    assert forgotten.client.failed == {"no_response": 20}
+    assert growth.drops["no rule lets it pass"] == 20
+
+
+def test_who_asks_a_port_at_which_nobody_is_hears_so_through_a_nat() -> None:
+    """The kernel takes what ICMP quotes back to the client's own address and port."""
+    with nat_between("source", protocol="udp") as parts:
+        calls = replace(briefly(parts.calls()), protocol="udp", repeat_ns=5 * SECOND_NS)
+        assert calls.client is not None
+        made = parts.made(replace(calls, client=replace(calls.client, target_port=81)))
+    assert made.client is not None
+    assert made.client.failed == {"refused": 20}
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_a_trial_meets_no_connection_of_the_one_before(protocol: Protocol) -> None:
+    """The router still knows those: if a port came again, there would be fewer entries."""
+    with nat_between("none", protocol=protocol, udp_timeout="120s", time_wait="120s") as parts:
+        case_ends = ConnectionEnds(
+            ConnectionEnd(parts.clients, parts.device.next_hops()[parts.clients.link]),
+            ConnectionEnd(parts.servers, parts.device.next_hops()[parts.servers.link]),
+            str(parts.servers.first_ip),
+            parts.servers.addresses,
+        )
+        asked = ConnectionsAsked(rate_cps=500, connections=CONNECTIONS, protocol=protocol)
+        made = [parts.session.connect(ConnectionsRequest(asked, case_ends)) for _ in range(2)]
+        entries = parts.device.netfilter.connections()
+    assert [completed(one) for one in made] == [CONNECTIONS] * 2
+    assert entries == 2 * CONNECTIONS
+    assert [one.begin_port for one in made] == [1024, 1024 + CONNECTIONS // CLIENTS]
 
 
 @pytest.mark.everyday

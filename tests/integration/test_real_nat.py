@@ -77,8 +77,21 @@ def test_connections_pass_a_firewall_and_a_nat(place: Place, nat: str) -> None:
     assert place.traces() == []
 
 
+@pytest.mark.parametrize("testcase", ["nat_udp_cps", "nat_udp_pps", "lb_udp_cps"])
+def test_flows_of_udp_pass_a_nat_and_a_load_balancer(place: Place, testcase: str) -> None:
+    few = ("--set=search.connections=100", "--set=search.min_rate=200")
+    ended = place("run", testcase, *BRIEF, *(few if testcase.endswith("pps") else ()))
+    assert ended.code in {ExitCode.OK, ExitCode.INVALID_RESULT}, ended.said
+    assert completed(place) > 0
+    told = (one.counts.begin_port for one in trials(place) if one.counts is not None)
+    ports = [port for port in told if port is not None]
+    assert len({*ports}) > 1
+    assert ports == sorted(ports), "each begins behind the one before"
+    assert place.traces() == []
+
+
 @pytest.mark.parametrize("switch", ["ovs-dpdk", "ovs"])
-@pytest.mark.parametrize("testcase", ["nat_cps", "lb_cps"])
+@pytest.mark.parametrize("testcase", ["nat_cps", "lb_cps", "nat_udp_cps", "lb_udp_cps"])
 def test_connections_pass_rules_of_ovs_that_rewrite_them(
     place: Place, require: Callable[[str], None], testcase: str, switch: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""TCP connections of a real tgen: with itself, and with clients and servers of others."""
+"""Connections of a real tgen, by TCP and UDP: with itself, and with ends that are others'."""
 
 from __future__ import annotations
 
@@ -153,6 +153,78 @@ def test_where_nobody_listens_connections_are_refused_and_where_nobody_is_they_t
     assert silent.client.repeated_syns == 500
 
 
+@pytest.mark.everyday
+def test_thousands_of_flows_of_udp_are_all_accounted_for_at_both_ends() -> None:
+    asked = replace(ON_A_RING, protocol="udp", rate_cps=20_000, connections=10_000, requests=2)
+    with at_hand(["net_ring0"], OPTIONS) as tgen:
+        made, _ = make_connections(tgen, asked)
+    assert made.settled
+    assert made.client is not None and made.server is not None
+    assert made.client.completed == made.client.intended == 10_000
+    assert made.client.failed == {}
+    assert made.client.responses == made.server.requests == made.server.accepted == 20_000
+    assert made.client.response_bytes == 20_000 * asked.response_bytes
+    assert made.client_segments is not None and made.server_segments is not None
+    assert made.client_segments.segments_sent == made.server_segments.segments_received == 20_000
+    assert made.client_segments.segments_received == made.server_segments.segments_sent == 20_000
+    assert made.client_segments.stray == made.client_segments.disordered == 0
+    assert made.times is not None and made.times.first_response is not None
+
+
+def test_flows_of_udp_that_are_held_are_open_at_the_same_time_and_hear_of_it() -> None:
+    asked = replace(
+        ON_A_RING, protocol="udp", rate_cps=5000, connections=2000, hold_ns=10 * SECOND_NS
+    )
+    with at_hand(["net_ring0"], OPTIONS) as tgen:
+        made, _ = make_connections(tgen, asked)
+    assert made.client is not None and made.server is not None
+    assert made.client.completed == made.client.most_established == 2000
+    assert made.server.most_connections == 2000
+    assert made.server_segments is not None
+    assert made.server_segments.segments_sent == 4000
+
+
+def test_requests_by_a_clock_go_over_flows_of_udp() -> None:
+    by_clock = ByClock(rate_rps=20_000, duration_ns=60 * SECOND_NS, requests=20_000)
+    asked = replace(ON_A_RING, protocol="udp", rate_cps=10_000, connections=1000, asking=by_clock)
+    with at_hand(["net_ring0"], OPTIONS) as tgen:
+        made, _ = make_connections(tgen, asked)
+    assert made.client is not None and made.asking is not None
+    assert made.client.completed == 1000
+    assert made.asking.asked == made.asking.replied == 20_000
+    assert made.asking.client.segments_sent == made.asking.client.segments_received == 20_000
+
+
+def test_where_nobody_is_at_a_port_flows_of_udp_are_refused_and_where_nobody_is_they_time_out() -> (
+    None
+):
+    nobody = Connections(
+        ClientEnd(target_port=81),
+        ServerEnd(port=0),
+        protocol="udp",
+        rate_cps=1000,
+        connections=500,
+    )
+    alone = replace(nobody, client=ClientEnd(), server=None)
+    with at_hand(["net_ring0"], OPTIONS) as tgen:
+        refused, _ = make_connections(tgen, nobody)
+        silent, _ = make_connections(tgen, replace(alone, attempts=2, repeat_ns=100_000_000))
+    assert refused.client is not None and silent.client is not None
+    assert refused.client.failed == {"refused": 500}
+    assert silent.client.failed == {"no_answer": 500}
+    assert silent.client.repeated_syns == 500
+
+
+def test_ports_begin_where_they_are_told_to() -> None:
+    client = ClientEnd(addresses=2, port_count=100, begin_port=65_500)
+    asked = replace(ON_A_RING, client=client, rate_cps=1000, connections=200)
+    with at_hand(["net_ring0"], OPTIONS) as tgen:
+        made, _ = make_connections(tgen, asked)
+    assert made.begin_port == 65_500
+    assert made.client is not None and made.client.failed == {}
+    assert made.client_segments is not None and made.client_segments.stray == 0
+
+
 def test_what_is_under_way_when_it_is_stopped_is_told() -> None:
     asked = replace(ON_A_RING, rate_cps=10_000, connections=100_000, hold_ns=60 * SECOND_NS)
     with at_hand(["net_ring0"], OPTIONS) as tgen:
@@ -225,6 +297,39 @@ def test_a_dissector_has_nothing_to_say_against_a_connection(
     assert int(frames[-1]["tcp.completeness"], 0) == 31
 
 
+def test_a_dissector_has_nothing_to_say_against_a_flow_of_udp(
+    tmp_path: Path, require: Require
+) -> None:
+    """Nor against what tells a client that nobody is there."""
+    require("tshark")
+    seen = tmp_path / "seen.pcap"
+    shared = f"id=0,socket={tmp_path}/memif.sock,socket-abstract=no"
+    devices = (f"net_memif0,role=server,{shared}", f"net_memif1,role=client,{shared}")
+    asked = Connections(
+        ClientEnd(), ServerEnd(), protocol="udp", rate_cps=100, connections=1, requests=2
+    )
+    with at_hand(devices, OPTIONS) as tgen:
+        tgen.ports()
+        tgen.ask("capture", port=0, path=str(seen), frames=100)
+        made, _ = make_connections(tgen, asked)
+        refused, _ = make_connections(tgen, replace(asked, client=ClientEnd(target_port=81)))
+    assert made.client is not None and refused.client is not None
+    assert (made.client.completed, refused.client.refused) == (1, 1)
+    fields = (
+        *("udp.checksum.status", "ip.checksum.status", "icmp.checksum.status"),
+        *("_ws.expert.severity", "icmp.type", "icmp.code", "udp.length"),
+    )
+    frames = dissected(seen, fields)
+    told = [frame for frame in frames if frame["icmp.type"]]
+    for frame in frames:
+        assert set(frame["ip.checksum.status"].split(",")) <= {"1", "2"}
+        severities = [int(one, 0) for one in frame["_ws.expert.severity"].split(",") if one]
+        assert all(one < WARNING for one in severities), frame
+    assert [frame["udp.checksum.status"] for frame in frames if not frame["icmp.type"]] == ["1"] * 5
+    assert [(frame["icmp.type"], frame["icmp.code"]) for frame in told] == [("3", "3")]
+    assert told[0]["icmp.checksum.status"] == "1"
+
+
 # Beside the kernel, at the other end of a tap.
 
 KERNEL, OURS = "198.18.0.254", "198.18.0.1"
@@ -257,7 +362,7 @@ def test_a_browser_of_others_is_served(tmp_path: Path, require: Require) -> None
     require("namespaces")
     asked = Connections(
         None,
-        ServerEnd(port=0, ip=OURS, tcp_port=80),
+        ServerEnd(port=0, ip=OURS, service_port=80),
         duration_ns=60 * SECOND_NS,
         response_bytes=5000,
     )
@@ -308,7 +413,7 @@ def test_a_server_of_others_is_asked(tmp_path: Path, require: Require) -> None:
         try:
             run(tgen, sys.executable, "-c", UNTIL_IT_LISTENS, KERNEL)
             client = ClientEnd(
-                ip=OURS, destination_mac=mac, target_ip=KERNEL, target_port=8080, tcp_ports=50
+                ip=OURS, destination_mac=mac, target_ip=KERNEL, target_port=8080, port_count=50
             )
             asked = Connections(client, None, rate_cps=20, connections=40, attempts=6)
             made, _ = make_connections(tgen, replace(asked, patience_ns=20 * SECOND_NS))
@@ -318,6 +423,22 @@ def test_a_server_of_others_is_asked(tmp_path: Path, require: Require) -> None:
     assert made.client.failed == {}
     assert made.client.completed == made.client.responses == 40
     assert made.client.response_bytes > 40 * 5000
+
+
+def test_a_kernel_that_has_nobody_at_a_port_refuses_flows_of_udp(
+    tmp_path: Path, require: Require
+) -> None:
+    """By ICMP, a few at once and then one a second for each who asks: the others are repeated."""
+    require("namespaces")
+    with beside_the_kernel(tmp_path) as (tgen, mac):
+        run(tgen, "sysctl", "-qw", "net.ipv4.icmp_ratelimit=0")
+        client = ClientEnd(
+            ip=OURS, destination_mac=mac, target_ip=KERNEL, target_port=8080, port_count=50
+        )
+        asked = Connections(client, None, protocol="udp", rate_cps=20, connections=20)
+        made, _ = make_connections(tgen, asked)
+    assert made.client is not None
+    assert made.client.failed == {"refused": 20}
 
 
 UNTIL_IT_LISTENS = """

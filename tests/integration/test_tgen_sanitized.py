@@ -167,7 +167,7 @@ def test_turns_that_end_one_way_or_another(tmp_path: Path) -> None:
 
 
 def test_connections_that_end_one_way_or_another(tmp_path: Path) -> None:
-    both = {"verb": "connections", "client": {"tcp_ports": 500}, "server": {"port": 0}}
+    both = {"verb": "connections", "client": {"port_count": 500}, "server": {"port": 0}}
     with sanitized(tmp_path, *FOR_TURNS) as (process, tgen):
         asked = both | {"rate_cps": 2000, "connections": 1000, "requests": 2}
         found = tgen.ask(**asked, response_bytes=5000, slot_ns=10_000_000)["result"]

@@ -27,6 +27,23 @@ def test_what_no_connection_would_follow_is_refused(
     assert f"at: --set {setting}" in said
 
 
+NO_MESSAGES = {
+    ("phy2phy_cps", "search.request=47"): "`search.request` is 47, and a request of HTTP has 48",
+    ("nat_udp_cps", "search.response=2000"): "`search.response` is 2,000, and a datagram carries",
+}
+
+
+@pytest.mark.parametrize(("testcase", "setting"), NO_MESSAGES)
+def test_a_message_that_cannot_be_is_refused_where_it_is_written(
+    testcase: str, setting: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code = run_cli(["plan", testcase, "--testbed", "local", "--set", setting])
+    said = capfd.readouterr().err
+    assert code == 2, said
+    assert NO_MESSAGES[testcase, setting] in said
+    assert f"at: --set {setting}" in said
+
+
 NO_RANGE = {
     ("phy2phy_cps", "search.min_rate=2M"): "`search.min_rate` is 2,000,000, and max_rate is",
     ("phy2phy_cc", "search.min_connections=1M"): "`search.min_connections` is 1,000,000, and max_",
@@ -52,8 +69,9 @@ def test_clients_are_at_one_end_whichever_way_frames_go(direction: str) -> None:
     assert run_cli(["plan", "phy2phy_cps", "--testbed", "local", "--set", setting]) == 0
 
 
+@pytest.mark.parametrize("testcase", ["phy2phy_cps", "nat_udp_cps"])
 def test_a_model_that_opens_no_connections_leads_to_a_real_testbed(
-    capfd: pytest.CaptureFixture[str],
+    testcase: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_cli(["plan", "phy2phy_cps", "--testbed", "sim"]) == 2
+    assert run_cli(["plan", testcase, "--testbed", "sim"]) == 2
     assert "  fix: a testbed that is real, such as --testbed local\n" in capfd.readouterr().err

@@ -78,7 +78,6 @@ NAMED = {
     ("cli/selection.py", "iperf3"): "an example of `--program`",
     ("drivers/collectors/command.py", "csv"): "a form in which a program tells numbers",
     ("drivers/collectors/command.py", "json"): "a form in which a program tells numbers",
-    ("drivers/generators/tgen/connections.py", "http"): "what messages of connections are",
     ("host/facts.py", "ovs"): "a package of Python",
     ("host/facts.py", "vpp"): "a package of distributions",
     ("drivers/loads/stress_vm.py", "stress"): "the program in the guest, as its agent is told",

@@ -26,7 +26,7 @@ CLIENT, SERVER = "02:00:00:00:00:01", "02:01:00:00:00:01"
 FILTER = """\
 	chain forward {
 		type filter hook forward priority filter; policy drop;
-		ct state established accept
+		ct state established,related accept
 		jump idle
 		iifname "TAP-0-0" oifname "TAP-0-1" ct state new accept
 		counter name "refused" drop
@@ -135,6 +135,12 @@ def test_servers_are_called_in_turns_by_an_address_of_the_device_and_by_no_other
     assert 'oifname "TAP-0-1" ct state new ct status dnat accept' in rules
 
 
+def test_flows_of_udp_are_shared_out_as_connections_are() -> None:
+    rules = told(opened(nat="destination", servers=2, protocol="udp"))
+    assert "ip daddr 198.18.255.1 udp dport 80 dnat to numgen inc mod 2" in rules
+    assert "tcp" not in rules
+
+
 def test_each_of_256_servers_is_called() -> None:
     case = opened(nat="destination", servers=256)
     assert all(f" : {ip}" in told(case) for ip in servers_of(case).ips)
@@ -167,9 +173,14 @@ def test_how_long_an_ended_connection_stays_is_the_kernels_unless_it_is_told() -
     name = "netfilter/nf_conntrack_tcp_timeout_time_wait"
     assert name not in told_of()
     assert told_of(time_wait="2m")[name] == "120"
-    for wrong in ("500ms", "1500ms", "0"):
-        with pytest.raises(ValidationError, match="in seconds"):
-            told_of(time_wait=wrong)
+    both = ("netfilter/nf_conntrack_udp_timeout", "netfilter/nf_conntrack_udp_timeout_stream")
+    assert not {*both} & {*told_of()}
+    assert [told_of(udp_timeout="5s")[name] for name in both] == ["5", "5"]
+    assert told_of(udp_timeout="5s").keys() == told_of().keys() | {*both}
+    for setting in ("time_wait", "udp_timeout"):
+        for wrong in ("500ms", "1500ms", "0"):
+            with pytest.raises(ValidationError, match="in seconds"):
+                told_of(**{setting: wrong})
 
 
 def test_frames_that_begin_no_connection_are_refused() -> None:

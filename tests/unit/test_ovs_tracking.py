@@ -20,8 +20,10 @@ PORTS = (
 )
 
 
-def tracking_case(servers: int = 3, kind: str = "ovs-dpdk", **switch: Any) -> CaseSpec:
-    settings = {"kind": "cps", "clients": 2, "servers": servers}
+def tracking_case(
+    servers: int = 3, kind: str = "ovs-dpdk", protocol: str = "tcp", **switch: Any
+) -> CaseSpec:
+    settings = {"kind": "cps", "clients": 2, "servers": servers, "protocol": protocol}
     return switch_case(kind, switch, search=settings, latency=None)
 
 
@@ -60,6 +62,14 @@ def test_addresses_are_rewritten_when_a_connection_begins(
     (begun,) = [rule for rule in written(tracking_case(servers, nat=nat)) if "+new" in rule]
     assert begun.partition("actions=")[2] == action
     assert ("nw_dst=198.18.255.1,tp_dst=80" in begun) == (nat == "destination")
+
+
+@pytest.mark.parametrize("nat", ["none", "source", "destination"])
+def test_rules_are_of_the_protocol_that_connections_are_made_by(nat: str) -> None:
+    by_udp = written(tracking_case(nat=nat, protocol="udp"))
+    by_tcp = written(tracking_case(nat=nat))
+    assert [rule.replace(",udp", ",tcp") for rule in by_udp] == by_tcp
+    assert all(",udp," in rule for rule in by_udp)
 
 
 @pytest.mark.parametrize("kind", ["ovs-dpdk", "ovs"])

@@ -213,10 +213,10 @@ def test_answers_that_are_not_read_are_counted_by_method() -> None:
 # Nothing is printed that nobody reads again.
 
 BRIEF = {"throughput_duration": "1s", "throughput_sum": "1s"}
-FLOOD = {"syn_flood": "5k"}
+FLOOD, UDP = {"syn_flood": "5k"}, {"protocol": "udp"}
 ASKED: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "churn": ({**BRIEF, "rules_per_second": [100]},),
-    **dict.fromkeys(("cc", "cps", "goodput", "pps"), (FLOOD,)),
+    **dict.fromkeys(("cc", "cps", "goodput", "pps"), (FLOOD, UDP)),
     "fixed": ({"loads": ["50%"], "duration": "1s"},),
     "http": ({}, {"rate": 100}),
     "reconnect": ({"events": ["restart-switch", "kill-switch", "reboot-vnfs"]},),

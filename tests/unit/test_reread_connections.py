@@ -44,6 +44,8 @@ ALL = (
     goodput(response=1460),
     rate(syn_flood="5k"),
     packets(syn_flood="5k", half_open=True),
+    rate(protocol="udp"),
+    packets(protocol="udp"),
 )
 
 
@@ -53,6 +55,8 @@ EVERY: tuple[tuple[Asked, Device], ...] = (
     (held(syn_flood="5k", max_connections=8_000), Keeper(room=5_000)),
     (packets(syn_flood="5k"), Device(requests=50_000)),
     (goodput(syn_flood="5k"), Device(requests=50_000)),
+    (rate(protocol="udp"), Device(rate=12_345)),
+    (packets(protocol="udp"), Device(requests=50_000)),
     (soak(), Keeper(rate=999)),
     (reconnect(), Restarted(failed=12)),
 )

@@ -7,9 +7,11 @@ from copy import deepcopy
 from dataclasses import replace
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from simulated_cases import simulated_case
 
 from vsperf.config.connections import End
 from vsperf.drivers.generators.base import ConnectionEnd, ConnectionEnds, ConnectionsRequest
@@ -19,9 +21,14 @@ from vsperf.drivers.generators.tgen.connections import (
     ServerEnd,
     asked_of,
     made_of,
+    port_behind,
 )
+from vsperf.drivers.generators.tgen.driver import TgenSession
+from vsperf.drivers.generators.tgen.process import Tgen
+from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.errors import ComponentError
 from vsperf.methods.connections import ConnectionsAsked
+from vsperf.records.connections import ConnectionCounts
 
 SECOND_NS = 1_000_000_000
 GOLDEN = Path(__file__).parents[1] / "golden" / "tgen"
@@ -61,15 +68,18 @@ def test_no_server_loses_its_patience_with_a_connection_that_is_held(hold_s: int
     assert held.message()["idle_ns"] > held.hold_ns + held.patience_ns
 
 
-def request(**asked: Any) -> Connections:
+def wanted_of(**asked: Any) -> ConnectionsRequest:
     ends = ConnectionEnds(
         ConnectionEnd(End("phy0", "02:00:00:00:00:01", IPv4Address("198.18.0.1"), 16), "mac"),
         ConnectionEnd(End("phy1", "02:00:00:00:00:02", IPv4Address("198.19.0.1"), 4), "mac"),
         "198.19.0.1",
         4,
     )
-    wanted = ConnectionsRequest(ConnectionsAsked(**asked), ends)
-    return asked_of(wanted, {"phy0": 0, "phy1": 1}, grace_ns=7)
+    return ConnectionsRequest(ConnectionsAsked(**asked), ends)
+
+
+def request(**asked: Any) -> Connections:
+    return asked_of(wanted_of(**asked), {"phy0": 0, "phy1": 1}, grace_ns=7)
 
 
 def test_a_rate_is_asked_for_in_its_own_time_and_what_is_open_in_as_much_as_it_takes() -> None:
@@ -87,6 +97,68 @@ def test_requests_by_a_clock_are_told_in_number_rate_and_time() -> None:
     }  # fmt: skip
     assert by_clock.patience_s() > 3 * 2
     assert "asking" not in request(rate_cps=1, connections=1).message()
+
+
+def test_messages_of_udp_are_what_tgen_makes_of_them() -> None:
+    message = request(rate_cps=1, connections=1, protocol="udp").message()
+    assert message["protocol"] == "udp"
+    assert "content" not in message
+
+
+def ended(launched: int) -> ConnectionCounts:
+    """Return what an answer tells of so many connections that were launched."""
+    made = made_of(answer("sound"))
+    assert made.client is not None
+    client = made.client.model_copy(update={"launched": launched})
+    return made.model_copy(update={"client": client})
+
+
+def test_ports_go_on_behind_those_of_the_trial_before_and_round() -> None:
+    first = request(rate_cps=1_000, connections=1_000)
+    assert (
+        first.message()["client"] | {"begin_port": 1024, "port_count": 63}
+        == (first.message()["client"])
+    )
+    assert port_behind(first, ended(1_000)) == 1024 + 63
+    assert port_behind(first, ended(17)) == 1024 + 2, "what was not launched has taken none"
+    assert port_behind(first, ended(5_000)) == 1024 + 63, "they were taken again"
+    assert port_behind(first, None) == 1024 + 63, "who does not tell may have taken all"
+    later = replace(first, client=replace(first.client or ClientEnd(), begin_port=65_500))
+    assert port_behind(later, ended(1_000)) == 1024 + 27
+
+
+def test_where_ports_began_is_told_by_who_began_with_them() -> None:
+    sound = answer("sound")
+    assert made_of(sound).begin_port is None, "it did not tell then"
+    sound["client"]["begin_port"] = 2_000
+    assert made_of(sound).begin_port == 2_000
+
+
+def test_each_trial_begins_behind_the_ports_of_the_one_before_even_where_that_failed() -> None:
+    """What is between may still know them."""
+    begun: list[int] = []
+
+    def ask(verb: str, patience_s: float, **message: Any) -> dict[str, Any]:
+        assert verb == "connections"
+        assert patience_s > 0
+        begun.append(message["client"]["begin_port"])
+        if len(begun) == 2:
+            raise ComponentError("tgen has died")
+        said = answer("sound")
+        said["client"]["begin_port"] = begun[-1]
+        return said
+
+    told = SimpleNamespace(hello={"verbs": ["connections"]}, ask=ask)
+    spec, policy = TgenSpec(kind="tgen"), simulated_case().trial
+    numbers = {"phy0": 0, "phy1": 1}
+    session = TgenSession(cast("Tgen", told), spec, policy, (), numbers=numbers)
+    wanted = wanted_of(rate_cps=1_000, connections=2_000)
+    first = session.connect(wanted)
+    with pytest.raises(ComponentError, match="tgen has died"):
+        session.connect(wanted)
+    last = session.connect(wanted)
+    assert begun == [1024, 1024 + 125, 1024 + 250]
+    assert (first.begin_port, last.begin_port) == (1024, 1024 + 250)
 
 
 def test_a_flood_is_told_with_whether_it_is_answered() -> None:

@@ -153,6 +153,7 @@ def test_what_takes_a_file_or_process_that_guest_and_host_see_it_cannot_do() -> 
         Ability.HEADERS,
         Ability.TURNS,
         Ability.CONNECTIONS,
+        Ability.UDP_FLOWS,
     }
 
 

@@ -159,7 +159,7 @@ def test_several_words_need_no_quotes(capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        ("cps", "Highest rate of new TCP connections"),
+        ("cps", "Highest rate of new connections"),
         ("flow-setup", "New flows in a second"),
         ("connection_rate", "begin in a second"),
         ("near", "How far the hypervisor has put the CPUs"),

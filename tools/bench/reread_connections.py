@@ -30,6 +30,8 @@ ANSWERS = {
 }
 OPENING, ASKING = ("handshake", "first_response"), ("response",)
 """Times that 99 of 100 did not exceed: of connections that are opened, and of requests on them."""
+AGAIN = {"tcp": "repeated_segments", "udp": "repeated_datagrams"}
+"""By protocol, what had to be sent twice."""
 HIGHEST_NS, DIGITS = 3_600_000_000_000, 3
 IN_CLEAN_TIME = "_clean"
 """Behind the name of an answer: that from clean time alone."""
@@ -70,7 +72,7 @@ def since_check(trials: Iterable[ConnectionTrial]) -> list[ConnectionTrial]:
 
 def own_figures(search: Mapping[str, Any], trials: Sequence[ConnectionTrial]) -> dict[str, Own]:
     """Return what each figure is."""
-    kind = str(search["kind"])
+    kind, protocol = str(search["kind"]), str(search.get("protocol", "tcp"))
     if kind == "reconnect":
         return dict(figures_of_events(trials))
     if kind == "connection_soak":
@@ -102,18 +104,26 @@ def own_figures(search: Mapping[str, Any], trials: Sequence[ConnectionTrial]) ->
             ANSWERS[kind]: interval(*both),
             "request_rate": interval(lower, lowest),
             "response_p99": Own(tail(one.response for one in map(times_of, there))),
-            "repeated_segments": Own(repeated(there)),
+            AGAIN[protocol]: Own(repeated(there)),
             **arrived,
         }
     if kind == "cc" and (each_bytes := memory_each(trials, there)) is not None:
         arrived["memory_per_connection"] = Own(each_bytes)
+    tails = {
+        f"{name}_p99": Own(tail(getattr(one, name) for one in map(times_of, there)))
+        for name in opening(protocol)
+    }
     return {
         ANSWERS[kind]: interval(value, lowest),
-        "handshake_p99": Own(tail(one.handshake for one in map(times_of, there))),
-        "first_response_p99": Own(tail(one.first_response for one in map(times_of, there))),
-        "repeated_segments": Own(repeated(there)),
+        **tails,
+        AGAIN[protocol]: Own(repeated(there)),
         **arrived,
     }
+
+
+def opening(protocol: str) -> tuple[str, ...]:
+    """Return the times of connections that are opened: only TCP shakes hands."""
+    return OPENING if protocol == "tcp" else OPENING[1:]
 
 
 def interval(lower: float | None, upper: float | None) -> Own:
@@ -141,7 +151,8 @@ def own_curves(
         return {"over_time": [part_of(n * each_ns, one) for n, one in enumerate(trials, start=1)]}
     if kind not in LOADS:
         return {}
-    names = ASKING if LOADS[kind] == "request_rps" else OPENING
+    asks = LOADS[kind] == "request_rps"
+    names = ASKING if asks else opening(str(search.get("protocol", "tcp")))
     return {
         "by_load": [
             (

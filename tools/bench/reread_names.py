@@ -8,8 +8,9 @@ from collections.abc import Mapping
 EACH = r"(_clients|_servers|_switch)?"
 OF_BITS, OF_REQUESTS = rf"cpu_per_bit{EACH}", rf"cpu_per_request{EACH}"
 TURNS = rf"rate|mean_round_trip|p99_round_trip|{OF_REQUESTS}"
-OPENED = "handshake_p99|first_response_p99|repeated_segments|flood_arrived"
-ASKED = "request_rate|response_p99|repeated_segments|flood_arrived"
+AGAIN = "repeated_(segments|datagrams)|flood_arrived"
+OPENED = f"handshake_p99|first_response_p99|{AGAIN}"
+ASKED = f"request_rate|response_p99|{AGAIN}"
 FIGURES: Mapping[str, str] = {
     "back2back": r"burst|(implied_buffer_time|buffer_time|buffered)(_slow_bursts)?",
     "broadcast": "typical_latency|worst_case_latency|trials_with_loss",

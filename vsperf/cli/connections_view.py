@@ -72,19 +72,19 @@ def asking_table(one: ConnectionTrial) -> Table:
 
 
 def segments_table(one: ConnectionTrial) -> Table:
-    """Return what both ends counted of segments."""
+    """Return what both ends counted of segments, or of datagrams."""
     assert one.counts is not None
     client, server = one.counts.client_segments, one.counts.server_segments
     rows: list[Counted] = [
         (name, getattr(client, name, None), getattr(server, name, None)) for name in SEGMENTS
     ]
     heads = (
-        Column[Counted]("segments", of=lambda row: _words(row[0])),
+        Column[Counted](one.pieces, of=lambda row: _words(row[0])),
         Column[Counted]("client", of=lambda row: _count(row[1]), align="right"),
         Column[Counted]("server", of=lambda row: _count(row[2]), align="right"),
     )
     return Table.made(
-        f"segments in trial #{one.index}", heads, [row for row in rows if any(row[1:])]
+        f"{one.pieces} in trial #{one.index}", heads, [row for row in rows if any(row[1:])]
     )
 
 

@@ -28,6 +28,7 @@ class Ability(enum.StrEnum):
     STEPS = "steps", "change the load in the middle of a trial"
     TURNS = "turns", "take turns with several switches, of which one runs at a time"
     CONNECTIONS = "connections", "open TCP connections and answer them"
+    UDP_FLOWS = "udp-flows", "ask and answer over flows of UDP"
     UNEQUAL = "unequal-loads", "offer each direction a load of its own"
     BURSTS = "bursts", "send bursts with a gap after each"
     MIX = "mixed-sizes", "send frames of several sizes in a given order"

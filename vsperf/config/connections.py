@@ -1,4 +1,4 @@
-"""Connections: who begins them and who is asked, at the ends of two links. Pure.
+"""Connections: who begins them and who is asked, at the ends of two links, and how. Pure.
 
 Both ends have the addresses that the test traffic has there. A device that routes has one address
 of its own in each of their networks, and what it takes for a service is an address of the first.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Address
+from typing import Literal
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.flows import link_ip, link_mac
@@ -16,15 +17,22 @@ from vsperf.config.traffic import TrafficProfile
 from vsperf.config.tree import Section, find
 from vsperf.errors import Problem
 
+Protocol = Literal["tcp", "udp"]
+"""What connections are made by. Of UDP one is a flow: a port of its own asks, and is answered."""
+
 MOST_ADDRESSES = 256
 """Of an end."""
-PORTS_EACH = 64_512
-"""Of an address that connections come from: all from 1024 on. Each that is open has one of them."""
+FIRST_PORT = 1024
+PORTS_EACH = 65_536 - FIRST_PORT
+"""Of an address that connections come from: all from the first one on. Each that is open has one of
+them."""
 NETWORK_BITS = 16
 """Of the network of each end."""
 SERVICE_PORT = 80
 LONGEST_FRAME = 1518
 """With a segment of 1460 bytes: none is longer, and none that is full is shorter."""
+MOST_DATA = 1460
+"""Bytes that a segment carries, or a datagram."""
 MEANT = ("frame_size", "direction")
 """What of the traffic may be said: how long frames get at most, and that clients are at one end."""
 _DEVICE = 0xFFFE
@@ -62,6 +70,12 @@ class End:
         return IPv4Address(int(self.first_ip) >> NETWORK_BITS << NETWORK_BITS | host)
 
 
+def protocol_of(case: CaseSpec) -> Protocol:
+    """Return what the connections of a case are made by."""
+    found: Protocol = getattr(case.search, "protocol", "tcp")
+    return found
+
+
 def clients_of(case: CaseSpec) -> End:
     """Return who begins connections: behind the first link."""
     return _end(case, 0, "clients")
@@ -91,7 +105,8 @@ def _unheard(spec: CaseSpec, document: Section) -> Iterator[Problem]:
                 document,
                 name,
                 f"`traffic.{name}` says nothing to connections",
-                f"the method {method} sends no frames of its own: TCP over IPv4 makes them",
+                f"the method {method} sends no frames of its own: "
+                f"{protocol_of(spec).upper()} over IPv4 makes them",
                 f"leave traffic.{name} out",
             )
     if traffic.imix is None and traffic.frame_size.bytes != LONGEST_FRAME:
@@ -100,7 +115,7 @@ def _unheard(spec: CaseSpec, document: Section) -> Iterator[Problem]:
             "frame_size",
             f"`traffic.frame_size` is {traffic.frame_size}, and connections have frames of up to "
             f"{LONGEST_FRAME}B",
-            f"the method {method} sends segments of up to 1460 bytes, whatever is said here",
+            f"the method {method} sends up to {MOST_DATA} bytes in each, whatever is said here",
             f"write {LONGEST_FRAME}, and say by search.request and search.response how much is "
             "sent",
         )

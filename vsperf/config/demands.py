@@ -137,12 +137,15 @@ def _of_turns(case: CaseSpec) -> Demand:
     )
 
 
-def _of_connections(case: CaseSpec) -> Demand:
+CONNECTING = (Ability.CONNECTIONS, Ability.UDP_FLOWS)
+
+
+def _of_connections(case: CaseSpec, ability: Ability) -> Demand:
     """Return what it takes to open connections; a model of a generator has none to offer."""
     fix = "--generator tgen, on the host itself (--set generator.place=host)"
     if case.testbed.simulated:
         fix = "a testbed that is real, such as --testbed local"
-    return Demand(Ability.CONNECTIONS, f"search.kind={case.search.kind}", fix)
+    return Demand(ability, f"search.kind={case.search.kind}", fix)
 
 
 def _of_trials(case: CaseSpec) -> Iterator[Demand]:
@@ -151,8 +154,8 @@ def _of_trials(case: CaseSpec) -> Iterator[Demand]:
         if ability is Ability.TURNS:
             yield _of_turns(case)
             continue
-        if ability is Ability.CONNECTIONS:
-            yield _of_connections(case)
+        if ability in CONNECTING:
+            yield _of_connections(case, ability)
             continue
         yield Demand(
             ability,

@@ -237,6 +237,7 @@ class MeasuredConnections:
             retry_of=retry_of,
             purpose=asked.purpose,
             started_at=started_at,
+            protocol=asked.protocol,
             rate_cps=asked.rate_cps,
             asked=asked.connections,
             hold_ns=asked.hold_ns,

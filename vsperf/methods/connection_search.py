@@ -2,13 +2,14 @@
 
 The generator is client and server. It opens connections on a schedule that does not wait for those
 before, so a device that is too slow cannot slow down what is asked of it. Each connection is a
-handshake, a request, a response, and an end in order; all else is a failure, by its cause.
+handshake, a request, a response, and an end in order; all else is a failure, by its cause. Of UDP
+one is a request and a response that no port of the clients has exchanged before.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -17,9 +18,11 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from vsperf.config.case import CaseSpec
+from vsperf.config.connections import Protocol
 from vsperf.config.counted import Counted
 from vsperf.config.method import Contradiction
 from vsperf.methods.base import Bench, probe_on
+from vsperf.methods.connection_limits import at_load, known, limit_of
 from vsperf.methods.connections import (
     ConnectionMethod,
     ConnectionsAsked,
@@ -33,10 +36,8 @@ from vsperf.quantities.human import human_bytes, human_count, human_share
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Duration, FrameSize, LinkSpeed, Ratio
 from vsperf.records.connections import ConnectionTrial, Flood
-from vsperf.records.flags import Flag
 from vsperf.records.result import (
     Axis,
-    CleanResult,
     Curve,
     Figure,
     GoalResult,
@@ -52,13 +53,9 @@ from vsperf.search.rfc2544 import Ascending
 
 GOAL = "connections"
 """What the search calls its only question."""
-SATURATED_PPM = 950_000
-"""From this share of its time on, a generator that has something to do may be what is too slow."""
-AWAY = 0.1
-"""From this share of the time on, whoever did not run was not too slow."""
 LONGER = 2
 """Times that opening may take, as the schedule stands still while the generator is kept away."""
-REPEATED = "repeated_segments"
+REPEATED = {"tcp": "repeated_segments", "udp": "repeated_datagrams"}
 ARRIVED = "flood_arrived"
 MEMORY = "memory_per_connection"
 IN_CLEAN_TIME = "_clean"
@@ -70,6 +67,16 @@ OPENING: Tails = {
     "first_response_p99": (
         "first_response",
         "from when a SYN was due to the first response, for 99 of 100",
+    ),
+}
+SENT_AGAIN = {
+    "tcp": "segments were sent again, as nobody had acknowledged them",
+    "udp": "datagrams were sent again, as no response had come",
+}
+OPENING_FLOWS: Tails = {
+    "first_response_p99": (
+        "first_response",
+        "from when the first request of a flow was due to its response, for 99 of 100",
     ),
 }
 Requests = Annotated[int, Field(ge=1, le=1000), Counted]
@@ -89,6 +96,9 @@ class ConnectionSearch(ConnectionMethod):
     of_time: ClassVar[bool] = True
     """Whether a part of the time of a trial says what its load is, so that clean time does."""
 
+    protocol: Protocol = "tcp"
+    """What connections are made by. Of `udp` each is a flow: a port of its own sends a datagram,
+    and has one back. There is no handshake and no end that a device would see."""
     syn_flood: Count | None = None
     """SYNs a second that nobody goes on from, beside the connections: each from another address or
     port, to fill the table of whatever keeps one."""
@@ -107,15 +117,29 @@ class ConnectionSearch(ConnectionMethod):
     def _tells_something(self) -> Self:
         if self.half_open and self.syn_flood is None:
             raise ValueError("half_open says how a flood is answered, and syn_flood asks for none")
+        if self.protocol == "udp" and self.syn_flood is not None:
+            raise ValueError("syn_flood is of TCP, and protocol is udp")
         if self.failed.value >= 1:
             raise ValueError(f"`failed` is {self.failed}: where all may fail, any load holds")
         return self
 
+    @property
+    def made_by(self) -> Protocol:
+        """As it was asked for."""
+        return self.protocol
+
+    @property
+    def times(self) -> Tails:
+        """Figures of times: without a handshake its answer is the first response."""
+        without = self.protocol == "udp" and self.tails is OPENING
+        return OPENING_FLOWS if without else self.tails
+
     def metrics(self) -> Mapping[str, Unit]:
-        times = dict.fromkeys(self.tails, Unit.NANOSECONDS)
+        times = dict.fromkeys(self.times, Unit.NANOSECONDS)
         flood = {} if self.syn_flood is None else {ARRIVED: Unit.RATIO}
         clean = {f"{self.answer}{IN_CLEAN_TIME}": self.unit} if self.of_time else {}
-        return {self.answer: self.unit, **clean, **times, REPEATED: Unit.RATIO, **flood}
+        again = {REPEATED[self.protocol]: Unit.RATIO}
+        return {self.answer: self.unit, **clean, **times, **again, **flood}
 
     @property
     @abstractmethod
@@ -212,7 +236,7 @@ class ConnectionSearch(ConnectionMethod):
         for goal in found.goals:
             figures += self.answers(goal, made)
             figures += self._in_clean_time(goal, made)
-            figures += self._beside(_at(made, goal.lower_fps), self._at(goal.lower_fps))
+            figures += self._beside(at_load(made, goal.lower_fps), self._at(goal.lower_fps))
         return SearchResult(
             figures=tuple(figures),
             curves=(self._curve(made),) if made else (),
@@ -224,7 +248,7 @@ class ConnectionSearch(ConnectionMethod):
         self, goal: GoalResult, made: Sequence[tuple[int, ConnectionTrial]]
     ) -> Iterator[Figure]:
         """Yield the figure that matters most, and what else the interval stands for."""
-        there = _at(made, goal.lower_fps)
+        there = at_load(made, goal.lower_fps)
         limit, reason = limit_of(goal, made, self._said)
         held = None if goal.lower_fps is None else self.found_at(goal.lower_fps, there)
         yield Figure(
@@ -258,7 +282,7 @@ class ConnectionSearch(ConnectionMethod):
             return
         same = clean.model_dump(include={"lower_fps", "upper_fps", "limit", "flags"})
         limit, _ = limit_of(goal.model_copy(update=same), made, self._said)
-        there = _at(made, clean.lower_fps)
+        there = at_load(made, clean.lower_fps)
         held = None if clean.lower_fps is None else self.found_at(clean.lower_fps, there)
         yield Figure(
             name=name,
@@ -268,7 +292,7 @@ class ConnectionSearch(ConnectionMethod):
             upper=self.stands_for(clean.upper_fps, there),
             limit=None if limit is Limit.UNKNOWN else limit,
             reason=f"in the {share} of the time in which nothing kept the generator from running"
-            f"{_known(clean, self._said)}",
+            f"{known(clean, self._said)}",
         )
 
     def stands_for(self, load: int | None, there: Sequence[ConnectionTrial]) -> int | None:
@@ -301,12 +325,12 @@ class ConnectionSearch(ConnectionMethod):
             x=Axis(name="offered", unit=self.searched),
             columns=(
                 Axis(name="failed", unit=Unit.RATIO),
-                *(Axis(name=name, unit=Unit.NANOSECONDS) for name in self.tails),
+                *(Axis(name=name, unit=Unit.NANOSECONDS) for name in self.times),
             ),
             points=tuple(
-                (load, _worst(there), *(tail_ns(there, times) for times, _ in self.tails.values()))
+                (load, _worst(there), *(tail_ns(there, times) for times, _ in self.times.values()))
                 for load in loads
-                for there in (_at(made, load),)
+                for there in (at_load(made, load),)
             ),
         )
 
@@ -314,7 +338,7 @@ class ConnectionSearch(ConnectionMethod):
         """Yield what trials at an answer say of times, and of what had to be sent again."""
         if not there:
             return
-        for name, (times, meaning) in self.tails.items():
+        for name, (times, meaning) in self.times.items():
             value = tail_ns(there, times)
             reason = meaning if value is not None else "nothing was answered"
             yield Figure(name=name, unit=Unit.NANOSECONDS, value=value, at=at, reason=reason)
@@ -324,19 +348,18 @@ class ConnectionSearch(ConnectionMethod):
         ends = [end for one in there for end in one.ends]
         sent, repeated = sum(e.segments_sent for e in ends), sum(e.repeated for e in ends)
         yield Figure(
-            name=REPEATED,
+            name=REPEATED[self.protocol],
             unit=Unit.RATIO,
             value=repeated / sent if sent else None,
             at=at,
-            reason=f"{human_count(repeated)} of {human_count(sent)} segments were sent again, as "
-            "nobody had acknowledged them",
+            reason=f"{human_count(repeated)} of {human_count(sent)} {SENT_AGAIN[self.protocol]}",
         )
 
 
 class ConnectionRate(ConnectionSearch):
     """How many connections a second can be opened, asked, answered and closed."""
 
-    summary: ClassVar[str] = "highest rate of new TCP connections of which none fails"
+    summary: ClassVar[str] = "highest rate of new connections of which none fails"
     answer: ClassVar[str] = "connection_rate"
     unit: ClassVar[Unit] = Unit.PER_SECOND
     searched: ClassVar[Unit] = Unit.PER_SECOND
@@ -379,6 +402,7 @@ class ConnectionRate(ConnectionSearch):
             request_bytes=self.request,
             response_bytes=self.response,
             attempts=self.attempts,
+            protocol=self.protocol,
         )
 
     def found_at(self, load: int, made: Sequence[ConnectionTrial]) -> int:
@@ -390,7 +414,7 @@ class ConnectionRate(ConnectionSearch):
 class ConcurrentConnections(ConnectionSearch):
     """How many connections can be held open at the same time."""
 
-    summary: ClassVar[str] = "most TCP connections that are open at a time, none of which fails"
+    summary: ClassVar[str] = "most connections that are open at a time, none of which fails"
     answer: ClassVar[str] = "concurrent_connections"
     ends: ClassVar[tuple[str, str]] = ("min_connections", "max_connections")
     of_time: ClassVar[bool] = False
@@ -437,6 +461,7 @@ class ConcurrentConnections(ConnectionSearch):
             request_bytes=self.request,
             response_bytes=self.response,
             attempts=self.attempts,
+            protocol=self.protocol,
         )
 
     def found_at(self, load: int, made: Sequence[ConnectionTrial]) -> int:
@@ -452,7 +477,7 @@ class ConcurrentConnections(ConnectionSearch):
     ) -> Iterator[Figure]:
         """Yield the answer, and what each connection costs the switch, if it tells."""
         yield from super().answers(goal, made)
-        yield from _memory([one for _, one in made], _at(made, goal.lower_fps))
+        yield from _memory([one for _, one in made], at_load(made, goal.lower_fps))
 
 
 def _memory(made: Sequence[ConnectionTrial], there: Sequence[ConnectionTrial]) -> Iterator[Figure]:
@@ -492,86 +517,6 @@ def asked_on_each(requests: int, request: int, response: int) -> str:
     """Say what is asked on each connection."""
     each = "a request" if requests == 1 else f"{requests} requests"
     return f"{each} of {request} B and {response} B of response on each"
-
-
-def limit_of(
-    goal: GoalResult, made: Sequence[tuple[int, ConnectionTrial]], said: Callable[[int], str]
-) -> tuple[Limit, str]:
-    """Return what kept an answer from being higher, in the words of connections."""
-    limit, lower, upper = goal.limit, goal.lower_fps, goal.upper_fps
-    if limit is Limit.SETTING and lower is not None:
-        return limit, f"the highest that may be offered, {said(lower)}, held"
-    if limit is Limit.BUDGET:
-        return limit, f"the time ended before the interval was narrow enough{_known(goal, said)}"
-    if limit is Limit.GENERATOR and upper is None:
-        return _not_begun(made, lower, said)
-    lossy = [one for one in _at(made, upper) if one.failed]
-    if upper is None or not lossy:
-        return limit, f"trials do not agree{_known(goal, said)}"
-    mildest = min(lossy, key=lambda one: one.failed_ratio or 0)
-    assert mildest.accounts is not None  # it has some that failed
-    reason = (
-        f"at {said(upper)} {mildest.failed:,} of {mildest.accounts.launched:,} {mildest.noun} "
-        f"failed ({human_share(float(mildest.failed_ratio or 0))}): {mildest.causes_text}"
-    )
-    asking = mildest.counts.asking if mildest.counts else None
-    if asking is not None and asking.repeated:
-        reason += f"; {human_count(asking.repeated)} segments were lost, and sent again"
-    dropped = mildest.switch.drops if mildest.switch is not None else {}
-    told = [f"{count:,} {why}" for why, count in dropped.items() if count]
-    reason += f"; the switch counted {', '.join(told)}" if told else ""
-    reason += _doubted(goal)
-    busy = [one.busy_ppm for one in lossy]
-    if limit is Limit.DUT and min(busy, default=0) >= SATURATED_PPM:
-        return Limit.GENERATOR, (
-            f"{reason}; the generator had no time left there, so nobody can tell whose they are"
-        )
-    return limit, reason
-
-
-def _doubted(goal: GoalResult) -> str:
-    """Say why failures at an upper bound are not the switch's, where a search has found that."""
-    if goal.limit is Limit.HOST:
-        return "; in clean time none of these trials would have failed"
-    if goal.limit is not Limit.UNKNOWN:
-        return ""
-    if Flag.UPPER_NOT_REPRODUCED in goal.flags:
-        return "; when it was tried again, none failed"
-    if Flag.CONSTANT_LOSS in goal.flags:
-        return "; about as many fail at any load"
-    return "; whose failures these are nobody can tell"
-
-
-def _not_begun(
-    made: Sequence[tuple[int, ConnectionTrial]], lower: int | None, said: Callable[[int], str]
-) -> tuple[Limit, str]:
-    """Say what the generator did not begin in time, at the lowest load above an answer, and why."""
-    late = [(load, one) for load, one in made if one.short and load > (lower or 0)]
-    if not late:
-        return Limit.UNKNOWN, "the generator did not begin all in time"
-    load, one = min(late, key=lambda pair: (pair[0], pair[1].unsent))
-    reason = f"at {said(load)} the generator began {one.short} in time"
-    away = one.paused_ns / max(1, one.begun_ns or 0)
-    limit = Limit.GENERATOR
-    if one.client is not None and one.client.no_port:
-        reason += "; its addresses had no port left, and search.clients says how many there are"
-    elif away >= AWAY:
-        limit, share = Limit.HOST, human_share(min(1.0, away))
-        reason += f"; the machine kept it from running for {share} of the time"
-    return (Limit.UNKNOWN if lower is None else limit), reason
-
-
-def _known(goal: GoalResult | CleanResult, said: Callable[[int], str]) -> str:
-    parts = []
-    if goal.lower_fps is not None:
-        parts.append(f"{said(goal.lower_fps)} held")
-    if goal.upper_fps is not None:
-        parts.append(f"{said(goal.upper_fps)} did not")
-    return f"; {', '.join(parts)}" if parts else ""
-
-
-def _at(made: Sequence[tuple[int, ConnectionTrial]], load: int | None) -> list[ConnectionTrial]:
-    return [one for offered, one in made if offered == load]
 
 
 def _worst(there: Sequence[ConnectionTrial]) -> float | None:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Protocol, runtime_checkable
+from typing import Annotated, ClassVar, runtime_checkable
+from typing import Protocol as Interface
 
 from pydantic import Field
 
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
-from vsperf.config.connections import MOST_ADDRESSES
+from vsperf.config.connections import MOST_ADDRESSES, MOST_DATA, Protocol
 from vsperf.config.counted import Counted
 from vsperf.config.method import Contradiction
 from vsperf.config.topology import Topology
 from vsperf.methods.base import Method
-from vsperf.quantities.units import NANOSECONDS
+from vsperf.quantities.units import NANOSECONDS, FrameSize, LinkSpeed
 from vsperf.records.connections import ConnectionTrial
 from vsperf.records.histogram import merged_percentiles_ns
 from vsperf.records.result import Compliance, SearchResult
@@ -31,6 +32,7 @@ class ConnectionsAsked:
     """Connections that begin in a second, at equal distances."""
     connections: int
     """That begin in all."""
+    protocol: Protocol = "tcp"
     hold_ns: int = 0
     """For which each stays open once it has had its response."""
     requests: int = 1
@@ -86,7 +88,7 @@ class ConnectionsAsked:
 
 
 @runtime_checkable
-class ConnectionsBench(Protocol):
+class ConnectionsBench(Interface):
     """What a method may do that opens connections. Each trial has been judged before it is seen."""
 
     @property
@@ -102,7 +104,7 @@ class ConnectionsBench(Protocol):
 
 
 @runtime_checkable
-class OpensConnections(Protocol):
+class OpensConnections(Interface):
     """A method that has connections opened; its cases have clients and servers."""
 
     def checking(self) -> ConnectionsAsked:
@@ -113,8 +115,8 @@ class OpensConnections(Protocol):
 
 
 Count = Annotated[int, Field(ge=1, le=4_194_304), Counted]
-Request = Annotated[int, Field(ge=48, le=65_536)]
-Response = Annotated[int, Field(ge=78, le=65_536)]
+Bytes = Annotated[int, Field(ge=4, le=65_536)]
+LEAST_OF_HTTP = {"request": 48, "response": 78}
 """Less than these is no message of HTTP with its head."""
 CHECKED = 20
 """Connections by which it is seen that any come through."""
@@ -132,15 +134,41 @@ class ConnectionMethod(Method):
     """Addresses that connections come from, in turns."""
     servers: Annotated[int, Field(ge=1, le=MOST_ADDRESSES)] = 4
     """Addresses that answer; a device that shares connections out has them behind it."""
-    request: Request = 100
-    """Bytes of a request, of HTTP/1.1 with its headers."""
-    response: Response = 1024
-    """Bytes of a response, likewise."""
+    request: Bytes = 100
+    """Bytes of a request: of HTTP/1.1 with its headers, 48 at least, or of a datagram."""
+    response: Bytes = 1024
+    """Bytes of a response, likewise; of HTTP 78 at least."""
+
+    @property
+    def made_by(self) -> Protocol:
+        """What connections are made by."""
+        return "tcp"
 
     @property
     def asks_generator(self) -> frozenset[Ability]:
         """Return that it is asked for connections, and for no frames."""
-        return frozenset({Ability.CONNECTIONS})
+        by_udp = self.made_by == "udp"
+        return frozenset({Ability.UDP_FLOWS if by_udp else Ability.CONNECTIONS})
+
+    def contradictions(self, size: FrameSize, link: LinkSpeed) -> Iterator[Contradiction]:
+        """Yield that there are no messages as short, or as long."""
+        yield from super().contradictions(size, link)
+        for name, least in LEAST_OF_HTTP.items():
+            bytes_each = getattr(self, name)
+            if self.made_by == "tcp" and bytes_each < least:
+                yield Contradiction(
+                    name,
+                    f"is {bytes_each}, and a {name} of HTTP has {least} bytes at least",
+                    "its head alone is as long",
+                    f"--set search.{name}={least}",
+                )
+            elif self.made_by == "udp" and bytes_each > MOST_DATA:
+                yield Contradiction(
+                    name,
+                    f"is {bytes_each:,}, and a datagram carries {MOST_DATA:,} bytes at most",
+                    f"over UDP a {name} is one datagram, in one frame",
+                    f"--set search.{name}={MOST_DATA}",
+                )
 
     def misfits(self, topology: Topology) -> Iterator[Contradiction]:
         """Yield that there are not two ends."""
@@ -162,6 +190,7 @@ class ConnectionMethod(Method):
         return ConnectionsAsked(
             rate_cps=CHECKED_CPS,
             connections=CHECKED,
+            protocol=self.made_by,
             request_bytes=self.request,
             response_bytes=self.response,
             repeat_ns=CHECKED_NS,

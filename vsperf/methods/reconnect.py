@@ -13,7 +13,7 @@ from vsperf.config.counted import Counted
 from vsperf.config.method import RESTARTED, Contradiction
 from vsperf.config.topology import Topology
 from vsperf.methods.base import Bench, repeated
-from vsperf.methods.connection_search import AWAY
+from vsperf.methods.connection_limits import AWAY
 from vsperf.methods.connections import (
     ConnectionMethod,
     ConnectionsAsked,

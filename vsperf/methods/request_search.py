@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 from vsperf.config.connections import PORTS_EACH
 from vsperf.config.method import Contradiction
 from vsperf.methods.connection_search import ConnectionSearch, Tails
-from vsperf.methods.connections import ConnectionsAsked, Count, Request, Response, due_in
+from vsperf.methods.connections import Bytes, ConnectionsAsked, Count, due_in
 from vsperf.methods.range import TrialDuration
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Duration, FrameSize, LinkSpeed
@@ -107,6 +107,7 @@ class RequestMethod(ConnectionSearch):
             request_bytes=self.request,
             response_bytes=self.response,
             attempts=self.attempts,
+            protocol=self.protocol,
         )
 
     def found_at(self, load: int, made: Sequence[ConnectionTrial]) -> int | None:
@@ -143,14 +144,14 @@ class RequestMethod(ConnectionSearch):
 class PacketRate(RequestMethod):
     """How many packets a second go over connections that are open, both ways together."""
 
-    summary: ClassVar[str] = "most TCP packets a second over open connections, none of them lost"
+    summary: ClassVar[str] = "most packets a second over open connections, none of them lost"
     answer: ClassVar[str] = "packet_rate"
     unit: ClassVar[Unit] = Unit.PER_SECOND
 
     kind: Literal["pps"]
-    request: Request = 64
+    request: Bytes = 64
     """Bytes of a request, of HTTP/1.1 with its headers: one short segment."""
-    response: Response = 80
+    response: Bytes = 80
     """Bytes of a response, likewise."""
 
     def each(self, there: Sequence[ConnectionTrial]) -> Fraction | None:
@@ -168,7 +169,7 @@ class Goodput(RequestMethod):
     unit: ClassVar[Unit] = Unit.BPS
 
     kind: Literal["goodput"]
-    response: Response = 800
+    response: Bytes = 800
     """Bytes of a response, of HTTP/1.1 with its headers."""
 
     def each(self, there: Sequence[ConnectionTrial]) -> Fraction | None:

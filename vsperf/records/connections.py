@@ -2,7 +2,8 @@
 
 Each connection that was due has one outcome, and these add up: what was not launched, what nobody
 answered as it should be, what was answered and not fulfilled, and what came to its end in order. So
-has each request that was due by a clock on connections that were open.
+has each request that was due by a clock on connections that were open. Of UDP a connection is a
+flow from a port of the clients, and is answered when its first response comes.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import pairwise
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import model_validator
 
@@ -38,7 +39,7 @@ class Unbalanced(ValueError):
 
 
 class Segments(Record):
-    """What an end counts of TCP segments."""
+    """What an end counts of TCP segments, or of UDP datagrams."""
 
     segments_sent: int
     segments_received: int
@@ -47,8 +48,9 @@ class Segments(Record):
     stray: int
     """Of no connection."""
     repeated: int
-    """Sent again, since nobody acknowledged them."""
+    """Sent again, since nobody acknowledged them, or no response came."""
     disordered: int
+    """Dropped: before others of TCP that had to come first; responses of UDP that had come."""
     no_room: int
 
 
@@ -71,6 +73,7 @@ class ClientAccounts(Record):
     not_closed: int
     unfinished: int
     repeated_syns: int
+    """Or first requests of flows."""
     misanswers: int
     requests: int
     responses: int
@@ -95,7 +98,11 @@ class ClientAccounts(Record):
 
 
 class ServerAccounts(Record):
-    """What became of each connection that was accepted."""
+    """What became of each connection that was accepted; of UDP, of each request.
+
+    A request of UDP is answered (`closed`), not one of a client's (`wrong_payload`), or there was
+    no room for its response (`not_heard`).
+    """
 
     accepted: int
     full: int
@@ -265,6 +272,8 @@ class ConnectionCounts(Record):
     asking: Asking | None = None
     """None where each connection asks when it may."""
     flood: Flood | None = None
+    begin_port: int | None = None
+    """Of the clients: with which ports began. They go on, and round, from trial to trial."""
 
 
 class ConnectionTrial(Record):
@@ -275,6 +284,8 @@ class ConnectionTrial(Record):
     """The trial that it repeats, as that one could not be believed."""
     purpose: Purpose
     started_at: str
+    protocol: Literal["tcp", "udp"] = "tcp"
+    """What connections were made by."""
     rate_cps: int
     """Connections that were to begin in a second."""
     asked: int
@@ -333,6 +344,11 @@ class ConnectionTrial(Record):
     def noun(self) -> str:
         """What was offered."""
         return "connections" if self.request_rps is None else "requests"
+
+    @property
+    def pieces(self) -> str:
+        """What went over the wire."""
+        return "segments" if self.protocol == "tcp" else "datagrams"
 
     @property
     def due(self) -> int:

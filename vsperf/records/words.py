@@ -336,25 +336,28 @@ PROGRAMS: Mapping[str, str] = MappingProxyType(
         "were begun and did not come to their end in order.",
         "not begun": "Connections, or requests by a clock, that were due and for which the "
         "generator had no time, or no port. They have not failed.",
-        "connections": "What became of each connection of TCP that was due: one outcome for each.",
+        "connections": "What became of each connection that was due, of TCP or a flow of UDP: one "
+        "outcome for each.",
         "count": "How many they are.",
         "requests": "What became of each request that was due by a clock on connections that are "
         "open: asked, and answered or not; or not, as its connection waited or was gone.",
-        "packet rate": "Packets of TCP that go over open connections in a second, both ways "
+        "packet rate": "Packets that go over open connections in a second, both ways "
         "together, none of which is lost.",
         "goodput": "Bits of responses that open connections carry in a second, no headers of "
         "frames among them, where each request is answered at once.",
         "request rate": "Requests that are due in a second, each of which is answered at once.",
         "response p99": "From when a request was due to the end of its response, for 99 of 100.",
-        "connection rate": "Connections of TCP that begin in a second, of which none fails.",
-        "concurrent connections": "Connections of TCP that are open at the same time, none of "
-        "which fails.",
+        "connection rate": "Connections that begin in a second, of which none fails; of UDP each "
+        "is a flow from a port of its own, with a request and its response.",
+        "concurrent connections": "Connections that are open at the same time, none of which "
+        "fails.",
         "handshake p99": "From when the first segment of a connection was due to its answer, for "
         "99 of 100 of them.",
-        "first response p99": "From when the first segment of a connection was due to the end of "
+        "first response p99": "From when the first packet of a connection was due to the end of "
         "the first response, for 99 of 100 of them.",
         "repeated segments": "Segments of TCP that were sent again, since nobody acknowledged "
         "them.",
+        "repeated datagrams": "Datagrams of UDP that were sent again, since no response had come.",
         "begun": "Connections whose first SYN was sent.",
         "completed": "Connections with a handshake, all responses right, and an end by both sides.",
         "misanswered": "Whoever answered had another address or port than who was called.",
@@ -369,6 +372,7 @@ PROGRAMS: Mapping[str, str] = MappingProxyType(
         "waiting": "Requests that were due while their connection waited for the response before.",
         "gone": "Requests that were due on a connection that was there no more.",
         "segments": "Packets of TCP, at both ends of connections.",
+        "datagrams": "Packets of UDP, at both ends of connections.",
         "stray": "Segments that belong to no connection of the trial.",
         "damaged": "Segments with a wrong checksum.",
         "disordered": "Segments that came after one that was sent later.",

@@ -394,11 +394,16 @@ engine_connections(struct engine *engine, const struct connections_request *requ
 	demand(client->is_here || (request->duration_ns > 0 && request->intended == 0));
 	demand(!client->is_here || (client->addresses >= 1 && client->ports >= 1 &&
 		client->addresses * client->ports <= CONNECTIONS_MOST && request->targets >= 1 &&
-		client->first.port + client->ports <= 65536));
+		client->first.port + client->ports <= 65536 &&
+		client->first.port + request->turned < 65536));
 	demand(!server->is_here || (server->addresses >= 1 && server->ports == 1 &&
 		request->capacity >= 1 && request->capacity <= CONNECTIONS_MOST));
 	demand(request->request_bytes >= 1 && request->request_bytes <= CONTENT_MOST);
 	demand(request->response_bytes >= 1 && request->response_bytes <= CONTENT_MOST);
+	demand(request->transport == TRANSPORT_TCP || (request->content == CONTENT_BYTES &&
+		request->request_bytes >= DATAGRAM_NUMBER && request->request_bytes <= request->most &&
+		request->response_bytes >= DATAGRAM_NUMBER &&
+		request->response_bytes <= request->most && request->flood.rate_mfps == 0));
 	demand(request->attempts >= 1 && request->requests >= 1 && request->most >= 1);
 	demand(request->repeat_ns > 0 && request->patience_ns > 0 && request->burst >= 1);
 	demand(request->asking.intended == 0 || (client->is_here && request->requests == 1 &&
@@ -450,6 +455,8 @@ engine_connections_result(const struct engine *engine)
 		},
 		.has_client = engine->connections.client.is_here,
 		.has_server = engine->connections.server.is_here, .settled = true,
+		.begin_port = (uint16_t)(engine->connections.client.first.port +
+			engine->connections.turned),
 		.intended = engine->connections.intended, .unsent = 1, .launching = 2000, .client = &client,
 		.server = &server, .client_end = &end, .server_end = &end,
 		.handshake = &engine->histogram, .first = &engine->histogram,

@@ -3,8 +3,8 @@
  */
 
 /*
- * Whatever arrives at a client and a server, neither reads past a frame, and all connections are accounted
- * for: frames of real connections with a few fields changed and checksums made right again, and others.
+ * Whatever arrives at a client and a server of TCP or UDP, neither reads past a frame, and all connections
+ * are accounted for: frames of real connections with a few fields changed and checksums made right again, and others.
  * Every input follows from the seed and its number: fuzz_connections SECONDS SEED FROM repeats from there.
  */
 
@@ -26,8 +26,9 @@ static void
 mend(uint8_t *frame, uint16_t bytes)
 {
 	uint16_t header = (frame[IP] & 0xf) * 4, whole = bytes_get_16(frame + IP + 2), length;
+	uint16_t at = frame[IP + 9] == PROTOCOL_TCP ? 16 : frame[IP + 9] == PROTOCOL_UDP ? 6 : 2;
 	const struct layer_ip pseudo = {
-		.layer3 = LAYER3_IPV4, .protocol = PROTOCOL_TCP,
+		.layer3 = LAYER3_IPV4, .protocol = frame[IP + 9],
 		.source = frame + IP + 12, .destination = frame + IP + 16,
 	};
 
@@ -36,9 +37,10 @@ mend(uint8_t *frame, uint16_t bytes)
 	length = whole - header;
 	bytes_put_16(frame + IP + 10, 0);
 	bytes_put_16(frame + IP + 10, checksum_finish(checksum_add(0, frame + IP, header)));
-	bytes_put_16(frame + IP + header + 16, 0);
-	bytes_put_16(frame + IP + header + 16, checksum_finish(checksum_add(
-		layer_pseudo_sum(&pseudo, length), frame + IP + header, length)));
+	bytes_put_16(frame + IP + header + at, 0);
+	bytes_put_16(frame + IP + header + at, checksum_finish(checksum_add(
+		frame[IP + 9] == PROTOCOL_ICMP ? 0 : layer_pseudo_sum(&pseudo, length),
+		frame + IP + header, length)));
 }
 
 /* Now and then a few bytes of a frame are others; mostly those of headers, and mostly mended. */
@@ -61,13 +63,43 @@ change(struct wire *wire, enum wire_way way, uint8_t *frame, uint16_t bytes)
 	return true;
 }
 
+/* To whom there are connections, whoever it was for. */
+static void
+hand_segment(struct wire *wire, const uint8_t *frame, uint16_t bytes)
+{
+	struct segment segment;
+
+	if (segment_read(frame, bytes, &segment) != PACKET_READ)
+		return;
+	segment.destination = (struct packet_end){ WIRE_SERVER_IP, 80 };
+	server_receive(&wire->server, &segment, wire->now);
+	segment.destination = (struct packet_end){ WIRE_CLIENT_IP, 1024 };
+	segment.source = (struct packet_end){ WIRE_SERVER_IP, 80 };
+	client_receive(&wire->client, &segment, wire->now);
+}
+
+static void
+hand_datagram(struct wire *wire, const uint8_t *frame, uint16_t bytes)
+{
+	const struct packet_end server = { WIRE_SERVER_IP, 80 }, client = { WIRE_CLIENT_IP, 1024 };
+	struct datagram datagram;
+
+	if (datagram_read(frame, bytes, &datagram) != PACKET_READ)
+		return;
+	datagram.destination = server;
+	server_receive_datagram(&wire->server, &datagram, wire->now);
+	datagram.source = datagram.is_unreachable ? client : server;
+	datagram.destination = datagram.is_unreachable ? server : client;
+	client_receive_datagram(&wire->client, &datagram, wire->now);
+}
+
 /* A frame of exactly so many bytes, so that reading past its end is noticed. */
 static void
 throw_in(struct wire *wire)
 {
+	static const uint8_t protocols[] = { PROTOCOL_TCP, PROTOCOL_UDP, PROTOCOL_ICMP };
 	uint16_t bytes = unit_random(&wire->seed) % 100;
 	uint8_t *frame = malloc(bytes + (bytes == 0));
-	struct segment segment;
 	uint16_t i;
 
 	for (i = 0; i < bytes; i++)
@@ -75,16 +107,18 @@ throw_in(struct wire *wire)
 	if (bytes > TCP) {
 		memcpy(frame + 12, "\x08\x00\x45\x00\x00", 5);
 		frame[17] = (uint8_t)(bytes - IP);
-		frame[23] = PROTOCOL_TCP;
+		frame[23] = protocols[unit_random(&wire->seed) % 3];
+		memset(frame + 20, 0, 2); /* a whole packet */
+		if (frame[23] == PROTOCOL_UDP && bytes >= TCP + 6)
+			bytes_put_16(frame + TCP + 4, (uint16_t)(bytes - TCP));
+		if (frame[23] == PROTOCOL_ICMP && unit_random(&wire->seed) % 2 != 0)
+			frame[TCP] = 3;
 		mend(frame, bytes);
 	}
-	if (segment_read(frame, bytes, &segment) == SEGMENT_READ) {
-		segment.destination = (struct segment_end){ WIRE_SERVER_IP, 80 };
-		server_receive(&wire->server, &segment, wire->now);
-		segment.destination = (struct segment_end){ WIRE_CLIENT_IP, 1024 };
-		segment.source = (struct segment_end){ WIRE_SERVER_IP, 80 };
-		client_receive(&wire->client, &segment, wire->now);
-	}
+	if (wire->client.end.plan.transport == TRANSPORT_UDP)
+		hand_datagram(wire, frame, bytes);
+	else
+		hand_segment(wire, frame, bytes);
 	free(frame);
 }
 
@@ -96,6 +130,8 @@ run_one(uint64_t seed, uint64_t number)
 	struct wire *wire;
 	unsigned int i;
 
+	plan.end.transport = (enum transport)(unit_random(&state) % 2);
+	plan.turned = unit_random(&state) % 2 * (64512 - 1 - unit_random(&state) % 10);
 	plan.end.ports = 1 + unit_random(&state) % 20;
 	plan.requests = 1 + unit_random(&state) % 3;
 	plan.pause_cycles = unit_random(&state) % 2 * 10 * WIRE_STEP;
@@ -111,9 +147,13 @@ run_one(uint64_t seed, uint64_t number)
 	}
 	plan.end.repeat_cycles = 20 * WIRE_STEP;
 	plan.end.patience_cycles = 50 * WIRE_STEP;
-	wire = wire_create(&plan, (enum content_kind)(unit_random(&state) % 2), 200,
-		100 + unit_random(&state) % 4000);
-	wire->request.is_known = wire->response.is_known = unit_random(&state) % 2;
+	if (plan.end.transport == TRANSPORT_UDP) {
+		wire = wire_create(&plan, CONTENT_BYTES, 200, 100 + unit_random(&state) % 1300);
+	} else {
+		wire = wire_create(&plan, (enum content_kind)(unit_random(&state) % 2), 200,
+			100 + unit_random(&state) % 4000);
+		wire->request.is_known = wire->response.is_known = unit_random(&state) % 2;
+	}
 	wire->seed = state;
 	wire->lost = wire->twice = wire->late = 20000;
 	wire->full = 10000;

@@ -61,9 +61,10 @@ static const char *const requests[] = {
 		"\"silent_ns\":50000,\"latency\":true,\"rate_fps\":[1000,0],\"burst\":8,"
 		"\"quiet_ns\":9}",
 	"{\"id\":6,\"verb\":\"connections\",\"client\":{\"port\":0,\"ip\":\"198.18.0.9\",\"addresses\":4,"
-		"\"tcp_port\":2000,\"tcp_ports\":100,\"target_ip\":\"198.19.0.9\",\"targets\":2,"
+		"\"first_port\":2000,\"port_count\":100,\"begin_port\":2050,"
+		"\"target_ip\":\"198.19.0.9\",\"targets\":2,"
 		"\"target_port\":8080,\"source_mac\":\"02:00:00:00:00:01\"},\"server\":{\"port\":1,"
-		"\"ip\":\"198.19.0.9\",\"addresses\":2,\"tcp_port\":8080,\"connections\":1000,"
+		"\"ip\":\"198.19.0.9\",\"addresses\":2,\"service_port\":8080,\"connections\":1000,"
 		"\"destination_mac\":\"02:00:00:00:00:02\"},\"rate_cps\":1000.5,"
 		"\"duration_ns\":1000000,\"connections\":9,\"burst\":4,\"content\":\"bytes\","
 		"\"request_bytes\":7,\"response_bytes\":9,\"requests\":3,\"pause_ns\":8,"
@@ -71,6 +72,9 @@ static const char *const requests[] = {
 		"\"patience_ns\":2000000,\"idle_ns\":3000000,\"quiet_ns\":4,\"drain_ns\":5,"
 		"\"slot_ns\":10000000}",
 	"{\"id\":6,\"verb\":\"connections\",\"server\":{},\"duration_ns\":1000000}",
+	"{\"id\":6,\"verb\":\"connections\",\"client\":{},\"server\":{},\"protocol\":\"udp\","
+		"\"rate_cps\":1000,\"connections\":9,\"request_bytes\":4,\"response_bytes\":1460,"
+		"\"hold_ns\":9}",
 	"{\"id\":6,\"verb\":\"connections\",\"client\":{},\"server\":{},\"rate_cps\":1000,"
 		"\"connections\":9,\"slot_ns\":10000000,\"asking\":{\"rate_rps\":1000.5,"
 		"\"requests\":9,\"duration_ns\":1000000},\"flood\":{\"rate_fps\":100,"
@@ -95,6 +99,7 @@ static const char *const words[] = {
 	"i", "\xc3\xa4\xe2\x82\xac", "%s%n", "shuffled", "/", "/tmp/x",
 	"replay", "rhythm", "file", "even", "turns", "sides", "processes", "order",
 	"connections", "client", "server", "http", "bytes", "target_ip", "hold_ns",
+	"protocol", "tcp", "begin_port",
 	"asking", "requests", "rate_rps", "flood", "answered", "rate_fps",
 };
 

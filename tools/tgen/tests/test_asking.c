@@ -226,7 +226,7 @@ take_nothing_of_one_port(struct wire *wire, enum wire_way way, uint8_t *frame, u
 	struct segment segment;
 
 	if (port != wire->client.plan.end.first.port ||
-			segment_read(frame, bytes, &segment) != SEGMENT_READ)
+			segment_read(frame, bytes, &segment) != PACKET_READ)
 		return true;
 	if (way == TO_SERVER)
 		return segment.bytes == 0;

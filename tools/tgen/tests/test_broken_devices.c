@@ -143,7 +143,7 @@ take_nothing_before_the_handshake_is_over(struct wire *wire, enum wire_way way, 
 {
 	struct segment segment;
 
-	if (segment_read(frame, bytes, &segment) != SEGMENT_READ)
+	if (segment_read(frame, bytes, &segment) != PACKET_READ)
 		return true;
 	if (way == TO_CLIENT && (segment.flags & SEGMENT_SYN) != 0)
 		change(frame, TCP + 14, 0);
@@ -165,7 +165,7 @@ take_nothing(struct wire *wire, enum wire_way way, uint8_t *frame, uint16_t byte
 	(void)wire;
 	if (way == TO_CLIENT)
 		change(frame, TCP + 14, 0);
-	return way == TO_CLIENT || segment_read(frame, bytes, &segment) != SEGMENT_READ ||
+	return way == TO_CLIENT || segment_read(frame, bytes, &segment) != PACKET_READ ||
 		segment.bytes == 0;
 }
 
@@ -178,7 +178,7 @@ take_no_response(struct wire *wire, enum wire_way way, uint8_t *frame, uint16_t 
 	(void)wire;
 	if (way == TO_SERVER)
 		change(frame, TCP + 14, 0);
-	return way == TO_SERVER || segment_read(frame, bytes, &segment) != SEGMENT_READ ||
+	return way == TO_SERVER || segment_read(frame, bytes, &segment) != PACKET_READ ||
 		segment.bytes == 0;
 }
 

@@ -6,6 +6,8 @@
 
 #include "wire.h"
 
+#include "bytes.h"
+
 static uint64_t
 completed(const struct wire *wire)
 {
@@ -148,6 +150,40 @@ test_ports_are_taken_again_when_their_connections_are_over(void **state)
 	wire_destroy(wire);
 }
 
+/* The first port that the wire sees is noted, and the last one. */
+static uint16_t first_port, last_port;
+
+static bool
+note_ports(struct wire *wire, enum wire_way way, uint8_t *frame, uint16_t bytes)
+{
+	(void)bytes;
+	if (way == TO_SERVER && wire->count++ == 0)
+		first_port = bytes_get_16(frame + 34);
+	if (way == TO_SERVER)
+		last_port = bytes_get_16(frame + 34);
+	return true;
+}
+
+static void
+test_ports_begin_where_they_are_told_to_and_go_round_to_the_first_one(void **state)
+{
+	struct client_plan plan = wire_client_plan(100);
+	struct wire *wire;
+
+	(void)state;
+	plan.end.addresses = 1;
+	plan.end.ports = 100;
+	plan.turned = 64512 - 90;
+	wire = wire_create(&plan, CONTENT_BYTES, 1, 1);
+	wire->device = note_ports;
+	wire_run(wire, 5);
+	assert_int_equal(completed(wire), 100);
+	assert_int_equal(first_port, 65536 - 90);
+	assert_int_equal(last_port, 1024 + 9);
+	assert_int_equal(wire->client.end.counts.stray, 0);
+	wire_destroy(wire);
+}
+
 static void
 test_a_server_that_is_full_answers_nobody_else(void **state)
 {
@@ -279,6 +315,8 @@ main(void)
 		cmocka_unit_test(test_connections_are_held_as_long_as_they_should_be),
 		cmocka_unit_test(test_without_a_free_port_connections_stay_unsent),
 		cmocka_unit_test(test_ports_are_taken_again_when_their_connections_are_over),
+		cmocka_unit_test(
+			test_ports_begin_where_they_are_told_to_and_go_round_to_the_first_one),
 		cmocka_unit_test(test_a_server_that_is_full_answers_nobody_else),
 		cmocka_unit_test(test_another_port_refuses),
 		cmocka_unit_test(test_what_was_lost_together_is_sent_again_without_a_time_out_for_each),

@@ -115,6 +115,28 @@ test_a_flood_beside_them_is_told_of_at_both_ends(void **state)
 }
 
 static void
+test_over_udp_messages_are_datagrams_of_bytes(void **state)
+{
+	json_t *result = made(*state, CONNECTIONS(BOTH ",\"rate_cps\":10,\"protocol\":\"udp\","
+		"\"request_bytes\":4,\"response_bytes\":1460" SECOND));
+
+	assert_int_equal(integer(json_object_get(result, "client"), "completed"), 8);
+	made(*state, CONNECTIONS(BOTH ",\"rate_cps\":10,\"protocol\":\"udp\","
+		"\"asking\":{\"rate_rps\":1" SECOND "}" SECOND));
+}
+
+static void
+test_where_its_ports_begin_is_told_by_a_client(void **state)
+{
+	json_t *result = made(*state, CONNECTIONS(BOTH ",\"rate_cps\":10" SECOND));
+
+	assert_int_equal(integer(json_object_get(result, "client"), "begin_port"), 1024);
+	result = made(*state, CONNECTIONS("\"client\":{\"begin_port\":65535,\"port_count\":9},"
+		"\"server\":{},\"rate_cps\":10" SECOND));
+	assert_int_equal(integer(json_object_get(result, "client"), "begin_port"), 65535);
+}
+
+static void
 test_they_can_be_stopped_and_nothing_else_is_done_meanwhile(void **state)
 {
 	struct talk *talk = *state;
@@ -153,8 +175,19 @@ test_connections_that_cannot_be_are_refused(void **state)
 		{ "\"client\":{\"ip\":\"x\"},\"rate_cps\":1" SECOND, "bad-value", "client.ip" },
 		{ "\"client\":{\"addresses\":257},\"rate_cps\":1" SECOND, "out-of-range",
 			"client.addresses" },
-		{ "\"client\":{\"tcp_port\":65000,\"tcp_ports\":537},\"rate_cps\":1" SECOND,
-			"out-of-range", "client.tcp_ports" },
+		{ "\"client\":{\"first_port\":65000,\"port_count\":537},\"rate_cps\":1" SECOND,
+			"out-of-range", "client.port_count" },
+		{ "\"client\":{\"first_port\":2000,\"begin_port\":1999},\"rate_cps\":1" SECOND,
+			"out-of-range", "client.begin_port" },
+		{ BOTH ",\"rate_cps\":1,\"protocol\":\"sctp\"" SECOND, "bad-value", "protocol" },
+		{ BOTH ",\"rate_cps\":1,\"protocol\":\"udp\",\"content\":\"http\"" SECOND,
+			"bad-value", "content" },
+		{ BOTH ",\"rate_cps\":1,\"protocol\":\"udp\",\"request_bytes\":3" SECOND,
+			"out-of-range", "request_bytes" },
+		{ BOTH ",\"rate_cps\":1,\"protocol\":\"udp\",\"response_bytes\":1461" SECOND,
+			"out-of-range", "response_bytes" },
+		{ BOTH ",\"rate_cps\":1,\"protocol\":\"udp\",\"flood\":{\"rate_fps\":1}" SECOND,
+			"bad-value", "flood" },
 		{ "\"client\":{\"addresses\":256},\"rate_cps\":1" SECOND, "out-of-range",
 			"client" },
 		{ "\"client\":{\"vlan\":1},\"rate_cps\":1" SECOND, "unknown-key", "client.vlan" },
@@ -184,7 +217,7 @@ test_connections_that_cannot_be_are_refused(void **state)
 			"out-of-range", "asking.duration_ns" },
 		{ BOTH ",\"rate_cps\":1,\"asking\":{\"rate_rps\":0}" SECOND, "out-of-range",
 			"asking.rate_rps" },
-		{ "\"client\":{\"addresses\":2,\"tcp_ports\":5},\"server\":{},\"rate_cps\":1,"
+		{ "\"client\":{\"addresses\":2,\"port_count\":5},\"server\":{},\"rate_cps\":1,"
 			"\"connections\":11,\"asking\":{\"rate_rps\":1" SECOND "}", "out-of-range",
 			"asking" },
 		{ "\"server\":{},\"flood\":{\"rate_fps\":1}" SECOND, "missing-key", "flood" },
@@ -224,7 +257,7 @@ test_addresses_beside_each_other_are_taken(void **state)
 static void
 test_as_many_connections_are_asked_by_a_clock_as_there_are_ports(void **state)
 {
-	made(*state, CONNECTIONS("\"client\":{\"addresses\":2,\"tcp_ports\":5},\"server\":{},"
+	made(*state, CONNECTIONS("\"client\":{\"addresses\":2,\"port_count\":5},\"server\":{},"
 		"\"rate_cps\":1,\"connections\":10,\"asking\":{\"rate_rps\":1" SECOND "}"));
 }
 
@@ -237,6 +270,8 @@ main(void)
 		TEST(test_slots_are_told_as_lists),
 		TEST(test_requests_by_a_clock_have_accounts_of_their_own),
 		TEST(test_a_flood_beside_them_is_told_of_at_both_ends),
+		TEST(test_over_udp_messages_are_datagrams_of_bytes),
+		TEST(test_where_its_ports_begin_is_told_by_a_client),
 		TEST(test_they_can_be_stopped_and_nothing_else_is_done_meanwhile),
 		TEST(test_connections_that_cannot_be_are_refused),
 		TEST(test_addresses_beside_each_other_are_taken),

@@ -20,11 +20,12 @@
 #define SERVER_IP UINT32_C(0xc6130001)
 #define SETTLED 2000 /* calls to send, after which all that can pile up has done so */
 #define CALLS 4000
+#define LOOPED 200 /* connections over a port that gives back what it gets */
 
 static struct worker worker;
 static struct receiver receiver;
 static struct connections connections;
-static struct histogram lateness;
+static struct histogram lateness, looped[4];
 static struct rte_mempool pool;
 static struct rte_mbuf buffers[BUFFERS];
 static uint8_t rooms[BUFFERS][ROOM];
@@ -75,6 +76,31 @@ nothing_comes(void *queue, struct rte_mbuf **frames, uint16_t most)
 	(void)frames;
 	(void)most;
 	return 0;
+}
+
+/* As many as a port has taken, in their order, of a device that gives them back. */
+static struct rte_mbuf *under_way[BUFFERS];
+static uint16_t under_way_count;
+
+static uint16_t
+give_frames(void *queue, struct rte_mbuf **frames, uint16_t most)
+{
+	uint16_t count = under_way_count < most ? under_way_count : most;
+
+	(void)queue;
+	memcpy(frames, under_way, count * sizeof(frames[0]));
+	under_way_count -= count;
+	memmove(under_way, under_way + count, under_way_count * sizeof(frames[0]));
+	return count;
+}
+
+static uint16_t
+send_back(void *queue, struct rte_mbuf **frames, uint16_t count)
+{
+	(void)queue;
+	memcpy(under_way + under_way_count, frames, count * sizeof(frames[0]));
+	under_way_count += count;
+	return count;
 }
 
 static uint16_t
@@ -203,6 +229,108 @@ who_sends_a_flood_is_busy(void **state)
 	assert_true(worker.busy_cycles > busy_cycles);
 }
 
+/* Both ends at one port, which gives back what it gets. */
+static void
+begin_both(enum transport transport)
+{
+	struct connections_port *port = &connections.port[0];
+	const struct output output = { .context = port, .room = connections_room };
+	const struct client_plan client = {
+		.end = {
+			.transport = transport, .first = { CLIENT_IP, 1024 }, .addresses = 1,
+			.ports = LOOPED, .most = 1460, .attempts = 8, .repeat_cycles = 10 * HZ,
+			.patience_cycles = 100 * HZ, .tsc_hz = HZ,
+		},
+		.target = { SERVER_IP, 80 }, .targets = 1, .requests = 2,
+		.rate_mfps = UINT64_C(1000000000), .intended = LOOPED, .burst = 8,
+	};
+	struct server_plan server = { .end = client.end, .capacity = LOOPED };
+	struct error error;
+	unsigned int i;
+
+	assert_int_equal(begin(NULL), 0);
+	client_destroy(&connections.client);
+	connections.request.transport = transport;
+	connections.request.flood.rate_mfps = 0;
+	connections.request.server.is_here = true;
+	connections.drain_cycles = connections.quiet_cycles = 1000 * HZ;
+	port->flood = NULL;
+	port->server = &connections.server;
+	server.end.first = client.target;
+	server.end.ports = 1;
+	assert_int_equal(content_create(&connections.question, CONTENT_BYTES, true, 60, &error), 0);
+	assert_int_equal(content_create(&connections.response, CONTENT_BYTES, false, 90, &error), 0);
+	assert_int_equal(client_create(&connections.client, &client, &connections.question,
+		&connections.response, &output, rte_rdtsc(), &error), 0);
+	assert_int_equal(server_create(&connections.server, &server, &connections.response,
+		&connections.question, &output, rte_rdtsc(), &error), 0);
+	for (i = 0; i < 4; i++)
+		histogram_clear(&looped[i]);
+	connections.client.handshake = &looped[0];
+	connections.client.first = &looped[1];
+	connections.client.response = &looped[2];
+	connections.client.lateness = &looped[3];
+	rte_eth_fp_ops[0].rx_pkt_burst = give_frames;
+	rte_eth_fp_ops[0].tx_pkt_burst = send_back;
+}
+
+static void
+connections_of_either_kind_come_to_their_end_over_a_port(void **state)
+{
+	enum transport transport;
+
+	(void)state;
+	for (transport = TRANSPORT_TCP; transport <= TRANSPORT_UDP; transport++) {
+		begin_both(transport);
+		connections_run(&worker);
+		assert_true(connections.settled);
+		assert_int_equal(connections.client.counts.outcome[CLIENT_COMPLETED], LOOPED);
+		assert_int_equal(connections.server.counts.requests, 2 * LOOPED);
+		assert_int_equal(connections.client.end.counts.received,
+			connections.server.end.counts.sent);
+		assert_int_equal(receiver.foreign, 0);
+		assert_int_equal(under_way_count, 0);
+		assert_int_equal(left, BUFFERS);
+		client_destroy(&connections.client);
+		server_destroy(&connections.server);
+		content_destroy(&connections.question);
+		content_destroy(&connections.response);
+	}
+}
+
+/* One that is damaged, one of TCP where all are of UDP, and one that is nobody's. */
+static void
+frames_that_are_not_theirs_are_counted_as_what_they_are(void **state)
+{
+	const struct packet_end client = { CLIENT_IP, 1024 }, server = { SERVER_IP, 80 };
+	const struct segment segment = { .source = client, .destination = server };
+	const struct datagram datagram = { .source = client, .destination = { SERVER_IP + 1, 80 } };
+	const struct datagram damaged = { .source = client, .destination = server };
+	struct rte_mbuf *frame[3];
+	unsigned int i;
+
+	(void)state;
+	begin_both(TRANSPORT_UDP);
+	for (i = 0; i < 3; i++) {
+		frame[i] = rte_pktmbuf_alloc(&pool);
+		frame[i]->data_len = PACKET_SHORTEST;
+		frame[i]->pkt_len = PACKET_SHORTEST;
+	}
+	segment_write(rte_pktmbuf_mtod(frame[0], uint8_t *), &(struct packet_macs){ 0 }, &segment);
+	datagram_write(rte_pktmbuf_mtod(frame[1], uint8_t *), &(struct packet_macs){ 0 },
+		&datagram);
+	datagram_write(rte_pktmbuf_mtod(frame[2], uint8_t *), &(struct packet_macs){ 0 }, &damaged);
+	rte_pktmbuf_mtod(frame[2], uint8_t *)[40] ^= 1;
+	send_back(NULL, frame, 3);
+	connections_run(&worker);
+	assert_int_equal(connections.client.counts.outcome[CLIENT_COMPLETED], LOOPED);
+	assert_int_equal(receiver.foreign, 2);
+	assert_int_equal(receiver.corrupted, 1);
+	server_destroy(&connections.server);
+	content_destroy(&connections.question);
+	content_destroy(&connections.response);
+}
+
 int
 main(void)
 {
@@ -210,6 +338,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(
 			a_port_that_takes_less_than_a_flood_is_still_listened_to, begin, end),
 		cmocka_unit_test_setup_teardown(who_sends_a_flood_is_busy, begin, end),
+		cmocka_unit_test(connections_of_either_kind_come_to_their_end_over_a_port),
+		cmocka_unit_test_teardown(frames_that_are_not_theirs_are_counted_as_what_they_are,
+			end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

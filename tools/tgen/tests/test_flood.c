@@ -43,7 +43,7 @@ hand_answers_over(struct wire *wire, enum wire_way way, uint8_t *frame, uint16_t
 	struct segment segment;
 
 	(void)wire;
-	if (way == TO_SERVER || segment_read(frame, bytes, &segment) != SEGMENT_READ)
+	if (way == TO_SERVER || segment_read(frame, bytes, &segment) != PACKET_READ)
 		return true;
 	return !flood_receive(answered_to, &segment);
 }
@@ -100,7 +100,7 @@ note_source(struct wire *wire, enum wire_way way, uint8_t *frame, uint16_t bytes
 	struct segment segment;
 	uint32_t number;
 
-	if (way == TO_CLIENT || segment_read(frame, bytes, &segment) != SEGMENT_READ)
+	if (way == TO_CLIENT || segment_read(frame, bytes, &segment) != PACKET_READ)
 		return true;
 	number = (segment.source.ip - FLOOD_IP) * 36 + (segment.source.port - 65500u);
 	assert_true(number < 4 * 36);
@@ -139,7 +139,7 @@ test_a_flood_goes_on_behind_the_one_before(void **state)
 	flood_send(&flood, wire->now);
 	assert_int_equal(flood.counts.sent, 1);
 	assert_int_equal(segment_read(wire->frame[0]->data, wire->frame[0]->bytes, &segment),
-		SEGMENT_READ);
+		PACKET_READ);
 	assert_int_equal(segment.source.ip, FLOOD_IP + 2);
 	assert_int_equal(segment.source.port, 65501);
 	wire_destroy(wire);

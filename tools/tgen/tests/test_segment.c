@@ -9,7 +9,7 @@
 
 #define ROOM 2048
 
-static const struct segment_macs macs = {
+static const struct packet_macs macs = {
 	.source = { 0x02, 0, 0, 0, 0, 1 }, .destination = { 0x02, 1, 0, 0, 0, 1 },
 };
 
@@ -71,8 +71,8 @@ test_what_was_written_is_read_again(void **state)
 		uint16_t length = segment_write(frame, &macs, &segment);
 
 		assert_int_equal(length, segment_frame_bytes(&segment));
-		assert_true(length >= SEGMENT_SHORTEST);
-		assert_int_equal(segment_read(frame, length, &again), SEGMENT_READ);
+		assert_true(length >= PACKET_SHORTEST);
+		assert_int_equal(segment_read(frame, length, &again), PACKET_READ);
 		assert_int_equal(again.bytes, segment.bytes);
 		assert_memory_equal(again.data, data, segment.bytes);
 		assert_int_equal(again.source.ip, segment.source.ip);
@@ -106,7 +106,7 @@ test_every_flipped_bit_is_noticed(void **state)
 			bool is_padding = bit >= end * 8u;
 
 			frame[bit / 8] ^= 1 << bit % 8;
-			assert_true((segment_read(frame, length, &again) == SEGMENT_READ) ==
+			assert_true((segment_read(frame, length, &again) == PACKET_READ) ==
 				is_padding);
 			frame[bit / 8] ^= 1 << bit % 8;
 		}
@@ -129,7 +129,7 @@ test_a_frame_that_ends_too_early_is_damaged_or_none(void **state)
 	for (length = 0; length < whole; length++) {
 		exact = malloc(length + (length == 0)); /* so that reading past the end is noticed */
 		memcpy(exact, frame, length);
-		assert_int_not_equal(segment_read(exact, length, &again), SEGMENT_READ);
+		assert_int_not_equal(segment_read(exact, length, &again), PACKET_READ);
 		free(exact);
 	}
 }
@@ -153,17 +153,17 @@ test_what_is_no_segment_is_foreign(void **state)
 	for (i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
 		length = segment_write(frame, &macs, &syn);
 		frame[other[i].at] = other[i].value;
-		assert_int_equal(segment_read(frame, length, &again), SEGMENT_FOREIGN);
+		assert_int_equal(segment_read(frame, length, &again), PACKET_FOREIGN);
 	}
 	/* UDP, and a fragment, each with a header that adds up. */
 	length = segment_write(frame, &macs, &syn);
 	frame[23] += 11;
 	frame[25] -= 11;
-	assert_int_equal(segment_read(frame, length, &again), SEGMENT_FOREIGN);
+	assert_int_equal(segment_read(frame, length, &again), PACKET_FOREIGN);
 	length = segment_write(frame, &macs, &syn);
 	frame[20] += 0x20;
 	frame[24] -= 0x20;
-	assert_int_equal(segment_read(frame, length, &again), SEGMENT_FOREIGN);
+	assert_int_equal(segment_read(frame, length, &again), PACKET_FOREIGN);
 }
 
 static void

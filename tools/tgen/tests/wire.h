@@ -5,7 +5,7 @@
 #define TGEN_TESTS_WIRE_H
 
 /*
- * A client and a server, and a wire between them on which time passes in steps: a cycle is a nanosecond.
+ * A client and a server, of TCP or UDP, and a wire between them on which time passes in steps: a cycle is a nanosecond.
  * Frames may get lost, come twice, in another order or damaged, by numbers that look random; a device on
  * the way may do whatever a test wants of it.
  */
@@ -86,28 +86,43 @@ wire_room(void *context, uint16_t bytes)
 	return frame->data;
 }
 
+static inline enum packet_seen
+wire_segment(struct wire *wire, const struct wire_frame *frame)
+{
+	struct segment segment;
+	enum packet_seen seen = segment_read(frame->data, frame->bytes, &segment);
+
+	if (seen == PACKET_READ && frame->way == TO_SERVER)
+		server_receive(&wire->server, &segment, wire->now);
+	else if (seen == PACKET_READ)
+		client_receive(&wire->client, &segment, wire->now);
+	return seen;
+}
+
+static inline enum packet_seen
+wire_datagram(struct wire *wire, const struct wire_frame *frame)
+{
+	struct datagram datagram;
+	enum packet_seen seen = datagram_read(frame->data, frame->bytes, &datagram);
+
+	if (seen == PACKET_READ && frame->way == TO_SERVER)
+		server_receive_datagram(&wire->server, &datagram, wire->now);
+	else if (seen == PACKET_READ)
+		client_receive_datagram(&wire->client, &datagram, wire->now);
+	return seen;
+}
+
 static inline void
 wire_hand_over(struct wire *wire, struct wire_frame *frame)
 {
-	struct segment segment;
 	struct end *end = frame->way == TO_SERVER ? &wire->server.end : &wire->client.end;
 
 	if (wire_happens(wire, wire->damaged))
 		frame->data[14 + unit_random(&wire->seed) % (frame->bytes - 14u)] ^=
 			1 << unit_random(&wire->seed) % 8;
-	switch (segment_read(frame->data, frame->bytes, &segment)) {
-	case SEGMENT_READ:
-		if (frame->way == TO_SERVER)
-			server_receive(&wire->server, &segment, wire->now);
-		else
-			client_receive(&wire->client, &segment, wire->now);
-		return;
-	case SEGMENT_DAMAGED:
+	if ((wire->client.end.plan.transport == TRANSPORT_UDP ? wire_datagram(wire, frame) :
+			wire_segment(wire, frame)) == PACKET_DAMAGED)
 		end->counts.damaged++;
-		return;
-	case SEGMENT_FOREIGN:
-		return;
-	}
 }
 
 /* A frame arrives; what is sent for it is on its way then. */
@@ -211,7 +226,8 @@ wire_create(const struct client_plan *plan, enum content_kind kind, uint32_t req
 	uint32_t response)
 {
 	struct wire *wire = calloc(1, sizeof(*wire));
-	struct server_plan server = { .end = plan->end, .capacity = 10000 };
+	struct server_plan server = { .end = plan->end, .capacity = 10000,
+		.hold_cycles = plan->hold_cycles };
 	struct error error;
 	unsigned int i;
 

@@ -234,7 +234,10 @@ class ConnectionsRequest:
 
 @runtime_checkable
 class ConnectsSession(Protocol):
-    """A session that opens connections and answers them (`Ability.CONNECTIONS`)."""
+    """A session that opens connections and answers them (`Ability.CONNECTIONS`, or `UDP_FLOWS`).
+
+    Its clients go on behind the ports of the trial before: what is between may still know those.
+    """
 
     def connect(self, request: ConnectionsRequest) -> ConnectionCounts:
         """Open connections, wait for the end of each, and say what became of them."""

@@ -119,7 +119,8 @@ class SimulatedGenerator(Unmeasured):
 
     def capabilities(self, case: CaseSpec) -> Capabilities:
         return Capabilities(
-            frozenset(Ability) - {Ability.REPLAY, Ability.CONNECTIONS}, clock="virtual time"
+            frozenset(Ability) - {Ability.REPLAY, Ability.CONNECTIONS, Ability.UDP_FLOWS},
+            clock="virtual time",
         )
 
     def needs(self, case: CaseSpec) -> Needs:

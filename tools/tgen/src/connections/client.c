@@ -61,9 +61,8 @@ note_outcome(struct client *client, const struct connection *connection,
 		++*slot(client, client->slots->completed, connection);
 }
 
-/* It is over. One that was closed in order still answers what its peer repeats (TIME-WAIT). */
-static void
-conclude(struct client *client, struct connection *connection, enum client_outcome outcome)
+void
+client_conclude(struct client *client, struct connection *connection, enum client_outcome outcome)
 {
 	note_outcome(client, connection, outcome);
 	connection->flags = outcome == CLIENT_COMPLETED ? CONNECTION_HAS_FIN : 0;
@@ -75,7 +74,53 @@ static void
 abort_as(struct client *client, struct connection *connection, enum client_outcome outcome)
 {
 	end_abort(&client->end, connection);
-	conclude(client, connection, outcome);
+	client_conclude(client, connection, outcome);
+}
+
+static bool
+is_udp(const struct client *client)
+{
+	return client->end.plan.transport == TRANSPORT_UDP;
+}
+
+/* Of all ports from the first one on. */
+static uint32_t
+port_range(const struct client *client)
+{
+	return UINT32_C(65536) - client->end.plan.first.port;
+}
+
+static uint16_t
+port_of(const struct client *client, uint32_t number)
+{
+	uint32_t port = client->plan.turned + number / client->end.plan.addresses;
+
+	if (port >= port_range(client))
+		port -= port_range(client);
+	return (uint16_t)(client->end.plan.first.port + port);
+}
+
+struct connection *
+client_connection_at(const struct client *client, const struct packet_end *where)
+{
+	const struct end_plan *plan = &client->end.plan;
+	uint32_t own = end_own(&client->end, where->ip);
+	uint32_t port = (uint32_t)where->port - plan->first.port;
+
+	if (own >= plan->addresses || port >= port_range(client))
+		return NULL;
+	port += port < client->plan.turned ? port_range(client) : 0;
+	port -= client->plan.turned;
+	return port < plan->ports ? &client->end.connection[port * plan->addresses + own] : NULL;
+}
+
+static bool
+send_request(struct client *client, struct connection *connection, uint32_t number)
+{
+	bool holds = client->plan.hold_cycles != 0 && connection->turn + 1 == client->plan.requests;
+
+	connection->flags = holds ? CONNECTION_HOLDS : 0;
+	return end_send_request(&client->end, connection, number);
 }
 
 /* False where there is no room for the frame: the connection is as free as before. */
@@ -89,20 +134,23 @@ launch(struct client *client, uint32_t number, uint64_t scheduled_tsc)
 
 	connection->scheduled_tsc = scheduled_tsc;
 	connection->own = (uint8_t)(number % end->plan.addresses);
-	connection->own_port = (uint16_t)(end->plan.first.port + number / end->plan.addresses);
+	connection->own_port = port_of(client, number);
 	connection->peer_ip = client->plan.target.ip + target;
 	connection->peer_port = client->plan.target.port;
-	if (!end_send(end, connection, SEGMENT_SYN, sequence, NULL, 0))
+	connection->turn = 0;
+	if (!(is_udp(client) ? send_request(client, connection, sequence) :
+			end_send(end, connection, SEGMENT_SYN, sequence, NULL, 0)))
 		return false;
 	end_take(end);
 	connection->unacknowledged = sequence;
 	connection->next = connection->begin = sequence + 1;
-	connection->turn = 0;
 	connection->attempts = 1;
-	connection->flags = 0;
+	connection->flags &= CONNECTION_HOLDS;
 	connection->state = CONNECTION_ASKING;
 	end_wait(end, connection, 0);
 	client->counts.launched++;
+	client->counts.requests += is_udp(client);
+	connection->asked_tsc = scheduled_tsc;
 	client->counts.last_launched_tsc = end->now;
 	if (client->slots != NULL)
 		++*slot(client, client->slots->launched, connection);
@@ -163,6 +211,14 @@ client_ask(struct client *client, struct connection *connection, uint64_t due_ts
 	connection->left = content_begin(client->end.in);
 	connection->asked_tsc = due_tsc;
 	client->counts.requests++;
+	if (is_udp(client)) {
+		/* One for which there is no room is as good as lost. */
+		send_request(client, connection, connection->next);
+		connection->unacknowledged = connection->next++;
+		connection->attempts = 1;
+		end_wait(&client->end, connection, 0);
+		return;
+	}
 	end_send_message(&client->end, connection);
 	wait_for_response(client, connection);
 }
@@ -170,6 +226,10 @@ client_ask(struct client *client, struct connection *connection, uint64_t due_ts
 static void
 close_in_order(struct client *client, struct connection *connection)
 {
+	if (is_udp(client)) {
+		client_conclude(client, connection, CLIENT_COMPLETED);
+		return;
+	}
 	client->counts.established--;
 	client->resting -= connection->state == CONNECTION_RESTING;
 	end_close(&client->end, connection);
@@ -214,9 +274,8 @@ go_on_by_clock(struct client *client, struct connection *connection)
 	rest_until_asked(client, connection);
 }
 
-/* A response is whole: ask again, keep it open, or close it. */
-static void
-go_on(struct client *client, struct connection *connection)
+void
+client_go_on(struct client *client, struct connection *connection)
 {
 	bool is_last = ++connection->turn == client->plan.requests;
 	uint64_t cycles = is_last ? client->plan.hold_cycles : client->plan.pause_cycles;
@@ -230,18 +289,33 @@ go_on(struct client *client, struct connection *connection)
 	}
 	histogram_add(client->response, client->end.now - connection->asked_tsc);
 	if (cycles != 0)
-		rest(client, connection, cycles);
+		rest(client, connection, cycles +
+			(is_last && is_udp(client) ? client->end.plan.patience_cycles : 0));
 	else if (is_last)
 		close_in_order(client, connection);
 	else
 		client_ask(client, connection, client->end.now);
 }
 
+void
+client_note_answered(struct client *client, const struct connection *connection)
+{
+	struct client_counts *counts = &client->counts;
+
+	counts->answered++;
+	if (++counts->established > counts->most_established)
+		counts->most_established = counts->established;
+	histogram_add(client->handshake, client->end.now - connection->scheduled_tsc);
+	if (client->slots != NULL) {
+		++*slot(client, client->slots->answered, connection);
+		client->slots->heard[slot_at(&client->slots->grid, client->end.now)]++;
+	}
+}
+
 /* The answer to a SYN, as section 3.10.7.3 wants it looked at. */
 static void
 hear_answer(struct client *client, struct connection *connection, const struct segment *segment)
 {
-	struct client_counts *counts = &client->counts;
 	bool acknowledges = (segment->flags & SEGMENT_ACK) != 0;
 
 	if (acknowledges && segment->acknowledgement != connection->next) {
@@ -250,7 +324,7 @@ hear_answer(struct client *client, struct connection *connection, const struct s
 	}
 	if ((segment->flags & SEGMENT_RST) != 0) {
 		if (acknowledges)
-			conclude(client, connection, CLIENT_REFUSED);
+			client_conclude(client, connection, CLIENT_REFUSED);
 		return;
 	}
 	if (!acknowledges || (segment->flags & SEGMENT_SYN) == 0)
@@ -260,14 +334,7 @@ hear_answer(struct client *client, struct connection *connection, const struct s
 	connection->attempts = 1;
 	connection->flags = 0;
 	end_note_peer(&client->end, connection, segment);
-	counts->answered++;
-	if (++counts->established > counts->most_established)
-		counts->most_established = counts->established;
-	histogram_add(client->handshake, client->end.now - connection->scheduled_tsc);
-	if (client->slots != NULL) {
-		++*slot(client, client->slots->answered, connection);
-		client->slots->heard[slot_at(&client->slots->grid, client->end.now)]++;
-	}
+	client_note_answered(client, connection);
 	client_ask(client, connection, client->end.now);
 	/* Where the request was not taken yet, that the answer came has to be said without it. */
 	end_acknowledge(&client->end, connection, true);
@@ -288,7 +355,7 @@ hear_data(struct client *client, struct connection *connection, const struct seg
 		return false;
 	}
 	if (found == CONTENT_WHOLE)
-		go_on(client, connection);
+		client_go_on(client, connection);
 	else
 		wait_for_response(client, connection);
 	return true;
@@ -303,7 +370,7 @@ hear(struct client *client, struct connection *connection, struct segment *segme
 	bool is_owed;
 
 	if (heard == HEARD_RESET)
-		conclude(client, connection, CLIENT_RESET);
+		client_conclude(client, connection, CLIENT_RESET);
 	if (heard != HEARD_SEGMENT)
 		return;
 	is_owed = segment_span(segment) != 0;
@@ -319,7 +386,7 @@ hear(struct client *client, struct connection *connection, struct segment *segme
 	end_acknowledge(end, connection, is_owed);
 	if (connection->state == CONNECTION_CLOSING && end_is_acknowledged(connection) &&
 			(connection->flags & CONNECTION_HAS_FIN) != 0) {
-		conclude(client, connection, CLIENT_COMPLETED);
+		client_conclude(client, connection, CLIENT_COMPLETED);
 	} else if (connection->state == CONNECTION_OPEN) {
 		if (acknowledged == connection->unacknowledged && !may_go_on(client, connection))
 			return;
@@ -365,15 +432,12 @@ bool
 client_receive(struct client *client, struct segment *segment, uint64_t now)
 {
 	struct end *end = &client->end;
-	uint32_t own = end_own(end, segment);
-	uint32_t port = (uint32_t)segment->destination.port - end->plan.first.port;
-	struct connection *connection;
+	struct connection *connection = client_connection_at(client, &segment->destination);
 
-	if (own >= end->plan.addresses || port >= end->plan.ports)
+	if (connection == NULL)
 		return false;
 	end->now = now;
 	end->counts.received++;
-	connection = &end->connection[port * end->plan.addresses + own];
 	if (segment->source.ip != connection->peer_ip ||
 			segment->source.port != connection->peer_port)
 		hear_stranger(client, connection, segment);
@@ -391,7 +455,7 @@ give_up(struct client *client, struct connection *connection)
 {
 	switch (connection->state) {
 	case CONNECTION_ASKING:
-		conclude(client, connection, (connection->flags & CONNECTION_MISANSWERED) != 0 ?
+		client_conclude(client, connection, (connection->flags & CONNECTION_MISANSWERED) != 0 ?
 			CLIENT_MISANSWERED : CLIENT_NO_ANSWER);
 		return;
 	case CONNECTION_CLOSING:
@@ -415,10 +479,12 @@ look_after(struct client *client, struct connection *connection)
 	} else if (connection->state == CONNECTION_RESTING) {
 		if (client->plan.asking.intended != 0)
 			rest_until_asked(client, connection);
-		else if (connection->turn == client->plan.requests)
-			close_in_order(client, connection);
-		else
+		else if (connection->turn != client->plan.requests)
 			client_ask(client, connection, client->end.now);
+		else if (is_udp(client)) /* its response has not come again */
+			client_conclude(client, connection, CLIENT_NO_RESPONSE);
+		else
+			close_in_order(client, connection);
 	} else if (connection->state == CONNECTION_OPEN && !end_message_left(end, connection)) {
 		end_probe(end, connection);
 		end_send_message(end, connection); /* there was no room, or nobody took it */
@@ -448,7 +514,7 @@ client_end(struct client *client, uint64_t now, uint32_t first, uint32_t count)
 		struct connection *connection = &end->connection[first];
 
 		if (connection->state == CONNECTION_ASKING)
-			conclude(client, connection, CLIENT_GIVEN_UP);
+			client_conclude(client, connection, CLIENT_GIVEN_UP);
 		else if (connection->state != CONNECTION_FREE)
 			abort_as(client, connection, CLIENT_UNFINISHED);
 	}

@@ -7,6 +7,9 @@
 /*
  * Who begins connections: on schedule, whatever became of those before; asks, hears the response, keeps
  * the connection open for a while, and closes it with a FIN. Each that was due has one outcome.
+ *
+ * Over UDP a connection is a flow from a port of its own. It begins with its first request, which is what
+ * a SYN is otherwise, and ends with its last response. One that is held ends when that has come again.
  */
 
 #include "asking.h"
@@ -17,11 +20,12 @@
 
 struct client_plan {
 	struct end_plan end;
-	struct segment_end target; /* the first one, and how many addresses from there on take turns */
+	uint16_t turned; /* so many ports behind the first one they begin, and go round to that one */
+	struct packet_end target; /* the first one, and how many addresses from there on take turns */
 	uint16_t targets;
 	uint16_t requests; /* of each connection, one after the other */
 	uint64_t pause_cycles; /* from a response to the next request */
-	uint64_t hold_cycles; /* from the last response to the FIN */
+	uint64_t hold_cycles; /* from the last response to the FIN, or until that has come again */
 	uint64_t rate_mfps; /* connections in a thousand seconds, above 0 */
 	uint64_t intended; /* connections */
 	uint16_t burst; /* at most so many at once */
@@ -32,12 +36,12 @@ struct client_plan {
 enum client_outcome {
 	CLIENT_COMPLETED, /* all responses were right, and both ends closed it */
 	/* Its SYN was not answered: */
-	CLIENT_REFUSED, /* with a RST */
+	CLIENT_REFUSED, /* with a RST, or by ICMP */
 	CLIENT_NO_ANSWER, /* by anybody, as often as it was sent */
 	CLIENT_MISANSWERED, /* by who was asked, though by another address or port */
 	CLIENT_GIVEN_UP, /* before the end */
 	/* Its SYN was, but then: */
-	CLIENT_RESET, /* it was ended from the other side, by a RST or a FIN before its time */
+	CLIENT_RESET, /* it was ended from the other side, by a RST or a FIN before its time, or by ICMP */
 	CLIENT_NO_RESPONSE,
 	CLIENT_WRONG_PAYLOAD,
 	CLIENT_NOT_CLOSED, /* nobody acknowledged its FIN, or none came back */
@@ -104,6 +108,7 @@ bool client_launch(struct client *client, uint64_t now);
 bool client_clock(struct client *client, uint64_t now, bool has_room);
 /* Whether it is of one of our addresses and ports; then it has been dealt with. */
 bool client_receive(struct client *client, struct segment *segment, uint64_t now);
+bool client_receive_datagram(struct client *client, const struct datagram *datagram, uint64_t now);
 /* Look after those whose time has come; at most so many. */
 void client_timers(struct client *client, uint64_t now, unsigned int most);
 /*
@@ -111,6 +116,16 @@ void client_timers(struct client *client, uint64_t now, unsigned int most);
  * others are under way.
  */
 bool client_end(struct client *client, uint64_t now, uint32_t first, uint32_t count);
+
+/* For what it hears: of an address and a port; NULL: they are not ours. */
+struct connection *client_connection_at(const struct client *client, const struct packet_end *where);
+/* Who was asked has answered what began it. */
+void client_note_answered(struct client *client, const struct connection *connection);
+/* A response is whole: ask again, keep it open, or close it. */
+void client_go_on(struct client *client, struct connection *connection);
+/* It is over. One that was closed in order still answers what its peer repeats (TIME-WAIT). */
+void client_conclude(struct client *client, struct connection *connection,
+	enum client_outcome outcome);
 
 /* For client_clock(): one that rests asks now, what was due then; or, if it does rest, it is closed. */
 void client_ask(struct client *client, struct connection *connection, uint64_t due_tsc);

@@ -23,6 +23,7 @@ enum connection_state {
 #define CONNECTION_RECOVERS 0x2 /* what was sent up to `next` may have to be sent again */
 #define CONNECTION_MISANSWERED 0x4 /* by somebody who was not asked */
 #define CONNECTION_REPLIED 0x8 /* to what is being heard: an answer of its own has left */
+#define CONNECTION_HOLDS 0x10 /* of UDP: its request is the last one, and is answered twice */
 
 struct connection {
 	struct {

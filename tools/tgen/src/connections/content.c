@@ -197,3 +197,10 @@ content_take(const struct content *content, const uint8_t *data, uint16_t bytes,
 	*left -= bytes;
 	return *left == 0 ? CONTENT_WHOLE : CONTENT_MORE;
 }
+
+bool
+content_is(const struct content *content, const uint8_t *data, uint32_t bytes, uint32_t behind)
+{
+	return bytes == content->bytes && bytes >= behind &&
+		memcmp(content->message + behind, data + behind, bytes - behind) == 0;
+}

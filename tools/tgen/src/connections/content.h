@@ -42,4 +42,7 @@ uint32_t content_begin(const struct content *content);
 enum content_found content_take(const struct content *content, const uint8_t *data, uint16_t bytes,
 	uint32_t *left);
 
+/* Whether that is a whole message, behind its first bytes, which somebody else has written. */
+bool content_is(const struct content *content, const uint8_t *data, uint32_t bytes, uint32_t behind);
+
 #endif /* TGEN_CONTENT_H */

@@ -195,6 +195,8 @@ end_close(struct end *end, struct connection *connection)
 void
 end_abort(struct end *end, struct connection *connection)
 {
+	if (end->plan.transport == TRANSPORT_UDP)
+		return; /* there is nothing that would say so */
 	end_send(end, connection, SEGMENT_RST | SEGMENT_ACK, connection->next, NULL, 0);
 }
 
@@ -225,6 +227,59 @@ end_pretend(struct end *end, const struct segment *syn)
 	put(end, &answer);
 }
 
+static bool
+put_datagram(struct end *end, const struct datagram *datagram)
+{
+	uint8_t *frame = end->output.room(end->output.context, datagram_frame_bytes(datagram));
+
+	if (frame == NULL) {
+		end->counts.no_room++;
+		return false;
+	}
+	datagram_write(frame, &end->plan.macs, datagram);
+	end->counts.sent++;
+	return true;
+}
+
+bool
+end_send_request(struct end *end, const struct connection *connection, uint32_t number)
+{
+	const struct datagram request = {
+		.source = { end->plan.first.ip + connection->own, connection->own_port },
+		.destination = { connection->peer_ip, connection->peer_port },
+		.number = (number & END_NUMBER) |
+			((connection->flags & CONNECTION_HOLDS) != 0 ? END_HOLD : 0),
+		.bytes = (uint16_t)end->out->bytes, .data = end->out->message,
+	};
+
+	return put_datagram(end, &request);
+}
+
+bool
+end_respond(struct end *end, const struct packet_end *from, const struct packet_end *to,
+	uint32_t number)
+{
+	const struct datagram response = {
+		.source = *from, .destination = *to, .number = number,
+		.bytes = (uint16_t)end->out->bytes, .data = end->out->message,
+	};
+
+	return put_datagram(end, &response);
+}
+
+void
+end_refuse_datagram(struct end *end, const struct datagram *datagram)
+{
+	uint8_t *frame = end->output.room(end->output.context, datagram_refusal_bytes(datagram));
+
+	if (frame == NULL) {
+		end->counts.no_room++;
+		return;
+	}
+	datagram_refuse(frame, &end->plan.macs, datagram);
+	end->counts.sent++;
+}
+
 /* Send what nobody has acknowledged for longest once more. */
 static void
 repeat(struct end *end, struct connection *connection)
@@ -232,6 +287,10 @@ repeat(struct end *end, struct connection *connection)
 	uint32_t from = connection->unacknowledged, bytes;
 
 	end->counts.repeated++;
+	if (end->plan.transport == TRANSPORT_UDP) {
+		end_send_request(end, connection, from);
+		return;
+	}
 	switch (connection->state) {
 	case CONNECTION_ASKING:
 		end_send(end, connection, SEGMENT_SYN, from, NULL, 0);

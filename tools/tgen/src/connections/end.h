@@ -9,6 +9,11 @@
  * began. Frames come in as segments, and go out through `output`; there is no clock but `now`, and no
  * device.
  *
+ * Of UDP there is less: a message is a datagram, which begins with the number of its request, and a
+ * request that has no response yet is what is not acknowledged. One that says so in its number is answered
+ * twice: at once, and when its flow has been held. Nobody asks for that a second time, so it arrives only
+ * if a device on the way still knows the flow.
+ *
  * What is not in order is dropped, and comes again (a SHOULD of section 3.10.7.4 that costs memory). As
  * much as ten segments is on its way at a time (RFC 6928), and no more. A challenge is answered as
  * RFC 5961 wants it. There are no options but the one that says how long segments may be, and all of a
@@ -19,11 +24,16 @@
 #include <stdint.h>
 
 #include "content.h"
+#include "datagram.h"
 #include "segment.h"
 #include "wheel.h"
 
 #define END_MOST_ADDRESSES 256
 #define END_FLIGHT 10 /* segments */
+/* What is in the number of a datagram: of a request, that it is answered twice; and that this is why. */
+#define END_HOLD UINT32_C(0x80000000)
+#define END_HELD UINT32_C(0x40000000)
+#define END_NUMBER UINT32_C(0x3fffffff)
 
 /* Where frames leave by: room for one of so many bytes, which then leaves. NULL: there is none now. */
 struct output {
@@ -31,12 +41,15 @@ struct output {
 	uint8_t *(*room)(void *context, uint16_t bytes);
 };
 
+enum transport { TRANSPORT_TCP, TRANSPORT_UDP };
+
 struct end_plan {
-	struct segment_macs macs;
-	struct segment_end first; /* its first address and port */
+	enum transport transport;
+	struct packet_macs macs;
+	struct packet_end first; /* its first address and port */
 	uint16_t addresses; /* from that one on, up to END_MOST_ADDRESSES; */
 	uint32_t ports; /* and ports of each */
-	uint16_t most; /* bytes of data in a segment, either way */
+	uint16_t most; /* bytes of data in a segment or datagram, either way */
 	uint8_t attempts; /* to send something, before it is given up */
 	uint64_t repeat_cycles; /* between the first two; each time it is twice as long */
 	uint64_t patience_cycles; /* for what its peer has to say, when it has heard everything */
@@ -45,11 +58,12 @@ struct end_plan {
 
 /* All that an end counts as such. */
 struct end_counts {
-	uint64_t sent, received; /* segments; those that are damaged or stray included */
+	uint64_t sent, received; /* segments or datagrams; those that are damaged or stray included */
 	uint64_t damaged; /* by a checksum or a length */
 	uint64_t stray; /* of no connection, or from somebody who has no part in it */
 	uint64_t repeated; /* sent again, for nobody had acknowledged them; SYNs included */
-	uint64_t disordered; /* received before another one, and dropped */
+	/* Received before another one, and dropped; of UDP, behind: responses to requests that have one. */
+	uint64_t disordered;
 	uint64_t no_room; /* to send one: it is sent later */
 };
 
@@ -73,11 +87,11 @@ int end_create(struct end *end, const struct end_plan *plan, const struct output
 	uint32_t capacity, uint64_t origin, struct error *error);
 void end_destroy(struct end *end);
 
-/* Which of its addresses a segment goes to; not less than all of them: to none. */
+/* Which of its addresses that is; not less than all of them: none. */
 static inline uint32_t
-end_own(const struct end *end, const struct segment *segment)
+end_own(const struct end *end, uint32_t ip)
 {
-	return segment->destination.ip - end->plan.first.ip;
+	return ip - end->plan.first.ip;
 }
 
 static inline uint32_t
@@ -126,6 +140,13 @@ void end_refuse(struct end *end, const struct segment *segment);
 
 /* Answer a SYN as if there were a connection, of which nobody knows then: nor is it counted as sent. */
 void end_pretend(struct end *end, const struct segment *syn);
+
+/* Of UDP: send the request of a number, and a response; false when there was no room. */
+bool end_send_request(struct end *end, const struct connection *connection, uint32_t number);
+bool end_respond(struct end *end, const struct packet_end *from, const struct packet_end *to,
+	uint32_t number);
+/* Tell somebody that nobody is at the port of his datagram (RFC 1122, section 4.1.3.1). */
+void end_refuse_datagram(struct end *end, const struct datagram *datagram);
 
 enum heard { HEARD_NOTHING, HEARD_RESET, HEARD_SEGMENT };
 

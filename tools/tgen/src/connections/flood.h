@@ -16,12 +16,12 @@
 #define FLOOD_WINDOW 3869
 
 struct flood_plan {
-	struct segment_macs macs;
-	struct segment_end first; /* its first address and port */
+	struct packet_macs macs;
+	struct packet_end first; /* its first address and port */
 	uint16_t addresses; /* from that one on; */
 	uint32_t ports; /* and ports of each */
 	uint64_t before; /* SYNs of floods before: this one goes on behind them, as devices may know those */
-	struct segment_end target;
+	struct packet_end target;
 	uint16_t targets;
 	uint64_t rate_mfps; /* SYNs in a thousand seconds; 0: there is no flood */
 	uint64_t tsc_hz;

@@ -25,18 +25,21 @@ int
 server_create(struct server *server, const struct server_plan *plan, const struct content *out,
 	const struct content *in, const struct output *output, uint64_t origin, struct error *error)
 {
+	bool is_udp = plan->end.transport == TRANSPORT_UDP;
+	uint32_t capacity = is_udp ? 1 : plan->capacity, kept = is_udp ? plan->capacity : 1;
 	uint32_t buckets = 1;
 	int ret;
 
-	while (buckets < plan->capacity)
+	while (buckets < capacity)
 		buckets *= 2;
 	*server = (struct server){ .plan = *plan, .mask = buckets - 1 };
-	ret = end_create(&server->end, &plan->end, output, plan->capacity, origin, error);
+	ret = end_create(&server->end, &plan->end, output, capacity, origin, error);
 	server->end.out = out;
 	server->end.in = in;
 	server->bucket = malloc(buckets * sizeof(*server->bucket));
-	server->after = malloc(plan->capacity * sizeof(*server->after));
-	if (ret == 0 && (server->bucket == NULL || server->after == NULL))
+	server->after = malloc(capacity * sizeof(*server->after));
+	server->kept = malloc(kept * sizeof(*server->kept));
+	if (ret == 0 && (server->bucket == NULL || server->after == NULL || server->kept == NULL))
 		ret = error_set(error, -ENOMEM, "no-memory", "no memory for %u connections",
 			plan->capacity);
 	if (ret == 0)
@@ -52,7 +55,9 @@ server_destroy(struct server *server)
 	end_destroy(&server->end);
 	free(server->bucket);
 	free(server->after);
+	free(server->kept);
 	server->bucket = server->after = NULL;
+	server->kept = NULL;
 }
 
 static uint32_t *
@@ -279,7 +284,7 @@ bool
 server_receive(struct server *server, struct segment *segment, uint64_t now)
 {
 	struct end *end = &server->end;
-	uint32_t own = end_own(end, segment);
+	uint32_t own = end_own(end, segment->destination.ip);
 	struct connection *connection = NULL;
 
 	if (own >= end->plan.addresses)
@@ -301,6 +306,77 @@ server_receive(struct server *server, struct segment *segment, uint64_t now)
 		hear_again(server, connection, segment);
 	else
 		hear(server, connection, segment);
+	return true;
+}
+
+static void
+keep(struct server *server, const struct datagram *request)
+{
+	uint32_t capacity = server->plan.capacity;
+
+	if (server->kept_count == capacity) {
+		server->counts.full++;
+		return;
+	}
+	server->kept[(server->first_kept + server->kept_count) % capacity] = (struct server_kept){
+		.from = request->destination, .to = request->source,
+		.number = (request->number & END_NUMBER) | END_HELD,
+		.due_tsc = server->end.now + server->plan.hold_cycles,
+	};
+	if (++server->kept_count > server->counts.most)
+		server->counts.most = server->kept_count;
+}
+
+/* Answer those once more whose flows have been held, as far as there is room. */
+static void
+answer_kept(struct server *server, unsigned int most)
+{
+	for (; server->kept_count != 0 && most != 0; most--) {
+		const struct server_kept *kept = &server->kept[server->first_kept];
+
+		if ((int64_t)(server->end.now - kept->due_tsc) < 0 ||
+				!end_respond(&server->end, &kept->from, &kept->to, kept->number))
+			return;
+		server->first_kept = (server->first_kept + 1) % server->plan.capacity;
+		server->kept_count--;
+	}
+}
+
+/* A request is answered for itself. */
+static enum server_outcome
+respond(struct server *server, const struct datagram *request)
+{
+	struct server_counts *counts = &server->counts;
+
+	counts->request_bytes += request->bytes;
+	if (!content_is(server->end.in, request->data, request->bytes, DATAGRAM_NUMBER))
+		return SERVER_WRONG_PAYLOAD;
+	counts->requests++;
+	if (!end_respond(&server->end, &request->destination, &request->source,
+			request->number & END_NUMBER))
+		return SERVER_NOT_HEARD;
+	counts->responses++;
+	if ((request->number & END_HOLD) != 0)
+		keep(server, request);
+	return SERVER_CLOSED;
+}
+
+bool
+server_receive_datagram(struct server *server, const struct datagram *datagram, uint64_t now)
+{
+	struct end *end = &server->end;
+
+	if (datagram->is_unreachable || end_own(end, datagram->destination.ip) >= end->plan.addresses)
+		return false;
+	end->now = now;
+	end->counts.received++;
+	if (datagram->destination.port != end->plan.first.port) {
+		end->counts.stray++;
+		end_refuse_datagram(end, datagram);
+		return true;
+	}
+	server->counts.accepted++;
+	server->counts.outcome[respond(server, datagram)]++;
 	return true;
 }
 
@@ -342,6 +418,7 @@ server_timers(struct server *server, uint64_t now, unsigned int most)
 	struct connection *connection;
 
 	server->end.now = now;
+	answer_kept(server, most);
 	while (most-- != 0 && (connection = end_timer(&server->end)) != NULL)
 		look_after(server, connection);
 }

@@ -8,23 +8,27 @@
  * Who is asked: accepts connections at one port of each of its addresses, answers every request, and
  * closes when its peer has. Whoever comes through a device has an address that only the device knows, so
  * connections are found by a hash of it.
+ *
+ * Of UDP it answers each request by itself: what it accepts are requests. It keeps those alone that it is
+ * to answer once more, when their flows have been held; all for the same time, so they come one by one.
  */
 
 #include "end.h"
 
 struct server_plan {
 	struct end_plan end; /* with one port */
-	uint32_t capacity; /* connections at a time */
+	uint32_t capacity; /* connections at a time, or requests that are kept */
+	uint64_t hold_cycles; /* of UDP: until a request that is kept is answered once more */
 	bool answers_flood; /* with SYN-ACKs that nobody goes on from: half-open connections */
 };
 
 /* What became of a connection that was accepted. */
 enum server_outcome {
-	SERVER_CLOSED, /* in order, by both ends */
+	SERVER_CLOSED, /* in order, by both ends; of UDP: answered */
 	SERVER_HALF_OPEN, /* nobody acknowledged that it was accepted, as often as it was said */
 	SERVER_RESET,
-	SERVER_WRONG_PAYLOAD, /* a request was not what a client sends; it was reset for that */
-	SERVER_NOT_HEARD, /* nobody acknowledged a response */
+	SERVER_WRONG_PAYLOAD, /* a request was not what a client sends; a connection was reset for that */
+	SERVER_NOT_HEARD, /* nobody acknowledged a response; of UDP: there was no room for it */
 	SERVER_IDLE, /* nobody said anything for as long as its patience lasts */
 	SERVER_NOT_CLOSED, /* nobody acknowledged its FIN */
 	SERVER_LEFT, /* at the end */
@@ -34,12 +38,19 @@ enum server_outcome {
 struct server_counts {
 	uint64_t flooded; /* SYNs of a flood (flood.h), of which nothing is kept */
 	uint64_t accepted; /* SYNs answered, repeated ones left out */
-	uint64_t full; /* SYNs that were not, as there were too many connections */
+	uint64_t full; /* SYNs that were not, or requests not kept, as there were too many */
 	uint64_t established; /* so the client has heard it */
 	uint64_t requests, responses; /* whole ones; a response counts when its first byte leaves */
 	uint64_t request_bytes;
-	uint64_t most; /* connections at a time, those that are half open and closing included */
+	uint64_t most; /* connections at a time, those that are half open and closing included; or kept */
 	uint64_t outcome[SERVER_OUTCOMES];
+};
+
+/* A request that is answered once more. */
+struct server_kept {
+	struct packet_end from, to; /* the server's own end, and who asked */
+	uint32_t number;
+	uint64_t due_tsc;
 };
 
 struct server {
@@ -48,6 +59,8 @@ struct server {
 	struct server_counts counts;
 	uint32_t *bucket, *after; /* first connection of a hash; which one comes after each */
 	uint32_t mask;
+	struct server_kept *kept; /* a ring */
+	uint32_t first_kept, kept_count;
 };
 
 /*
@@ -64,6 +77,7 @@ void server_destroy(struct server *server);
 
 /* Whether it is for one of our addresses; then it has been dealt with. */
 bool server_receive(struct server *server, struct segment *segment, uint64_t now);
+bool server_receive_datagram(struct server *server, const struct datagram *datagram, uint64_t now);
 /* Look after those whose time has come; at most so many. */
 void server_timers(struct server *server, uint64_t now, unsigned int most);
 /*

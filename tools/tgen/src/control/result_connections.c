@@ -70,6 +70,7 @@ client_json(const struct connections_result *found, uint64_t tsc_hz)
 	json_t *json = json_object();
 	unsigned int i;
 
+	message_count(json, "begin_port", found->begin_port);
 	message_count(json, "intended", found->intended);
 	message_count(json, "unsent", found->unsent);
 	message_count(json, "launched", client->launched);

@@ -67,16 +67,20 @@ read_client(json_t *json, uint16_t ports, struct connections_request *asked,
 	struct connections_end *client = &asked->client;
 	struct object object;
 	uint64_t count = UINT16_MAX - FIRST_PORT + 1;
+	uint16_t begin;
 	uint8_t target[16];
 
 	object_begin(&object, json, "client", problem);
 	object_count_16(&object, "port", 0, ports > 0 ? (uint16_t)(ports - 1) : 0, &client->port);
 	read_end(&object, client, ports, client->port, client->port ^ 1);
 	client->first.port = FIRST_PORT;
-	object_count_16(&object, "tcp_port", 1, UINT16_MAX, &client->first.port);
+	object_count_16(&object, "first_port", 1, UINT16_MAX, &client->first.port);
 	if (count > UINT32_C(65536) - client->first.port)
 		count = UINT32_C(65536) - client->first.port;
-	object_count(&object, "tcp_ports", 1, UINT32_C(65536) - client->first.port, &count);
+	object_count(&object, "port_count", 1, UINT32_C(65536) - client->first.port, &count);
+	begin = client->first.port;
+	object_count_16(&object, "begin_port", client->first.port, UINT16_MAX, &begin);
+	asked->turned = (uint16_t)(begin - client->first.port);
 	client->ports = (uint32_t)count;
 	hosts_default_ip(client->port ^ 1, false, LAYER3_IPV4, target);
 	asked->targets = 1;
@@ -111,7 +115,7 @@ read_server(json_t *json, uint16_t ports, struct connections_request *asked,
 		server->port == asked->client.port ? other : server->port, server->port ^ 1);
 	server->first.port = HTTP_PORT;
 	server->ports = 1;
-	object_count_16(&object, "tcp_port", 1, UINT16_MAX, &server->first.port);
+	object_count_16(&object, "service_port", 1, UINT16_MAX, &server->first.port);
 	object_count(&object, "connections", 1, CONNECTIONS_MOST, &capacity);
 	asked->capacity = (uint32_t)capacity;
 	object_end(&object);
@@ -122,13 +126,36 @@ read_server(json_t *json, uint16_t ports, struct connections_request *asked,
 			"client and server are at one port, and have an address in common");
 }
 
+/* Over UDP each is a datagram, with a number of ours in front. */
+static void
+check_datagrams(const struct connections_request *asked, struct problem *problem)
+{
+	const char *const path[] = { "request_bytes", "response_bytes" };
+	const uint32_t bytes[] = { asked->request_bytes, asked->response_bytes };
+	unsigned int i;
+
+	if (asked->content != CONTENT_BYTES)
+		problem_set(problem, "content", "bad-value", "what goes over UDP here is bytes");
+	for (i = 0; i < 2; i++)
+		if (bytes[i] < DATAGRAM_NUMBER || bytes[i] > asked->most)
+			problem_set(problem, path[i], "out-of-range",
+				"a datagram has %d bytes of data at least, and %u at most",
+				DATAGRAM_NUMBER, asked->most);
+}
+
 static void
 read_messages(struct object *request, struct connections_request *asked)
 {
+	static const char *const transports[] = {
+		[TRANSPORT_TCP] = "tcp", [TRANSPORT_UDP] = "udp",
+	};
 	static const char *const kinds[] = { [CONTENT_BYTES] = "bytes", [CONTENT_HTTP] = "http" };
 	uint64_t question = REQUEST_BYTES, response = RESPONSE_BYTES;
-	unsigned int kind = CONTENT_HTTP;
+	unsigned int transport = TRANSPORT_TCP, kind;
 
+	object_choice(request, "protocol", transports, 2, &transport);
+	asked->transport = (enum transport)transport;
+	kind = transport == TRANSPORT_UDP ? CONTENT_BYTES : CONTENT_HTTP;
 	object_choice(request, "content", kinds, 2, &kind);
 	object_count(request, "request_bytes", 1, CONTENT_MOST, &question);
 	object_count(request, "response_bytes", 1, CONTENT_MOST, &response);
@@ -139,6 +166,8 @@ read_messages(struct object *request, struct connections_request *asked)
 	asked->content = (enum content_kind)kind;
 	asked->request_bytes = (uint32_t)question;
 	asked->response_bytes = (uint32_t)response;
+	if (asked->transport == TRANSPORT_UDP)
+		check_datagrams(asked, request->problem);
 }
 
 /* How long a connection takes at most, where nobody says anything to it that he need not. */
@@ -269,6 +298,8 @@ read_flood(json_t *json, struct connections_request *asked, struct problem *prob
 			problem);
 	if (!asked->client.is_here)
 		problem_set(problem, "flood", "missing-key", "a flood is where the client is");
+	else if (asked->transport == TRANSPORT_UDP)
+		problem_set(problem, "flood", "bad-value", "a flood is one of SYNs, beside TCP");
 	else if (asked->flood.rate_mfps == 0)
 		problem_set(problem, "flood.rate_fps", rate == NULL ? "missing-key" : "out-of-range",
 			"how many SYNs in a second?");

@@ -90,7 +90,7 @@ plan_of(const struct engine *engine, const struct connections_request *request,
 	const struct connections_end *end)
 {
 	return (struct end_plan){
-		.macs = end->macs, .first = end->first, .addresses = end->addresses,
+		.transport = request->transport, .macs = end->macs, .first = end->first, .addresses = end->addresses,
 		.ports = end->ports, .most = request->most, .attempts = request->attempts,
 		.repeat_cycles = engine_cycles(engine, request->repeat_ns),
 		.patience_cycles = engine_cycles(engine, request->patience_ns),
@@ -103,7 +103,8 @@ create_client(struct engine *engine, struct connections *connections, struct err
 {
 	const struct connections_request *request = &connections->request;
 	const struct client_plan plan = {
-		.end = plan_of(engine, request, &request->client), .target = request->target,
+		.end = plan_of(engine, request, &request->client), .turned = request->turned,
+		.target = request->target,
 		.targets = request->targets, .requests = request->requests,
 		.pause_cycles = engine_cycles(engine, request->pause_ns),
 		.hold_cycles = engine_cycles(engine, request->hold_ns),
@@ -163,7 +164,11 @@ create_server(struct engine *engine, struct connections *connections, struct err
 {
 	const struct connections_request *request = &connections->request;
 	struct server_plan plan = {
-		.end = plan_of(engine, request, &request->server), .capacity = request->capacity,
+		.end = plan_of(engine, request, &request->server),
+		/* What is kept over UDP may have been asked twice. */
+		.capacity = request->transport == TRANSPORT_UDP ? 2 * request->capacity :
+			request->capacity,
+		.hold_cycles = engine_cycles(engine, request->hold_ns),
 		.answers_flood = request->flood.is_answered,
 	};
 	struct output output = { .room = connections_room };

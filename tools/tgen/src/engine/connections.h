@@ -18,15 +18,17 @@
 struct connections_end {
 	bool is_here;
 	uint16_t port; /* of the engine */
-	struct segment_macs macs;
-	struct segment_end first;
+	struct packet_macs macs;
+	struct packet_end first;
 	uint16_t addresses;
 	uint32_t ports; /* a server has one */
 };
 
 struct connections_request {
+	enum transport transport;
 	struct connections_end client, server;
-	struct segment_end target; /* whom the client asks, from that address on in turn */
+	uint16_t turned; /* so many ports behind its first one the client begins */
+	struct packet_end target; /* whom the client asks, from that address on in turn */
 	uint16_t targets;
 	enum content_kind content;
 	uint32_t request_bytes, response_bytes;
@@ -39,13 +41,13 @@ struct connections_request {
 	} asking;
 	struct {
 		uint64_t rate_mfps; /* SYNs of nobody, where the client is; 0: none */
-		struct segment_end first;
+		struct packet_end first;
 		uint16_t addresses;
 		bool is_answered;
 	} flood;
 	uint64_t duration_ns; /* for which they are begun, or a server serves; 0: until all have begun */
 	uint16_t burst;
-	uint16_t most; /* bytes of data in a segment */
+	uint16_t most; /* bytes of data in a segment or datagram */
 	uint8_t attempts;
 	uint64_t repeat_ns, patience_ns, idle_ns;
 	uint32_t capacity; /* connections of the server at a time */
@@ -66,6 +68,7 @@ struct asking_result {
 struct connections_result {
 	bool has_client, has_server;
 	bool settled; /* nothing was under way at the client in the end */
+	uint16_t begin_port; /* of the client */
 	uint64_t intended, unsent;
 	uint64_t launching, completing; /* cycles to the last SYN, and to the end of the last one; 0: none */
 	const struct client_counts *client;

@@ -80,6 +80,8 @@ fill_result(struct engine *engine)
 		.has_client = connections->request.client.is_here,
 		.has_server = connections->request.server.is_here,
 		.settled = connections->settled,
+		.begin_port = (uint16_t)(connections->request.client.first.port +
+			connections->request.turned),
 		.intended = connections->request.intended,
 		.unsent = client_unsent(&connections->client),
 		.launching = since_begin(worker, connections->client.counts.last_launched_tsc),

@@ -60,37 +60,56 @@ answer_neighbour(struct connections_port *port, struct receiver *receiver, const
 	receiver->answered++;
 }
 
-static void
-take_frame(struct connections_port *port, struct receiver *receiver, const uint8_t *bytes,
-	uint16_t length)
+/* False: it is none of theirs. */
+static bool
+take_segment(struct connections_port *port, struct segment *segment, uint64_t now)
 {
-	struct segment segment;
+	return (port->client != NULL && client_receive(port->client, segment, now)) ||
+		(port->server != NULL && server_receive(port->server, segment, now)) ||
+		(port->flood != NULL && flood_receive(port->flood, segment));
+}
 
-	switch (segment_read(bytes, length, &segment)) {
-	case SEGMENT_READ:
-		if ((port->client == NULL ||
-				!client_receive(port->client, &segment, receiver->tsc)) &&
-				(port->server == NULL ||
-				!server_receive(port->server, &segment, receiver->tsc)) &&
-				(port->flood == NULL || !flood_receive(port->flood, &segment)))
-			receiver->foreign++;
-		return;
-	case SEGMENT_DAMAGED:
+static bool
+take_datagram(struct connections_port *port, const struct datagram *datagram, uint64_t now)
+{
+	return (port->client != NULL && client_receive_datagram(port->client, datagram, now)) ||
+		(port->server != NULL && server_receive_datagram(port->server, datagram, now));
+}
+
+static void
+take_frame(struct connections_port *port, struct receiver *receiver, enum transport transport,
+	const uint8_t *bytes, uint16_t length)
+{
+	enum packet_seen seen;
+	struct datagram datagram;
+	struct segment segment;
+	bool is_ours = true;
+
+	if (transport == TRANSPORT_UDP) {
+		seen = datagram_read(bytes, length, &datagram);
+		if (seen == PACKET_READ)
+			is_ours = take_datagram(port, &datagram, receiver->tsc);
+	} else {
+		seen = segment_read(bytes, length, &segment);
+		if (seen == PACKET_READ)
+			is_ours = take_segment(port, &segment, receiver->tsc);
+	}
+	receiver->foreign += !is_ours;
+	if (seen == PACKET_FOREIGN) {
+		answer_neighbour(port, receiver, bytes, length);
+	} else if (seen == PACKET_DAMAGED) {
 		receiver->corrupted++;
 		if (port->client != NULL)
 			port->client->end.counts.damaged++;
 		else
 			port->server->end.counts.damaged++;
-		return;
-	case SEGMENT_FOREIGN:
-		answer_neighbour(port, receiver, bytes, length);
-		return;
 	}
 }
 
 static bool
 take_frames(struct worker *worker, struct connections_port *port, struct receiver *receiver)
 {
+	enum transport transport = worker->connections->request.transport;
 	uint8_t copy[TGEN_MAX_FRAME];
 	uint16_t i;
 
@@ -100,7 +119,8 @@ take_frames(struct worker *worker, struct connections_port *port, struct receive
 		const struct rte_mbuf *buffer = receiver->buffer[i];
 		uint16_t length = (uint16_t)RTE_MIN(buffer->pkt_len, (uint32_t)sizeof(copy));
 
-		take_frame(port, receiver, rte_pktmbuf_read(buffer, 0, length, copy), length);
+		take_frame(port, receiver, transport, rte_pktmbuf_read(buffer, 0, length, copy),
+			length);
 	}
 	if (unlikely(rte_atomic_load_explicit(&receiver->copies, rte_memory_order_relaxed)))
 		listening_copy(receiver);

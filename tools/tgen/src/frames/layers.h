@@ -28,6 +28,7 @@
 #define TYPE_MPLS 0x8847
 #define TYPE_ETHERNET 0x6558 /* a whole frame, inside of a tunnel */
 
+#define PROTOCOL_ICMP 1
 #define PROTOCOL_TCP 6
 #define PROTOCOL_UDP 17
 #define PROTOCOL_GRE 47

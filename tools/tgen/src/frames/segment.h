@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SEGMENT_HEADERS 58 /* of a frame with the one option that is written */
-#define SEGMENT_SHORTEST 60 /* a frame without FCS; what is shorter gets padding */
+#include "packet.h"
+
 #define SEGMENT_MOST_DATA 9000
 
 #define SEGMENT_FIN 0x01
@@ -22,14 +22,8 @@
 #define SEGMENT_PSH 0x08
 #define SEGMENT_ACK 0x10
 
-/* Where a segment comes from, or goes to. */
-struct segment_end {
-	uint32_t ip;
-	uint16_t port;
-};
-
 struct segment {
-	struct segment_end source, destination;
+	struct packet_end source, destination;
 	uint32_t sequence, acknowledgement;
 	uint16_t window;
 	uint16_t most; /* the option that says how long a segment may be (MSS); 0: it has none */
@@ -38,25 +32,15 @@ struct segment {
 	const uint8_t *data;
 };
 
-struct segment_macs {
-	uint8_t source[6], destination[6];
-};
-
 /* How long the frame of a segment is, without FCS. */
 uint16_t segment_frame_bytes(const struct segment *segment);
 
 /* Write the frame, which has to have room for it; returns its length. */
-uint16_t segment_write(uint8_t *frame, const struct segment_macs *macs,
+uint16_t segment_write(uint8_t *frame, const struct packet_macs *macs,
 	const struct segment *segment);
 
-enum segment_seen {
-	SEGMENT_READ,
-	SEGMENT_FOREIGN, /* no segment, or a piece of one */
-	SEGMENT_DAMAGED, /* a length or a checksum is wrong */
-};
-
 /* Data of a segment that was read is in the frame. Nothing behind `length` bytes is looked at. */
-enum segment_seen segment_read(const uint8_t *frame, uint16_t length, struct segment *segment);
+enum packet_seen segment_read(const uint8_t *frame, uint16_t length, struct segment *segment);
 
 /* How many numbers of the sequence a segment takes. */
 static inline uint32_t

@@ -1,4 +1,4 @@
-"""TCP connections: how tgen is asked for them, and its answer, typed and held against itself."""
+"""Connections: how tgen is asked for them, and its answer, typed and held against itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from vsperf.config.connections import PORTS_EACH, SERVICE_PORT
+from vsperf.config.connections import FIRST_PORT, PORTS_EACH, SERVICE_PORT
 from vsperf.drivers.generators.base import ConnectionsRequest
 from vsperf.drivers.generators.tgen.client import longest_ns
 from vsperf.drivers.generators.tgen.messages import asked_ns
@@ -49,8 +49,9 @@ class ClientEnd:
     destination_mac: str | None = None
     ip: str | None = None
     addresses: int | None = None
-    tcp_port: int | None = None
-    tcp_ports: int | None = None
+    first_port: int | None = None
+    port_count: int | None = None
+    begin_port: int | None = None
     target_ip: str | None = None
     targets: int | None = None
     target_port: int | None = None
@@ -65,7 +66,7 @@ class ServerEnd:
     destination_mac: str | None = None
     ip: str | None = None
     addresses: int | None = None
-    tcp_port: int | None = None
+    service_port: int | None = None
     connections: int | None = None
 
 
@@ -99,8 +100,10 @@ class Connections:
     """Connections a second; None where there is no client."""
     connections: int | None = None
     """So many; None: what is due in the duration."""
-    content: str = "http"
-    """What messages are: `http`, or `bytes`."""
+    protocol: str = "tcp"
+    """What they are made by: `tcp`, or `udp`."""
+    content: str | None = None
+    """What messages are: `http`, or `bytes`; None: the former over TCP, the latter over UDP."""
     request_bytes: int = 100
     response_bytes: int = 1024
     requests: int = 1
@@ -164,11 +167,15 @@ def make_connections(tgen: Tgen, asked: Connections) -> tuple[ConnectionCounts, 
 
 
 def asked_of(
-    request: ConnectionsRequest, ports: Mapping[str, int], grace_ns: int = 0
+    request: ConnectionsRequest,
+    ports: Mapping[str, int],
+    grace_ns: int = 0,
+    begin_port: int = FIRST_PORT,
 ) -> Connections:
     """Return connections of a case as tgen is asked for them, its ports being numbered by link.
 
-    By `grace_ns` they may all begin later, before they have not begun in time.
+    By `grace_ns` they may all begin later, before they have not begun in time. Clients' ports
+    begin with `begin_port`.
     """
     asked, ends = request.asked, request.ends
     client, server = ends.client, ends.server
@@ -180,7 +187,8 @@ def asked_of(
             destination_mac=client.next_hop,
             ip=str(client.end.first_ip),
             addresses=client.end.addresses,
-            tcp_ports=_ports_each(asked.connections, client.end.addresses),
+            port_count=_ports_each(asked.connections, client.end.addresses),
+            begin_port=begin_port,
             target_ip=ends.called_ip,
             targets=ends.called,
             target_port=SERVICE_PORT,
@@ -191,11 +199,12 @@ def asked_of(
             destination_mac=server.next_hop,
             ip=str(server.end.first_ip),
             addresses=server.end.addresses,
-            tcp_port=SERVICE_PORT,
+            service_port=SERVICE_PORT,
         ),
         duration_ns=duration_ns,
         rate_cps=asked.rate_cps,
         connections=asked.connections,
+        protocol=asked.protocol,
         request_bytes=asked.request_bytes,
         response_bytes=asked.response_bytes,
         requests=asked.requests,
@@ -219,9 +228,22 @@ def asked_of(
 def _ports_each(connections: int, addresses: int) -> int:
     """Return how many ports each address of the client takes: one for each connection, or all.
 
-    A port that was used before in the trial may still be known to a device that keeps tables.
+    A port that was used before may still be known to a device that keeps tables.
     """
     return max(1, min(PORTS_EACH, -(-connections // addresses), MOST_AT_ONCE // addresses))
+
+
+def port_behind(asked: Connections, made: ConnectionCounts | None) -> int:
+    """Return the port with which the next trial begins: behind those of this one, and round.
+
+    What was not launched has taken none; who does not tell may have taken all.
+    """
+    client = asked.client
+    assert client is not None and client.port_count is not None
+    taken, begin = client.port_count, client.begin_port or FIRST_PORT
+    if made is not None and made.client is not None:
+        taken = min(taken, -(-made.client.launched // (client.addresses or 1)))
+    return FIRST_PORT + (begin - FIRST_PORT + taken) % PORTS_EACH
 
 
 def made_of(result: Mapping[str, Any]) -> ConnectionCounts:
@@ -245,6 +267,7 @@ def made_of(result: Mapping[str, Any]) -> ConnectionCounts:
             longest_gap_ns=max(worker.get("longest_gap_ns", 0) for worker in workers),
             paused_ns=max(worker["paused_ns"] for worker in workers),
             missed_frames=sum(port.get("missed", 0) for port in result["ports"]),
+            begin_port=client.get("begin_port") if client else None,
             flood=_flood(result["flood"], server) if "flood" in result else None,
             asking=_asking(client["asking"]) if client and "asking" in client else None,
         )

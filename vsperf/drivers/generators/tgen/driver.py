@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from vsperf.config.abilities import Ability, Capabilities
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
+from vsperf.config.connections import FIRST_PORT
 from vsperf.config.traffic import Bursts, TrafficProfile, TrialPolicy
 from vsperf.config.wiring import directions_of, outer_nics
 from vsperf.drivers.generators.base import (
@@ -34,7 +35,7 @@ from vsperf.drivers.generators.tgen.command import (
     memory_bytes,
     port_of,
 )
-from vsperf.drivers.generators.tgen.connections import asked_of, make_connections
+from vsperf.drivers.generators.tgen.connections import asked_of, make_connections, port_behind
 from vsperf.drivers.generators.tgen.doctor import CHECKS
 from vsperf.drivers.generators.tgen.guest import check as check_place
 from vsperf.drivers.generators.tgen.guest import running_in_guest
@@ -96,6 +97,8 @@ class TgenSession:
     """tgen's ports, by the link that they are at the end of."""
     rings: Rings | None = None
     """Those of tgen's packet sockets, of which the kernel is asked; None where there are none."""
+    begin_port: int = FIRST_PORT
+    """Of clients: with which the next trial of connections begins."""
     closed: bool = False
     tsc: Tsc = field(init=False)
 
@@ -140,9 +143,11 @@ class TgenSession:
         asked = request.asked
         lasts_ns = asked.asking_ns or asked.duration_ns
         grace_ns = min(self.spec.grace.ns, self.policy.allowed_late_ns(lasts_ns) // 2)
-        wanted = asked_of(request, self.numbers, grace_ns)
+        wanted = asked_of(request, self.numbers, grace_ns, self.begin_port)
+        self.begin_port = port_behind(wanted, None)
         before = self._missed()
         made, answer = make_connections(self.tgen, wanted)
+        self.begin_port = port_behind(wanted, made)
         missed = made.missed_frames + self._missed() - before
         self.tsc.hear(answer, refuse=self.spec.place == "host")
         _rest(self.policy.pause.ns)

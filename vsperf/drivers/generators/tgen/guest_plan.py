@@ -38,7 +38,8 @@ TGEN_MB = 256
 REST_MB = 192
 """Memory of the guest beside them."""
 ABLE = Capabilities(
-    frozenset(Ability) - {Ability.REPLAY, Ability.HEADERS, Ability.TURNS, Ability.CONNECTIONS},
+    frozenset(Ability)
+    - {Ability.REPLAY, Ability.HEADERS, Ability.TURNS, Ability.CONNECTIONS, Ability.UDP_FLOWS},
     clock="the time stamp counter of its guest",
 )
 """What tgen can do there: all but what takes a file or process that both it and the host see."""

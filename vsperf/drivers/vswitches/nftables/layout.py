@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from vsperf.config.case import CaseSpec
-from vsperf.config.connections import SERVICE_PORT
+from vsperf.config.connections import SERVICE_PORT, protocol_of
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.hops import HopPorts, check_hop, hop_endpoints, hop_steps, ports_of
 from vsperf.drivers.vswitches.kernel_ports import NETWORK, PMD_ROLE, step
 from vsperf.drivers.vswitches.nftables.program import READING, entering
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
+from vsperf.quantities.units import Duration
 from vsperf.records.run import Placement, Step
 
 TABLE = "vsperf"
@@ -70,7 +71,7 @@ class Design:
             "\t}",
             "\tchain forward {",
             "\t\ttype filter hook forward priority filter; policy drop;",
-            "\t\tct state established accept",
+            "\t\tct state established,related accept",
             f"\t\tjump {IDLE}",
             f"\t\t{begins} accept",
             f'\t\tcounter name "{REFUSED}" drop',
@@ -89,7 +90,8 @@ class Design:
             case "destination":
                 number = servers.end.addresses
                 chosen = ", ".join(f"{n} : {ip}" for n, ip in enumerate(servers.end.ips))
-                called = f"ip daddr {clients.end.service_ip} tcp dport {SERVICE_PORT}"
+                protocol = protocol_of(self.case)
+                called = f"ip daddr {clients.end.service_ip} {protocol} dport {SERVICE_PORT}"
                 turns = f"dnat to numgen inc mod {number} map {{ {chosen} }}"
                 rule = f'iifname "{clients.device}" {called} {turns}'
                 return _chain("prerouting", "dstnat", rule)
@@ -109,12 +111,22 @@ NO_IDLE_RULES = f"flush chain ip {TABLE} {IDLE}\n"
 """What takes all of them out again."""
 
 
+TIMEOUTS = {
+    "time_wait": ("tcp_timeout_time_wait",),
+    "udp_timeout": ("udp_timeout", "udp_timeout_stream"),
+}
+"""By our setting, what the kernel calls it: of UDP it has two, of which flows that have gone on for
+two seconds have the second."""
+
+
 def sysctls(spec: NftablesSpec) -> Mapping[str, str]:
     """Return what the kernel is told of the network besides, by its file below /proc/sys/net."""
     told = {"ipv4/ip_forward": "1"}
-    if spec.time_wait is not None:
-        seconds = int(spec.time_wait.seconds)
-        told["netfilter/nf_conntrack_tcp_timeout_time_wait"] = str(seconds)
+    for setting, names in TIMEOUTS.items():
+        timeout: Duration | None = getattr(spec, setting)
+        if timeout is not None:
+            seconds = str(int(timeout.seconds))
+            told |= {f"netfilter/nf_conntrack_{name}": seconds for name in names}
     return told
 
 

@@ -45,7 +45,7 @@ FACTS = (
     *("max", "buckets", "count"),
     *("acct", "checksum", "events", "tcp_be_liberal", "tcp_loose"),
 )
-TIMEOUT = "nf_conntrack_tcp_timeout_"
+TIMEOUTS = ("nf_conntrack_tcp_timeout_*", "nf_conntrack_udp_timeout*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +106,12 @@ class Netfilter:
             return None  # it is root's to read, and some kernels have none
 
     def facts(self) -> dict[str, int]:
-        """Return the size of the table, what is in it now, and how long TCP stays in it [s]."""
+        """Return the size of the table, what is in it now, and how long each stays in it [s]."""
 
         def ask() -> dict[str, int]:
             folder = SYSCTL / "netfilter"
             files = [folder / f"nf_conntrack_{name}" for name in FACTS]
-            files += sorted(folder.glob(f"{TIMEOUT}*"))
+            files += (one for names in TIMEOUTS for one in sorted(folder.glob(names)))
             return {
                 one.name.removeprefix("nf_conntrack_"): int(one.read_text())
                 for one in files

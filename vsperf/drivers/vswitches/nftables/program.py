@@ -23,7 +23,7 @@ TRIED = """table ip vsperf {
 	}
 	chain forward {
 		type filter hook forward priority filter; policy drop;
-		ct state established accept
+		ct state established,related accept
 		counter name "refused" drop
 	}
 	chain prerouting {

@@ -34,6 +34,10 @@ class NftablesSpec(DriverSpec):
     time_wait: Annotated[Duration, AfterValidator(_whole_seconds)] | None = None
     """How long a connection stays in the table after it has ended, in whole seconds; what the
     kernel has when not given, which is two minutes as a rule."""
+    udp_timeout: Annotated[Duration, AfterValidator(_whole_seconds)] | None = None
+    """How long a flow of UDP stays in the table after its last frame, in whole seconds; what the
+    kernel has when not given, which is 30 s as a rule, and two minutes where it has gone on for a
+    while."""
     cpus: CpuSet | None = None
     """CPUs that forward what comes in; the kernel hands each frame to one of them. One that vsperf
     chooses when not given."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from vsperf.config.case import CaseSpec
-from vsperf.config.connections import SERVICE_PORT, clients_of, servers_of
+from vsperf.config.connections import SERVICE_PORT, clients_of, protocol_of, servers_of
 from vsperf.config.flows import (
     BENCHMARKS,
     DESTINATION_PORT,
@@ -314,12 +314,12 @@ def tracking_rules(
     """Yield rules that let pass what a client began, and what belongs to it."""
     check_tracking(case, spec)
     numbers = {port.place: port.number for port in ports}
-    clients, servers = clients_of(case), servers_of(case)
+    clients, servers, protocol = clients_of(case), servers_of(case), protocol_of(case)
     inner, outer = numbers[clients.link], numbers[servers.link]
     looked_up = f"ct(table={TRACKED},zone={ZONE},nat)"
     for port in (inner, outer):
-        yield f"priority={PRIORITY},in_port={port},ct_state=-trk,tcp,actions={looked_up}"
-    known = f"table={TRACKED},priority={PRIORITY},ct_state=+trk+est,tcp"
+        yield f"priority={PRIORITY},in_port={port},ct_state=-trk,{protocol},actions={looked_up}"
+    known = f"table={TRACKED},priority={PRIORITY},ct_state=+trk+est,{protocol}"
     yield f"{known},in_port={inner},actions=output:{outer}"
     yield f"{known},in_port={outer},actions=output:{inner}"
     called, rewritten = "", ""
@@ -329,8 +329,8 @@ def tracking_rules(
         called = f",nw_dst={clients.service_ip},tp_dst={SERVICE_PORT}"
         first, last = servers.ips[0], servers.ips[-1]
         rewritten = f",nat(dst={first}{'' if first == last else f'-{last}'})"
-    new = f"table={TRACKED},priority={PRIORITY},ct_state=+trk+new,tcp{called},in_port={inner}"
-    yield f"{new},actions=ct(commit,zone={ZONE}{rewritten}),output:{outer}"
+    new = f"table={TRACKED},priority={PRIORITY},ct_state=+trk+new,{protocol}{called}"
+    yield f"{new},in_port={inner},actions=ct(commit,zone={ZONE}{rewritten}),output:{outer}"
 
 
 def check_tracking(case: CaseSpec, spec: OvsSettings) -> None:
