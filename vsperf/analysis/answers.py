@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vsperf.analysis.summary import CaseRow, latencies
-from vsperf.quantities.human import human_fps, human_share
+from vsperf.quantities.human import human_fps, human_share, rounded_share
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.regime import Boundary, Regime, boundary_among
@@ -141,14 +141,12 @@ def reasons(row: CaseRow) -> list[str]:
 
 def loss_text(ratio: Fraction | str) -> str:
     """Write a loss ratio in percent; where a frame came through, it is not all."""
-    exact = Fraction(ratio)
-    text = human_share(float(exact))
-    return f"< {text}" if text == human_share(1) and exact < 1 else text
+    return human_share(Fraction(ratio))
 
 
 def share_text(share: Fraction | None) -> str:
     """Write a share in percent, coarsely; for people who compare."""
-    return "–" if share is None else f"{float(share):.1%}"
+    return "–" if share is None else rounded_share(share, 1)
 
 
 # The numbers that a result answers with, each with the interval in which the truth lies.

@@ -18,7 +18,14 @@ from vsperf.analysis.answers import (
 from vsperf.analysis.repeats import Series, series_of
 from vsperf.analysis.summary import LOSSY, PERCENTILES, CaseRow, flows_differ
 from vsperf.output.table import NOTHING, Cell, Column, Table, columns
-from vsperf.quantities.human import human_count, human_fps, human_ns, human_seconds, human_share
+from vsperf.quantities.human import (
+    human_count,
+    human_fps,
+    human_ns,
+    human_seconds,
+    human_share,
+    rounded_share,
+)
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.meaning import how_far
@@ -335,7 +342,7 @@ def _of_series(series: Series) -> list[str]:
         return shown(value, is_bound=series.is_bound(value))
 
     deviation, mean = series.deviation, series.mean
-    share = NOTHING if deviation is None or not mean else f"{deviation / abs(mean):.1%}"
+    share = NOTHING if deviation is None or not mean else rounded_share(deviation / abs(mean), 1)
     ends, together = series.confidence, series.together
     return [
         f"{len(series.values)}" + (f", {len(series.bounds)} of them ≥" if series.bounds else ""),
@@ -406,8 +413,8 @@ def _where(rows: Sequence[CaseRow]) -> list[str]:
     words = []
     for regime in Regime:
         there = [one for one in told if one.regime is regime]
-        shares = sorted(float(Fraction(one.share)) for one in there)
-        share = " to ".join(dict.fromkeys(f"{one:.0%}" for one in (shares[0], shares[-1])))
+        shares = sorted(Fraction(one.share) for one in there)
+        share = " to ".join(dict.fromkeys(map(rounded_share, (shares[0], shares[-1]))))
         least, most = min(one.least_ns for one in there), max(one.most_ns for one in there)
         words.append(f"{least} to {most} ns apart there and back ({share} of the time)")
     clean = ", in clean time" if any(one.clean is not None for one in told) else ""
@@ -514,7 +521,7 @@ def unclean(row: CaseRow) -> list[str]:
         ]
         + [
             f"no {goal.goal} while the CPUs were {one.regime.words}, "
-            f"{float(Fraction(one.share)):.0%} of the time: {one.reason}"
+            f"{rounded_share(Fraction(one.share))} of the time: {one.reason}"
             for goal in row.goals
             for one in goal.regimes
             if one.limit is None

@@ -12,7 +12,13 @@ from vsperf.analysis.answers import loss_text
 from vsperf.errors import VsperfError
 from vsperf.output.report.page import Account, Branch, Stage
 from vsperf.output.table import NOTHING, Column, Table, columns
-from vsperf.quantities.human import human_count, human_fps, human_seconds, human_share
+from vsperf.quantities.human import (
+    human_count,
+    human_fps,
+    human_seconds,
+    human_share,
+    rounded_share,
+)
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.connections import ConnectionTrial
 from vsperf.records.exchange import Exchange
@@ -340,7 +346,7 @@ def account_table(trials: Sequence[Trial]) -> Table | None:
                 human_count(sum(way.good_frames for way in trial.directions)),
                 ", ".join(lost) or "0",
                 human_count(trial.unexplained_frames or 0),
-                NOTHING if busy is None else f"{float(busy):.0%}",
+                NOTHING if busy is None else rounded_share(busy),
             )
         )
     sent = ("due", "sent", "refused", "not sent")

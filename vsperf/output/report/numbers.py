@@ -20,7 +20,7 @@ from vsperf.output.case_tables import gigabits
 from vsperf.output.report.account import ending_of, told
 from vsperf.output.report.page import Fact, Number
 from vsperf.output.table import Table, columns
-from vsperf.quantities.human import human_count, human_fps, human_ns, human_seconds
+from vsperf.quantities.human import human_count, human_fps, human_ns, human_seconds, rounded_share
 from vsperf.records.flags import Severity, worst
 from vsperf.records.meaning import LIMITED_BY, LIMITS
 from vsperf.records.result import (
@@ -111,7 +111,7 @@ def _by_regime(goal: GoalResult) -> Iterator[Fact]:
     found = {there.regime: one for there, one in by_regime(goal)}
     for there in goal.regimes:
         clean = "" if there.clean is None else f", {share_text(Fraction(there.clean))} clean"
-        where = f"{there.regime} ({float(Fraction(there.share)):.0%} of the time{clean})"
+        where = f"{there.regime} ({rounded_share(Fraction(there.share))} of the time{clean})"
         one = found.get(there.regime)
         told = "no answer" if one is None else interval(one)
         yield Fact(where, f"{told}: {there.reason}")
