@@ -126,12 +126,29 @@ class Figure(Record):
             return f"invalid ({amount(self.value, self.unit)})"
         if self.lower is not None and self.open_ended:
             return f"≥ {amount(self.lower, self.unit)}"
+        if self.upper is not None and self.open_below:
+            return f"≤ {amount(self.upper, self.unit)}"
         return amount(self.value, self.unit)
 
     @property
     def open_ended(self) -> bool:
         """Whether it is only known to be as high or higher."""
         return self.lower is not None and self.upper is None
+
+    @property
+    def open_below(self) -> bool:
+        """Whether it is only known to be as low or lower: no factor is less than nothing."""
+        return self.unit is Unit.FACTOR and self.lower == 0 and self.upper is not None
+
+    @property
+    def interval_text(self) -> str:
+        """Between which two values a factor lies, for people; empty where no number says so."""
+        if self.unit is not Unit.FACTOR or self.value is None or self.lower is None:
+            return ""
+        if self.open_ended or self.open_below:
+            return self.text
+        assert self.upper is not None  # else it has no end above
+        return f"{amount(self.lower, self.unit)} … {amount(self.upper, self.unit)}"
 
     @property
     def spread_text(self) -> str:

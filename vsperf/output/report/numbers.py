@@ -308,10 +308,13 @@ def _load(row: CaseRow, load: LoadResult, trials: Sequence[Trial]) -> Number:
 
 def _figure(figure: Figure) -> Number:
     facts = []
-    if figure.lower is not None:
-        facts.append(Fact("highest that held", amount(figure.lower, figure.unit)))
-    if figure.upper is not None:
-        facts.append(Fact("lowest that did not", amount(figure.upper, figure.unit)))
+    if figure.interval_text:
+        facts.append(Fact("where it lies", figure.interval_text))
+    else:
+        if figure.lower is not None:
+            facts.append(Fact("highest that held", amount(figure.lower, figure.unit)))
+        if figure.upper is not None:
+            facts.append(Fact("lowest that did not", amount(figure.upper, figure.unit)))
     if figure.spread_text:
         facts.append(Fact("over the repeats", figure.spread_text))
     if figure.limit is not None:
