@@ -62,6 +62,7 @@ from reread_trials import (
     believed,
     by_distance,
     drawn_on,
+    intact,
     like_the_first,
     looking,
     met_alone,
@@ -188,6 +189,21 @@ def answers(
         met = met_alone(believed(trials))
         yield "round trips", () if told == met else (f"printed {told}, by all trials {met}",)
     yield from _others(search, trials, result, seconds)
+    if not result.empty:
+        yield "surplus", tuple(_with_surplus(trials, result))
+
+
+def _with_surplus(trials: Sequence[Trial], result: SearchResult) -> Iterator[str]:
+    """Say what stands though more arrived in a trial than was sent: another trial missed it."""
+    over = [
+        one.index
+        for one in since_check(trials)
+        if one.purpose in {Purpose.SEARCH, Purpose.LATENCY}
+        and any(intact(way) > way.sent_frames for way in one.directions)
+    ]
+    answered = (*result.goals, *result.loads, *result.figures)
+    if over and any(Flag.RX_EXCEEDS_TX not in one.flags for one in answered):
+        yield f"stands, though more arrived than was sent in trials {over}"
 
 
 def _in_parts(

@@ -29,11 +29,14 @@ from vsperf.records.result import (
 )
 from vsperf.records.trial import Trial
 
+INVALID = "invalid"
+"""What stands where there is a number that is not to be believed."""
+
 
 def interval(goal: GoalResult) -> str:
     """Write the answer to a goal: an interval or a limit, never one bare number."""
     if worst(goal.flags) is Severity.INVALID:
-        return "invalid"
+        return INVALID
     if goal.lower_fps is None:
         nothing = "<" if Flag.AT_MINIMUM in goal.flags else "? …"
         return "unknown" if goal.upper_fps is None else f"{nothing} {human_fps(goal.upper_fps)}"
@@ -110,12 +113,13 @@ def headlines(result: SearchResult) -> list[str]:
             f"{goal.goal} {'; '.join(filter(None, (interval(goal), over_draws(goal))))}"
             for goal in result.goals
         ),
-        *(
-            f"{human_fps(load.load_fps)}: lost {loss_text(load.worst_loss_ratio)}"
-            for load in result.loads
-        ),
+        *(f"{human_fps(load.load_fps)}: {_became(load)}" for load in result.loads),
         *(f"{heading(figure.name)} {figure.text}" for figure in result.figures[:1]),
     ]
+
+
+def _became(load: LoadResult) -> str:
+    return f"lost {loss_text(load.worst_loss_ratio)}" if load.believed else INVALID
 
 
 def reasons(row: CaseRow) -> list[str]:
@@ -339,7 +343,7 @@ def at_load(load_fps: int) -> str:
 
 
 def _of_load(load: LoadResult) -> Iterator[Finding]:
-    if load.limit is Limit.UNKNOWN:
+    if load.limit is Limit.UNKNOWN or not load.believed:
         return
     at, loss = at_load(load.load_fps), float(Fraction(load.worst_loss_ratio))
     yield _single(f"through {at}", Unit.FPS, load.throughput_fps, load.limit)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 from vsperf.analysis.answers import (
+    INVALID,
     alone_in,
     another,
     answers,
@@ -35,6 +36,7 @@ from vsperf.records.result import (
     Compliance,
     Curve,
     Level,
+    LoadResult,
     Standard,
     amount,
     heading,
@@ -103,12 +105,19 @@ def load_columns(rows: Sequence[CaseRow]) -> list[CaseColumn]:
     """Say what became of loads that were given; nothing where none were."""
     if not any(row.loads for row in rows):
         return []
+
+    def column(name: str, of: Callable[[LoadResult], str]) -> CaseColumn:
+        return _number(name, lambda row: _lines(map(of, row.loads)))
+
+    def used(of: Callable[[LoadResult], str]) -> Callable[[LoadResult], str]:
+        return lambda one: of(one) if one.believed else INVALID
+
     return [
-        _number("load", lambda row: _lines(human_fps(one.load_fps) for one in row.loads)),
-        _number("through", lambda row: _lines(human_fps(one.throughput_fps) for one in row.loads)),
-        _number("loss", lambda row: _lines(loss_text(one.worst_loss_ratio) for one in row.loads)),
+        column("load", lambda one: human_fps(one.load_fps)),
+        column("through", used(lambda one: human_fps(one.throughput_fps))),
+        column("loss", used(lambda one: loss_text(one.worst_loss_ratio))),
         *(
-            [_number("away", _away)]
+            [column("away", used(_away))]
             if any(load.outages_ns for row in rows for load in row.loads)
             else []
         ),
@@ -125,14 +134,11 @@ def first_figures(rows: Sequence[CaseRow]) -> list[CaseColumn]:
     return [_number(heading(name), cell(name)) for name in names]
 
 
-def _away(row: CaseRow) -> str:
+def _away(load: LoadResult) -> str:
     """Say how long frames stayed away after an event, at worst."""
-    return _lines(
-        human_ns(max(outage for outage in load.outages_ns if outage is not None))
-        if load.outages_ns and None not in load.outages_ns
-        else NOTHING
-        for load in row.loads
-    )
+    if not load.outages_ns or None in load.outages_ns:
+        return NOTHING
+    return human_ns(max(outage for outage in load.outages_ns if outage is not None))
 
 
 def rate_columns(rows: Sequence[CaseRow]) -> list[CaseColumn]:

@@ -350,6 +350,12 @@ class LoadResult(Record):
     reason: str
     outages_ns: tuple[int | None, ...] = ()
     """How long frames stayed away after an event, by trial; None if they did not come back."""
+    flags: tuple[Flag, ...] = ()
+
+    @property
+    def believed(self) -> bool:
+        """Whether its numbers may be used."""
+        return worst(self.flags) is not Severity.INVALID
 
 
 class SearchResult(Record):
@@ -395,21 +401,37 @@ class SearchResult(Record):
     @property
     def flags(self) -> tuple[Flag, ...]:
         """What is to be said of its answers, each flag once."""
-        answers: tuple[GoalResult | Figure, ...] = (*self.goals, *self.figures)
+        answers: tuple[GoalResult | LoadResult | Figure, ...]
+        answers = (*self.goals, *self.loads, *self.figures)
         return tuple(dict.fromkeys(flag for one in answers for flag in one.flags))
 
     def doubted(self, flag: Flag, reason: str) -> SearchResult:
-        """Return it with the same doubt on each of its answers."""
+        """Return it with the same doubt on each of its answers, and none from parts of the time."""
         doubt: dict[str, object] = {"limit": Limit.UNKNOWN, "reason": reason}
+        none = {"lower_fps": None, "upper_fps": None, "limit": None, "reason": reason}
 
-        def flagged(one: GoalResult | Figure) -> dict[str, object]:
+        def flagged(one: GoalResult | LoadResult | Figure) -> dict[str, object]:
             return {**doubt, "flags": (flag, *one.flags)}
 
+        def parts(one: GoalResult) -> dict[str, object]:
+            clean, regimes = one.clean, one.regimes
+            return {
+                "clean": None if clean is None else clean.model_copy(update=none),
+                "regimes": tuple(there.model_copy(update=none) for there in regimes),
+                "draws": None,
+            }
+
+        def told(curve: Curve) -> Curve:
+            at = "; ".join(filter(None, (curve.at, f"invalid: {flag.value}")))
+            return curve.model_copy(update={"at": at})
+
+        goals = (one.model_copy(update=flagged(one) | parts(one)) for one in self.goals)
         return self.model_copy(
             update={
-                "goals": tuple(one.model_copy(update=flagged(one)) for one in self.goals),
+                "goals": tuple(goals),
                 "figures": tuple(one.model_copy(update=flagged(one)) for one in self.figures),
-                "loads": tuple(one.model_copy(update=doubt) for one in self.loads),
+                "loads": tuple(one.model_copy(update=flagged(one)) for one in self.loads),
+                "curves": tuple(map(told, self.curves)),
             }
         )
 

@@ -207,7 +207,8 @@ def _load(number: int) -> Iterator[CaseColumn]:
     def column(suffix: str, kind: Kind, of: Callable[[LoadResult], Value]) -> CaseColumn:
         def found(case: CaseView) -> Value:
             loads = case.result.loads if case.result else ()
-            return of(loads[number]) if number < len(loads) else None
+            told = number < len(loads) and (loads[number].believed or suffix in ("fps", "limit"))
+            return of(loads[number]) if told else None
 
         return _seen(f"load_{number + 1}_{suffix}", kind, found)
 

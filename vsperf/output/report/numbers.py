@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vsperf.analysis.answers import (
+    INVALID,
     another,
     by_draw,
     by_regime,
@@ -282,12 +283,14 @@ def _load(row: CaseRow, load: LoadResult, trials: Sequence[Trial]) -> Number:
         *([Fact("came through, per direction", through)] if load.outages_ns else []),
         *_rates(row, load.throughput_fps),
     ]
+    if not load.believed:
+        facts = [_limited(load.limit)]
     how = [
         "The load was given and not searched, so there is no interval. The rate is the least that "
         "came through in any of its trials, in the worse direction.",
         *_bound("Load", load.load_fps, made),
         LOSS,
-        *_formulas(row, load.throughput_fps),
+        *(_formulas(row, load.throughput_fps) if load.believed else ()),
         f"Limited by {load.limit.value}: {LIMITS[load.limit]}",
     ]
     meaning, value = "came through, per direction", through
@@ -299,7 +302,7 @@ def _load(row: CaseRow, load: LoadResult, trials: Sequence[Trial]) -> Number:
     return Number(
         f"at {human_fps(load.load_fps)}",
         meaning,
-        value,
+        value if load.believed else INVALID,
         f"{load.reason[:1].upper()}{load.reason[1:]}.".replace("..", "."),
         tuple(facts),
         tuple(how),
