@@ -12,6 +12,7 @@ from connection_models import Device, packets, rate
 from figure_cases import case, goal
 from figure_world import SOAK, buffer_case, cost_case, throughput_case, timed, tried
 
+from vsperf.analysis.comparison import findings_in
 from vsperf.methods.connection_search import ConnectionSearch
 from vsperf.methods.connection_soak import ConnectionSoak
 from vsperf.output.figures.drawing import (
@@ -37,7 +38,7 @@ from vsperf.records.result import Axis as Column
 from vsperf.records.result import Curve, SearchResult
 from vsperf.records.run import Outcome
 from vsperf.records.slots import Slot, Slots
-from vsperf.records.trial import DirectionSample, LatencySample, Sample, Second
+from vsperf.records.trial import DirectionSample, LatencySample, Purpose, Sample, Second
 
 
 def drawn(plot: str, *cases: CaseView, beside: tuple[str, ...] = ()) -> Drawing:
@@ -517,3 +518,15 @@ def test_a_chart_over_time_has_no_line_by_load() -> None:
 def test_a_chart_of_connections_that_were_all_begun_has_no_line_for_others() -> None:
     panel = drawn("curves", connections_case(Device(rate=12_345))).panels[0]
     assert [one.name for one in panel.layers] == ["failed"]
+
+
+def test_trials_on_a_deployment_that_died_are_in_no_drawing_and_no_number() -> None:
+    """They were made at other loads, took other times, and lost what nothing loses later."""
+    alive = throughput_case("64B", 1000)
+    look = tried(50, 1, purpose=Purpose.PATH_CHECK)
+    dead = (look, tried(51, 77, 500_000), timed(52, 500, (9, 9_999_999), "50%"))
+    both = replace(alive, trials=(*dead, look, *alive.trials))
+    assert both.died == len(dead)
+    assert drawings([alive]) == drawings([both])
+    numbers = [list(findings_in(one, latency=True, curve=True)) for one in (alive, both)]
+    assert numbers[0] == numbers[1]

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from all_wrong import hold_each, relative
+from exchanges import exchange
 from record_samples import (
     case_lines,
     case_record,
     case_start,
     header,
+    planned,
     run_end,
     trial,
     trial_line,
+    view_of,
 )
 from stored_runs import finished, store
 
@@ -34,7 +39,7 @@ from vsperf.records.run import (
     SecondLine,
     TrialLine,
 )
-from vsperf.records.trial import Sample, Second, Trial
+from vsperf.records.trial import Purpose, Sample, Second, Trial
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
 RUN = "2026-11-20-phy2phy_tput-k7f3"
@@ -91,6 +96,39 @@ def test_only_the_last_attempt_at_a_case_is_seen(tmp_path: Path) -> None:
     assert (case.attempt, case.start) == (2, case_start(FIRST, 2))
     assert list(case.trials) == [trial(1)]
     assert open_run(folder).resumes == (RESUME,)
+
+
+def test_what_was_made_before_a_part_died_is_told_from_what_stands(tmp_path: Path) -> None:
+    """Each deployment begins with a look at the path, which is repeated where none came through."""
+    look, drawn = {"purpose": Purpose.PATH_CHECK}, {"deployment": 2}
+    first, again = (trial(1, **look), trial(2)), (trial(3, **look), trial(4, **look), trial(5))
+    further = (trial(6, **look, **drawn), trial(7, purpose=Purpose.DRAW, **drawn))
+
+    def read(*made: Trial) -> CaseView:
+        lines = (TrialLine(case=FIRST, trial=one) for one in made)
+        folder = lay_down(tmp_path, case_start(FIRST), *lines, case_record(FIRST), run_end())
+        found = next(views(folder))
+        shutil.rmtree(folder)
+        return replace(found, trials=tuple(made))
+
+    assert read(*first, *again, *further).died == 2
+    assert read(*first, *again, *further).standing_trials == (*again, *further)
+    assert read(*first, *further).died == read(trial(1), trial(2)).died == read().died == 0
+
+
+def test_so_it_is_of_exchanges_by_how_many_the_answer_is_from() -> None:
+    made = tuple(exchange(index=number) for number in range(1, 6))
+    found = replace(view_of(planned(), case_record(FIRST, trials=2)), exchanges=made)
+    assert (found.died, found.standing_exchanges) == (3, made[3:])
+    failed = replace(found, record=case_record(FIRST, result=None, trials=5))
+    assert (failed.died, failed.standing_exchanges) == (0, made)
+    assert replace(found, record=None).died == 0
+
+
+def test_seconds_are_those_of_the_trial_that_was_made_last() -> None:
+    ends = [1, 2, 3, 1, 2]
+    found = replace(view_of(planned()), seconds=[second_line(FIRST, n).second for n in ends])
+    assert [one.sample.elapsed_ns // 10**9 for one in found.standing_seconds] == [1, 2]
 
 
 def test_a_skipped_case_is_over_without_having_begun(tmp_path: Path) -> None:

@@ -70,6 +70,10 @@ LEVELS = {
 }
 
 
+DIED = "made before a part died, so it does not count"
+"""Said of a trial, or an exchange, on a deployment that the case was not measured on in the end."""
+
+
 def how_far(*, begun: bool, refuted: str | None) -> str:
     """Say in a word how far a case came that has no outcome, or none that stands."""
     if refuted:

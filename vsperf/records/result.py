@@ -496,6 +496,14 @@ def answering(trials: Sequence[Trial]) -> Sequence[Trial]:
     return trials[max(looks, default=0) :]
 
 
+def died_before(trials: Sequence[Trial]) -> int:
+    """Return how many of the trials were made on a deployment of which a part died."""
+    first = len(trials) - len(answering(trials))
+    while first and trials[first - 1].purpose is Purpose.PATH_CHECK:
+        first -= 1
+    return first
+
+
 def load_at(bound_fps: int, share: Fraction) -> int:
     """Return the load that is a share of what was found."""
     return max(1, round(bound_fps * share))

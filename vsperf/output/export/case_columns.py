@@ -257,7 +257,7 @@ def _cycles_per_frame(row: CaseRow) -> Value:
     view = row.view
     if view.record is None:
         return None
-    return Measured(view.label, view.record, view.trials).cycles.middle
+    return Measured(view.label, view.record, view.standing_trials).cycles.middle
 
 
 def _clean_share(goal: GoalResult) -> Value:

@@ -83,7 +83,7 @@ class Case:
 
 def gather(view: CaseView) -> tuple[Case, ...]:
     """Return the latencies of a case; nothing where none was measured."""
-    found = latencies(latency_trials(view.trials, view.result))
+    found = latencies(latency_trials(view.standing_trials, view.result))
     if not found:
         return ()
     facts = Facts(view)

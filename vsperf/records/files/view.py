@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar, overload
 
@@ -24,7 +25,7 @@ from vsperf.records.files import lines
 from vsperf.records.files.folders import RECORDS, is_locked
 from vsperf.records.files.reader import Order, RunState, contradiction, parse_lines, read_header
 from vsperf.records.host import Calibration, calibration_in, place_of, refuted
-from vsperf.records.result import SearchResult
+from vsperf.records.result import SearchResult, died_before
 from vsperf.records.run import (
     CaseRecord,
     CaseStart,
@@ -356,6 +357,43 @@ class CaseView:
     def label(self) -> str:
         """The case for people, such as phy2phy_tput-64B."""
         return self.planned.label
+
+    @property
+    def died(self) -> int:
+        """How many of its trials, or exchanges, were made on a deployment of which a part died.
+
+        The case is measured once more then, and they say nothing of what was found.
+        """
+        if not (made := len(self.exchanges) or len(self.connections)):
+            return died_before(self.trials)
+        if self.record is None or self.record.result is None:
+            return 0
+        return max(0, made - self.record.trials)
+
+    @property
+    def standing_trials(self) -> Sequence[Trial]:
+        """Those of its trials that were made behind these."""
+        return self.trials[self.died :]
+
+    @property
+    def standing_exchanges(self) -> tuple[Exchange, ...]:
+        """Those of its exchanges likewise."""
+        return tuple(islice(self.exchanges, self.died, None)) if self.exchanges else ()
+
+    @property
+    def standing_connections(self) -> Iterator[ConnectionTrial]:
+        """Those of its trials of connections likewise, one after the other."""
+        return islice(self.connections, self.died, None) if self.connections else iter(())
+
+    @property
+    def standing_seconds(self) -> Iterator[Second]:
+        """Seconds of the long trial that its answer is from; one that is repeated begins anew."""
+        begin = last_ns = 0
+        for place, second in enumerate(self.seconds):
+            if second.sample.elapsed_ns <= last_ns:
+                begin = place
+            last_ns = second.sample.elapsed_ns
+        return islice(self.seconds, begin, None)
 
     @property
     def asked(self) -> Asked:
