@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from connection_models import Device, packets, rate
 from figure_cases import case, goal
-from figure_world import SOAK, buffer_case, cost_case, throughput_case, timed, tried
+from figure_world import SOAK, buffer_case, cost_case, throughput_case, timed, tried, way
 
 from vsperf.analysis.comparison import findings_in
 from vsperf.methods.connection_search import ConnectionSearch
@@ -80,6 +80,20 @@ def test_latency_has_a_panel_for_each_load_and_a_line_for_each_share() -> None:
     assert [point.x for point in lines["min"]] == [64, 128]
     assert lines["min"][0].y == pytest.approx(1_000, rel=0.01)
     assert "p99.9" not in lines  # four frames say nothing of one in a thousand
+
+
+def test_a_drawing_of_latency_says_since_when_it_counts_and_where_frames_were_lost() -> None:
+    lossy = timed(6, 900, (2_000, 9_000, 90_000, 90_000), "90%")
+    lossy = lossy.model_copy(update={"directions": (way(7, (2_000, 9_000)),)})
+    both = throughput_case("64B", 1000), throughput_case("128B", 900)
+    with_loss = replace(both[0], trials=(*both[0].trials, lossy))
+    captions = [
+        drawn("latency", *both).caption,
+        drawn("percentiles", with_loss).caption,
+        drawn("latency-load", with_loss).caption,
+    ]
+    assert all("each from when its frame left the generator" in one for one in captions)
+    assert "Frames were lost at 90% of ndr" in captions[2]
 
 
 def test_latency_of_repeats_is_their_median_and_its_bar_their_range() -> None:

@@ -401,7 +401,10 @@ def legend(
         )
     references = {row.middle_latency.at for row in rows if row.middle_latency}
     if references:
-        lines.append(f"latency at {', '.join(sorted(references))}, all directions together")
+        lines.append(
+            f"latency at {', '.join(sorted(references))}, from when frames left, all directions "
+            "together"
+        )
     if any(row.middle_latency.lost_frames for row in rows if row.middle_latency):
         lines.append(f"{LOSSY_MARK} frames were lost at that load: {LOSSY}")
     if flows_differ(rows) and any(row.hits for row in rows):
