@@ -13,7 +13,7 @@ from search_models import case_of, lossy
 from test_draws import draw
 from test_paired_runs import vsperf
 
-from vsperf.analysis.answers import findings_of
+from vsperf.analysis.answers import findings_of, over_draws
 from vsperf.analysis.difference import scatter_of
 from vsperf.config.expect import Bound, Expectation
 from vsperf.engine.criteria import believed_draws, check_all
@@ -87,6 +87,16 @@ def test_a_deployment_on_which_frames_were_counted_in_the_wrong_trial_has_no_ans
     assert found.draws is not None
     assert [one.deployment for one in found.draws.told] == [1, 3]
     assert "more frames arrived than were sent" in found.draws.made[1].reason
+
+
+def test_what_lies_over_deployments_is_not_used_where_the_first_of_them_is_refuted() -> None:
+    """But where it is from clean time, of which nothing was said."""
+    flags = {"flags": (Flag.REFUTED,)}
+    assert over_draws(goal(LOW, HIGH))
+    for view, used in ((View.ALL, False), (View.CLEAN, True)):
+        refuted = goal(LOW, HIGH, view=view, **flags)
+        assert bool(over_draws(refuted)) is used
+        assert bool(list(findings_of(SearchResult(goals=(refuted,))))) is used
 
 
 def test_one_deployment_alone_is_judged_as_before() -> None:

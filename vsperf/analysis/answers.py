@@ -73,7 +73,7 @@ IN_VIEW = {View.ALL: "", View.CLEAN: "clean ", View.NEAR: "near ", View.FAR: "fa
 
 def over_draws(goal: GoalResult) -> str:
     """Write how far deployments lie apart; empty where fewer than two of them have an answer."""
-    draws = goal.draws
+    draws = goal.believed_draws
     if draws is None or draws.lower_fps is None:
         return ""
     ends = {"lower_fps": draws.lower_fps, "upper_fps": draws.upper_fps, "flags": ()}
@@ -316,7 +316,7 @@ def undrawn(name: str) -> tuple[str, ...]:
 
 
 def _of_draws(goal: GoalResult) -> Iterator[Finding]:
-    draws = goal.draws
+    draws = goal.believed_draws
     if draws is None or draws.lower_fps is None:
         return
     name = names_of_draws(goal.goal)[draws.view]

@@ -322,6 +322,12 @@ class GoalResult(Record):
     """The same on further deployments; None where there was one, so that this is one draw."""
 
     @property
+    def believed_draws(self) -> Draws | None:
+        """Those on several deployments, unless the first of them is an answer that is not used."""
+        own = self.draws is not None and self.draws.view is View.ALL
+        return None if own and worst(self.flags) is Severity.INVALID else self.draws
+
+    @property
     def irregular(self) -> str | None:
         """Which bound there is none of, and so no regular result, as RFC 9971 has the word."""
         if self.lower_fps is None:

@@ -184,7 +184,7 @@ def _goal_over(column: GoalColumn) -> Iterator[CaseColumn]:
     """Yield the answer to a goal over several deployments."""
 
     def found(of: Callable[[Draws], Value]) -> Callable[[GoalResult], Value]:
-        return lambda goal: of(goal.draws) if goal.draws is not None else None
+        return lambda goal: of(goal.believed_draws) if goal.believed_draws is not None else None
 
     yield column("draws_count", int, found(lambda draws: len(draws.told)))
     yield column("draws_view", str, found(lambda draws: draws.view.value))
