@@ -235,9 +235,9 @@ def _told(found: T | None, what: str) -> T:
 
 
 def latencies(trials: Sequence[Trial], result: SearchResult | None) -> tuple[Latency, ...]:
-    """Return the latency at each load that refers to what was found."""
+    """Return the latency at each load that refers to what was found, the least load first."""
     found = map(latency_of, latency_trials(trials, result))
-    return tuple(one for one in found if one is not None)
+    return tuple(sorted((one for one in found if one is not None), key=lambda one: one.load_fps))
 
 
 def latency_of(trial: Trial) -> Latency | None:
