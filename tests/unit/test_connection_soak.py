@@ -83,8 +83,8 @@ def test_what_the_generator_did_not_begin_is_told_and_no_connection_that_held() 
 
 def test_where_the_time_ends_it_is_said_for_how_long_it_was() -> None:
     short = Keeper(budget=Budget(35 * NANOSECONDS))
-    assert "/s for 30 s of 60s; " in figures(method().play(short))["failed_connections"].at
-    assert "/s for 60s; " in figures(method().play(Keeper()))["failed_connections"].at
+    assert "/s for 30 s of 1m; " in figures(method().play(short))["failed_connections"].at
+    assert "/s for 1m; " in figures(method().play(Keeper()))["failed_connections"].at
 
 
 def test_what_fails_is_counted_by_cause() -> None:

@@ -498,7 +498,8 @@ def connections_case(
     method = method or rate()
     device.connect(method.checking())
     result = method.play(device)
-    return replace(case("1518B", result=result), connections=tuple(device.made))
+    made = tuple(device.made)
+    return replace(case("1518B", result=result, trials_made=len(made)), connections=made)
 
 
 def test_connections_that_were_not_begun_stand_beside_those_that_failed() -> None:
