@@ -189,21 +189,25 @@ def answers(
         met = met_alone(believed(trials))
         yield "round trips", () if told == met else (f"printed {told}, by all trials {met}",)
     yield from _others(search, trials, result, seconds)
-    if not result.empty:
-        yield "surplus", tuple(_with_surplus(trials, result))
+    yield from _with_surplus(trials, result)
 
 
-def _with_surplus(trials: Sequence[Trial], result: SearchResult) -> Iterator[str]:
-    """Say what stands though more arrived in a trial than was sent: another trial missed it."""
+def _with_surplus(
+    trials: Sequence[Trial], result: SearchResult
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield what stands though more arrived in a trial than was sent: another trial missed it."""
     over = [
         one.index
         for one in since_check(trials)
         if one.purpose in {Purpose.SEARCH, Purpose.LATENCY}
         and any(intact(way) > way.sent_frames for way in one.directions)
     ]
+    if not over:
+        return
     answered = (*result.goals, *result.loads, *result.figures)
-    if over and any(Flag.RX_EXCEEDS_TX not in one.flags for one in answered):
-        yield f"stands, though more arrived than was sent in trials {over}"
+    stands = any(Flag.RX_EXCEEDS_TX not in one.flags for one in answered)
+    said = f"stands, though more arrived than was sent in trials {over}"
+    yield "surplus", (said,) if stands else ()
 
 
 def _in_parts(
