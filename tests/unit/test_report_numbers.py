@@ -70,6 +70,18 @@ def test_of_a_bound_that_is_not_used_nothing_is_computed() -> None:
 
 
 @pytest.mark.parametrize(
+    ("lower", "upper", "lies"), [(0.8, 0.9, "80% … 90%"), (0, 0.9, "≤ 90%"), (0.8, None, "≥ 80%")]
+)
+def test_a_comparison_lies_between_two_values_as_far_as_it_has_two(
+    lower: float, upper: float | None, lies: str
+) -> None:
+    found = Figure(name="ratio_b", unit=Unit.FACTOR, value=0.85, lower=lower, upper=upper)
+    record = case_record("mine", result=SearchResult(figures=(found,)))
+    (number,) = numbers_of(CaseRow(view_of(planned(), record)), [])
+    assert {fact.name: fact.value for fact in number.facts} == {"where it lies": lies}
+
+
+@pytest.mark.parametrize(
     ("lower_fps", "share"), [(14_880_952, "100.0%"), (14_876_488, "< 100%"), (1, "> 0%")]
 )
 def test_no_rate_is_all_of_the_line_rate_that_leaves_some_of_it(lower_fps: int, share: str) -> None:

@@ -141,16 +141,6 @@ class Figure(Record):
         return self.unit is Unit.FACTOR and self.lower == 0 and self.upper is not None
 
     @property
-    def interval_text(self) -> str:
-        """Between which two values a factor lies, for people; empty where no number says so."""
-        if self.unit is not Unit.FACTOR or self.value is None or self.lower is None:
-            return ""
-        if self.open_ended or self.open_below:
-            return self.text
-        assert self.upper is not None  # else it has no end above
-        return f"{amount(self.lower, self.unit)} … {amount(self.upper, self.unit)}"
-
-    @property
     def spread_text(self) -> str:
         """How far the repeats lie apart, for people; empty of one that was not repeated."""
         if self.spread is None or self.spread.runs < 2:

@@ -22,6 +22,7 @@ from vsperf.output.report.account import ending_of, told
 from vsperf.output.report.page import Fact, Number
 from vsperf.output.table import Table, columns
 from vsperf.quantities.human import human_count, human_fps, human_ns, human_seconds, rounded_share
+from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Severity, worst
 from vsperf.records.meaning import LIMITED_BY, LIMITS
 from vsperf.records.result import (
@@ -311,8 +312,8 @@ def _load(row: CaseRow, load: LoadResult, trials: Sequence[Trial]) -> Number:
 
 def _figure(figure: Figure) -> Number:
     facts = []
-    if figure.interval_text:
-        facts.append(Fact("where it lies", figure.interval_text))
+    if figure.unit is Unit.FACTOR and figure.lower is not None:
+        facts.append(Fact("where it lies", _between(figure)))
     else:
         if figure.lower is not None:
             facts.append(Fact("highest that held", amount(figure.lower, figure.unit)))
@@ -329,6 +330,14 @@ def _figure(figure: Figure) -> Number:
     if figure.limit is not None:
         how.append(f"Limited by {figure.limit.value}: {LIMITS[figure.limit]}")
     return Number(name, figure.at, figure.text, figure.reason, tuple(facts), tuple(how))
+
+
+def _between(figure: Figure) -> str:
+    """Write between which two values a comparison lies, as far as it has two."""
+    ends = [one for one in (figure.lower, figure.upper) if one is not None]
+    if figure.open_below or len(ends) < 2:
+        return figure.text
+    return " … ".join(amount(one, figure.unit) for one in ends)
 
 
 def latency_table(row: CaseRow) -> Table | None:
