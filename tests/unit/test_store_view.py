@@ -6,6 +6,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from all_wrong import hold_each, relative
@@ -100,7 +101,8 @@ def test_only_the_last_attempt_at_a_case_is_seen(tmp_path: Path) -> None:
 
 def test_what_was_made_before_a_part_died_is_told_from_what_stands(tmp_path: Path) -> None:
     """Each deployment begins with a look at the path, which is repeated where none came through."""
-    look, drawn = {"purpose": Purpose.PATH_CHECK}, {"deployment": 2}
+    look: dict[str, Any] = {"purpose": Purpose.PATH_CHECK}
+    drawn: dict[str, Any] = {"deployment": 2}
     first, again = (trial(1, **look), trial(2)), (trial(3, **look), trial(4, **look), trial(5))
     further = (trial(6, **look, **drawn), trial(7, purpose=Purpose.DRAW, **drawn))
 

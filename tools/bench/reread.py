@@ -80,6 +80,7 @@ from vsperf.records.result import (
     CleanResult,
     Draw,
     Draws,
+    Figure,
     GoalResult,
     Limit,
     LoadResult,
@@ -204,6 +205,7 @@ def _with_surplus(
     ]
     if not over:
         return
+    answered: tuple[GoalResult | LoadResult | Figure, ...]
     answered = (*result.goals, *result.loads, *result.figures)
     stands = any(Flag.RX_EXCEEDS_TX not in one.flags for one in answered)
     said = f"stands, though more arrived than was sent in trials {over}"
