@@ -30,6 +30,7 @@ from vsperf.records.files.chosen import find_runs
 from vsperf.records.files.folders import RECORDS
 from vsperf.records.files.reader import RunState
 from vsperf.records.files.view import CaseView, open_run, views
+from vsperf.records.result import Compliance, Level, Standard
 from vsperf.records.run import (
     LINE,
     CaseRecord,
@@ -131,6 +132,32 @@ def test_seconds_are_those_of_the_trial_that_was_made_last() -> None:
     ends = [1, 2, 3, 1, 2]
     found = replace(view_of(planned()), seconds=[second_line(FIRST, n).second for n in ends])
     assert [one.sample.elapsed_ns // 10**9 for one in found.standing_seconds] == [1, 2]
+
+
+@pytest.mark.parametrize("outcome", [None, Outcome.ERROR, Outcome.INVALID, Outcome.PASS])
+def test_a_case_says_which_sizes_beside_its_own_came_to_no_number(
+    tmp_path: Path, outcome: Outcome | None
+) -> None:
+    """It was held against standards when it was over, by what was still to be measured."""
+    stands = tuple(
+        Compliance(standard=one, level=level, deviations=())
+        for one, level in (
+            (Standard.RFC2544, Level.UNCONDITIONAL),
+            (Standard.RFC8219, Level.NOT),
+            (Standard.TST009, Level.UNCONDITIONAL),
+        )
+    )
+    lines: list[Line] = [case_start(FIRST), case_record(FIRST, compliance=stands)]
+    if outcome is not None:
+        lines += [case_start(SECOND), case_record(SECOND, outcome=outcome, compliance=())]
+    first = next(views(lay_down(tmp_path, *lines)))
+    assert first.record is not None
+    if outcome is Outcome.PASS:
+        assert first.record.compliance == stands
+        return
+    rfc2544, *others = first.record.compliance
+    assert (rfc2544.level, others) == (Level.CONDITIONAL, list(stands[1:]))
+    assert rfc2544.deviations == ("frame sizes without a number in this run: 128",)
 
 
 def test_a_skipped_case_is_over_without_having_begun(tmp_path: Path) -> None:
