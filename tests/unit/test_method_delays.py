@@ -469,6 +469,15 @@ def test_the_loss_rate_in_full_complies_but_for_the_frame_sizes() -> None:
     assert (found.level, found.deviations) == (Level.UNCONDITIONAL, ())
 
 
+@pytest.mark.parametrize(
+    ("virtual", "reason"),
+    [(False, "the line rate passed"), (True, "the nominal rate of the link passed")],
+)
+def test_a_virtual_link_has_no_line_rate_that_could_pass(virtual: bool, reason: str) -> None:
+    result = method("loss").run(FluidBench(LINE_RATE, loads=replace(LOADS, virtual=virtual)))
+    assert (result.loads[0].limit, result.loads[0].reason) == (Limit.LINK, reason)
+
+
 SIZES = [64, 128, 256, 512, 1024, 1280, 1518]
 
 

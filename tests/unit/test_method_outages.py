@@ -33,7 +33,7 @@ from vsperf.records.flags import Flag
 from vsperf.records.result import Level, Limit, Standard
 from vsperf.records.run import Outcome
 from vsperf.records.switch import AddressCounts, SwitchCounters
-from vsperf.records.trial import Direction, Trial, TrialCounts, to_vnfs
+from vsperf.records.trial import Direction, GeneratorActivity, Trial, TrialCounts, to_vnfs
 from vsperf.search.base import Budget
 
 # RFC 6201: both ways to tell how long a switch was away.
@@ -230,6 +230,23 @@ def test_whatever_a_switch_can_do_and_takes_to_recover_is_found(
     (figure,) = method("recovery", throughput=f"{capacity}fps").run(bench).figures
 
     assert figure.value == recovery_ns
+
+
+def test_where_the_generators_own_rings_lost_the_overload_the_switch_recovered_from_nothing() -> (
+    None
+):
+    class Behind(FluidBench):
+        def _stepped(self, options: TrialOptions) -> Trial:
+            busy = GeneratorActivity(behind_ns=100 * NANOSECONDS)
+            return super()._stepped(options).model_copy(update={"generator": busy})
+
+    asked = method("recovery", throughput="5Mfps")
+    result = asked.run(Behind(5_000_000, 1000, recovery_ns=1_000_000, loads=GIVEN))
+    (found,) = asked.compliance(case_of("mlr", search=asked), [64], result)
+
+    assert result.figures[0].limit is Limit.GENERATOR
+    assert found.level is Level.NOT
+    assert "the generator limited the result, not the switch" in found.deviations
 
 
 @pytest.mark.parametrize("recovery_ns", [0, 1_000_000, NANOSECONDS])

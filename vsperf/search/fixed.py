@@ -106,7 +106,7 @@ def _limit(
         worst = percent(max(trial.loss_ratio for trial in lossy))
         return Limit.GENERATOR, f"up to {worst} is missing, and the generator is short of it"
     if load >= loads.line_rate:
-        return Limit.LINK, "the line rate passed"
+        return Limit.LINK, f"{loads.whole_line} passed"
     if loads.generator_cap is not None and load >= loads.generator_cap:
         return Limit.GENERATOR, "all that the generator can do passed"
     return Limit.SETTING, "the load given passed"
