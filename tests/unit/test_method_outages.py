@@ -105,6 +105,31 @@ def test_a_difference_of_one_gap_is_none(kept: int, said: str) -> None:
     assert found["restart_difference"].reason == f"by loss less by time stamps: {said}"
 
 
+@pytest.mark.parametrize(
+    ("still_ms", "limit"), [(0, Limit.DUT), (99, Limit.DUT), (100, Limit.HOST)]
+)
+def test_an_outage_in_which_the_generator_stood_still_is_not_the_switchs(
+    still_ms: int, limit: Limit
+) -> None:
+    class Stalling(FluidBench):
+        def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+            gap = GeneratorActivity(longest_gap_ns=still_ms * 1_000_000)
+            trial = super().trial(load_fps, duration_ns, options)
+            return trial.model_copy(update={"generator": gap})
+
+    loads = replace(LOADS, reference=1_000_000)
+    stand = Stalling(1_000_000, outages_ns={"kill-switch": NANOSECONDS}, loads=loads)
+    asked = method("reset", throughput="1Mfps", events=["kill-switch"])
+    result = asked.run(stand)
+    (found,) = asked.compliance(case_of("mlr", search=asked), [64], result)
+
+    assert result.figures[0].limit is limit
+    assert ("stood still for up to 100.0 ms" in result.figures[0].reason) is (limit is Limit.HOST)
+    assert ("the host limited the result, not the switch" in found.deviations) is (
+        limit is Limit.HOST
+    )
+
+
 def test_a_reboot_of_the_vnfs_is_limited_by_them() -> None:
     asked = method("reset", throughput="1Mfps", events=["reboot-vnfs"])
 
