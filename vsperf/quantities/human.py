@@ -69,6 +69,14 @@ def human_share(share: float | Fraction) -> str:
     return "0" if share == 0 else _unless_whole(share, f"{float(share) * 100:.4g}%")
 
 
+def human_factor(factor: float) -> str:
+    """Write how many times as much something is, with the digits that tell it from as much."""
+    if not factor:
+        return "0"
+    texts = (f"{factor * 100:.{digits}g}%" for digits in range(4, 18))
+    return next((text for text in texts if text != "100%" or factor == 1), "100%")
+
+
 def rounded_share(share: float | Fraction, decimals: int = 0) -> str:
     """Write a share coarsely, with so many decimals; what is something is not shown as nothing."""
     text = f"{float(share):.{decimals}%}"

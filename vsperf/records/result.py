@@ -13,6 +13,7 @@ from vsperf.quantities.human import (
     human_bps,
     human_bytes,
     human_count,
+    human_factor,
     human_fps,
     human_ns,
     human_share,
@@ -80,7 +81,7 @@ def amount(value: float, unit: Unit) -> str:
         case Unit.NANOSECONDS:
             return human_ns(value)
         case Unit.RATIO | Unit.FACTOR:
-            return human_share(value)
+            return human_share(value) if unit is Unit.RATIO else human_factor(value)
         case Unit.BYTES:
             return human_bytes(value) if value >= 0 else f"-{human_bytes(-value)}"
         case Unit.COUNT | Unit.FRAMES | Unit.PER_SECOND:
