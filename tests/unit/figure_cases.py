@@ -54,6 +54,8 @@ def case(
     }
     point = changes.pop("point", {"frame_size": size})
     repeat = changes.pop("repeat", 1)
+    if (made := changes.pop("trials_made", None)) is not None:
+        changes["trials"] = made
     one = planned(
         key=f"phy2phy_tput-{size}-{repeat}",
         id=f"phy2phy_tput-{size}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -16,9 +17,9 @@ from record_samples import case_record, case_start, header, planned
 from report_pages import Reader
 from stored_runs import store
 
-from vsperf.analysis.answers import more_is_better
+from vsperf.analysis.answers import Finding, more_is_better
 from vsperf.analysis.comparison import Comparison, Row, compare
-from vsperf.analysis.difference import Change, Difference, Means
+from vsperf.analysis.difference import Change, Difference, Means, Sample
 from vsperf.analysis.environment import case_facts
 from vsperf.analysis.sides import Side, baseline_side, side
 from vsperf.cli.main import run_cli
@@ -34,6 +35,7 @@ from vsperf.output.compare_text import (
     headline,
     notes,
     reservations,
+    value_text,
 )
 from vsperf.output.figures.drawing import Points
 from vsperf.output.table import Cell
@@ -544,3 +546,13 @@ def test_where_no_change_is_a_number_there_is_none(tmp_path: Path) -> None:
     found_one = of(tmp_path, "aaaa", "bbbb")
     open_ended = [replace(row, differences=(None,)) for row in found_one.rows]
     assert picture_of(replace(found_one, rows=tuple(open_ended))) is None
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [(0.7, 0.9, "70% … 90%"), (0, 0.9, "≤ 90%"), (0.7, math.inf, "≥ 70%")],
+)
+def test_what_switches_in_turns_came_to_has_an_end_where_there_is_one(
+    low: float, high: float, text: str
+) -> None:
+    assert value_text(Sample((Finding("ratio_b", Unit.FACTOR, 0.8, low, high),))) == text

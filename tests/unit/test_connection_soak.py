@@ -75,6 +75,18 @@ def test_its_time_is_cut_into_parts_of_one_rate() -> None:
     assert "of 120,000 that were begun: none" in figures(found)["failed_connections"].reason
 
 
+def test_what_the_generator_did_not_begin_is_told_and_no_connection_that_held() -> None:
+    failed = figures(method().play(Keeper(generator=500)))["failed_connections"]
+    assert (failed.value, failed.limit) == (0, Limit.GENERATOR)
+    assert failed.reason.startswith("of 30,000 that were begun, when 60,000 were due: none")
+
+
+def test_where_the_time_ends_it_is_said_for_how_long_it_was() -> None:
+    short = Keeper(budget=Budget(35 * NANOSECONDS))
+    assert "/s for 30 s of 1m; " in figures(method().play(short))["failed_connections"].at
+    assert "/s for 1m; " in figures(method().play(Keeper()))["failed_connections"].at
+
+
 def test_what_fails_is_counted_by_cause() -> None:
     failed = figures(method().play(Keeper(rate=990, cause="refused")))["failed_connections"]
     assert (failed.value, failed.limit) == (600, Limit.DUT)

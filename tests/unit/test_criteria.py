@@ -13,13 +13,13 @@ from vsperf.analysis.answers import loss_text
 from vsperf.config.case import CaseSpec
 from vsperf.engine.criteria import check_all, flags_of, outcome_of
 from vsperf.methods.base import method_of
-from vsperf.methods.compliance import ETHERNET_SIZES, qualified
+from vsperf.methods.compliance import qualified
 from vsperf.methods.fixed import FixedLoad
 from vsperf.methods.throughput import Throughput
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Duration, Rate
 from vsperf.records.flags import Flag
-from vsperf.records.meaning import STANDARDS
+from vsperf.records.meaning import ETHERNET_SIZES, STANDARDS
 from vsperf.records.result import (
     Compliance,
     Figure,

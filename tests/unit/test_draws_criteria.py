@@ -9,18 +9,19 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from search_models import case_of
+from search_models import case_of, lossy
 from test_draws import draw
 from test_paired_runs import vsperf
 
-from vsperf.analysis.answers import findings_of
+from vsperf.analysis.answers import findings_of, over_draws
 from vsperf.analysis.difference import scatter_of
 from vsperf.config.expect import Bound, Expectation
-from vsperf.engine.criteria import check_all
+from vsperf.engine.criteria import believed_draws, check_all
 from vsperf.errors import ExitCode
 from vsperf.quantities.units import Ratio
 from vsperf.records.files.folders import resolve
 from vsperf.records.files.view import open_run
+from vsperf.records.flags import Flag
 from vsperf.records.regime import Regime
 from vsperf.records.result import (
     Draws,
@@ -31,6 +32,7 @@ from vsperf.records.result import (
     View,
 )
 from vsperf.records.run import Check
+from vsperf.records.trial import Purpose
 
 CASE = """
 name: held
@@ -74,6 +76,27 @@ def test_a_bound_is_met_where_all_deployments_reach_it(least: str, met: bool | N
 def test_an_open_one_says_how_many_do() -> None:
     found = checked(goal(LOW, HIGH, HIGH), min="5Mfps").found
     assert found == "4.800 … 5.250 Mfps over 3: 2 of 3 deployments reach it"
+
+
+def test_a_deployment_on_which_frames_were_counted_in_the_wrong_trial_has_no_answer() -> None:
+    """As on the first one: the surplus of one trial was missed by another."""
+    over = lossy(5_000_000, 1).model_copy(
+        update={"purpose": Purpose.DRAW, "deployment": 2, "flags": (Flag.RX_EXCEEDS_TX,)}
+    )
+    (found,) = believed_draws(SearchResult(goals=(goal(LOW, HIGH, HIGH),)), [over]).goals
+    assert found.draws is not None
+    assert [one.deployment for one in found.draws.told] == [1, 3]
+    assert "more frames arrived than were sent" in found.draws.made[1].reason
+
+
+def test_what_lies_over_deployments_is_not_used_where_the_first_of_them_is_refuted() -> None:
+    """But where it is from clean time, of which nothing was said."""
+    flags = {"flags": (Flag.REFUTED,)}
+    assert over_draws(goal(LOW, HIGH))
+    for view, used in ((View.ALL, False), (View.CLEAN, True)):
+        refuted = goal(LOW, HIGH, view=view, **flags)
+        assert bool(over_draws(refuted)) is used
+        assert bool(list(findings_of(SearchResult(goals=(refuted,))))) is used
 
 
 def test_one_deployment_alone_is_judged_as_before() -> None:

@@ -56,7 +56,7 @@ CASES = {
     "clients": Case(
         looked(cpu(0, busy=0.97), *QUIET[1:], **{**LOAD, "clients": 0.96}),
         Limit.GENERATOR,
-        ("CPU 0 was busy all the time (clients 96%)",),
+        ("CPU 0 was busy for 97% of the time (clients 96%)",),
     ),
     "servers": Case(
         looked(QUIET[0], cpu(1, busy=1), QUIET[2], **{**LOAD, "servers": 0.99}),

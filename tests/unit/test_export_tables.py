@@ -25,7 +25,7 @@ from export_samples import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
-from record_samples import case_start, goal_result, planned, trial
+from record_samples import case_record, case_start, goal_result, planned, trial
 
 from vsperf.output.export.csv_tables import FORMULA, defused, field
 from vsperf.quantities.unit import Unit
@@ -34,6 +34,7 @@ from vsperf.records.flags import Flag
 from vsperf.records.result import CleanResult, Figure, Limit, SearchResult
 from vsperf.records.run import ExchangeLine, Outcome, TrialLine
 from vsperf.records.switch import PmdCounters, SwitchCounters
+from vsperf.records.trial import Purpose
 
 UNITS = ("_fps", "_ns", "_bytes", "_bps", "_percent", "_ratio", "_frames", "_ppm", "_share")
 COUNTS = {"repeat", "attempt", "flows", "directions", "criteria_met", "criteria_missed", "trials"}
@@ -183,6 +184,16 @@ def test_a_trial_in_which_nothing_came_about_is_a_row_all_the_same(tmp_path: Pat
     )
     (row,) = rows(exported("csv", run)["trials"])
     assert (row["error"], row["sent_frames"], row["loss_ratio"]) == ("the generator died", "", "")
+
+
+def test_a_trial_that_was_made_before_a_part_died_is_a_row_that_says_so(tmp_path: Path) -> None:
+    looks = [trial(index, purpose=Purpose.PATH_CHECK) for index in (1, 3)]
+    lines = [TrialLine(case=KEY, trial=one) for one in (looks[0], trial(2), looks[1], trial(4))]
+    run = run_of(tmp_path, [planned(key=KEY)], case_start(KEY), *lines, case_record(KEY))
+    stands = [row["stands"].lower() for row in rows(exported("csv", run)["trials"])]
+    assert stands == ["false", "false", "true", "true"]
+    (told,) = json.loads(exported("json", run)["runs"])["runs"][0]["cases"]
+    assert (told["died"], len(told["trials"])) == (2, 4)
 
 
 def test_labels_have_columns_of_their_own(tmp_path: Path) -> None:

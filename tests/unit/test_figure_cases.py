@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from connection_models import Device, packets, rate
 from figure_cases import case, goal
-from figure_world import SOAK, buffer_case, cost_case, throughput_case, timed, tried
+from figure_world import SOAK, buffer_case, cost_case, throughput_case, timed, tried, way
 
+from vsperf.analysis.comparison import findings_in
 from vsperf.methods.connection_search import ConnectionSearch
 from vsperf.methods.connection_soak import ConnectionSoak
 from vsperf.output.figures.drawing import (
@@ -37,7 +38,7 @@ from vsperf.records.result import Axis as Column
 from vsperf.records.result import Curve, Figure, SearchResult
 from vsperf.records.run import Outcome
 from vsperf.records.slots import Slot, Slots
-from vsperf.records.trial import DirectionSample, LatencySample, Sample, Second
+from vsperf.records.trial import DirectionSample, LatencySample, Purpose, Sample, Second
 
 
 def drawn(plot: str, *cases: CaseView, beside: tuple[str, ...] = ()) -> Drawing:
@@ -79,6 +80,20 @@ def test_latency_has_a_panel_for_each_load_and_a_line_for_each_share() -> None:
     assert [point.x for point in lines["min"]] == [64, 128]
     assert lines["min"][0].y == pytest.approx(1_000, rel=0.01)
     assert "p99.9" not in lines  # four frames say nothing of one in a thousand
+
+
+def test_a_drawing_of_latency_says_since_when_it_counts_and_where_frames_were_lost() -> None:
+    lossy = timed(6, 900, (2_000, 9_000, 90_000, 90_000), "90%")
+    lossy = lossy.model_copy(update={"directions": (way(7, (2_000, 9_000)),)})
+    both = throughput_case("64B", 1000), throughput_case("128B", 900)
+    with_loss = replace(both[0], trials=(*both[0].trials, lossy))
+    captions = [
+        drawn("latency", *both).caption,
+        drawn("percentiles", with_loss).caption,
+        drawn("latency-load", with_loss).caption,
+    ]
+    assert all("each from when its frame left the generator" in one for one in captions)
+    assert "Frames were lost at 90% of ndr" in captions[2]
 
 
 def test_latency_of_repeats_is_their_median_and_its_bar_their_range() -> None:
@@ -504,7 +519,8 @@ def connections_case(
     method = method or rate()
     device.connect(method.checking())
     result = method.play(device)
-    return replace(case("1518B", result=result), connections=tuple(device.made))
+    made = tuple(device.made)
+    return replace(case("1518B", result=result, trials_made=len(made)), connections=made)
 
 
 def test_connections_that_were_not_begun_stand_beside_those_that_failed() -> None:
@@ -538,3 +554,15 @@ def test_a_chart_over_time_has_no_line_by_load() -> None:
 def test_a_chart_of_connections_that_were_all_begun_has_no_line_for_others() -> None:
     panel = drawn("curves", connections_case(Device(rate=12_345))).panels[0]
     assert [one.name for one in panel.layers] == ["failed"]
+
+
+def test_trials_on_a_deployment_that_died_are_in_no_drawing_and_no_number() -> None:
+    """They were made at other loads, took other times, and lost what nothing loses later."""
+    alive = throughput_case("64B", 1000)
+    look = tried(50, 1, purpose=Purpose.PATH_CHECK)
+    dead = (look, tried(51, 77, 500_000), timed(52, 500, (9, 9_999_999), "50%"))
+    both = replace(alive, trials=(*dead, look, *alive.trials))
+    assert both.died == len(dead)
+    assert drawings([alive]) == drawings([both])
+    numbers = [list(findings_in(one, latency=True, curve=True)) for one in (alive, both)]
+    assert numbers[0] == numbers[1]

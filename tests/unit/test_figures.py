@@ -7,17 +7,34 @@ import json
 from typing import Any
 
 import pytest
-from record_samples import case_record, planned, view_of
+from record_samples import case_record, goal_result, planned, view_of
 from rich.console import Console
 from simulated_cases import simulated_case
 
-from vsperf.analysis.answers import headlines
+from vsperf.analysis.answers import answers, findings_of, headlines
 from vsperf.analysis.summary import CaseRow
 from vsperf.cli.tables import print_summary
 from vsperf.engine.criteria import check_all, flags_of, outcome_of
+from vsperf.output.case_tables import load_columns
+from vsperf.output.report.numbers import numbers_of
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag
-from vsperf.records.result import Axis, Curve, Figure, Limit, SearchResult, Spread, amount
+from vsperf.records.regime import Regime
+from vsperf.records.result import (
+    Axis,
+    CleanResult,
+    Curve,
+    Draw,
+    Draws,
+    Figure,
+    Limit,
+    LoadResult,
+    RegimeResult,
+    SearchResult,
+    Spread,
+    View,
+    amount,
+)
 from vsperf.records.run import Outcome
 
 BACK2BACK = {
@@ -167,6 +184,57 @@ def test_a_doubt_falls_on_every_answer() -> None:
     assert (figure.limit, figure.reason) == (Limit.UNKNOWN, "counted wrong")
     assert result.flags == (Flag.RX_EXCEEDS_TX,)
     assert figure.text == "invalid (26,700 frames)"
+
+
+def test_nothing_is_shown_as_a_number_of_which_all_is_in_doubt() -> None:
+    """Neither of loads that were given, nor of clean time, a regime, or further deployments."""
+    none = CleanResult(share="1/2", lower_fps=9, upper_fps=10, limit=Limit.DUT, reason="it lost")
+    near = RegimeResult(
+        **none.model_dump(), regime=Regime.NEAR, least_ns=1, most_ns=2, clean=None
+    )  # fmt: skip
+    draws = Draws(
+        asked=2,
+        view=View.ALL,
+        made=tuple(
+            Draw(deployment=n, lower_fps=n, upper_fps=9, limit=Limit.DUT, reason="") for n in (1, 2)
+        ),
+    )
+    goal = goal_result().model_copy(update={"clean": none, "regimes": (near,), "draws": draws})
+    load = LoadResult(
+        load_fps=1000, trials=1, passed=1, worst_loss_ratio="0", throughput_fps=1000,
+        limit=Limit.SETTING, reason="",
+    )  # fmt: skip
+    axis = Axis(name="load", unit=Unit.FPS)
+    curve = Curve(name="loss", x=axis, columns=(), points=((1.0,),), at="1 s")
+    result = SearchResult(goals=(goal,), loads=(load,), curves=(curve,))
+    found = result.doubted(Flag.RX_EXCEEDS_TX, "counted wrong")
+
+    assert answers(found.goals[0]) == ["invalid"]
+    assert [one.reason for one in (found.goals[0].clean, *found.goals[0].regimes) if one] == [
+        *("counted wrong",) * 2
+    ]
+    assert headlines(found) == ["ndr invalid", "1.000 kfps: invalid"]
+    assert not list(findings_of(found, curve=True))
+    shown = [[str(column.cell(row(found))) for column in load_columns([row(found)])]]
+    assert shown == [["1.000 kfps", "invalid", "invalid"]]
+    (number,) = numbers_of(row(found), [])[1:]
+    assert (number.value, [fact.name for fact in number.facts]) == ("invalid", ["limited by"])
+    assert found.curves[0].at == "1 s; invalid: rx-exceeds-tx"
+    assert found.flags[0] is Flag.RX_EXCEEDS_TX
+
+
+def test_a_load_that_is_in_doubt_meets_no_criterion() -> None:
+    load = LoadResult(
+        load_fps=1, trials=1, passed=1, worst_loss_ratio="0", throughput_fps=1,
+        limit=Limit.SETTING, reason="",
+    )  # fmt: skip
+    wanted = simulated_case(expect=[{"metric": "loss", "max_loss": "1%"}])
+    sure = SearchResult(loads=(load,))
+    assert [
+        check.met
+        for one in (sure, sure.doubted(Flag.RX_EXCEEDS_TX, "counted wrong"))
+        for check in check_all(wanted, one, ())
+    ] == [True, None]
 
 
 def test_a_time_that_is_too_long_by_less_than_its_digits_show_is_told_with_all_of_them() -> None:

@@ -127,6 +127,20 @@ def test_a_table_that_held_all_is_no_bound() -> None:
     assert figure.reason == "all 16,384 addresses that traffic.flows allows passed"
 
 
+def test_where_one_search_of_several_found_no_end_the_mean_has_none() -> None:
+    class Grown(BridgeBench):
+        def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+            self.table = 100 if len(self.made) < 10 else 1 << 20
+            return super().trial(load_fps, duration_ns, options)
+
+    bench = Grown(8_000_000, loads=replace(LOADS, reference=10_000, flows=16_384))
+    (figure,) = method("caching", repeats=2).run(bench).figures
+
+    assert figure.spread is not None and figure.spread.maximum == 16_384 > figure.spread.minimum
+    assert figure.lower == figure.value
+    assert figure.text.startswith("≥ ")
+
+
 def test_addresses_that_were_lost_on_the_way_are_said_to_be_lost() -> None:
     (figure,) = method("learning").run(learning_bench(10**9, capacity_fps=30_000)).figures
 

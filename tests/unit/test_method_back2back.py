@@ -349,6 +349,20 @@ def test_a_strict_search_is_compliant() -> None:
     assert (found.level, found.deviations) == (Level.UNCONDITIONAL, ())
 
 
+def test_a_burst_of_which_nobody_counted_where_frames_were_lost_is_not_the_switchs() -> None:
+    asked = method("back2back", throughput_duration="60s", throughput_sum="60s")
+    result = asked.run(FluidBench(9_000_000, 4000))
+    burst = result.figures[0].model_copy(update={"limit": Limit.UNCOUNTED})
+    result = result.model_copy(update={"figures": (burst, *result.figures[1:])})
+
+    (found,) = asked.compliance(
+        case_of("mlr", search=asked), [64, 128, 256, 512, 1024, 1280, 1518], result
+    )
+
+    assert found.level is Level.NOT
+    assert found.deviations == ("nobody counted where the missing frames were lost",)
+
+
 def test_the_rate_of_the_burst_stands_beside_every_number() -> None:
     result = method("back2back").run(FluidBench(9_000_000, 4000))
 

@@ -469,6 +469,56 @@ def test_the_loss_rate_in_full_complies_but_for_the_frame_sizes() -> None:
     assert (found.level, found.deviations) == (Level.UNCONDITIONAL, ())
 
 
+@pytest.mark.parametrize(
+    ("virtual", "reason"),
+    [(False, "the line rate passed"), (True, "the nominal rate of the link passed")],
+)
+def test_a_virtual_link_has_no_line_rate_that_could_pass(virtual: bool, reason: str) -> None:
+    result = method("loss").run(FluidBench(LINE_RATE, loads=replace(LOADS, virtual=virtual)))
+    assert (result.loads[0].limit, result.loads[0].reason) == (Limit.LINK, reason)
+
+
+SIZES = [64, 128, 256, 512, 1024, 1280, 1518]
+
+
+@pytest.mark.parametrize(("kind", "duration"), [("loss", "60s"), ("forwarding", "30s")])
+def test_a_sweep_that_begins_at_the_cap_of_the_generator_does_not_begin_at_the_line_rate(
+    kind: str, duration: str
+) -> None:
+    """Whoever loses frames there: nobody saw what became of more."""
+    asked = method(kind, duration=duration)
+    bench = FluidBench(3_000_000, loads=replace(LOADS, maximum=5_000_000, generator_cap=5_000_000))
+    result = asked.run(bench)
+    assert result.loads[0].limit is Limit.DUT
+
+    (found,) = asked.compliance(case_of("mlr", search=asked), SIZES, result)
+
+    assert found.level is Level.NOT
+    assert found.deviations == ("the generator could not offer the highest load",)
+
+
+@pytest.mark.parametrize(
+    ("limit", "whose"),
+    [
+        (Limit.HOST, "the host lost frames, not the switch"),
+        (Limit.UNCOUNTED, "nobody counted where missing frames were lost"),
+    ],
+)
+@pytest.mark.parametrize(("kind", "duration"), [("loss", "60s"), ("forwarding", "30s")])
+def test_loss_that_is_not_the_switchs_is_no_loss_rate_of_it(
+    kind: str, duration: str, limit: Limit, whose: str
+) -> None:
+    asked = method(kind, duration=duration)
+    result = asked.run(FluidBench(LINE_RATE // 2))
+    loads = tuple(one.model_copy(update={"limit": limit}) for one in result.loads)
+
+    (found,) = asked.compliance(
+        case_of("mlr", search=asked), SIZES, result.model_copy(update={"loads": loads})
+    )
+
+    assert (found.level, found.deviations) == (Level.NOT, (whose,))
+
+
 def test_the_maximum_forwarding_rate_may_lie_below_the_highest_load() -> None:
     """A switch that forwards less when it is overloaded more."""
     bench = FluidBench(10_000_000)

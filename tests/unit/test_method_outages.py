@@ -33,7 +33,7 @@ from vsperf.records.flags import Flag
 from vsperf.records.result import Level, Limit, Standard
 from vsperf.records.run import Outcome
 from vsperf.records.switch import AddressCounts, SwitchCounters
-from vsperf.records.trial import Direction, Trial, TrialCounts, to_vnfs
+from vsperf.records.trial import Direction, GeneratorActivity, Trial, TrialCounts, to_vnfs
 from vsperf.search.base import Budget
 
 # RFC 6201: both ways to tell how long a switch was away.
@@ -103,6 +103,31 @@ def test_a_difference_of_one_gap_is_none(kept: int, said: str) -> None:
     found = {figure.name: figure for figure in asked.run(stand).figures}
 
     assert found["restart_difference"].reason == f"by loss less by time stamps: {said}"
+
+
+@pytest.mark.parametrize(
+    ("still_ms", "limit"), [(0, Limit.DUT), (99, Limit.DUT), (100, Limit.HOST)]
+)
+def test_an_outage_in_which_the_generator_stood_still_is_not_the_switchs(
+    still_ms: int, limit: Limit
+) -> None:
+    class Stalling(FluidBench):
+        def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
+            gap = GeneratorActivity(longest_gap_ns=still_ms * 1_000_000)
+            trial = super().trial(load_fps, duration_ns, options)
+            return trial.model_copy(update={"generator": gap})
+
+    loads = replace(LOADS, reference=1_000_000)
+    stand = Stalling(1_000_000, outages_ns={"kill-switch": NANOSECONDS}, loads=loads)
+    asked = method("reset", throughput="1Mfps", events=["kill-switch"])
+    result = asked.run(stand)
+    (found,) = asked.compliance(case_of("mlr", search=asked), [64], result)
+
+    assert result.figures[0].limit is limit
+    assert ("stood still for up to 100.0 ms" in result.figures[0].reason) is (limit is Limit.HOST)
+    assert ("the host limited the result, not the switch" in found.deviations) is (
+        limit is Limit.HOST
+    )
 
 
 def test_a_reboot_of_the_vnfs_is_limited_by_them() -> None:
@@ -230,6 +255,23 @@ def test_whatever_a_switch_can_do_and_takes_to_recover_is_found(
     (figure,) = method("recovery", throughput=f"{capacity}fps").run(bench).figures
 
     assert figure.value == recovery_ns
+
+
+def test_where_the_generators_own_rings_lost_the_overload_the_switch_recovered_from_nothing() -> (
+    None
+):
+    class Behind(FluidBench):
+        def _stepped(self, options: TrialOptions) -> Trial:
+            busy = GeneratorActivity(behind_ns=100 * NANOSECONDS)
+            return super()._stepped(options).model_copy(update={"generator": busy})
+
+    asked = method("recovery", throughput="5Mfps")
+    result = asked.run(Behind(5_000_000, 1000, recovery_ns=1_000_000, loads=GIVEN))
+    (found,) = asked.compliance(case_of("mlr", search=asked), [64], result)
+
+    assert result.figures[0].limit is Limit.GENERATOR
+    assert found.level is Level.NOT
+    assert "the generator limited the result, not the switch" in found.deviations
 
 
 @pytest.mark.parametrize("recovery_ns", [0, 1_000_000, NANOSECONDS])

@@ -19,6 +19,7 @@ from paired import hold
 from paired_models import MODELS, ModelTurns, PairedModel, method, session
 
 from vsperf.cli.paired_view import compared_table
+from vsperf.methods.paired_figures import interval_text
 from vsperf.methods.turns import TurnsAsked, balanced
 from vsperf.quantities.units import Duration
 from vsperf.records.flags import Flag
@@ -27,6 +28,7 @@ from vsperf.records.signed_ranks import outermost
 from vsperf.records.turn_columns import TurnColumns
 from vsperf.records.turns import (
     CONTROL,
+    Compared,
     Role,
     Round,
     Terms,
@@ -421,19 +423,34 @@ class TestNotOverloaded:
         assert found.lower == 0
         assert found.upper == pytest.approx(0.8, abs=0.01)
         assert "20% or more slower than A" in found.reason
+        assert found.text.startswith("≤ 80")
 
     def test_a_rival_that_does_may_be_faster_by_more(self) -> None:
         found = self.found(5_000_000, 1.3)
         assert found.lower == pytest.approx(1.25, abs=0.01)
         assert found.upper is None
         assert "25% or more faster than A" in found.reason
+        assert found.text.startswith("≥ 12")
+
+    def test_nor_has_the_rate_of_who_does_an_end_above(self) -> None:
+        bench = session(QUIET, 1, 0.7, control=False)
+        bench.loads = replace(bench.loads, maximum=3_500_000)
+        found = played(bench)
+        assert found["rate_a"].text == "≥ 3.500 Mfps"
+        assert found["rate_b"].text == "2.800 Mfps"
+
+    def test_a_first_switch_that_differs_from_itself_is_told_as_far_as_that_is_known(self) -> None:
+        one = Compared(1.2, 1.1, 1.3, None, None, ())
+        assert interval_text(one) == "+20.0% [+10.0%, +30.0%]"
+        assert interval_text(replace(one, carried=True)) == "≥ +10.0%"
+        assert interval_text(replace(one, base_carried=True)) == "≤ +30.0%"
 
     @pytest.mark.parametrize(
         ("maximum_fps", "share", "begins", "word"),
         [
             (3_000_000, 0.9, ("–", "–"), "unknown"),
-            (3_500_000, 0.7, ("-", "≤ -"), "slower"),
-            (5_000_000, 1.3, ("+", "≥ +"), "faster"),
+            (3_500_000, 0.7, ("≤ -", "≤ -"), "slower"),
+            (5_000_000, 1.3, ("≥ +", "≥ +"), "faster"),
         ],
     )
     def test_a_table_has_no_bound_where_the_answer_has_none(

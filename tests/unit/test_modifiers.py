@@ -36,9 +36,9 @@ from vsperf.drivers.vswitches.ovs.running import RunningOvs
 from vsperf.drivers.vswitches.sim import SimulatedSwitchSpec
 from vsperf.errors import ComponentError, SpecError, UsageError
 from vsperf.methods.base import method_of
-from vsperf.methods.compliance import ETHERNET_SIZES
 from vsperf.quantities.quantity import UnitError
 from vsperf.quantities.units import FrameSize, LinkSpeed, Rate
+from vsperf.records.meaning import ETHERNET_SIZES
 from vsperf.records.result import Compliance, Level, SearchResult, Standard
 
 # The modifiers of RFC 2544, section 11: broadcast frames among others, and filters before rules.

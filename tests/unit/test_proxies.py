@@ -182,6 +182,7 @@ def test_what_it_cannot_do_is_refused(proxy: ProxySwitch) -> None:
     guest = switch_case(proxy.kind, topology=PVP).model_copy(update=asked_for)
     assert "phy0, phy1, vm1" in str(refusal(guest))
     assert "no CPU" in str(refusal(opened(proxy), Placement()))
+    assert "connections of TCP" in str(refusal(opened(proxy, protocol="udp")))
     assert "settings of kind 'linux-bridge'" in str(refusal(opened_through("linux-bridge")))
 
 

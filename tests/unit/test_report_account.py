@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 from connection_models import Device, rate
 from exchanges import exchange
-from record_samples import goal_result, planned, trial, view_of
+from record_samples import case_record, goal_result, planned, trial, view_of
 from round_models import round_of
 
 from vsperf.output.report.account import account_of, account_table, made_table
 from vsperf.quantities.human import human_count
+from vsperf.records.meaning import DIED
 from vsperf.records.result import SearchResult
 from vsperf.records.switch import NicCounters, PortCounters, SwitchCounters, VnfCounters
-from vsperf.records.trial import Direction
+from vsperf.records.trial import Direction, Purpose
 from vsperf.records.turn_columns import TurnColumns
 from vsperf.records.turns import Role
 
@@ -181,6 +182,19 @@ def test_a_round_of_a_path_that_was_no_whole_one_says_which_and_how_sides_stand_
         "nothing-received, nothing came through B (vpp), direction 2, in 3 of its turns on end, "
         "from turn 1 on, repeats #3"
     )
+
+
+def test_who_was_made_before_a_part_died_says_that_it_does_not_count() -> None:
+    looks = [trial(index, purpose=Purpose.PATH_CHECK) for index in (1, 3)]
+    table = made_table(view_of(planned(), None, (looks[0], trial(2), looks[1], trial(4))))
+    assert table is not None
+    assert [row[-1] for row in table.texts] == [DIED, DIED, "", ""]
+
+    made = (exchange(index=1, reasons=("slow",)), exchange(index=2))
+    case = replace(view_of(planned(), case_record("one", trials=1)), exchanges=made)
+    table = made_table(case)
+    assert table is not None
+    assert [row[-1] for row in table.texts] == [f"{DIED}, slow", ""]
 
 
 def test_frames_have_their_trials() -> None:

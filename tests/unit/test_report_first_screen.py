@@ -5,10 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from record_samples import case_record, case_start, goal_result, header, run_end, trial
+from record_samples import (
+    case_record,
+    case_start,
+    goal_result,
+    header,
+    planned,
+    run_end,
+    trial,
+    view_of,
+)
 from report_pages import html_of, overview_of, whole_case
 from stored_runs import RUN, finished, store
 
+from vsperf.analysis.summary import CaseRow
 from vsperf.cli.main import run_cli
 from vsperf.errors import ExitCode
 from vsperf.output.case_tables import gigabits
@@ -26,7 +36,7 @@ from vsperf.records.result import (
     Standard,
 )
 from vsperf.records.run import Line, Outcome, RunHeader, TrialLine
-from vsperf.records.trial import Purpose
+from vsperf.records.trial import Purpose, Trial
 
 
 def whole(cases: int = 1, **changes: object) -> RunHeader:
@@ -40,9 +50,9 @@ def brief_of(folder: Path) -> dict[str, str]:
 
 def ended(head: RunHeader, **changes: object) -> list[Line]:
     found: list[Line] = [head]
-    for planned in head.cases:
-        made = TrialLine(case=planned.key, trial=trial(1, load_fps=8_000_000))
-        found += [case_start(planned.key), made, case_record(planned.key, **changes)]
+    for case in head.cases:
+        made = TrialLine(case=case.key, trial=trial(1, load_fps=8_000_000))
+        found += [case_start(case.key), made, case_record(case.key, **changes)]
     return [*found, run_end()]
 
 
@@ -123,6 +133,32 @@ def test_a_standard_is_not_said_to_be_met_by_cases_that_were_not_held_against_it
         lines[place] = lines[place].model_copy(update={"compliance": held})
     said = brief_of(store(tmp_path, RUN, lines))["By which standard?"]
     assert said == "It complies with RFC 9971. Only 1 of 2 cases was held against RFC 9971."
+
+
+def test_frame_sizes_are_told_from_the_smallest_to_the_largest_in_whatever_order_they_came(
+    tmp_path: Path,
+) -> None:
+    head = whole(4)
+    head = head.model_copy(update={"cases": tuple(head.cases[n] for n in (3, 0, 2, 1))})
+    said = brief_of(store(tmp_path, RUN, ended(head)))["What was measured?"]
+    assert "4 frame sizes from 64B to 512B" in said
+
+
+def test_latency_is_told_at_the_middle_one_of_its_loads_in_whatever_order_they_came() -> None:
+    def at(share: int) -> Trial:
+        way = trial().directions[0].model_copy(update={"latency_histogram": encode([share * 100])})
+        return trial(
+            load_fps=share * 80_000,
+            directions=(way,),
+            purpose=Purpose.LATENCY,
+            reference=f"{share}% of ndr",
+        )
+
+    record = case_record("mine", result=SearchResult(goals=(goal_result(),)))
+    row = CaseRow.of(view_of(planned(), record, [at(90), at(10), at(50)]))
+    assert [one.at for one in row.latency] == ["10% of ndr", "50% of ndr", "90% of ndr"]
+    assert row.middle_latency is not None
+    assert row.middle_latency.at == "50% of ndr"
 
 
 def test_one_is_counted_as_people_count(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from record_samples import case_record, goal_result, planned, view_of
 from search_models import trial, way
 
 from vsperf.analysis.summary import CaseRow
+from vsperf.output.case_tables import rate_columns
 from vsperf.output.report.numbers import numbers_of
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag
@@ -66,6 +67,30 @@ def test_of_a_bound_that_is_not_used_nothing_is_computed() -> None:
 
     assert {"of the line rate", "Gbit/s of frames (L2)"} <= facts()
     assert facts(Flag.RX_EXCEEDS_TX) == {"limited by"}
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "lies"), [(0.8, 0.9, "80% … 90%"), (0, 0.9, "≤ 90%"), (0.8, None, "≥ 80%")]
+)
+def test_a_comparison_lies_between_two_values_as_far_as_it_has_two(
+    lower: float, upper: float | None, lies: str
+) -> None:
+    found = Figure(name="ratio_b", unit=Unit.FACTOR, value=0.85, lower=lower, upper=upper)
+    record = case_record("mine", result=SearchResult(figures=(found,)))
+    (number,) = numbers_of(CaseRow(view_of(planned(), record)), [])
+    assert {fact.name: fact.value for fact in number.facts} == {"where it lies": lies}
+
+
+@pytest.mark.parametrize(
+    ("lower_fps", "share"), [(14_880_952, "100.0%"), (14_876_488, "< 100%"), (1, "> 0%")]
+)
+def test_no_rate_is_all_of_the_line_rate_that_leaves_some_of_it(lower_fps: int, share: str) -> None:
+    """Of 64 bytes 10 Gbit/s are 14,880,952.38 frames a second, so 14,880,952 whole ones."""
+    record = case_record("mine", result=SearchResult(goals=(goal_result(lower_fps),)))
+    row = CaseRow(view_of(planned(spec=SPEC), record))
+    (number,) = numbers_of(row, [])
+    assert {fact.name: fact.value for fact in number.facts}["of the line rate"] == share
+    assert rate_columns([row])[0].of(row) == share
 
 
 def test_trials_on_a_deployment_that_died_say_nothing_for_or_against_an_answer() -> None:

@@ -127,6 +127,21 @@ def test_a_bound_that_its_trials_refute_is_told_with_how_many_passed() -> None:
     )
 
 
+def test_a_surplus_of_one_trial_leaves_no_answer_that_stands() -> None:
+    search = {"kind": "rfc2544", "goals": {"ndr": {"loss_ratio": "0"}}, "duration": "1s"}
+    made = [lossy(1000, 1), lossy(2000, 1, 1)]
+    over = made[0].directions[0].model_copy(update={"received_frames": 1001})
+    flags = (Flag.RX_EXCEEDS_TX,)
+    retried = made[0].model_copy(update={"index": 1, "directions": (over,), "flags": flags})
+    result = SearchResult(goals=(answered("ndr", 1000, 2000),))
+
+    def found(result: SearchResult) -> tuple[str, ...]:
+        return dict(answers(search, [retried, *made], result))["surplus"]
+
+    assert found(result) == ("stands, though more arrived than was sent in trials [1]",)
+    assert found(result.doubted(*flags, "counted wrong")) == ()
+
+
 def test_what_the_generator_did_not_send_counts_as_lost() -> None:
     seen = as_it_is(trial(1000, NANOSECONDS, [way(1000, unsent=100)]))
     assert (seen.lost, seen.own) == (Fraction(1, 10), Fraction(0))

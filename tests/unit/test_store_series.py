@@ -87,6 +87,15 @@ def test_a_case_that_is_measured_anew_goes_on_in_the_same_file(tmp_path: Path) -
     SeriesFile.begin(tmp_path, header()).append(sample(2))
     (found,) = series_of(tmp_path, CASE, 1)
     assert [one.trial for one in found.samples()] == [1, 2]
+    assert [one.trial for one in found.samples(since=2)] == [2], "a part died before that"
+
+
+def test_of_a_collector_with_trials_for_itself_all_count(tmp_path: Path) -> None:
+    """They have numbers of their own."""
+    heavy = header().model_copy(update={"heavy": True})
+    SeriesFile.begin(tmp_path, heavy).append(sample(1), sample(2))
+    (found,) = series_of(tmp_path, CASE, 1)
+    assert [one.trial for one in found.samples(since=2)] == [1, 2]
 
 
 def test_attempts_have_files_of_their_own(tmp_path: Path) -> None:

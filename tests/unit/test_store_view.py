@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from all_wrong import hold_each, relative
+from exchanges import exchange
 from record_samples import (
     case_lines,
     case_record,
     case_start,
     header,
+    planned,
     run_end,
     trial,
     trial_line,
+    view_of,
 )
 from stored_runs import finished, store
 
@@ -24,6 +30,7 @@ from vsperf.records.files.chosen import find_runs
 from vsperf.records.files.folders import RECORDS
 from vsperf.records.files.reader import RunState
 from vsperf.records.files.view import CaseView, open_run, views
+from vsperf.records.result import Compliance, Level, Standard
 from vsperf.records.run import (
     LINE,
     CaseRecord,
@@ -34,7 +41,7 @@ from vsperf.records.run import (
     SecondLine,
     TrialLine,
 )
-from vsperf.records.trial import Sample, Second, Trial
+from vsperf.records.trial import Purpose, Sample, Second, Trial
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
 RUN = "2026-11-20-phy2phy_tput-k7f3"
@@ -91,6 +98,66 @@ def test_only_the_last_attempt_at_a_case_is_seen(tmp_path: Path) -> None:
     assert (case.attempt, case.start) == (2, case_start(FIRST, 2))
     assert list(case.trials) == [trial(1)]
     assert open_run(folder).resumes == (RESUME,)
+
+
+def test_what_was_made_before_a_part_died_is_told_from_what_stands(tmp_path: Path) -> None:
+    """Each deployment begins with a look at the path, which is repeated where none came through."""
+    look: dict[str, Any] = {"purpose": Purpose.PATH_CHECK}
+    drawn: dict[str, Any] = {"deployment": 2}
+    first, again = (trial(1, **look), trial(2)), (trial(3, **look), trial(4, **look), trial(5))
+    further = (trial(6, **look, **drawn), trial(7, purpose=Purpose.DRAW, **drawn))
+
+    def read(*made: Trial) -> CaseView:
+        lines = (TrialLine(case=FIRST, trial=one) for one in made)
+        folder = lay_down(tmp_path, case_start(FIRST), *lines, case_record(FIRST), run_end())
+        found = next(views(folder))
+        shutil.rmtree(folder)
+        return replace(found, trials=tuple(made))
+
+    assert read(*first, *again, *further).died == 2
+    assert read(*first, *again, *further).standing_trials == (*again, *further)
+    assert read(*first, *further).died == read(trial(1), trial(2)).died == read().died == 0
+
+
+def test_so_it_is_of_exchanges_by_how_many_the_answer_is_from() -> None:
+    made = tuple(exchange(index=number) for number in range(1, 6))
+    found = replace(view_of(planned(), case_record(FIRST, trials=2)), exchanges=made)
+    assert (found.died, found.standing_exchanges) == (3, made[3:])
+    failed = replace(found, record=case_record(FIRST, result=None, trials=5))
+    assert (failed.died, failed.standing_exchanges) == (0, made)
+    assert replace(found, record=None).died == 0
+
+
+def test_seconds_are_those_of_the_trial_that_was_made_last() -> None:
+    ends = [1, 2, 3, 1, 2]
+    found = replace(view_of(planned()), seconds=[second_line(FIRST, n).second for n in ends])
+    assert [one.sample.elapsed_ns // 10**9 for one in found.standing_seconds] == [1, 2]
+
+
+@pytest.mark.parametrize("outcome", [None, Outcome.ERROR, Outcome.INVALID, Outcome.PASS])
+def test_a_case_says_which_sizes_beside_its_own_came_to_no_number(
+    tmp_path: Path, outcome: Outcome | None
+) -> None:
+    """It was held against standards when it was over, by what was still to be measured."""
+    stands = tuple(
+        Compliance(standard=one, level=level, deviations=())
+        for one, level in (
+            (Standard.RFC2544, Level.UNCONDITIONAL),
+            (Standard.RFC8219, Level.NOT),
+            (Standard.TST009, Level.UNCONDITIONAL),
+        )
+    )
+    lines: list[Line] = [case_start(FIRST), case_record(FIRST, compliance=stands)]
+    if outcome is not None:
+        lines += [case_start(SECOND), case_record(SECOND, outcome=outcome, compliance=())]
+    first = next(views(lay_down(tmp_path, *lines)))
+    assert first.record is not None
+    if outcome is Outcome.PASS:
+        assert first.record.compliance == stands
+        return
+    rfc2544, *others = first.record.compliance
+    assert (rfc2544.level, others) == (Level.CONDITIONAL, list(stands[1:]))
+    assert rfc2544.deviations == ("frame sizes without a number in this run: 128",)
 
 
 def test_a_skipped_case_is_over_without_having_begun(tmp_path: Path) -> None:

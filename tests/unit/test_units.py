@@ -17,9 +17,13 @@ from vsperf.quantities.human import (
     counted,
     human_digests,
     human_expected,
+    human_factor,
     human_fps,
     human_ns,
     human_seconds,
+    human_share,
+    percent,
+    rounded_share,
 )
 from vsperf.quantities.quantity import Quantity, UnitError
 from vsperf.quantities.units import (
@@ -251,6 +255,33 @@ def test_a_bit_rate_says_its_layer_and_layers_differ_by_the_gap() -> None:
     ],
 )
 def test_people_read_four_digits_and_a_prefix(text: str, shown: str) -> None:
+    assert text == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (human_share(0), "0"),
+        (human_share(1e-6), "0.0001%"),
+        (human_share(0.99997), "< 100%"),
+        (human_share(1), "100%"),
+        (human_share(1.00001), "> 100%"),
+        (human_share(Fraction(10**20 - 1, 10**20)), "< 100%"),
+        (human_factor(0.8), "80%"),
+        (human_factor(1), "100%"),
+        (human_factor(1.00001), "100.001%"),
+        (human_factor(0.9999991), "99.9999%"),
+        (percent(Fraction(0)), "0%"),
+        (percent(Fraction(99_999, 100_000)), "< 100%"),
+        (rounded_share(0), "0%"),
+        (rounded_share(0.004), "> 0%"),
+        (rounded_share(0.996), "< 100%"),
+        (rounded_share(Fraction(9997, 10_000), 1), "< 100%"),
+        (rounded_share(Fraction(1), 1), "100.0%"),
+        (rounded_share(0.5, 1), "50.0%"),
+    ],
+)
+def test_no_share_reads_as_all_or_as_nothing_that_is_neither(text: str, shown: str) -> None:
     assert text == shown
 
 

@@ -173,6 +173,22 @@ def test_a_word_of_a_table_or_a_testcase_is_explained(
     assert said.lower() in " ".join(capsys.readouterr().out.split()).lower()
 
 
+@pytest.mark.parametrize(
+    ("word", "since"),
+    [
+        ("latency", "leaves later than it was due"),
+        ("p50 from sent", "from when the client came to send them"),
+        ("p99 from due", "from when they were due by the clock"),
+        ("mean round trip", "from when a request was sent"),
+        ("response p99", "from when a request was due"),
+        ("handshake p99", "from when the first segment of a connection was due"),
+    ],
+)
+def test_a_time_says_since_when_it_counts(word: str, since: str) -> None:
+    """What waits before it leaves is in one that counts from when it was due, and in no other."""
+    assert since in str(meaning(word)).lower()
+
+
 def test_each_method_that_is_installed_is_explained() -> None:
     (methods,) = find("methods").values()
     assert set(methods) >= {"mlr", "rfc2544", "cps", "stream"}

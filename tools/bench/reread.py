@@ -62,6 +62,7 @@ from reread_trials import (
     believed,
     by_distance,
     drawn_on,
+    intact,
     like_the_first,
     looking,
     met_alone,
@@ -79,6 +80,7 @@ from vsperf.records.result import (
     CleanResult,
     Draw,
     Draws,
+    Figure,
     GoalResult,
     Limit,
     LoadResult,
@@ -188,6 +190,26 @@ def answers(
         met = met_alone(believed(trials))
         yield "round trips", () if told == met else (f"printed {told}, by all trials {met}",)
     yield from _others(search, trials, result, seconds)
+    yield from _with_surplus(trials, result)
+
+
+def _with_surplus(
+    trials: Sequence[Trial], result: SearchResult
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield what stands though more arrived in a trial than was sent: another trial missed it."""
+    over = [
+        one.index
+        for one in since_check(trials)
+        if one.purpose in {Purpose.SEARCH, Purpose.LATENCY}
+        and any(intact(way) > way.sent_frames for way in one.directions)
+    ]
+    if not over:
+        return
+    answered: tuple[GoalResult | LoadResult | Figure, ...]
+    answered = (*result.goals, *result.loads, *result.figures)
+    stands = any(Flag.RX_EXCEEDS_TX not in one.flags for one in answered)
+    said = f"stands, though more arrived than was sent in trials {over}"
+    yield "surplus", (said,) if stands else ()
 
 
 def _in_parts(

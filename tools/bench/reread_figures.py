@@ -279,10 +279,10 @@ def _addresses(case: Measured, name: str, number: Callable[[Trial], int]) -> Map
 
 
 def _as_found(found: Sequence[Came], values: tuple[float, ...]) -> Own:
-    """Return the mean of what searches found; none of them has an end where no number failed."""
-    failed = any(one.failed is not None for one in found)
-    lower = None if failed else min(values)
-    return Own(statistics.mean(values), values, lower=lower, bounded=True)
+    """Return the mean of what searches found; it has no end where one of them found none."""
+    mean = statistics.mean(values)
+    lower = mean if any(one.failed is None for one in found) else None
+    return Own(mean, values, lower=lower, bounded=True)
 
 
 def _learning(case: Measured) -> Mapping[str, Own]:

@@ -215,7 +215,8 @@ def _figures(
         told = [[one[letter] for one in group] for group in passes if len(group) >= LEAST_PASSES]
         if letter != "A′":
             rates = [statistics.median(half.fps for half in group) for group in told]
-            yield f"rate_{name}", (statistics.median(rates) if rates else None, None, None), rates
+            rate = statistics.median(rates) if rates else None
+            yield f"rate_{name}", (rate, rate if through[letter] else None, None), rates
             lost = _lost([one[letter] for group in passes for one in group])
             if not overload and rates and lost is not None:
                 yield f"lost_{name}", (lost, None, None), ()

@@ -58,7 +58,7 @@ def _rows(case: Measured) -> list[Row]:
 
     At the end that is what is missing when all is counted.
     """
-    seconds, trial = list(case.seconds), _hours(case)
+    seconds, trial = _since_the_last_begin(case), _hours(case)
     if not seconds:
         return []
     load = trial.load_fps if trial is not None else 0
@@ -77,6 +77,16 @@ def _rows(case: Measured) -> list[Row]:
         Row(begin, end, sum(news), second)
         for begin, end, second, *news in zip([0, *ends], ends, seconds, *steps)  # noqa: B905
     ]
+
+
+def _since_the_last_begin(case: Measured) -> list[Second]:
+    """Return the seconds of the trial that was made last: each trial counts them from 0."""
+    found: list[Second] = []
+    for one in case.seconds:
+        if found and one.sample.elapsed_ns <= found[-1].sample.elapsed_ns:
+            found.clear()
+        found.append(one)
+    return found
 
 
 def _for_good(counts: Sequence[int], number: int) -> list[int]:

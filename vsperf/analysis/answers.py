@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vsperf.analysis.summary import CaseRow, latencies
-from vsperf.quantities.human import human_fps, human_share
+from vsperf.quantities.human import human_fps, human_share, rounded_share
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.regime import Boundary, Regime, boundary_among
@@ -29,11 +29,14 @@ from vsperf.records.result import (
 )
 from vsperf.records.trial import Trial
 
+INVALID = "invalid"
+"""What stands where there is a number that is not to be believed."""
+
 
 def interval(goal: GoalResult) -> str:
     """Write the answer to a goal: an interval or a limit, never one bare number."""
     if worst(goal.flags) is Severity.INVALID:
-        return "invalid"
+        return INVALID
     if goal.lower_fps is None:
         nothing = "<" if Flag.AT_MINIMUM in goal.flags else "? …"
         return "unknown" if goal.upper_fps is None else f"{nothing} {human_fps(goal.upper_fps)}"
@@ -70,7 +73,7 @@ IN_VIEW = {View.ALL: "", View.CLEAN: "clean ", View.NEAR: "near ", View.FAR: "fa
 
 def over_draws(goal: GoalResult) -> str:
     """Write how far deployments lie apart; empty where fewer than two of them have an answer."""
-    draws = goal.draws
+    draws = goal.believed_draws
     if draws is None or draws.lower_fps is None:
         return ""
     ends = {"lower_fps": draws.lower_fps, "upper_fps": draws.upper_fps, "flags": ()}
@@ -110,12 +113,13 @@ def headlines(result: SearchResult) -> list[str]:
             f"{goal.goal} {'; '.join(filter(None, (interval(goal), over_draws(goal))))}"
             for goal in result.goals
         ),
-        *(
-            f"{human_fps(load.load_fps)}: lost {loss_text(load.worst_loss_ratio)}"
-            for load in result.loads
-        ),
+        *(f"{human_fps(load.load_fps)}: {_became(load)}" for load in result.loads),
         *(f"{heading(figure.name)} {figure.text}" for figure in result.figures[:1]),
     ]
+
+
+def _became(load: LoadResult) -> str:
+    return f"lost {loss_text(load.worst_loss_ratio)}" if load.believed else INVALID
 
 
 def reasons(row: CaseRow) -> list[str]:
@@ -141,14 +145,12 @@ def reasons(row: CaseRow) -> list[str]:
 
 def loss_text(ratio: Fraction | str) -> str:
     """Write a loss ratio in percent; where a frame came through, it is not all."""
-    exact = Fraction(ratio)
-    text = human_share(float(exact))
-    return f"< {text}" if text == human_share(1) and exact < 1 else text
+    return human_share(Fraction(ratio))
 
 
 def share_text(share: Fraction | None) -> str:
     """Write a share in percent, coarsely; for people who compare."""
-    return "–" if share is None else f"{float(share):.1%}"
+    return "–" if share is None else rounded_share(share, 1)
 
 
 # The numbers that a result answers with, each with the interval in which the truth lies.
@@ -318,7 +320,7 @@ def undrawn(name: str) -> tuple[str, ...]:
 
 
 def _of_draws(goal: GoalResult) -> Iterator[Finding]:
-    draws = goal.draws
+    draws = goal.believed_draws
     if draws is None or draws.lower_fps is None:
         return
     name = names_of_draws(goal.goal)[draws.view]
@@ -345,7 +347,7 @@ def at_load(load_fps: int) -> str:
 
 
 def _of_load(load: LoadResult) -> Iterator[Finding]:
-    if load.limit is Limit.UNKNOWN:
+    if load.limit is Limit.UNKNOWN or not load.believed:
         return
     at, loss = at_load(load.load_fps), float(Fraction(load.worst_loss_ratio))
     yield _single(f"through {at}", Unit.FPS, load.throughput_fps, load.limit)

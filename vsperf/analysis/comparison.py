@@ -344,7 +344,7 @@ def findings_in(
         found = findings_of(case.result, curve=curve, boundary=boundary)
         yield from (one for one in found if one.name not in CONTROLS)
         if latency:
-            yield from latencies_of(case.trials, case.result)
+            yield from latencies_of(case.standing_trials, case.result)
 
 
 def _rows(

@@ -174,7 +174,7 @@ def _seen(case: CaseView) -> _Seen:
     latencies: list[tuple[int, tuple[str, ...]]] = []
     flags: set[Flag] = set(case.record.flags) if case.record is not None else set()
     unmarked = False
-    for trial in case.trials:
+    for trial in case.standing_trials:
         if not trial.valid or trial.purpose not in (Purpose.SEARCH, Purpose.LATENCY):
             continue
         flags.update(trial.flags)

@@ -176,10 +176,10 @@ class CaseRow:
         return self.asked.virtual
 
     def line_share(self, fps: int) -> Fraction | None:
-        """Return a rate as a share of the line rate; None where there is none."""
+        """Return a rate as a share of the line rate, in whole frames; None where there is none."""
         if self.virtual:
             return None
-        return fps / self.link.frames_per_second(self.frame_size)
+        return Fraction(fps, max(1, int(self.link.frames_per_second(self.frame_size))))
 
     def bps(self, fps: int, layer: int) -> int:
         """Return a rate in bits per second: layer 1 with preamble and gap, layer 2 without."""
@@ -235,9 +235,9 @@ def _told(found: T | None, what: str) -> T:
 
 
 def latencies(trials: Sequence[Trial], result: SearchResult | None) -> tuple[Latency, ...]:
-    """Return the latency at each load that refers to what was found."""
+    """Return the latency at each load that refers to what was found, the least load first."""
     found = map(latency_of, latency_trials(trials, result))
-    return tuple(one for one in found if one is not None)
+    return tuple(sorted((one for one in found if one is not None), key=lambda one: one.load_fps))
 
 
 def latency_of(trial: Trial) -> Latency | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vsperf.analysis.why import Sentence, Verdict
-from vsperf.quantities.human import human_count
+from vsperf.quantities.human import human_count, rounded_share
 from vsperf.records.cpu_time import CpuTime, CpuUse
 from vsperf.records.exchange import Exchange
 from vsperf.records.meaning import LIMITED_BY
@@ -49,11 +49,11 @@ def _of_cpu(cpu: CpuTime, one: Exchange, use: CpuUse) -> Sentence:
     if cpu.cpu in use.forwarding_cpus:
         roles[SWITCH] = None
     who, others = ", ".join(roles) or "nobody", use.others_ns(cpu)
-    beside = "" if others is None else f", others had {use.share(others):.0%} of it"
+    beside = "" if others is None else f", others had {rounded_share(use.share(others))} of it"
     return Sentence(
         f"CPU {cpu.cpu}",
         Verdict.FULL if busy >= FULL else Verdict.FREE,
-        f"CPU {cpu.cpu} ({who}) was busy for {busy:.0%} of the time{beside}.",
+        f"CPU {cpu.cpu} ({who}) was busy for {rounded_share(busy)} of the time{beside}.",
     )
 
 
@@ -66,5 +66,6 @@ def _of_polling(cpu: CpuTime, one: Exchange, threads: int) -> Sentence:
     return Sentence(
         f"CPU {cpu.cpu}",
         Verdict.FULL if busy >= FULL else Verdict.FREE,
-        f"CPU {cpu.cpu} ({SWITCH}) polls, and threads that do had work for {busy:.0%} of the time.",
+        f"CPU {cpu.cpu} ({SWITCH}) polls, and threads that do had work for "
+        f"{rounded_share(busy)} of the time.",
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
-from vsperf.cli.progress import connections_line
+from vsperf.cli.progress import connections_line, marked
 from vsperf.cli.tables import print_table
 from vsperf.output.table import NOTHING, Column, Table
 from vsperf.quantities.human import human_count
@@ -33,9 +33,10 @@ def print_connections(out: Console, case: CaseView) -> None:
     out.print("connections", style="bold")
     told: ConnectionTrial | None = None
     lossy: ConnectionTrial | None = None
-    for one in case.connections:  # those of a day are too many to be held together
-        out.print(connections_line(one))
-        if one.accounts is not None and one.client is not None:
+    died = case.died
+    for place, one in enumerate(case.connections):  # those of a day are too many to be held
+        out.print(marked(connections_line(one), gone=place < died))
+        if place >= died and one.accounts is not None and one.client is not None:
             told, lossy = one, one if one.failed else lossy
     last = lossy or told
     if last is None:

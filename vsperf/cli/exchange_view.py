@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from vsperf.cli.progress import exchange_line
+from vsperf.cli.progress import exchange_line, marked
 from vsperf.cli.tables import print_table
 from vsperf.output.cpu_tables import COSTING, CPU_MEANING, cpu_tables
 from vsperf.output.table import NOTHING, Column, Table
@@ -56,8 +56,9 @@ def print_exchanges(out: Console, case: CaseView) -> None:
     if not made:
         return
     out.print("exchanges", style="bold")
-    for one in made:
-        out.print(exchange_line(one))
+    for place, one in enumerate(made):
+        out.print(marked(exchange_line(one), gone=place < case.died))
+    made = made[case.died :] or made
     if (packets := packets_table(made)) is not None:
         out.print(packets.title, style="bold")
         print_table(out, packets)

@@ -77,8 +77,9 @@ def _cells(found: Compared | None, word: str) -> tuple[str, ...]:
     if found is None:
         return (NOTHING, NOTHING, word, NOTHING, NOTHING, NOTHING)
     told = found.decided or not found.bounded  # else both show the load, and not themselves
+    open_end = "≥ " if found.carried else "≤ " if found.base_carried else ""
     return (
-        f"{found.ratio - 1:+.2%}" if told else NOTHING,
+        f"{open_end}{found.ratio - 1:+.2%}" if told else NOTHING,
         _interval(found),
         word,
         NOTHING if found.draw is None else human_share(round(found.draw, 4)),

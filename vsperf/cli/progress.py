@@ -46,6 +46,7 @@ from vsperf.quantities.human import (
 from vsperf.records.connections import ConnectionTrial
 from vsperf.records.exchange import Exchange
 from vsperf.records.flags import Flag
+from vsperf.records.meaning import DIED
 from vsperf.records.result import amount
 from vsperf.records.trial import Purpose, Trial
 from vsperf.records.turns import Role, Round, in_round
@@ -257,6 +258,11 @@ def made_line(event: TrialHeld | Finished) -> str:
             return connections_line(one)
         case one:
             return trial_line(one)
+
+
+def marked(line: str, *, gone: bool) -> str:
+    """Return the line of a trial, or of an exchange; of one that does not count it says so."""
+    return f"{line}  [{DIED}]" if gone else line
 
 
 def round_line(one: Round) -> str:

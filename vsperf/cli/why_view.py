@@ -39,10 +39,11 @@ def why(run: RunView, case: CaseView) -> tuple[str, tuple[Sentence, ...]]:
             why="it did not end" if case.record is None else case.record.reason,
             fix=f"look at its trials: {vsperf_command('show', run.run, case.label)}",
         )
-    if believed := tuple(one for one in case.exchanges if one.valid and one.traffic != ECHO):
+    exchanges = case.standing_exchanges
+    if believed := tuple(one for one in exchanges if one.valid and one.traffic != ECHO):
         return why_programs(believed)
     if measured.record.result is not None and case.connections:
-        counted = (one for one in case.connections if one.valid and one.purpose in COUNTED)
+        counted = (one for one in case.standing_connections if one.valid and one.purpose in COUNTED)
         if figures := measured.record.result.figures:
             return why_connections(figures, counted)
     sister = sister_of(run, case)
@@ -105,7 +106,7 @@ def _measured(case: CaseView) -> Measured | None:
     return Measured(
         label=case.label,
         record=case.record,
-        trials=case.trials,
-        series=tuple(digest(one.header, one.samples()) for one in series),
+        trials=case.standing_trials,
+        series=tuple(digest(one.header, one.samples(since=case.died + 1)) for one in series),
         own=tuple((one.header.collector, own.trial) for one in series for own in one.own_trials()),
     )

@@ -218,7 +218,8 @@ def _margins(samples: Mapping[str, Sample], deployments: int) -> dict[str, float
 def _numbers(one: Expectation, views: Sequence[CaseView]) -> list[tuple[float, bool]]:
     """Return what each repeat found, and whether that is only a lower bound."""
     if one.percentile is not None:
-        found = (latencies_ns(one, latency_trials(view.trials, view.result)) for view in views)
+        latency = (latency_trials(view.standing_trials, view.result) for view in views)
+        found = (latencies_ns(one, trials) for trials in latency)
         return [(max(value for value, _ in repeat), False) for repeat in found if repeat]
     results = [view.result for view in views if view.result is not None]
     return [

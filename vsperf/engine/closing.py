@@ -9,7 +9,14 @@ from vsperf.config.case import Case
 from vsperf.deploy.planner import CasePlan
 from vsperf.engine.assignment import Made
 from vsperf.engine.conditions import distances, flags_around, sorted_flags
-from vsperf.engine.criteria import believed, check_all, contradicted, flags_of, outcome_of
+from vsperf.engine.criteria import (
+    believed,
+    believed_draws,
+    check_all,
+    contradicted,
+    flags_of,
+    outcome_of,
+)
 from vsperf.errors import ExitCode, VsperfError
 from vsperf.methods.base import method_of
 from vsperf.methods.compliance import qualified
@@ -33,6 +40,7 @@ def close_case(
     What speaks for it and against it is what was seen on its first deployment.
     """
     totals = _totals(trials)
+    result = believed_draws(result, trials)
     trials = [one for one in trials if one.deployment == 1]
     result = contradicted(case.spec, believed(result, trials), trials)
     result = result.model_copy(update={"round_trips_ns": _round_trips(result, trials)})

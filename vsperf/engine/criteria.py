@@ -34,6 +34,7 @@ from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.histogram import percentiles_ns
 from vsperf.records.regime import Boundary, Regime, boundary_among
 from vsperf.records.result import (
+    Draw,
     Draws,
     Figure,
     GoalResult,
@@ -289,6 +290,8 @@ def _by_regime(goal: GoalResult) -> str:
 def _check_loss(expected: Expectation, result: SearchResult) -> Check:
     assert expected.max_loss is not None
     criterion = f"{expected.metric} ≤ {expected.max_loss}"
+    if not all(load.believed for load in result.loads):
+        return Check(criterion=criterion, met=None, found="not measured")
     if not result.loads:
         return Check(criterion=criterion, met=None, found="no load was measured")
     loss = max(Fraction(load.worst_loss_ratio) for load in result.loads)
@@ -424,10 +427,7 @@ def _damning(trials: Iterable[Trial]) -> tuple[Flag, str] | None:
         if trial.purpose not in (Purpose.SEARCH, Purpose.LATENCY):
             continue
         if Flag.RX_EXCEEDS_TX in trial.flags:
-            return Flag.RX_EXCEEDS_TX, (
-                f"in trial {trial.index} more frames arrived than were sent, so other trials may "
-                "have missed frames that did arrive; a longer `trial.drain` may help"
-            )
+            return Flag.RX_EXCEEDS_TX, _surplus(trial)
         for flag in (Flag.NOTHING_RECEIVED, Flag.NOTHING_SENT):
             if trial.purpose is Purpose.LATENCY and flag in trial.flags:
                 return flag, (
@@ -435,6 +435,38 @@ def _damning(trials: Iterable[Trial]) -> tuple[Flag, str] | None:
                     "say since when"
                 )
     return None
+
+
+def _surplus(trial: Trial) -> str:
+    return (
+        f"in trial {trial.index} more frames arrived than were sent, so other trials may have "
+        "missed frames that did arrive; a longer `trial.drain` may help"
+    )
+
+
+def believed_draws(result: SearchResult, trials: Iterable[Trial]) -> SearchResult:
+    """Return the result without the answers of further deployments on which the same happened."""
+    why = {
+        trial.deployment: _surplus(trial)
+        for trial in trials
+        if trial.purpose is Purpose.DRAW and Flag.RX_EXCEEDS_TX in trial.flags
+    }
+    if not why:
+        return result
+
+    def without(draw: Draw) -> Draw:
+        if draw.deployment not in why:
+            return draw
+        none = {"lower_fps": None, "upper_fps": None, "limit": None}
+        return draw.model_copy(update=none | {"reason": why[draw.deployment]})
+
+    def told(goal: GoalResult) -> GoalResult:
+        if goal.draws is None:
+            return goal
+        made = tuple(map(without, goal.draws.made))
+        return goal.model_copy(update={"draws": goal.draws.model_copy(update={"made": made})})
+
+    return result.model_copy(update={"goals": tuple(map(told, result.goals))})
 
 
 def contradicted(spec: CaseSpec, result: SearchResult, trials: Iterable[Trial]) -> SearchResult:

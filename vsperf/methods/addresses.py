@@ -171,7 +171,7 @@ def answer(
                 name=wanted.name,
                 unit=wanted.unit,
                 value=statistics.mean(passed),
-                lower=None if failed else min(passed),
+                lower=None if len(failed) == len(found) else statistics.mean(passed),
                 spread=spread_of(passed),
                 limit=limit,
                 reason=reason,

@@ -14,7 +14,13 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.counted import Counted
 from vsperf.config.traffic import FULL
 from vsperf.methods.base import Bench, burst_ns, one_rhythm, probe_on, refused, repeated
-from vsperf.methods.compliance import FULL_NS, Findings, fewer_sizes, too_short
+from vsperf.methods.compliance import (
+    FULL_NS,
+    NOT_ITS_OWN,
+    Findings,
+    fewer_sizes,
+    too_short,
+)
 from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import spread_of
@@ -272,6 +278,8 @@ class BackToBack(WithThroughput):
             found.breaking.append("there is no burst length")
         elif burst.limit in NOT_THE_BUFFER:
             found.breaking.append(f"the {burst.limit} limited the burst")
+        elif burst.limit is Limit.UNCOUNTED:
+            found.breaking.append(NOT_ITS_OWN[burst.limit])
         if any(figure.name.endswith(SLOW) for figure in result.figures):
             found.breaking.append(
                 "the bursts came slower than the line rate, with which section 5.4 reckons: "

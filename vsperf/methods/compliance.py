@@ -20,10 +20,9 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.traffic import FULL, TrafficProfile
 from vsperf.quantities.units import NANOSECONDS, Duration, Ratio
 from vsperf.records.flags import FUNCTIONAL_ONLY, Flag, Severity, worst
+from vsperf.records.meaning import ETHERNET_SIZES
 from vsperf.records.result import Compliance, GoalResult, Level, Limit, SearchResult, Standard
 
-ETHERNET_SIZES = (64, 128, 256, 512, 1024, 1280, 1518)
-"""RFC 2544 section 9.1 [B]."""
 USUAL_BROADCASTS = Ratio(Fraction(1, 100))
 """RFC 2544 section 11.1."""
 USUAL_FILTERS = (1, 24)

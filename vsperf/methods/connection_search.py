@@ -63,10 +63,13 @@ IN_CLEAN_TIME = "_clean"
 Tails = Mapping[str, tuple[str, str]]
 """Figures of times that 99 of 100 did not exceed: which histogram it is, and what it says."""
 OPENING: Tails = {
-    "handshake_p99": ("handshake", "from when a SYN was due to its answer, for 99 of 100"),
+    "handshake_p99": (
+        "handshake",
+        "from when a SYN was due to its answer, for 99 of 100 of those that were answered",
+    ),
     "first_response_p99": (
         "first_response",
-        "from when a SYN was due to the first response, for 99 of 100",
+        "from when a SYN was due to the first response, for 99 of 100 of those that had one",
     ),
 }
 SENT_AGAIN = {

@@ -25,10 +25,11 @@ from vsperf.methods.connections import (
     tail_ns,
 )
 from vsperf.methods.range import TrialDuration
-from vsperf.quantities.human import human_count
+from vsperf.quantities.human import human_count, human_seconds
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Duration
 from vsperf.records.connections import ConnectionTrial
+from vsperf.records.flags import Flag
 from vsperf.records.result import (
     Axis,
     Curve,
@@ -121,13 +122,19 @@ class ConnectionSoak(ConnectionMethod):
         begun = sum(one.client.launched for one in made if one.client is not None)
         told = ", ".join(f"{count:,} {why.replace('_', ' ')}" for why, count in causes.items())
         limit, whose = _whose(made)
+        due = sum(one.client.intended for one in made if one.client is not None)
+        of = f"{human_count(begun)} that were begun"
+        if begun < due:
+            of += f", when {human_count(due)} were due"
+        lasted = human_seconds(len(made) * self.part.ns / NANOSECONDS)
+        lasting = self.duration if len(made) == self.parts else f"{lasted} of {self.duration}"
         yield Figure(
             name=FAILED,
             unit=Unit.COUNT,
             value=sum(one.failed or 0 for one in made),
             limit=limit,
-            at=f"{amount(self.rate, Unit.PER_SECOND)} for {self.duration}; {self.between}",
-            reason=f"of {human_count(begun)} that were begun: {told or 'none'}{whose}",
+            at=f"{amount(self.rate, Unit.PER_SECOND)} for {lasting}; {self.between}",
+            reason=f"of {of}: {told or 'none'}{whose}",
         )
         first, last = tail_ns(made[:1], "handshake"), tail_ns(made[-1:], "handshake")
         if len(made) > 1 and first is not None and last is not None:
@@ -148,6 +155,8 @@ class ConnectionSoak(ConnectionMethod):
 def _whose(made: Sequence[ConnectionTrial]) -> tuple[Limit, str]:
     """Return whose failures they are: nobody can tell where the generator had no time left."""
     failing = [one for one in made if one.failed]
+    if not failing and any(Flag.SHORT_OFFER in one.flags for one in made):
+        return Limit.GENERATOR, "; the generator did not begin all in time"
     if not failing:
         return Limit.SETTING, ""
     if min(one.busy_ppm for one in failing) >= SATURATED_PPM:

@@ -112,7 +112,14 @@ class FixedLoad(Method):
                     "change search.loads; 100% is the line rate",
                 )
         fixed = tuple(dict.fromkeys(min(load, cap) for load in asked))
-        return Loads(min(fixed), max(fixed), line_rate, fixed=fixed, generator_cap=generator_cap)
+        return Loads(
+            min(fixed),
+            max(fixed),
+            line_rate,
+            fixed=fixed,
+            generator_cap=generator_cap,
+            virtual=case.virtual_links,
+        )
 
     def search(self, loads: Loads) -> FixedLoads:
         """Return the measurement, ready to run."""

@@ -132,13 +132,14 @@ class FlowSetup(WithinRange):
         end = load_result(loads, lossy or passed)
         limit, reason = end.limit, end.reason
         cached = _not_looked_up(passed)
+        open_ended = any(number is None for _, number in found)
         if not passed:
             reason = f"{tried.rates.even_lowest} {reason}"
         return Figure(
             name="flow_setup_rate",
             unit=Unit.PER_SECOND,
             value=None if cached or not passed else statistics.mean(rates),
-            lower=None if lossy or cached else min(rates),
+            lower=statistics.mean(rates) if open_ended and not cached else None,
             spread=spread_of(rates) if passed else None,
             limit=Limit.UNKNOWN if cached else limit,
             reason=cached or reason,

@@ -54,7 +54,8 @@ class ForwardingRate(LoadSweep):
             found.breaking.append(f"trials of {self.duration} instead of 1 s to 300 s")
         elif self.duration.ns != USUAL_NS:
             found.weakening.append(f"trials of {Duration(self.duration.ns)} instead of 30s")
-        self.begins_below_the_top(found, result)
+        self.begins_below_the_top(found, case, result)
+        self.lost_by_others(found, result)
         if not result.whole:
             found.breaking.append(f"{result.ended} before the sweep did")
         if case.traffic.direction != "both":

@@ -80,7 +80,8 @@ class FrameLossRate(LoadSweep):
             found.breaking.append(f"steps of {self.step} instead of at most 10% (section 26.3)")
         if not self.enough(result.loads):
             found.breaking.append("the curve does not end with two loads without loss")
-        self.begins_below_the_top(found, result)
+        self.begins_below_the_top(found, case, result)
+        self.lost_by_others(found, result)
         evidence(found, case, sister_sizes)
         return (found.verdict(Standard.RFC2544),)
 

@@ -129,6 +129,7 @@ def _of_side(
         name=f"rate_{word}",
         unit=Unit.FPS,
         value=rate,
+        lower=rate if weak else None,
         spread=spread_of(rates),
         at=f"{side.name}, {at}",
         limit=Limit.GENERATOR if weak else None,
@@ -189,9 +190,11 @@ def _doubt(sides: Sequence[Named], control: Compared | None) -> str:
 
 
 def interval_text(one: Compared) -> str:
-    """Write a comparison for people, as a change: −7.5% [−9.5, −6.5]."""
+    """Write a comparison for people, as a change: −7.5% [−9.5, −6.5], or as far as it is known."""
     if one.lower is None or one.upper is None:
         return f"{one.ratio - 1:+.1%}"
+    if one.carried or one.base_carried:
+        return f"≥ {one.lower - 1:+.1%}" if one.carried else f"≤ {one.upper - 1:+.1%}"
     return f"{one.ratio - 1:+.1%} [{one.lower - 1:+.1%}, {one.upper - 1:+.1%}]"
 
 

@@ -23,7 +23,7 @@ from vsperf.methods.connections import (
 from vsperf.methods.events import RESETS, EventName, without_vnfs, word_of
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import mean_of
-from vsperf.quantities.human import human_ns
+from vsperf.quantities.human import human_ns, rounded_share
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Duration
 from vsperf.records.connections import ConnectionTrial
@@ -131,7 +131,8 @@ class Reconnect(ConnectionMethod):
             asleep = sum(one.outage_away_ns for one in trials) / max(1, sum(told))
             if asleep >= AWAY:
                 limit = Limit.HOST
-                reason += f"; for {asleep:.0%} of it the generator itself was kept from running"
+                share = rounded_share(asleep)
+                reason += f"; for {share} of it the generator itself was kept from running"
             yield mean_of(f"{word}_time", Unit.NANOSECONDS, told, reason, at, limit)
         failed = [one.failed for one in trials if one.failed is not None]
         causes = "; ".join(dict.fromkeys(one.causes_text for one in trials if one.causes_text))

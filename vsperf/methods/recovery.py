@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
 from vsperf.methods.base import Bench, TrialOptions, one_rhythm, probe_on, repeated
-from vsperf.methods.compliance import FULL_NS, Findings, evidence, unnumbered
+from vsperf.methods.compliance import FULL_NS, NOT_ITS_OWN, Findings, evidence, unnumbered
 from vsperf.methods.prerequisite import TIME_OVER, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import mean_of
@@ -21,12 +21,15 @@ from vsperf.quantities.units import Duration, Ratio
 from vsperf.records.result import Compliance, Figure, Limit, SearchResult, Standard
 from vsperf.records.trial import RateStep, Trial
 from vsperf.search.base import Loads
+from vsperf.search.fixed import load_result
 
 NAME = "recovery_time"
 LESS = "overload_share"
 """How much of the overload that was wanted could be offered, where it was not all."""
 CALM = Fraction(1, 10)
 """Share of the lower load at whose end nothing may be lost: else nobody saw that it was over."""
+NOT_OF_THE_SWITCH = (Limit.GENERATOR, Limit.HOST, Limit.UNCOUNTED)
+"""Where frames of the overload were lost by these, so were the last ones."""
 STANDARD_OVERLOAD, STANDARD_AFTER = Fraction(1, 10), Fraction(1, 2)
 
 
@@ -89,7 +92,7 @@ class SystemRecovery(WithThroughput):
             return unanswered(reference, NAME, Unit.NANOSECONDS, TIME_OVER)
         at = f"{human_fps(over)}, then {human_fps(below)}"
         figures = (
-            _figure(trials.found, at, bench.loads.blamed[0]),
+            _figure(trials.found, at, load_result(bench.loads, trials.found).limit),
             *_less(bench.loads, over, wanted),
         )
         return SearchResult(
@@ -113,6 +116,9 @@ class SystemRecovery(WithThroughput):
             found.breaking.append(f"{Duration(self.duration.ns)} of overload instead of 60s")
         if less := next((one.at for one in result.figures if one.name == LESS), None):
             found.breaking.append(f"the overload was {less}")
+        time = next((one for one in result.figures if one.name == NAME), None)
+        if time is not None and time.limit in NOT_OF_THE_SWITCH:
+            found.breaking.append(NOT_ITS_OWN[time.limit])
         unnumbered(found, result)
         evidence(found, case, sister_sizes)
         if self.repeats < 2 or not result.whole:

@@ -35,7 +35,8 @@ class RequestMethod(ConnectionSearch):
     tails: ClassVar[Tails] = {
         "response_p99": (
             "response",
-            "from when a request was due to the end of its response, for 99 of 100",
+            "from when a request was due to the end of its response, for 99 of 100 of those that "
+            "were answered",
         ),
     }
 

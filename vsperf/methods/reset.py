@@ -21,7 +21,7 @@ from vsperf.methods.base import (
     probe_on,
     repeated,
 )
-from vsperf.methods.compliance import Findings, unnumbered
+from vsperf.methods.compliance import NOT_ITS_OWN, Findings, unnumbered
 from vsperf.methods.events import RESETS, EventName, without_vnfs, word_of
 from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
@@ -31,6 +31,7 @@ from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Duration, Ratio
 from vsperf.records.result import Compliance, Figure, Limit, SearchResult, Standard, load_at
 from vsperf.records.trial import Trial, to_vnfs
+from vsperf.search.fixed import stood_still
 
 UNITS: Mapping[str, Unit] = {
     "time": Unit.NANOSECONDS,
@@ -145,6 +146,8 @@ class ResetTime(WithThroughput):
         by_stamps = (
             f"by time stamps: the longest time without a frame; they come {human_ns(gap_ns)} apart"
         )
+        if (still := stood_still(trials, silent)) is not None:
+            limit, by_stamps = Limit.HOST, f"{by_stamps}; {still}"
         yield mean_of(f"{word}_time", Unit.NANOSECONDS, silent, by_stamps, at, limit)
         reason = "by loss: frames lost, at the load offered to their direction"
         yield mean_of(f"{word}_lost_time", Unit.NANOSECONDS, by_loss, reason, at, limit)
@@ -166,6 +169,8 @@ class ResetTime(WithThroughput):
             found.breaking.append(f"{Duration(before_ns)} of traffic before the event, not 15s")
         if case.traffic.frame_size.bytes != case.traffic.frame_size.MINIMUM:
             found.weakening.append("the frames are not the smallest")
+        if Limit.HOST in {one.limit for one in result.figures}:
+            found.breaking.append(NOT_ITS_OWN[Limit.HOST])
         unnumbered(found, result)
         if not result.whole:
             found.breaking.append(f"{result.ended} before every event was seen often enough")

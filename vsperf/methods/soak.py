@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -116,7 +116,7 @@ class Soak(WithThroughput):
             gone = Figure(
                 name="lost", unit=Unit.FRAMES, value=None, at=at, reason=why, flags=against
             )
-            return (gone, _events(hours), *_drifts(hours))
+            return (gone, *_seen(hours, against))
         limit = load_result(bench.loads, [trial])
         lost = max(way.lost_frames for way in trial.directions)
         due = trial.worst_direction.intended_frames
@@ -139,7 +139,7 @@ class Soak(WithThroughput):
             else none_lost(min(way.sent_frames for way in trial.directions)),
             flags=against,
         )
-        return (whole, ratio, _events(hours), *_drifts(hours))
+        return (whole, ratio, *_seen(hours, against))
 
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
@@ -163,6 +163,12 @@ class Soak(WithThroughput):
         if self.load.value != 1:
             found.weakening.append(f"at {self.load} of the throughput, not at all of it")
         return (found.verdict(Standard.TST009),)
+
+
+def _seen(hours: Hours, against: tuple[Flag, ...]) -> Iterator[Figure]:
+    """Yield what the seconds say, which is no more to be believed than their trial."""
+    for figure in (_events(hours), *_drifts(hours)):
+        yield figure.model_copy(update={"flags": against})
 
 
 def _events(hours: Hours) -> Figure:

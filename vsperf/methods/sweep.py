@@ -5,6 +5,7 @@ What became of each load is the curve; nothing else is recorded for it.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -13,6 +14,7 @@ from typing import Self
 from pydantic import model_validator
 
 from vsperf.config.abilities import Ability
+from vsperf.config.case import CaseSpec
 from vsperf.methods.base import Bench, probe_on
 from vsperf.methods.compliance import Findings
 from vsperf.methods.range import TrialDuration, WithinRange
@@ -22,6 +24,11 @@ from vsperf.search.base import BudgetExhausted, Loads
 from vsperf.search.fixed import load_result
 
 LEAST_STEP = Fraction(1, 1000)
+NOT_THEIRS = {
+    Limit.HOST: "the host lost frames, not the switch",
+    Limit.UNCOUNTED: "nobody counted where missing frames were lost",
+}
+"""Of loads at which this ended the path, what became of them is not the switch's."""
 
 
 class LoadSweep(WithinRange):
@@ -67,13 +74,25 @@ class LoadSweep(WithinRange):
             yield load
             share -= self.step.value
 
-    def begins_below_the_top(self, found: Findings, result: SearchResult) -> None:
+    def begins_below_the_top(self, found: Findings, case: CaseSpec, result: SearchResult) -> None:
         """Add why the first load was not the highest that the line has, if it was not."""
-        if self.max_load.unit != "%" or self.max_load.number < 100:
+        highest = self.max_load.unit == "%" and self.max_load.number >= 100
+        if not highest:
             found.breaking.append(f"it begins at {self.max_load}, not at the line rate")
-        top = result.loads[0] if result.loads else None
-        if top and (top.limit is Limit.GENERATOR or Fraction(top.short_ratio)):
+        if not result.loads:
+            return
+        top = result.loads[0]
+        line = math.floor(case.slowest_link.frames_per_second(case.traffic.frame_size))
+        capped = highest and top.load_fps < line
+        if capped or top.limit is Limit.GENERATOR or Fraction(top.short_ratio):
             found.breaking.append("the generator could not offer the highest load")
+
+    def lost_by_others(self, found: Findings, result: SearchResult) -> None:
+        """Add whose the loss at a load was, where it was not the switch's, or nobody can tell."""
+        limits = dict.fromkeys(one.limit for one in result.loads if Fraction(one.worst_loss_ratio))
+        for limit, whose in NOT_THEIRS.items():
+            if limit in limits:
+                found.breaking.append(whose)
 
     def run(self, bench: Bench) -> SearchResult:
         """Offer one load after the other until they say all that is asked, or the time is over."""

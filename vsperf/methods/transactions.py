@@ -20,6 +20,7 @@ from vsperf.records.exchange import Exchange, Traffic
 from vsperf.records.result import Figure
 
 MEAN, TAIL = "mean_round_trip", "p99_round_trip"
+IN_TURNS = "each from when it was sent, as none is due while another one waits"
 Message = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
@@ -46,10 +47,10 @@ class _InTurns(Workload):
         """Yield how long transactions took; percentiles of several instances cannot be merged."""
         at, times = conditions(middle), [one.round_trips for one in made]
         means = [_mean(one) for one in made]
-        about = "from a request to its response, by all transactions"
+        about = f"from a request to its response, by all transactions, {IN_TURNS}"
         yield median_figure(MEAN, Unit.NANOSECONDS, means, at, about)
         tails = [max((one.p99_ns for one in found), default=None) for found in times]
-        about = "99 of 100 transactions took no longer, in the instance where that was longest"
+        about = f"99 of 100 took no longer, in the instance where that was longest, {IN_TURNS}"
         yield median_figure(TAIL, Unit.NANOSECONDS, tails, at, about)
 
 

@@ -154,6 +154,8 @@ def _latency(trials: Sequence[Trial], which: int, name: str, whose: str, at: str
 def _lost(trials: Sequence[Trial], at: str) -> Figure:
     """Return the loss of the worst trial and direction; what none of all trials proves, if so."""
     lost = [max(way.lost_frames for way in trial.directions) for trial in trials]
+    ways = [way for trial in trials for way in trial.directions]
+    due = max(ways, key=lambda way: way.lost_frames).intended_frames
     sent = [[way.sent_frames for way in trial.directions] for trial in trials]
     in_all = min(map(sum, zip(*sent, strict=True)))
     return Figure(
@@ -161,7 +163,7 @@ def _lost(trials: Sequence[Trial], at: str) -> Figure:
         unit=Unit.FRAMES,
         value=max(lost),
         spread=spread_of([float(one) for one in lost]),
-        reason=f"of {human_count(min(map(min, sent)))} frames in the worst trial, worse direction"
+        reason=f"of {human_count(due)} frames in the worst trial, worse direction"
         if max(lost)
         else none_lost(in_all),
         at=at,

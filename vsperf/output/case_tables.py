@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 from vsperf.analysis.answers import (
+    INVALID,
     alone_in,
     another,
     answers,
@@ -18,7 +19,14 @@ from vsperf.analysis.answers import (
 from vsperf.analysis.repeats import Series, series_of
 from vsperf.analysis.summary import LOSSY, PERCENTILES, CaseRow, flows_differ
 from vsperf.output.table import NOTHING, Cell, Column, Table, columns
-from vsperf.quantities.human import human_count, human_fps, human_ns, human_seconds, human_share
+from vsperf.quantities.human import (
+    human_count,
+    human_fps,
+    human_ns,
+    human_seconds,
+    human_share,
+    rounded_share,
+)
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.meaning import how_far
@@ -28,6 +36,7 @@ from vsperf.records.result import (
     Compliance,
     Curve,
     Level,
+    LoadResult,
     Standard,
     amount,
     heading,
@@ -96,12 +105,19 @@ def load_columns(rows: Sequence[CaseRow]) -> list[CaseColumn]:
     """Say what became of loads that were given; nothing where none were."""
     if not any(row.loads for row in rows):
         return []
+
+    def column(name: str, of: Callable[[LoadResult], str]) -> CaseColumn:
+        return _number(name, lambda row: _lines(map(of, row.loads)))
+
+    def used(of: Callable[[LoadResult], str]) -> Callable[[LoadResult], str]:
+        return lambda one: of(one) if one.believed else INVALID
+
     return [
-        _number("load", lambda row: _lines(human_fps(one.load_fps) for one in row.loads)),
-        _number("through", lambda row: _lines(human_fps(one.throughput_fps) for one in row.loads)),
-        _number("loss", lambda row: _lines(loss_text(one.worst_loss_ratio) for one in row.loads)),
+        column("load", lambda one: human_fps(one.load_fps)),
+        column("through", used(lambda one: human_fps(one.throughput_fps))),
+        column("loss", used(lambda one: loss_text(one.worst_loss_ratio))),
         *(
-            [_number("away", _away)]
+            [column("away", used(_away))]
             if any(load.outages_ns for row in rows for load in row.loads)
             else []
         ),
@@ -118,14 +134,11 @@ def first_figures(rows: Sequence[CaseRow]) -> list[CaseColumn]:
     return [_number(heading(name), cell(name)) for name in names]
 
 
-def _away(row: CaseRow) -> str:
+def _away(load: LoadResult) -> str:
     """Say how long frames stayed away after an event, at worst."""
-    return _lines(
-        human_ns(max(outage for outage in load.outages_ns if outage is not None))
-        if load.outages_ns and None not in load.outages_ns
-        else NOTHING
-        for load in row.loads
-    )
+    if not load.outages_ns or None in load.outages_ns:
+        return NOTHING
+    return human_ns(max(outage for outage in load.outages_ns if outage is not None))
 
 
 def rate_columns(rows: Sequence[CaseRow]) -> list[CaseColumn]:
@@ -336,7 +349,7 @@ def _of_series(series: Series) -> list[str]:
         return shown(value, is_bound=series.is_bound(value))
 
     deviation, mean = series.deviation, series.mean
-    share = NOTHING if deviation is None or not mean else f"{deviation / abs(mean):.1%}"
+    share = NOTHING if deviation is None or not mean else rounded_share(deviation / abs(mean), 1)
     ends, together = series.confidence, series.together
     return [
         f"{len(series.values)}" + (f", {len(series.bounds)} of them ≥" if series.bounds else ""),
@@ -389,7 +402,10 @@ def legend(
         )
     references = {row.middle_latency.at for row in rows if row.middle_latency}
     if references:
-        lines.append(f"latency at {', '.join(sorted(references))}, all directions together")
+        lines.append(
+            f"latency at {', '.join(sorted(references))}, from when frames left, all directions "
+            "together"
+        )
     if any(row.middle_latency.lost_frames for row in rows if row.middle_latency):
         lines.append(f"{LOSSY_MARK} frames were lost at that load: {LOSSY}")
     if flows_differ(rows) and any(row.hits for row in rows):
@@ -407,8 +423,8 @@ def _where(rows: Sequence[CaseRow]) -> list[str]:
     words = []
     for regime in Regime:
         there = [one for one in told if one.regime is regime]
-        shares = sorted(float(Fraction(one.share)) for one in there)
-        share = " to ".join(dict.fromkeys(f"{one:.0%}" for one in (shares[0], shares[-1])))
+        shares = sorted(Fraction(one.share) for one in there)
+        share = " to ".join(dict.fromkeys(map(rounded_share, (shares[0], shares[-1]))))
         least, most = min(one.least_ns for one in there), max(one.most_ns for one in there)
         words.append(f"{least} to {most} ns apart there and back ({share} of the time)")
     clean = ", in clean time" if any(one.clean is not None for one in told) else ""
@@ -515,7 +531,7 @@ def unclean(row: CaseRow) -> list[str]:
         ]
         + [
             f"no {goal.goal} while the CPUs were {one.regime.words}, "
-            f"{float(Fraction(one.share)):.0%} of the time: {one.reason}"
+            f"{rounded_share(Fraction(one.share))} of the time: {one.reason}"
             for goal in row.goals
             for one in goal.regimes
             if one.limit is None

@@ -228,21 +228,23 @@ def _moved(
 # What was seen around the trials of a case, as tables; of a file that is damaged, that it is.
 
 
-def sights(run: Path, case: str, attempt: int, trials: Sequence[Trial]) -> tuple[Saw, ...]:
+def sights(
+    run: Path, case: str, attempt: int, trials: Sequence[Trial], since: int = 1
+) -> tuple[Saw, ...]:
     """Return what parts of the cache did, then what each collector saw in an attempt at a case.
 
-    Of collectors, those of whole cases come first.
+    Of collectors, those of whole cases come first. Trials count from number `since` on.
     """
     series = series_of(run, case, max(1, attempt))
     found = sorted(series, key=lambda one: (one.header.heavy, one.header.collector))
     parts = cached(trials)
-    return (*(() if parts is None else (parts,)), *(_sight(one) for one in found))
+    return (*(() if parts is None else (parts,)), *(_sight(one, since) for one in found))
 
 
-def _sight(stored: StoredSeries) -> Saw:
+def _sight(stored: StoredSeries, since: int) -> Saw:
     try:
         own: list[OwnTrial | OwnExchange] = [*stored.own_trials(), *stored.own_exchanges()]
-        return saw(stored.header, stored.samples(), stored.notes(), own)
+        return saw(stored.header, stored.samples(since=since), stored.notes(), own)
     except StoreError as error:
         header = stored.header
         return Saw.of(title_of(header.collector, heavy=header.heavy), (), (str(error),))

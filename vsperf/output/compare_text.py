@@ -367,6 +367,8 @@ def value_text(sample: Sample | None) -> str:
     low, high = sample.resolved
     if math.isinf(high):
         return f"≥ {amount(low, sample.unit)}"
+    if sample.unit is Unit.FACTOR and not low:
+        return f"≤ {amount(high, sample.unit)}"
     if low == high:
         return amount(low, sample.unit)
     first, last = amount(low, sample.unit), amount(high, sample.unit)

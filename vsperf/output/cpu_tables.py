@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from vsperf.config.noise import NOISE
 from vsperf.output.table import NOTHING, Column, Table
-from vsperf.quantities.human import human_count, human_ns
+from vsperf.quantities.human import human_count, human_ns, rounded_share
 from vsperf.records.cpu_time import OWN, PROBE, CpuTime, CpuUse, ProgramTime, added
 from vsperf.records.exchange import CLIENTS, SERVERS, Exchange, is_stream
 from vsperf.records.threads import SWITCH
@@ -146,7 +147,7 @@ def _count(value: int | None) -> str:
 
 
 def _share(value: int | None, whole: int) -> str:
-    return NOTHING if value is None or not whole else f"{value / whole:.1%}"
+    return NOTHING if value is None or not whole else rounded_share(Fraction(value, whole), 1)
 
 
 def cpu_tables(made: Sequence[Exchange]) -> tuple[Table, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from vsperf.analysis.summary import CaseRow
 from vsperf.errors import StoreError
 from vsperf.output.export.case_columns import case_columns
-from vsperf.output.export.columns import TrialData, time_of
+from vsperf.output.export.columns import time_of, trials_of
 from vsperf.output.export.trial_columns import trial_columns
 from vsperf.output.table import Column, Moment
 from vsperf.records.files.view import CaseView, RunView
@@ -57,13 +57,7 @@ def case_table(runs: Sequence[RunView]) -> DataFrame:
 def trial_table(runs: Sequence[RunView]) -> DataFrame:
     """Return one row for each trial of the last attempt at each case."""
     columns = trial_columns(runs)
-    rows = (
-        TrialData(case, trial)
-        for run in runs
-        for view in run.cases()
-        for case in (CaseRow.of(view),)
-        for trial in view.trials
-    )
+    rows = (row for run in runs for view in run.cases() for row in trials_of(CaseRow.of(view)))
     return _table(columns, rows)
 
 
@@ -73,7 +67,7 @@ def second_table(runs: Sequence[RunView]) -> DataFrame:
         row
         for run in runs
         for view in run.cases()
-        for second in view.seconds
+        for second in view.standing_seconds
         for row in _second(view, second)
     )
     return _of_rows({name: TYPES[kind] for name, kind in SECONDS.items()}, rows)

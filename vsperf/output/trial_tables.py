@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from vsperf.analysis.ways import ways_of
 from vsperf.config.topology import Topology
 from vsperf.output.table import NOTHING, Column, Table
-from vsperf.quantities.human import human_fps, human_ns
+from vsperf.quantities.human import human_fps, human_ns, rounded_share
 from vsperf.records.chain import Stage, gauges_of, joints_of, stages_of
 from vsperf.records.switch import PmdCounters, SwitchCounters
 from vsperf.records.threads import ThreadActivity
@@ -76,7 +77,7 @@ def _cells(trial: Trial, switch: SwitchCounters) -> list[str]:
         str(good),
         drops_text(switch),
         NOTHING if unexplained is None else str(unexplained),
-        NOTHING if trial.switch_busy is None else f"{float(trial.switch_busy):.0%}",
+        NOTHING if trial.switch_busy is None else rounded_share(trial.switch_busy),
         _cycles(switch),
         _caches(switch.pmds),
         " … ".join(human_ns(trip) for trip in dict.fromkeys(trips)) or NOTHING,
@@ -108,7 +109,11 @@ def _caches(pmds: Sequence[PmdCounters]) -> str:
         for name, count in pmd.hits.items():
             hits[name] = hits.get(name, 0) + count
     total = sum(hits.values())
-    shown = [f"{name} {count / total:.1%}" for name, count in hits.items() if count * 1000 > total]
+    shown = [
+        f"{name} {rounded_share(Fraction(count, total), 1)}"
+        for name, count in hits.items()
+        if count * 1000 > total
+    ]
     return " ".join(shown) or NOTHING
 
 

@@ -64,9 +64,32 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def human_share(share: float) -> str:
-    """Write a share in percent, with enough digits that a small one is not shown as zero."""
-    return "0" if share == 0 else f"{share * 100:.4g}%"
+def human_share(share: float | Fraction) -> str:
+    """Write a share in percent; a small one is not shown as zero, nor nearly all of it as all."""
+    return "0" if share == 0 else _unless_whole(share, f"{float(share) * 100:.4g}%")
+
+
+def human_factor(factor: float) -> str:
+    """Write how many times as much something is, with the digits that tell it from as much."""
+    if not factor:
+        return "0"
+    texts = (f"{factor * 100:.{digits}g}%" for digits in range(4, 18))
+    return next((text for text in texts if text != "100%" or factor == 1), "100%")
+
+
+def rounded_share(share: float | Fraction, decimals: int = 0) -> str:
+    """Write a share coarsely, with so many decimals; what is something is not shown as nothing."""
+    text = f"{float(share):.{decimals}%}"
+    if share > 0 and text == f"{0:.{decimals}%}":
+        return "> 0%"
+    return _unless_whole(share, text)
+
+
+def _unless_whole(share: float | Fraction, text: str) -> str:
+    """Return what is written of a share, unless rounding has made all of something out of it."""
+    if share == 1 or float(text.removesuffix("%")) != 100:
+        return text
+    return "< 100%" if share < 1 else "> 100%"
 
 
 def human_ns(ns: float) -> str:
@@ -110,5 +133,5 @@ def human_digests(text: str) -> str:
 
 
 def percent(ratio: Fraction) -> str:
-    """Write a ratio for people, with enough digits that a small one is not shown as zero."""
-    return f"{float(ratio) * 100:.4g}%"
+    """Write a ratio for people like a share, and nothing as 0%."""
+    return human_share(ratio) if ratio else "0%"

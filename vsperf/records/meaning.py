@@ -64,11 +64,17 @@ STANDARDS = {
     "result is irregular where only one of its bounds was found, and is named so.",
     Standard.TST009: "ETSI GS NFV-TST 009: binary search with loss verification.",
 }
+ETHERNET_SIZES = (64, 128, 256, 512, 1024, 1280, 1518)
+"""Which frame sizes of Ethernet are to be measured: RFC 2544 section 9.1 [B]."""
 LEVELS = {
     Level.UNCONDITIONAL: "Every must and should of the standard is met.",
     Level.CONDITIONAL: "Every must is met; the deviations list the shoulds that are not.",
     Level.NOT: "The deviations change what the number means.",
 }
+
+
+DIED = "made before a part died, so it does not count"
+"""Said of a trial, or an exchange, on a deployment that the case was not measured on in the end."""
 
 
 def how_far(*, begun: bool, refuted: str | None) -> str:

@@ -13,6 +13,7 @@ from vsperf.quantities.human import (
     human_bps,
     human_bytes,
     human_count,
+    human_factor,
     human_fps,
     human_ns,
     human_share,
@@ -80,7 +81,7 @@ def amount(value: float, unit: Unit) -> str:
         case Unit.NANOSECONDS:
             return human_ns(value)
         case Unit.RATIO | Unit.FACTOR:
-            return human_share(value)
+            return human_share(value) if unit is Unit.RATIO else human_factor(value)
         case Unit.BYTES:
             return human_bytes(value) if value >= 0 else f"-{human_bytes(-value)}"
         case Unit.COUNT | Unit.FRAMES | Unit.PER_SECOND:
@@ -126,12 +127,19 @@ class Figure(Record):
             return f"invalid ({amount(self.value, self.unit)})"
         if self.lower is not None and self.open_ended:
             return f"≥ {amount(self.lower, self.unit)}"
+        if self.upper is not None and self.open_below:
+            return f"≤ {amount(self.upper, self.unit)}"
         return amount(self.value, self.unit)
 
     @property
     def open_ended(self) -> bool:
         """Whether it is only known to be as high or higher."""
         return self.lower is not None and self.upper is None
+
+    @property
+    def open_below(self) -> bool:
+        """Whether it is only known to be as low or lower: no factor is less than nothing."""
+        return self.unit is Unit.FACTOR and self.lower == 0 and self.upper is not None
 
     @property
     def spread_text(self) -> str:
@@ -305,6 +313,12 @@ class GoalResult(Record):
     """The same on further deployments; None where there was one, so that this is one draw."""
 
     @property
+    def believed_draws(self) -> Draws | None:
+        """Those on several deployments, unless the first of them is an answer that is not used."""
+        own = self.draws is not None and self.draws.view is View.ALL
+        return None if own and worst(self.flags) is Severity.INVALID else self.draws
+
+    @property
     def irregular(self) -> str | None:
         """Which bound there is none of, and so no regular result, as RFC 9971 has the word."""
         if self.lower_fps is None:
@@ -333,6 +347,12 @@ class LoadResult(Record):
     reason: str
     outages_ns: tuple[int | None, ...] = ()
     """How long frames stayed away after an event, by trial; None if they did not come back."""
+    flags: tuple[Flag, ...] = ()
+
+    @property
+    def believed(self) -> bool:
+        """Whether its numbers may be used."""
+        return worst(self.flags) is not Severity.INVALID
 
 
 class SearchResult(Record):
@@ -378,21 +398,37 @@ class SearchResult(Record):
     @property
     def flags(self) -> tuple[Flag, ...]:
         """What is to be said of its answers, each flag once."""
-        answers: tuple[GoalResult | Figure, ...] = (*self.goals, *self.figures)
+        answers: tuple[GoalResult | LoadResult | Figure, ...]
+        answers = (*self.goals, *self.loads, *self.figures)
         return tuple(dict.fromkeys(flag for one in answers for flag in one.flags))
 
     def doubted(self, flag: Flag, reason: str) -> SearchResult:
-        """Return it with the same doubt on each of its answers."""
+        """Return it with the same doubt on each of its answers, and none from parts of the time."""
         doubt: dict[str, object] = {"limit": Limit.UNKNOWN, "reason": reason}
+        none = {"lower_fps": None, "upper_fps": None, "limit": None, "reason": reason}
 
-        def flagged(one: GoalResult | Figure) -> dict[str, object]:
+        def flagged(one: GoalResult | LoadResult | Figure) -> dict[str, object]:
             return {**doubt, "flags": (flag, *one.flags)}
 
+        def parts(one: GoalResult) -> dict[str, object]:
+            clean, regimes = one.clean, one.regimes
+            return {
+                "clean": None if clean is None else clean.model_copy(update=none),
+                "regimes": tuple(there.model_copy(update=none) for there in regimes),
+                "draws": None,
+            }
+
+        def told(curve: Curve) -> Curve:
+            at = "; ".join(filter(None, (curve.at, f"invalid: {flag.value}")))
+            return curve.model_copy(update={"at": at})
+
+        goals = (one.model_copy(update=flagged(one) | parts(one)) for one in self.goals)
         return self.model_copy(
             update={
-                "goals": tuple(one.model_copy(update=flagged(one)) for one in self.goals),
+                "goals": tuple(goals),
                 "figures": tuple(one.model_copy(update=flagged(one)) for one in self.figures),
-                "loads": tuple(one.model_copy(update=doubt) for one in self.loads),
+                "loads": tuple(one.model_copy(update=flagged(one)) for one in self.loads),
+                "curves": tuple(map(told, self.curves)),
             }
         )
 
@@ -455,6 +491,14 @@ def answering(trials: Sequence[Trial]) -> Sequence[Trial]:
         if one.purpose is Purpose.PATH_CHECK and one.deployment == 1
     )
     return trials[max(looks, default=0) :]
+
+
+def died_before(trials: Sequence[Trial]) -> int:
+    """Return how many of the trials were made on a deployment of which a part died."""
+    first = len(trials) - len(answering(trials))
+    while first and trials[first - 1].purpose is Purpose.PATH_CHECK:
+        first -= 1
+    return first
 
 
 def load_at(bound_fps: int, share: Fraction) -> int:

@@ -51,7 +51,8 @@ RATES: Mapping[str, str] = MappingProxyType(
 LATENCIES: Mapping[str, str] = MappingProxyType(
     {
         "latency": "From the moment at which a frame leaves the generator to that at which it is "
-        "back.",
+        "back. What leaves later than it was due, as a port was full or the generator did not run, "
+        "has waited before that moment, and no latency of frames has such a wait in it.",
         "p50": "Latency that half of the frames did not exceed.",
         "p99": "Latency that 99 of 100 frames did not exceed.",
         "p99.9": "Latency that 999 of 1,000 frames did not exceed.",
@@ -285,6 +286,12 @@ PROGRAMS: Mapping[str, str] = MappingProxyType(
         "mean": "The mean of all transactions of an instance, from a request to its response.",
         "p99 from due": "Time that 99 of 100 requests did not exceed, from when they were due by "
         "the clock, whenever they were sent.",
+        "p50 from sent": "Time that half of the requests did not exceed, from when the client came "
+        "to send them: what they waited before that, as it was late, is not in it.",
+        "p99 from sent": "The same, for 99 of 100 requests.",
+        "mean round trip": "The mean of all transactions, from when a request was sent to its "
+        "response. None is due while another one waits, so a pause of the path is one of them.",
+        "p99 round trip": "Time that 99 of 100 transactions did not exceed, likewise.",
         "probe": "A program that measures how long packets take while others send as much as they "
         "can.",
         "loaded": "Beside streams that send as much as they can.",
@@ -346,15 +353,17 @@ PROGRAMS: Mapping[str, str] = MappingProxyType(
         "goodput": "Bits of responses that open connections carry in a second, no headers of "
         "frames among them, where each request is answered at once.",
         "request rate": "Requests that are due in a second, each of which is answered at once.",
-        "response p99": "From when a request was due to the end of its response, for 99 of 100.",
+        "response p99": "From when a request was due to the end of its response, for 99 of 100 of "
+        "those that were answered: one whose connection still waited was not asked, and has none. "
+        "While the generator did not run nothing was due.",
         "connection rate": "Connections that begin in a second, of which none fails; of UDP each "
         "is a flow from a port of its own, with a request and its response.",
         "concurrent connections": "Connections that are open at the same time, none of which "
         "fails.",
         "handshake p99": "From when the first segment of a connection was due to its answer, for "
-        "99 of 100 of them.",
+        "99 of 100 of those that were answered. While the generator did not run none was due.",
         "first response p99": "From when the first packet of a connection was due to the end of "
-        "the first response, for 99 of 100 of them.",
+        "the first response, for 99 of 100 of those that had one, likewise.",
         "repeated segments": "Segments of TCP that were sent again, since nobody acknowledged "
         "them.",
         "repeated datagrams": "Datagrams of UDP that were sent again, since no response had come.",

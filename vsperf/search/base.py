@@ -165,8 +165,11 @@ class Loads:
         """What the highest load is, for people."""
         if self.generator_cap is not None and self.maximum >= self.generator_cap:
             return "the cap of the generator"
-        if self.maximum < self.line_rate:
-            return "the highest load allowed"
+        return "the highest load allowed" if self.maximum < self.line_rate else self.whole_line
+
+    @property
+    def whole_line(self) -> str:
+        """What the rate of the link is, for people: no cable has that of a virtual one."""
         return "the nominal rate of the link" if self.virtual else "the line rate"
 
     def between(self, lower: int, upper: int) -> int:

@@ -1,9 +1,9 @@
 """What kept an exchange from being faster, by what was counted of it. Pure.
 
 Programs find their own load, so no load can be tried again: what tells is who had nothing left.
-A part is at its end where a CPU of its own was busy all the time, or where frames were dropped by
-it. Where the CPU was another's for a good part, that is the host's doing. Two that are at their
-ends leave it open, and so does nobody: then all of them waited for each other.
+A part is at its end where a CPU of its own was busy nearly all the time, or where frames were
+dropped by it. Where the CPU was another's for a good part, that is the host's doing. Two that are
+at their ends leave it open, and so does nobody: then all of them waited for each other.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vsperf.config.noise import NOISE
-from vsperf.quantities.human import human_count, human_ns
+from vsperf.quantities.human import human_count, human_ns, rounded_share
 from vsperf.records.cpu_time import CpuTime, CpuUse
 from vsperf.records.exchange import CLIENTS, SERVERS, Exchange
 from vsperf.records.result import Limit
@@ -83,7 +83,7 @@ def _full(one: Exchange, use: CpuUse) -> Iterator[_Full]:
     share = one.polling_share
     if share is not None and share >= FULL * len(polling):
         busy = float(share / len(polling))
-        by = f"polling threads of the switch had work for about {busy:.0%} of the time"
+        by = f"polling threads of the switch had work for about {rounded_share(busy)} of the time"
         yield _Full(Limit.DUT, by)
 
 
@@ -98,8 +98,9 @@ def _by_role(cpu: CpuTime, one: Exchange, use: CpuUse) -> Iterator[_Full]:
     there = {role: time for role, time in used.items() if use.share(time) >= TAKEN}
     if not there:
         return
-    shares = ", ".join(f"{role} {use.share(time):.0%}" for role, time in there.items())
-    by = f"CPU {cpu.cpu} was busy all the time ({shares})"
+    shares = ", ".join(f"{role} {rounded_share(use.share(time))}" for role, time in there.items())
+    busy = rounded_share(1 - use.share(use.free_ns(cpu)))
+    by = f"CPU {cpu.cpu} was busy for {busy} of the time ({shares})"
     if SWITCH in there and len(there) > 1:
         yield _Full(Limit.UNKNOWN, by)
     elif not use.of(SWITCH) and not use.forwarding_cpus:  # nobody tells where it forwards
@@ -130,8 +131,11 @@ def _taken(cpu: CpuTime, use: CpuUse) -> str | None:
     noise = use.share(sum(one.time_ns or 0 for one in beside))
     if foreign + stolen + noise < TAKEN:
         return None
-    said = f"of CPU {cpu.cpu} programs of others used {foreign:.0%}, and a hypervisor {stolen:.0%}"
-    return f"{said}; the noise beside the case had {noise:.0%}" if beside else said
+    said = (
+        f"of CPU {cpu.cpu} programs of others used {rounded_share(foreign)}, and a hypervisor "
+        f"{rounded_share(stolen)}"
+    )
+    return f"{said}; the noise beside the case had {rounded_share(noise)}" if beside else said
 
 
 def _datagrams(one: Exchange, full: Sequence[_Full]) -> tuple[Limit, str] | None:
@@ -176,8 +180,8 @@ def _idle(use: CpuUse) -> str:
     busiest = min(use.cpus, key=use.free_ns)
     busy = 1 - use.share(use.free_ns(busiest))
     return (
-        f"the busiest CPU was {busiest.cpu}, for {busy:.0%} of the time, and little was dropped: "
-        "programs and switch waited for each other"
+        f"the busiest CPU was {busiest.cpu}, for {rounded_share(busy)} of the time, and little was "
+        "dropped: programs and switch waited for each other"
     )
 
 

@@ -106,7 +106,7 @@ def _limit(
         worst = percent(max(trial.loss_ratio for trial in lossy))
         return Limit.GENERATOR, f"up to {worst} is missing, and the generator is short of it"
     if load >= loads.line_rate:
-        return Limit.LINK, "the line rate passed"
+        return Limit.LINK, f"{loads.whole_line} passed"
     if loads.generator_cap is not None and load >= loads.generator_cap:
         return Limit.GENERATOR, "all that the generator can do passed"
     return Limit.SETTING, "the load given passed"
@@ -127,6 +127,22 @@ def _blame(loads: Loads, trials: Sequence[Trial], loss_ratio: Fraction) -> tuple
     return limit, f"{who} lost up to {worst} of what it was offered"
 
 
+AWAY = Fraction(1, 10)
+"""From this share of an outage on, that of a generator which stood still is not the switch's."""
+
+
+def stood_still(trials: Sequence[Trial], outages_ns: Sequence[int]) -> str | None:
+    """Say so if a generator stood still for long enough that an outage may be its own."""
+    longest = [(one.generator and one.generator.longest_gap_ns) or 0 for one in trials]
+    within = sum(map(min, longest, outages_ns))
+    if within < AWAY * sum(outages_ns) or not within:
+        return None
+    return (
+        f"the generator itself stood still for up to {human_ns(max(longest))}, so nobody can tell "
+        "how much of it was the switch's"
+    )
+
+
 def _after_event(trials: Sequence[Trial]) -> tuple[Limit, str] | None:
     """Say how long frames stayed away after what was done to the switch, if something was."""
     events = [trial.event for trial in trials if trial.event is not None]
@@ -142,4 +158,7 @@ def _after_event(trials: Sequence[Trial]) -> tuple[Limit, str] | None:
         )
     spread = " to ".join(human_ns(outage) for outage in dict.fromkeys((min(known), max(known))))
     away = Limit.VNF if events[0].to_vnfs else Limit.DUT
-    return away, f"frames stayed away for {spread} after {name}"
+    said = f"frames stayed away for {spread} after {name}"
+    if (still := stood_still(trials, known)) is not None:
+        return Limit.HOST, f"{said}; {still}"
+    return away, said

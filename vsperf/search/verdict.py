@@ -176,7 +176,7 @@ def _unbounded(question: Question, groups: Groups, bounds: Bounds) -> tuple[Limi
     held = made - len(lossy_trials(question.rule, groups[lower]))
     passed = "passed" if held == made else f"passed in {held} of {made} trials"
     if lower >= loads.line_rate:
-        return Limit.LINK, f"the line rate, {human_fps(lower)}, {passed}"
+        return Limit.LINK, f"{loads.whole_line}, {human_fps(lower)}, {passed}"
     if loads.generator_cap is not None and lower >= loads.generator_cap:
         return Limit.GENERATOR, f"all that the generator can do, {human_fps(lower)}, {passed}"
     return Limit.SETTING, f"the highest load allowed, {human_fps(lower)}, {passed}"

@@ -22,7 +22,7 @@ from vsperf.analysis.summary import LOSSY, CaseRow, Latency, too_busy
 from vsperf.cli.connections_view import connections_data, print_connections
 from vsperf.cli.exchange_view import exchanges_data, print_exchanges
 from vsperf.cli.paired_view import compared_data, print_compared, rounds_data
-from vsperf.cli.progress import round_line, trial_line
+from vsperf.cli.progress import marked, round_line, trial_line
 from vsperf.cli.selection import complete_testcase, library, load, overrides_cases
 from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import console, print_summary, print_table, simulated_banner
@@ -160,7 +160,7 @@ def _print_seconds(results: Path, subject: str, wanted: str | None) -> None:
             why="they are recorded of long trials only",
             fix="measure by a method that looks at each second, as testcases of a soak do",
         )
-    write_seconds(case.seconds)
+    write_seconds(case.standing_seconds)
 
 
 def _is_testcase(subject: str) -> bool:
@@ -339,7 +339,7 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
         trials = [trial.model_dump(mode="json") for trial in case.trials]
         planned = case.planned.model_dump(mode="json")
         document = {**row.as_json(), **compared_data(case)}
-        document |= {"planned": planned, "all_trials": trials}
+        document |= {"planned": planned, "died": case.died, "all_trials": trials}
         document |= rounds_data(case) | exchanges_data(case) | connections_data(case)
         click.echo(json.dumps(document, indent=2))
         return
@@ -357,20 +357,28 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
     print_connections(out, case)
     if not (case.exchanges or case.connections):
         out.print("rounds" if case.rounds else f"trials{said}", style="bold")
-    for line in (*map(trial_line, made), *map(round_line, case.rounds)):
+    died = case.died
+    for line in _lines_of(case, made, died):
         out.print(line)
     if said:
         out.print("--json has all of them, and so has `vsperf export`", style="dim")
     for line in noise_lines(case.record, case.exchanges or case.trials):
         out.print(line)
-    _print_work(out, made)
+    _print_work(out, made[died:])
     with _understanding(case):
         topology = Topology.model_validate(case.planned.spec["topology"])
-    _print_chain(out, made, topology)
+    _print_chain(out, made[died:], topology)
     _print_collected(out, case)
     if case.abandoned:
         left = counted(case.abandoned, "trial")
         out.print(f"kept in the records: {left} of interrupted attempts", style="dim")
+
+
+def _lines_of(case: CaseView, trials: Sequence[Trial], died: int) -> Iterator[str]:
+    """Yield a line for each trial, or round; the first ones may not count."""
+    for place, trial in enumerate(trials):
+        yield marked(trial_line(trial), gone=place < died)
+    yield from map(round_line, case.rounds)
 
 
 def _latency_text(one: Latency) -> str:
@@ -410,7 +418,8 @@ def _print_chain(out: Console, trials: Sequence[Trial], topology: Topology) -> N
 
 def _print_collected(out: Console, case: CaseView) -> None:
     """Print what each collector saw, and what it has to say."""
-    for one in sights(case.folder, case.key, case.attempt, case.trials):
+    standing = case.standing_trials
+    for one in sights(case.folder, case.key, case.attempt, standing, case.died + 1):
         out.print(Text(one.table.title, style="bold"))
         if one.table.rows:
             print_table(out, one.table.without("", one.table.names), blocks=True)

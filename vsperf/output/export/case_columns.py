@@ -184,7 +184,7 @@ def _goal_over(column: GoalColumn) -> Iterator[CaseColumn]:
     """Yield the answer to a goal over several deployments."""
 
     def found(of: Callable[[Draws], Value]) -> Callable[[GoalResult], Value]:
-        return lambda goal: of(goal.draws) if goal.draws is not None else None
+        return lambda goal: of(goal.believed_draws) if goal.believed_draws is not None else None
 
     yield column("draws_count", int, found(lambda draws: len(draws.told)))
     yield column("draws_view", str, found(lambda draws: draws.view.value))
@@ -207,7 +207,8 @@ def _load(number: int) -> Iterator[CaseColumn]:
     def column(suffix: str, kind: Kind, of: Callable[[LoadResult], Value]) -> CaseColumn:
         def found(case: CaseView) -> Value:
             loads = case.result.loads if case.result else ()
-            return of(loads[number]) if number < len(loads) else None
+            told = number < len(loads) and (loads[number].believed or suffix in ("fps", "limit"))
+            return of(loads[number]) if told else None
 
         return _seen(f"load_{number + 1}_{suffix}", kind, found)
 
@@ -256,7 +257,7 @@ def _cycles_per_frame(row: CaseRow) -> Value:
     view = row.view
     if view.record is None:
         return None
-    return Measured(view.label, view.record, view.trials).cycles.middle
+    return Measured(view.label, view.record, view.standing_trials).cycles.middle
 
 
 def _clean_share(goal: GoalResult) -> Value:

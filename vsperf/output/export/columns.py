@@ -23,14 +23,23 @@ T = TypeVar("T")
 class TrialData:
     """A trial of a case with what is computed of it, at most once."""
 
-    def __init__(self, case: CaseRow, trial: Trial) -> None:
+    def __init__(self, case: CaseRow, trial: Trial, *, stands: bool = True) -> None:
         self.case = case
         self.trial = trial
+        self.stands = stands
+        """Whether no part died behind it, so that it may say something of what was found."""
 
     @cached_property
     def latency(self) -> Latency | None:
         """What its frames took; None where it was not measured."""
         return latency_of(self.trial)
+
+
+def trials_of(case: CaseRow) -> Iterator[TrialData]:
+    """Yield all trials of a case, those included that were made before a part died."""
+    died = case.view.died
+    for place, trial in enumerate(case.view.trials):
+        yield TrialData(case, trial, stands=place >= died)
 
 
 def as_specified(of: Callable[[T], Value]) -> Callable[[T], Value]:

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, ClassVar
 from vsperf.analysis.summary import CaseRow
 from vsperf.output.export.base import Format, Watch, text_of
 from vsperf.output.export.case_columns import CaseColumn, case_columns
-from vsperf.output.export.columns import TrialData
+from vsperf.output.export.columns import trials_of
 from vsperf.output.export.trial_columns import TrialColumn, trial_columns
 from vsperf.records.base import Record
 from vsperf.records.files.view import CaseView, RunView
@@ -58,14 +58,14 @@ def _write_case(
     case = CaseRow.of(view)
     values = {column.name: column.value(case) for column in columns}
     parts: dict[str, Any] = {"values": values, "planned": view.planned.model_dump(mode="json")}
+    parts["died"] = view.died
     for name, line in (("start", view.start), ("record", view.record)):
         parts[name] = line.model_dump(mode="json", exclude={"type", "case"}) if line else None
     begin = _brief(parts).removesuffix("}")
     text_of(output, f'\n{begin}, "trials": [')
-    for place, trial in enumerate(view.trials):
-        row = TrialData(case, trial)
+    for place, row in enumerate(trials_of(case)):
         values = {column.name: column.value(row) for column in of_trial}
-        document = _brief({"values": values, "record": trial.model_dump(mode="json")})
+        document = _brief({"values": values, "record": row.trial.model_dump(mode="json")})
         text_of(output, f"{',' if place else ''}\n{document}")
     _write_others(output, view)
     text_of(output, "]}")

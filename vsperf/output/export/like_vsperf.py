@@ -58,7 +58,7 @@ class _Case:
             return None
         fitting = [
             trial
-            for trial in self.view.trials
+            for trial in self.view.standing_trials
             if trial.purpose is Purpose.SEARCH
             and trial.valid
             and trial.directions

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Protocol
 from vsperf.analysis.summary import CaseRow
 from vsperf.output.export.base import Format, Watch, all_cases
 from vsperf.output.export.case_columns import case_columns
-from vsperf.output.export.columns import TrialData
+from vsperf.output.export.columns import trials_of
 from vsperf.output.export.trial_columns import trial_columns
 from vsperf.output.table import Column, Value
 from vsperf.records.files.view import RunView
@@ -48,6 +48,5 @@ class TableFormat(Format):
                 case = CaseRow.of(view)
                 if of_case:
                     begun["cases"].add([column.value(case) for column in of_case])
-                for trial in view.trials if of_trial else ():
-                    row = TrialData(case, trial)
+                for row in trials_of(case) if of_trial else ():
                     begun["trials"].add([column.value(row) for column in of_trial])

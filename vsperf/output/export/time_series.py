@@ -9,7 +9,7 @@ from typing import BinaryIO, ClassVar, Final, TypeVar
 from vsperf.analysis.summary import CaseRow
 from vsperf.output.export.base import Format, Watch, all_cases, text_of
 from vsperf.output.export.case_columns import case_columns
-from vsperf.output.export.columns import FreeNames, TrialData, slug
+from vsperf.output.export.columns import FreeNames, slug, trials_of
 from vsperf.output.export.trial_columns import trial_columns
 from vsperf.output.table import Column, Value
 from vsperf.records.files.view import CaseView, RunView
@@ -27,7 +27,7 @@ PREFIX: Final = "vsperf_case"
 MOST: Final = 2**63 - 1
 """Integers of lines have 64 bits; what is more is no field."""
 EPOCH: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
-WORDS: Final = frozenset({"outcome", "limit", "flags", "purpose", "valid"})
+WORDS: Final = frozenset({"outcome", "limit", "flags", "purpose", "valid", "stands"})
 """Columns beside the numbers that a reader of time series filters by."""
 
 
@@ -142,10 +142,10 @@ class InfluxLines(Format):
             case, tags = CaseRow.of(view), telling(view)
             found = values(of_case, case)
             text_of(output, _point("vsperf_case", tags, found, moment_of(view)))
-            for trial in view.trials:
-                own = {**tags, "trial": str(trial.index)}
-                found = values(of_trial, TrialData(case, trial))
-                when = moment(trial.started_at)
+            for row in trials_of(case):
+                own = {**tags, "trial": str(row.trial.index)}
+                found = values(of_trial, row)
+                when = moment(row.trial.started_at)
                 text_of(output, _point("vsperf_trial", own, found, when))
 
 

@@ -67,6 +67,7 @@ def _about_the_trial() -> Iterator[TrialColumn]:
     yield _counted("reference", str, lambda trial: trial.reference)
     yield _counted("duration_ns", int, lambda trial: trial.duration_ns)
     yield _counted("valid", bool, lambda trial: trial.valid)
+    yield Column("stands", bool, lambda data: data.stands)
     yield _counted("flags", str, lambda trial: joined(flag.value for flag in trial.flags))
     yield _counted("retry_of", int, lambda trial: trial.retry_of)
     yield _counted("error", str, lambda trial: trial.error)

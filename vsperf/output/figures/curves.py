@@ -68,7 +68,7 @@ def _not_begun(view: CaseView, unit: Unit) -> tuple[Point, ...]:
     Nor is there any where the curve is one over time, as of a soak: it has one load.
     """
     shares: dict[int, float] = {}
-    for one in view.connections if unit in LOADS else ():
+    for one in view.standing_connections if unit in LOADS else ():
         if one.client is None or one.purpose is Purpose.PATH_CHECK or not one.valid:
             continue
         load = one.rate if unit is Unit.PER_SECOND else one.asked

@@ -39,6 +39,7 @@ SHARES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 STEPS = 10
 """Points of a curve between one nine and the next."""
 MOST_NINES = 7
+TOLD = "Latencies of all directions together, each from when its frame left the generator."
 WIDE = 20
 """Latencies that differ by more than this are drawn on a logarithmic axis."""
 
@@ -83,7 +84,7 @@ class Case:
 
 def gather(view: CaseView) -> tuple[Case, ...]:
     """Return the latencies of a case; nothing where none was measured."""
-    found = latencies(latency_trials(view.trials, view.result))
+    found = latencies(latency_trials(view.standing_trials, view.result))
     if not found:
         return ()
     facts = Facts(view)
@@ -189,7 +190,8 @@ def draw_percentiles(samples: Sequence[Case], options: Options) -> Drawing | Non
         title=f"Latency percentiles, {case.label}",
         caption=caption(
             [case.evidence],
-            f"At least {human_count(frames)} latencies at each load, all directions together. "
+            f"At least {human_count(frames)} latencies at each load.",
+            TOLD,
             "Each nine to the right is ten times rarer.",
             not_drawn(len(case.latencies) - len(drawn), "load"),
         ),
@@ -238,7 +240,7 @@ def draw_loads(samples: Sequence[Case], options: Options) -> Drawing | None:
     values = [point.y for layer in layers for point in layer.points]
     return Drawing(
         title=f"Latency against load, {case.label}",
-        caption=caption([case.evidence], "Latencies of all directions together."),
+        caption=caption([case.evidence], TOLD, _lossy(case.latencies)),
         panels=(
             Panel(
                 x=Axis("load per direction", "fps", Scale.LINEAR, from_zero=True),
@@ -248,6 +250,14 @@ def draw_loads(samples: Sequence[Case], options: Options) -> Drawing | None:
         ),
         simulated=case.evidence.simulated,
     )
+
+
+def _lossy(found: Sequence[Latency]) -> str:
+    """Say where frames were lost: latency is of those that arrived."""
+    places = [one.reference or human_fps(one.load_fps) for one in found if one.lost_frames]
+    if not places:
+        return ""
+    return f"Frames were lost at {', '.join(places)}: there it is the latency of the others."
 
 
 def _lines(case: Case) -> Iterator[Line]:

@@ -17,7 +17,14 @@ from vsperf.output.figures.groups import (
     not_drawn,
     size_axis,
 )
-from vsperf.output.figures.latency_case import Case, Latency, gather, latency_axis, share_name
+from vsperf.output.figures.latency_case import (
+    TOLD,
+    Case,
+    Latency,
+    gather,
+    latency_axis,
+    share_name,
+)
 from vsperf.output.figures.plot import Options, Plot, Scope
 
 MOST_PANELS = 4
@@ -91,7 +98,7 @@ def draw(cases: Sequence[Case], options: Options) -> Drawing | None:
         caption=caption(
             [one.evidence for one in shown if one.reference == references[0]],
             f"The same again for each of {len(references)} loads." if len(references) > 1 else "",
-            "Latencies of all directions together.",
+            TOLD,
             _repeated(layer for panel in panels for layer in panel.layers),
             _lossy(shown),
             not_drawn(more, "load"),

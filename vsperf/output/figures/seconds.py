@@ -62,7 +62,7 @@ def gather(view: CaseView) -> tuple[Course, ...]:
         return ()
     size = -(-len(view.seconds) // MOST_POINTS)
     stretches, count = _stretches(view.seconds, size)
-    long = [one for one in view.trials if one.purpose is not Purpose.PATH_CHECK]
+    long = [one for one in view.standing_trials if one.purpose is not Purpose.PATH_CHECK]
     return (
         Course(
             view.label,
@@ -124,7 +124,7 @@ def _add(stretch: Stretch, second: Second, before: dict[str, DirectionSample]) -
 
 def _events(view: CaseView) -> Iterator[Happened]:
     """Yield what was done to the switch, and when a soak found frames lost."""
-    for trial in view.trials:
+    for trial in view.standing_trials:
         if trial.event is not None:
             yield trial.event.name, trial.event.began_ns, trial.event.ended_ns
     for curve in view.result.curves if view.result is not None else ():

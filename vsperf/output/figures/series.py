@@ -90,7 +90,7 @@ def gather(view: CaseView) -> tuple[Collected, ...]:
     spans: dict[int, tuple[float, float]] = {}
     for stored in series_of(view.folder, view.key, max(1, view.attempt)):
         if not stored.header.heavy:
-            own = _panels(stored.header, stored.samples(), spans)
+            own = _panels(stored.header, stored.samples(since=view.died + 1), spans)
             moved = [one for one in own if any(t.most for t in one.traces.values())]
             panels.append(sorted(moved, key=lambda one: one.quantity.name not in TELLING))
     panels.sort(key=lambda own: -sum(one.quantity.name in TELLING for one in own))
@@ -105,7 +105,7 @@ def gather(view: CaseView) -> tuple[Collected, ...]:
             tuple(_since(one, began) for one in shown[:MOST_PANELS]),
             tuple((begin - began, end - began) for begin, end in spans.values()),
             sum(map(len, panels)) - len(shown[:MOST_PANELS]),
-            tuple(_events(view.trials, spans, began)),
+            tuple(_events(view.standing_trials, spans, began)),
             evidence_of(view),
         ),
     )

@@ -69,7 +69,7 @@ class Stalls:
 
 def gather(view: CaseView) -> tuple[Stalls, ...]:
     """Return the stalls of a case; nothing where nobody looked."""
-    trials = [one for one in view.trials if one.purpose is not Purpose.PATH_CHECK]
+    trials = [one for one in view.standing_trials if one.purpose is not Purpose.PATH_CHECK]
     if not trials:
         return ()
     begins = [moment_s(one.started_at) for one in trials]

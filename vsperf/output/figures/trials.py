@@ -53,7 +53,7 @@ class Search:
 
 def gather(view: CaseView) -> tuple[Search, ...]:
     """Return the trials that a search went by; nothing where there were none."""
-    made = [trial for trial in view.trials if trial.purpose is Purpose.SEARCH]
+    made = [trial for trial in view.standing_trials if trial.purpose is Purpose.SEARCH]
     if not made:
         return ()
     goals = view.result.goals if view.result is not None else ()

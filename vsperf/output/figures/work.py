@@ -60,7 +60,7 @@ class Work:
 def gather(view: CaseView) -> tuple[Work, ...]:
     """Return the work of a case, at the highest load that passed; nothing if nobody counted."""
     facts = Facts(view)
-    counted = [one for one in view.trials if one.valid and one.switch is not None]
+    counted = [one for one in view.standing_trials if one.valid and one.switch is not None]
     counted = [one for one in counted if one.switch is not None and one.switch.pmds]
     if facts.size is None or not facts.believed or not counted:
         return ()

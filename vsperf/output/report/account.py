@@ -12,12 +12,19 @@ from vsperf.analysis.answers import loss_text
 from vsperf.errors import VsperfError
 from vsperf.output.report.page import Account, Branch, Stage
 from vsperf.output.table import NOTHING, Column, Table, columns
-from vsperf.quantities.human import human_count, human_fps, human_seconds, human_share
+from vsperf.quantities.human import (
+    human_count,
+    human_fps,
+    human_seconds,
+    human_share,
+    rounded_share,
+)
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.connections import ConnectionTrial
 from vsperf.records.exchange import Exchange
 from vsperf.records.files.view import CaseView
-from vsperf.records.result import GoalResult, SearchResult, amount
+from vsperf.records.meaning import DIED
+from vsperf.records.result import GoalResult, SearchResult, amount, died_before
 from vsperf.records.trial import Purpose, Trial
 from vsperf.records.turns import Role, Round, in_round
 
@@ -32,14 +39,22 @@ MOST_TRIALS = 1_000
 
 def trials_table(trials: Sequence[Trial]) -> Table | None:
     """Return one row for each of the first trials; None where there are none."""
-    rows = tuple(_row(trial) for trial in trials[:MOST_TRIALS])
+    died = died_before(trials)
+    rows = tuple(
+        _row(trial, *_gone(place, died)) for place, trial in enumerate(trials[:MOST_TRIALS])
+    )
     more = len(trials) if len(trials) > MOST_TRIALS else None
     return Table("trials", columns(*NAMES), rows, of=more) if rows else None
 
 
-def _row(trial: Trial) -> tuple[str, ...]:
+def _gone(place: int, died: int) -> list[str]:
+    """Say of one of those at the begin that it does not count."""
+    return [DIED] if place < died else []
+
+
+def _row(trial: Trial, *gone: str) -> tuple[str, ...]:
     reference = f" {trial.reference}" if trial.reference else ""
-    said = [flag.value for flag in trial.flags]
+    said = [*gone, *(flag.value for flag in trial.flags)]
     if trial.retry_of is not None:
         said.append(f"repeats #{trial.retry_of}")
     if trial.event is not None:
@@ -66,9 +81,9 @@ def _row(trial: Trial) -> tuple[str, ...]:
 def made_table(case: CaseView) -> Table | None:
     """Return one row for each of the first trials of a case, or of its rounds or exchanges."""
     if case.connections:
-        return _first("trials", OF_CONNECTIONS, case.connections)
+        return _marked(_first("trials", OF_CONNECTIONS, case.connections), case.died)
     if case.exchanges:
-        return _first("exchanges", OF_EXCHANGES, case.exchanges)
+        return _marked(_first("exchanges", OF_EXCHANGES, case.exchanges), case.died)
     if case.rounds:
         return _first("rounds", OF_ROUNDS, case.rounds)
     return trials_table(case.trials)
@@ -78,6 +93,15 @@ def _first(title: str, heads: Sequence[Column[T]], made: Collection[T]) -> Table
     """Return the rows of the first ones: those of a day are too many to be held together."""
     table = Table.made(title, heads, islice(made, MOST_TRIALS))
     return replace(table, of=len(made) if len(made) > MOST_TRIALS else None)
+
+
+def _marked(table: Table, died: int) -> Table:
+    """Say in the last column of the first rows that they do not count."""
+    rows = (
+        (*row[:-1], ", ".join(filter(None, (*_gone(place, died), str(row[-1])))))
+        for place, row in enumerate(table.rows)
+    )
+    return replace(table, rows=tuple(rows))
 
 
 def _seconds(time_ns: int) -> str:
@@ -344,7 +368,7 @@ def account_table(trials: Sequence[Trial]) -> Table | None:
                 human_count(sum(way.good_frames for way in trial.directions)),
                 ", ".join(lost) or "0",
                 human_count(trial.unexplained_frames or 0),
-                NOTHING if busy is None else f"{float(busy):.0%}",
+                NOTHING if busy is None else rounded_share(busy),
             )
         )
     sent = ("due", "sent", "refused", "not sent")

@@ -372,7 +372,7 @@ class Teller:
         """Return what is said of a case; only this one is held."""
         case = row.view
         label, asked, record = self.short(case), case.asked, case.record
-        trials = case.trials
+        trials = case.standing_trials
         result = row.result
         around = found_of(record.conditions if record is not None else None)
         like, like_name = self.found.like(around, anchor, label)
@@ -400,11 +400,13 @@ class Teller:
             drawn=drawn(asked, plan, result, trials) if full else None,
             account=account_of(result, trials) if full else None,
             accounts=account_table(trials) if full else None,
-            cpu=cpu_tables(tuple(case.exchanges)) if full else (),
+            cpu=cpu_tables(case.standing_exchanges) if full else (),
             cpu_meaning=CPU_MEANING,
-            noise=noise_table(record, tuple(case.exchanges) or trials),
+            noise=noise_table(record, tuple(case.exchanges) or case.trials),
             costs=cost_lines(self.compared.costs, case.run, case.label),
-            collected=sights(case.folder, case.key, case.attempt, trials) if full else (),
+            collected=sights(case.folder, case.key, case.attempt, trials, case.died + 1)
+            if full
+            else (),
             plan=self.plans.tell(plan, anchor, label) if plan is not None else None,
             found=around if not like else (),
             found_like=like,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vsperf.analysis.answers import (
+    INVALID,
     another,
     by_draw,
     by_regime,
@@ -20,7 +21,8 @@ from vsperf.output.case_tables import gigabits
 from vsperf.output.report.account import ending_of, told
 from vsperf.output.report.page import Fact, Number
 from vsperf.output.table import Table, columns
-from vsperf.quantities.human import human_count, human_fps, human_ns, human_seconds
+from vsperf.quantities.human import human_count, human_fps, human_ns, human_seconds, rounded_share
+from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Severity, worst
 from vsperf.records.meaning import LIMITED_BY, LIMITS
 from vsperf.records.result import (
@@ -111,7 +113,7 @@ def _by_regime(goal: GoalResult) -> Iterator[Fact]:
     found = {there.regime: one for there, one in by_regime(goal)}
     for there in goal.regimes:
         clean = "" if there.clean is None else f", {share_text(Fraction(there.clean))} clean"
-        where = f"{there.regime} ({float(Fraction(there.share)):.0%} of the time{clean})"
+        where = f"{there.regime} ({rounded_share(Fraction(there.share))} of the time{clean})"
         one = found.get(there.regime)
         told = "no answer" if one is None else interval(one)
         yield Fact(where, f"{told}: {there.reason}")
@@ -282,12 +284,14 @@ def _load(row: CaseRow, load: LoadResult, trials: Sequence[Trial]) -> Number:
         *([Fact("came through, per direction", through)] if load.outages_ns else []),
         *_rates(row, load.throughput_fps),
     ]
+    if not load.believed:
+        facts = [_limited(load.limit)]
     how = [
         "The load was given and not searched, so there is no interval. The rate is the least that "
         "came through in any of its trials, in the worse direction.",
         *_bound("Load", load.load_fps, made),
         LOSS,
-        *_formulas(row, load.throughput_fps),
+        *(_formulas(row, load.throughput_fps) if load.believed else ()),
         f"Limited by {load.limit.value}: {LIMITS[load.limit]}",
     ]
     meaning, value = "came through, per direction", through
@@ -299,7 +303,7 @@ def _load(row: CaseRow, load: LoadResult, trials: Sequence[Trial]) -> Number:
     return Number(
         f"at {human_fps(load.load_fps)}",
         meaning,
-        value,
+        value if load.believed else INVALID,
         f"{load.reason[:1].upper()}{load.reason[1:]}.".replace("..", "."),
         tuple(facts),
         tuple(how),
@@ -308,10 +312,13 @@ def _load(row: CaseRow, load: LoadResult, trials: Sequence[Trial]) -> Number:
 
 def _figure(figure: Figure) -> Number:
     facts = []
-    if figure.lower is not None:
-        facts.append(Fact("highest that held", amount(figure.lower, figure.unit)))
-    if figure.upper is not None:
-        facts.append(Fact("lowest that did not", amount(figure.upper, figure.unit)))
+    if figure.unit is Unit.FACTOR and figure.lower is not None:
+        facts.append(Fact("where it lies", _between(figure)))
+    else:
+        if figure.lower is not None:
+            facts.append(Fact("highest that held", amount(figure.lower, figure.unit)))
+        if figure.upper is not None:
+            facts.append(Fact("lowest that did not", amount(figure.upper, figure.unit)))
     if figure.spread_text:
         facts.append(Fact("over the repeats", figure.spread_text))
     if figure.limit is not None:
@@ -323,6 +330,14 @@ def _figure(figure: Figure) -> Number:
     if figure.limit is not None:
         how.append(f"Limited by {figure.limit.value}: {LIMITS[figure.limit]}")
     return Number(name, figure.at, figure.text, figure.reason, tuple(facts), tuple(how))
+
+
+def _between(figure: Figure) -> str:
+    """Write between which two values a comparison lies, as far as it has two."""
+    ends = [one for one in (figure.lower, figure.upper) if one is not None]
+    if figure.open_below or len(ends) < 2:
+        return figure.text
+    return " … ".join(amount(one, figure.unit) for one in ends)
 
 
 def latency_table(row: CaseRow) -> Table | None:

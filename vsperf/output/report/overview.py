@@ -46,6 +46,8 @@ from vsperf.output.report.page import (
 )
 from vsperf.output.table import Cell, Column, Row, Table
 from vsperf.quantities.human import counted, human_seconds
+from vsperf.quantities.quantity import UnitError
+from vsperf.quantities.units import FrameSize
 from vsperf.records.files.reader import RunState
 from vsperf.records.files.view import RunView
 from vsperf.records.flags import FUNCTIONAL_ONLY, Severity
@@ -249,7 +251,7 @@ def brief_of(
 def _measured(facts: Mapping[str, str], frames: Sequence[str], *, simulated: bool) -> str:
     sizes = ", ".join(frames)
     if len(frames) > FEW:
-        sizes = f"{len(frames)} frame sizes from {frames[0]} to {frames[-1]}"
+        sizes = _extent(frames)
     elif frames:
         sizes = f"frames of {sizes}"
     vnfs = f"with VNFs ({facts['vnfs']})" if "vnfs" in facts else ""
@@ -258,6 +260,15 @@ def _measured(facts: Mapping[str, str], frames: Sequence[str], *, simulated: boo
     switch = f"a model ({facts.get('switch', '?')})" if simulated else facts.get("switch", "")
     parts = (switch, vnfs, sizes, links, where)
     return f"{', '.join(part for part in parts if part)}."
+
+
+def _extent(frames: Sequence[str]) -> str:
+    """Name the smallest and the largest of frames, in whatever order they were measured."""
+    try:
+        ordered = sorted(frames, key=lambda text: FrameSize.parse(text).bytes)
+    except UnitError:
+        return f"{len(frames)} kinds of frames"
+    return f"{len(frames)} frame sizes from {ordered[0]} to {ordered[-1]}"
 
 
 def _standards(standings: Sequence[tuple[Standing, str]], rows: Sequence[CaseRow]) -> str:

@@ -60,7 +60,7 @@ class Pictures:
         return (*self._own, *(picture for picture in found if picture is not None))
 
     def _drawn_of(self, view: CaseView) -> tuple[Picture, ...]:
-        loads = {one.load_fps for one in view.trials if one.purpose is Purpose.LATENCY}
+        loads = {one.load_fps for one in view.standing_trials if one.purpose is Purpose.LATENCY}
         few = len(loads) <= FEW_LOADS
         plots = [plot for plot in self._of_case if not (few and plot.of_many_loads)]
         if view.result is not None and view.result.loads:

@@ -113,9 +113,13 @@ class StoredSeries:
     path: Path
     header: SeriesHeader
 
-    def samples(self) -> Iterator[Sample]:
-        """Yield its samples in the order in which they were written."""
-        return (one for one in self._lines() if isinstance(one, Sample))
+    def samples(self, since: int = 0) -> Iterator[Sample]:
+        """Yield its samples in the order in which they were written, from a trial of the case on.
+
+        A heavy one has trials for itself, with numbers of their own: of these it yields all.
+        """
+        found = (one for one in self._lines() if isinstance(one, Sample))
+        return (one for one in found if self.header.heavy or one.trial >= since)
 
     def notes(self) -> Iterator[Note]:
         """Yield what a reader has to know."""

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar, overload
 
@@ -24,7 +25,8 @@ from vsperf.records.files import lines
 from vsperf.records.files.folders import RECORDS, is_locked
 from vsperf.records.files.reader import Order, RunState, contradiction, parse_lines, read_header
 from vsperf.records.host import Calibration, calibration_in, place_of, refuted
-from vsperf.records.result import SearchResult
+from vsperf.records.meaning import ETHERNET_SIZES
+from vsperf.records.result import Compliance, Level, SearchResult, Standard, died_before
 from vsperf.records.run import (
     CaseRecord,
     CaseStart,
@@ -61,6 +63,10 @@ are about seven times larger.
 
 These are some 100,000 trials; the longest searches make some hundreds."""
 HELD: Final = frozenset({"trial", "round", "exchange"})
+MEASURED: Final = re.compile(rb'"outcome"\s*:\s*"(PASS|FAIL)"')
+"""In the record of a case that has a number to show."""
+BY_SIZE: Final = (Standard.RFC2544, Standard.RFC2889, Standard.RFC8219, Standard.RFC9004)
+"""Standards that would have all frame sizes of Ethernet measured."""
 L = TypeVar("L", bound=Line)
 T = TypeVar("T")
 
@@ -98,6 +104,8 @@ class Span:
     """Trials of the attempts that it replaced."""
     cap: Calibration | None = None
     """Of the generator, by which it went."""
+    measured: bool = False
+    """Whether it has a number to show."""
 
     def begin(self, start: Place | None) -> None:
         """Begin another attempt."""
@@ -106,7 +114,7 @@ class Span:
         self.start, self.record, self.inside = start, None, []
         self.trials = self.held_bytes = self.seconds = self.rounds = 0
         self.exchanges = self.connections = 0
-        self.cap = None
+        self.cap, self.measured = None, False
 
     def extend(self, place: Place) -> None:
         """Add a trial, second or round; it goes on with the last stretch if that ends there."""
@@ -128,6 +136,8 @@ class RecordFile:
     """Whether the last line was cut off; nothing of it is counted."""
     refuted: dict[str, str] = field(default_factory=dict)
     """By key, why the answer of a case does not stand: it went by a cap that others refute."""
+    unmeasured: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """By testcase, the frame sizes of Ethernet that were to be measured, and have no number."""
     _held: tuple[str, tuple[Trial, ...]] | None = None
     """The trials of the case that was asked for last, and of no other."""
 
@@ -147,7 +157,19 @@ class RecordFile:
         places = {case.key: place_of(case.spec) for case in header.cases}
         spans = file.spans.items()
         file.refuted = refuted({key: (places[key], one.cap) for key, one in spans if one.cap})
+        file.unmeasured = dict(file._sizes_without_a_number())
         return file
+
+    def _sizes_without_a_number(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        planned: dict[str, dict[int, bool]] = {}
+        for case in self.header.cases:
+            asked = Asked(case)
+            if (size := asked.frame_bytes) in ETHERNET_SIZES:
+                sizes = planned.setdefault(asked.name, {})
+                told = self.spans[case.key].measured and case.key not in self.refuted
+                sizes[size] = sizes.get(size, False) or told
+        for name, sizes in planned.items():
+            yield name, tuple(sorted(size for size, told in sizes.items() if not told))
 
     def start_of(self, key: str) -> CaseStart | None:
         """Read how the last attempt at a case began."""
@@ -234,6 +256,7 @@ class RecordFile:
                 if not running:
                     span.begin(None)
                 span.record, span.cap = place, calibration_in(content)
+                span.measured = MEASURED.search(content) is not None
             case _:
                 span.extend(place)
                 span.trials += kind == "trial"
@@ -358,6 +381,43 @@ class CaseView:
         return self.planned.label
 
     @property
+    def died(self) -> int:
+        """How many of its trials, or exchanges, were made on a deployment of which a part died.
+
+        The case is measured once more then, and they say nothing of what was found.
+        """
+        if not (made := len(self.exchanges) or len(self.connections)):
+            return died_before(self.trials)
+        if self.record is None or self.record.result is None:
+            return 0
+        return max(0, made - self.record.trials)
+
+    @property
+    def standing_trials(self) -> Sequence[Trial]:
+        """Those of its trials that were made behind these."""
+        return self.trials[self.died :]
+
+    @property
+    def standing_exchanges(self) -> tuple[Exchange, ...]:
+        """Those of its exchanges likewise."""
+        return tuple(islice(self.exchanges, self.died, None)) if self.exchanges else ()
+
+    @property
+    def standing_connections(self) -> Iterator[ConnectionTrial]:
+        """Those of its trials of connections likewise, one after the other."""
+        return islice(self.connections, self.died, None) if self.connections else iter(())
+
+    @property
+    def standing_seconds(self) -> Iterator[Second]:
+        """Seconds of the long trial that its answer is from; one that is repeated begins anew."""
+        begin = last_ns = 0
+        for place, second in enumerate(self.seconds):
+            if second.sample.elapsed_ns <= last_ns:
+                begin = place
+            last_ns = second.sample.elapsed_ns
+        return islice(self.seconds, begin, None)
+
+    @property
     def asked(self) -> Asked:
         """What it was asked."""
         return Asked(self.planned)
@@ -440,12 +500,13 @@ class RunView:
 
     def _of(self, planned: PlannedCase, file: RecordFile) -> CaseView:
         key = planned.key
+        missing = file.unmeasured.get(Asked(planned).name, ())
         return CaseView(
             folder=self.folder,
             header=self.header,
             planned=planned,
             start=file.start_of(key),
-            record=None if key in file.refuted else file.record_of(key),
+            record=None if key in file.refuted else _by_sizes(file.record_of(key), missing),
             trials=StoredTrials(file, key),
             seconds=StoredLines(file.spans[key].seconds, partial(file.seconds_of, key)),
             rounds=StoredLines(file.spans[key].rounds, partial(file.rounds_of, key)),
@@ -455,6 +516,26 @@ class RunView:
             abandoned=file.spans[key].abandoned,
             refuted=file.refuted.get(key, ""),
         )
+
+
+def _by_sizes(record: CaseRecord | None, missing: Sequence[int]) -> CaseRecord | None:
+    """Return a record that says which frame sizes were not measured in the end.
+
+    A case is held against standards when it is over, by the sizes that are to be measured; whether
+    they came to a number nobody knows by then.
+    """
+    if record is None or not missing:
+        return record
+    without = f"frame sizes without a number in this run: {', '.join(map(str, missing))}"
+
+    def qualified(one: Compliance) -> Compliance:
+        if one.standard not in BY_SIZE or one.level is Level.NOT:
+            return one
+        deviations = (*one.deviations, without)
+        return one.model_copy(update={"level": Level.CONDITIONAL, "deviations": deviations})
+
+    compliance = tuple(map(qualified, record.compliance))
+    return record.model_copy(update={"compliance": compliance})
 
 
 def open_run(folder: Path) -> RunView:

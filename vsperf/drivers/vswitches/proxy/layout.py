@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from vsperf.config.case import CaseSpec
-from vsperf.config.connections import SERVICE_PORT
+from vsperf.config.connections import SERVICE_PORT, protocol_of
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.hops import HopPorts, check_hop, hop_endpoints, hop_steps, ports_of
 from vsperf.drivers.vswitches.kernel_ports import NETWORK, PMD_ROLE, step
 from vsperf.drivers.vswitches.proxy.spec import ProxySpec
+from vsperf.errors import UsageError
 from vsperf.host.netns import path_of
 from vsperf.records.run import Placeholder, Placement, Step
 
@@ -79,6 +80,12 @@ def switch_plan(
         "passes bytes on",
         "it ends connections and makes others: frames of a test are not addressed to it",
     )
+    if protocol_of(design.case) != "tcp":
+        raise UsageError(
+            f"vswitch {design.case.vswitch.kind} passes on what comes over connections of TCP",
+            why="search.protocol asks for flows of UDP",
+            fix="--set search.protocol=tcp, or a switch that passes packets on: --vswitch nftables",
+        )
     clients = design.ports[0]
     steps = (
         *hop_steps(
