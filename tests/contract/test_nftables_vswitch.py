@@ -29,5 +29,4 @@ class TestNftables(VSwitchContract):
     @pytest.fixture(scope="class", params=["source", thorough("destination"), thorough("none")])
     @classmethod
     def case(cls, request: pytest.FixtureRequest) -> CaseSpec:
-        ends = {"clients": 256, "servers": 256}
-        return opened_through("nftables", real=True, nat=request.param, **ends)
+        return opened_through("nftables", real=True, clients=256, servers=256, nat=request.param)
