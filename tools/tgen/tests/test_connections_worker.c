@@ -14,7 +14,7 @@
 #include "connections_worker.h"
 
 #define BUFFERS (CONNECTIONS_HELD + 2 * PORT_BURST)
-#define ROOM 256
+#define ROOM (RTE_PKTMBUF_HEADROOM + 256)
 #define HZ UINT64_C(1000000000) /* or so: nothing here depends on it */
 #define CLIENT_IP UINT32_C(0xc6120001)
 #define SERVER_IP UINT32_C(0xc6130001)
