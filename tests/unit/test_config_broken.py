@@ -324,6 +324,7 @@ def test_every_listed_path_is_known_to_the_loader(tmp_path: Path) -> None:
             "queues": "vnf.kind=loop",
             "nat": "vswitch.kind=nftables",
             "time_wait": "vswitch.kind=nftables",
+            "udp_timeout": "vswitch.kind=nftables",
             "vswitch.workers": "vswitch.kind=haproxy",
         }
         last = path.rsplit(".", 1)[-1]

@@ -63,6 +63,7 @@ WORDS = {
     "throughput": "a quantity",
     "topology": "a section of a case",
     "trend": "a command",
+    "turns": "in which switches are sent to, one after the other",
     "workers": "threads",
 }
 """Kinds that are words of the field, too, and what else they say. They are looked for where nothing

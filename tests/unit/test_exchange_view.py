@@ -105,7 +105,7 @@ def test_a_device_that_says_no_speed_has_no_share_of_it_and_one_nobody_looked_at
     assert of(sar_table(silent), 0)["%ifutil"] == "–"
 
     def shown(*made: Exchange) -> str:
-        case: Any = SimpleNamespace(exchanges=made)
+        case: Any = SimpleNamespace(exchanges=made, died=0)
         out = Console(file=io.StringIO(), width=200)
         print_exchanges(out, case)
         assert isinstance(out.file, io.StringIO)

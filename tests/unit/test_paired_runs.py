@@ -440,7 +440,7 @@ class TestFailures:
         assert record is not None
         assert record.reason == (
             "something of a run is left on this machine: process 7 does not end; and before that: "
-            "the generator lost a port"
+            "the generator lost a port; to mend it: mend what stands in the way, then: vsperf clean"
         )
 
     def test_a_generator_that_fails_ends_the_case(

@@ -23,7 +23,7 @@ sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
 from coverage import RANGE, SEARCHES
 from coverage_models import MODELS
-from reread import answers, of_runs, searched, unread
+from reread import answers, of_runs, searched, unread, with_surplus
 from reread_goals import Is, Weighed, as_it_is, counted, goals_of
 from reread_names import CURVES, FIGURES, READ, UNTOLD, reads
 
@@ -128,7 +128,6 @@ def test_a_bound_that_its_trials_refute_is_told_with_how_many_passed() -> None:
 
 
 def test_a_surplus_of_one_trial_leaves_no_answer_that_stands() -> None:
-    search = {"kind": "rfc2544", "goals": {"ndr": {"loss_ratio": "0"}}, "duration": "1s"}
     made = [lossy(1000, 1), lossy(2000, 1, 1)]
     over = made[0].directions[0].model_copy(update={"received_frames": 1001})
     flags = (Flag.RX_EXCEEDS_TX,)
@@ -136,7 +135,7 @@ def test_a_surplus_of_one_trial_leaves_no_answer_that_stands() -> None:
     result = SearchResult(goals=(answered("ndr", 1000, 2000),))
 
     def found(result: SearchResult) -> tuple[str, ...]:
-        return dict(answers(search, [retried, *made], result))["surplus"]
+        return dict(with_surplus([retried, *made], result))["surplus"]
 
     assert found(result) == ("stands, though more arrived than was sent in trials [1]",)
     assert found(result.doubted(*flags, "counted wrong")) == ()

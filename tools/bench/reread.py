@@ -190,13 +190,15 @@ def answers(
         met = met_alone(believed(trials))
         yield "round trips", () if told == met else (f"printed {told}, by all trials {met}",)
     yield from _others(search, trials, result, seconds)
-    yield from _with_surplus(trials, result)
 
 
-def _with_surplus(
+def with_surplus(
     trials: Sequence[Trial], result: SearchResult
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield what stands though more arrived in a trial than was sent: another trial missed it."""
+    """Yield what stands though more arrived in a trial than was sent: another trial missed it.
+
+    Of stored runs only: who searches a model alone has no engine that doubts its answers for that.
+    """
     over = [
         one.index
         for one in since_check(trials)
@@ -525,6 +527,7 @@ def _of_case(
         yield from answers_of_programs(exchanges_of(case), result)
     else:
         yield from answers(search, case.trials, result, case.seconds)
+        yield from with_surplus(case.trials, result)
 
 
 def exchanges_of(case: CaseView) -> list[Exchange]:

@@ -98,7 +98,7 @@ def switch_table(one: ConnectionTrial) -> Table:
         **{name: count for name, count in {**switch.drops, **switch.reasons}.items() if count},
     }
     heads = (
-        Column[tuple[str, int]]("the switch", of=lambda row: row[0]),
+        Column[tuple[str, int]]("what", of=lambda row: row[0]),
         Column[tuple[str, int]]("count", of=lambda row: human_count(row[1]), align="right"),
     )
     return Table.made(f"what the switch counted in trial #{one.index}", heads, [*counts.items()])

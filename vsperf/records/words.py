@@ -381,7 +381,6 @@ PROGRAMS: Mapping[str, str] = MappingProxyType(
         "waiting": "Requests that were due while their connection waited for the response before.",
         "gone": "Requests that were due on a connection that was there no more.",
         "segments": "Packets of TCP, at both ends of connections.",
-        "datagrams": "Packets of UDP, at both ends of connections.",
         "stray": "Segments that belong to no connection of the trial.",
         "damaged": "Segments with a wrong checksum.",
         "disordered": "Segments that came after one that was sent later.",
@@ -478,16 +477,12 @@ FIGURES: Mapping[str, str] = MappingProxyType(
         "entries growth": "Connections that a switch keeps more at the end than after half of the "
         "time, though all are closed.",
         "memory growth": "Memory that a switch has more at the end than after half of the time.",
-        "mean round trip": "The mean time of a transaction, from request to response.",
-        "p99 round trip": "Time that 99 of 100 transactions did not exceed.",
-        "p50 from sent": "Time that half of the requests did not exceed, from when they were sent.",
-        "p99 from sent": "Time that 99 of 100 requests did not exceed, from when they were sent: "
-        "what was not sent while the path stood still is in none.",
         "failed requests": "Requests with another status than 2xx, on broken connections, or "
         "answered too late for the program.",
         "waiting requests": "Requests that were due by a clock, and not answered in the end.",
         "total": "What all directions came to together, in the same window as the rate.",
-        "datagrams": "Datagrams that arrived in a second, in the slowest direction.",
+        "datagrams": "Datagrams that arrived in a second, in the slowest direction; of connections, "
+        "packets of UDP at both ends.",
         "total datagrams": "The same of all directions together.",
         "context switches": "How often clients, servers or switch gave their CPU away or had it "
         "taken, for each gigabit, or thousand requests, that arrived.",

@@ -11,6 +11,7 @@ from pathlib import Path
 from vsperf.drivers.programs.base import LONGEST_WORDS
 from vsperf.drivers.vswitches.proxy.running import Told
 from vsperf.errors import ComponentError
+from vsperf.waits import received, sent
 
 ANSWER_S = 5.0
 LONGEST = 1 << 22
@@ -39,7 +40,7 @@ def asked(path: Path, command: str) -> str:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as talk:
             talk.settimeout(ANSWER_S)
             talk.connect(str(path))
-            talk.sendall(f"{command}\n".encode())
+            sent(talk, f"{command}\n".encode())
             text = b"".join(_pieces(talk))
     except OSError as error:
         raise ComponentError(
@@ -50,7 +51,7 @@ def asked(path: Path, command: str) -> str:
 
 def _pieces(talk: socket.socket) -> Iterator[bytes]:
     left = LONGEST
-    while left > 0 and (piece := talk.recv(min(left, 65_536))):
+    while left > 0 and (piece := received(talk, min(left, 65_536))):
         left -= len(piece)
         yield piece
     if left <= 0:
