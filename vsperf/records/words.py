@@ -481,7 +481,7 @@ FIGURES: Mapping[str, str] = MappingProxyType(
         "answered too late for the program.",
         "waiting requests": "Requests that were due by a clock, and not answered in the end.",
         "total": "What all directions came to together, in the same window as the rate.",
-        "datagrams": "Datagrams that arrived in a second, in the slowest direction; of connections, "
+        "datagrams": "Datagrams that arrived in a second, in the slowest direction; of connections "
         "packets of UDP at both ends.",
         "total datagrams": "The same of all directions together.",
         "context switches": "How often clients, servers or switch gave their CPU away or had it "
