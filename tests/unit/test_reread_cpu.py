@@ -37,7 +37,14 @@ MADE = {
     "both ways": exchange(
         instance(1), instance(2, 200_000_000, direction=REVERSE), cpu=use(cpu(0), **USED)
     ),
-    "untold": exchange(cpu=use(programs=(program(CLIENTS, 1, 0), program(SERVERS, 1, 1)))),
+    "both ways, of which one slows": exchange(
+        instance(1),
+        instance(2, direction=REVERSE, intervals=instance(2).intervals[:4]),
+        cpu=use(cpu(0), **{**USED, "clients": 0.7}),
+    ),
+    "untold": exchange(
+        cpu=use(programs=(program(CLIENTS, 1, 0, voluntary=None), program(SERVERS, 1, 1)))
+    ),
     "nobody looked": exchange(),
 }
 
@@ -58,7 +65,7 @@ def test_what_was_printed_is_what_exchanges_say() -> None:
         for name, one in MADE.items()
         for text in differing(printed(method, one), one)
     ]
-    every = tuple(MADE.values())
+    every = tuple(one for one in MADE.values() if len(one.directions) == 1)
     none_wrong([*wrong, *differing(printed(method, *every), *every)])
 
 
@@ -69,9 +76,16 @@ def test_requests_are_counted_and_not_their_bits() -> None:
     none_wrong(differing(result, one))
 
 
-@pytest.mark.parametrize("name", ["rate", "cpu_per_bit", "cpu_per_bit_switch"])
-def test_what_is_another_is_told(name: str) -> None:
-    one = MADE["a kernel"]
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        *(("rate", "a kernel"), ("cpu_per_bit", "a kernel"), ("cpu_per_bit_switch", "a kernel")),
+        *(("total", "both ways"), ("context_switches_clients", "a kernel")),
+        *(("context_switches_servers", "untold"), ("context_switches_switch", "threads")),
+    ],
+)
+def test_what_is_another_is_told(name: str, made: str) -> None:
+    one = MADE[made]
     result = printed(Stream(kind="stream"), one)
     figures: tuple[Any, ...] = tuple(
         each.model_copy(update={"value": (each.value or 0) * 2}) if each.name == name else each
@@ -79,6 +93,18 @@ def test_what_is_another_is_told(name: str) -> None:
     )
     (told,) = differing(result.model_copy(update={"figures": figures}), one)
     assert told.startswith(f"{name}: value printed")
+
+
+def test_a_sum_is_told_that_is_missing_or_of_one_direction_alone() -> None:
+    method, both, one = Stream(kind="stream"), MADE["both ways"], MADE["threads"]
+    result, alone = printed(method, both), printed(method, one)
+    (total,) = (each for each in result.figures if each.name == "total")
+    figures = tuple(each for each in result.figures if each is not total)
+    (told,) = differing(result.model_copy(update={"figures": figures}), both)
+    assert told == "total: nothing printed, by all trials 2,000,000,000"
+    more = {"figures": (*alone.figures, total.model_copy(update={"spread": None}))}
+    (told,) = differing(alone.model_copy(update=more), one)
+    assert told == "total: value printed 2000000000.0, by all trials None"
 
 
 def datagrams(lost: int) -> Exchange:
@@ -90,7 +116,7 @@ def datagrams(lost: int) -> Exchange:
 def requests(traffic: str, p50_ms: int, **changed: Any) -> Exchange:
     """Of two instances, one of which is slower."""
     told: dict[str, Any] = {"round_trips": took(p50_ms, 3 * p50_ms), **changed}
-    both = asked(1, **told), asked(2, **{**told, "transactions": 4_000})
+    both = asked(1, **told), asked(2, **{**told, "transactions": 4_000, "direction": REVERSE})
     return exchange(*both, traffic=traffic, cpu=use(cpu(0), **USED))
 
 
@@ -99,7 +125,7 @@ WAITED: dict[str, Any] = {
     "failures": NONE.model_copy(update={"statuses": 3, "timeouts": 1, "unanswered": 2}),
 }
 EVERY: Mapping[str, tuple[Workload, tuple[Exchange, ...]]] = {
-    "stream": (Stream(kind="stream"), (MADE["threads"], MADE["both ways"])),
+    "stream": (Stream(kind="stream"), (MADE["both ways"], MADE["both ways, of which one slows"])),
     "datagrams": (
         Stream.model_validate({"kind": "stream", "protocol": "udp"}),
         tuple(map(datagrams, (0, 7, 30))),
@@ -131,6 +157,14 @@ def test_what_an_instance_does_not_tell_is_read_as_that() -> None:
     whole = asked(1), asked(2, round_trips=None)
     some = exchange(*whole, traffic="http-rr")
     none_wrong(differing(printed(http(), some), some))
+
+
+def test_datagrams_of_several_sizes_are_not_counted_by_one_of_them() -> None:
+    one = exchange(instance(1, write_bytes=16), instance(2), traffic="udp-stream")
+    method = Stream.model_validate({"kind": "stream", "protocol": "udp"})
+    result = printed(method, one)
+    assert {each.name: each.value for each in result.figures}["datagrams"] is None
+    none_wrong(differing(result, one))
 
 
 def test_exchanges_on_a_deployment_that_died_say_nothing_of_the_answer() -> None:

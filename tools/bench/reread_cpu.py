@@ -1,4 +1,4 @@
-"""What programs came to, by recorded exchanges alone: rates, times, losses and CPU time.
+"""What programs came to, by recorded exchanges alone: rates, times, losses, and use of CPUs.
 
 It shares no code with the methods.
 """
@@ -17,7 +17,7 @@ from vsperf.records.flags import Severity
 from vsperf.records.result import SearchResult
 
 KINDS = ("stream", "rr", "crr", "http")
-RATE, COST = "rate", "cpu_per_"
+COST, SWITCHED = "cpu_per_", "context_switches"
 ROLES = ("clients", "servers", "switch")
 Row = tuple[float | None, ...]
 Read = Callable[[Exchange], float | None]
@@ -42,13 +42,15 @@ def own_figures(valid: Sequence[Exchange]) -> dict[str, Own]:
     if not valid:
         return {}
     stem = f"{COST}{'bit' if is_stream(valid[0]) else 'request'}"
-    found = {RATE: own([float(rate_of(one)) for one in valid])}
-    for name, read in BESIDE[valid[0].traffic].items():
-        found[name] = own([read(one) for one in valid])
-    found[stem] = own([cost_of(one, ROLES) for one in valid])
-    return found | {
-        f"{stem}_{role}": own([cost_of(one, (role,)) for one in valid]) for role in ROLES
+    reads: dict[str, Read] = {
+        "rate": rate_of,
+        "total": total_of,
+        **BESIDE[valid[0].traffic],
+        stem: cost_of(*ROLES),
+        **{f"{stem}_{role}": cost_of(role) for role in ROLES},
+        **{f"{SWITCHED}_{role}": switches_of(role) for role in ROLES},
     }
+    return {name: own([read(one) for one in valid]) for name, read in reads.items()}
 
 
 def own(values: Sequence[float | None]) -> Own:
@@ -90,6 +92,13 @@ def rate_of(one: Exchange) -> int:
     return min(arrived(one, began, ended, way) * SECOND // (ended - began) for way in ways_of(one))
 
 
+def total_of(one: Exchange) -> int | None:
+    """Return the same of all directions together; None of one alone, whose rate says it."""
+    began, ended = window_of(one)
+    several = len(ways_of(one)) > 1
+    return arrived(one, began, ended) * SECOND // (ended - began) if several else None
+
+
 def ways_of(one: Exchange) -> list[str]:
     """Return the directions, in their order."""
     return list(dict.fromkeys(each.direction for each in one.instances))
@@ -108,6 +117,17 @@ def total(counts: Iterable[int | None]) -> int | None:
 def repeated_of(one: Exchange) -> int | None:
     """Return how many segments TCP sent again."""
     return total(each.repeated_segments for each in one.instances)
+
+
+def datagrams_of(rate: Read) -> Read:
+    """Return who reads how many datagrams a rate is; None where they are not all of one size."""
+
+    def read(one: Exchange) -> float | None:
+        bps = rate(one)
+        size, *others = {each.write_bytes for each in one.instances}
+        return None if bps is None or not size or others else bps // (8 * size)
+
+    return read
 
 
 def sent_of(one: Exchange) -> int | None:
@@ -182,7 +202,12 @@ REQUESTS: Mapping[str, Read] = {
 }
 BESIDE: Mapping[str, Mapping[str, Read]] = {
     "tcp-stream": {"repeated_segments": repeated_of},
-    "udp-stream": {"sent": sent_of, "lost": lost_of},
+    "udp-stream": {
+        "datagrams": datagrams_of(rate_of),
+        "total_datagrams": datagrams_of(total_of),
+        "sent": sent_of,
+        "lost": lost_of,
+    },
     "tcp-rr": TURNS,
     "udp-rr": TURNS,
     "tcp-crr": TURNS,
@@ -198,17 +223,41 @@ BESIDE: Mapping[str, Mapping[str, Read]] = {
 """By what is exchanged."""
 
 
-# CPU time.
+# CPU time and context switches, for what arrived between both looks.
 
 
-def cost_of(one: Exchange, roles: Sequence[str]) -> float | None:
-    """Return the CPU time of roles for what arrived between both looks; None if not known."""
-    if one.cpu is None:
-        return None
-    spent = [spent_ns(one, one.cpu, role) for role in roles]
-    work = arrived(one, one.cpu.began_ns, one.cpu.ended_ns)
-    known = [each for each in spent if each is not None]
-    return sum(known) / work if work and len(known) == len(spent) else None
+def cost_of(*roles: str) -> Read:
+    """Return who reads the CPU time of roles for each bit or request; None if not known."""
+
+    def read(one: Exchange) -> float | None:
+        if (use := one.cpu) is None:
+            return None
+        return for_each(one, use, total(spent_ns(one, use, role) for role in roles))
+
+    return read
+
+
+def switches_of(role: str) -> Read:
+    """Return who reads how often programs of a role left a CPU: for 10^9 bits, or 1000 requests.
+
+    None where a role has no program, as a kernel that forwards.
+    """
+
+    def read(one: Exchange) -> float | None:
+        if (use := one.cpu) is None:
+            return None
+        programs = [each for each in use.programs if each.role == role]
+        often = total(count for each in programs for count in (each.voluntary, each.involuntary))
+        found = for_each(one, use, often)
+        return None if found is None else found * (10**9 if is_stream(one) else 1000)
+
+    return read
+
+
+def for_each(one: Exchange, use: CpuUse, count: int | None) -> float | None:
+    """Return a count for each bit or request that arrived between both looks."""
+    work = arrived(one, use.began_ns, use.ended_ns)
+    return count / work if work and count is not None else None
 
 
 def spent_ns(one: Exchange, use: CpuUse, role: str) -> int | None:

@@ -6,8 +6,10 @@ import re
 from collections.abc import Mapping
 
 EACH = r"(_clients|_servers|_switch)?"
-OF_BITS, OF_REQUESTS = rf"cpu_per_bit{EACH}", rf"cpu_per_request{EACH}"
-TURNS = rf"rate|mean_round_trip|p99_round_trip|{OF_REQUESTS}"
+SWITCHED = r"context_switches_(clients|servers|switch)"
+OF_BITS = rf"rate|total|cpu_per_bit{EACH}|{SWITCHED}"
+OF_REQUESTS = rf"rate|total|cpu_per_request{EACH}|{SWITCHED}"
+TURNS = rf"mean_round_trip|p99_round_trip|{OF_REQUESTS}"
 AGAIN = "repeated_(segments|datagrams)|flood_arrived"
 OPENED = f"handshake_p99|first_response_p99|{AGAIN}"
 ASKED = f"request_rate|response_p99|{AGAIN}"
@@ -24,7 +26,7 @@ FIGURES: Mapping[str, str] = {
     "flow_setup": "flow_setup_rate|(first|later)_frame_latency",
     "forwarding": "mfr|frmol",
     "goodput": f"goodput(_clean)?|{ASKED}",
-    "http": rf"rate|p(50|99)_from_(due|sent)|(failed|waiting)_requests|{OF_REQUESTS}",
+    "http": rf"p(50|99)_from_(due|sent)|(failed|waiting)_requests|{OF_REQUESTS}",
     "latency": "(tagged|typical|worst_case|mean)_latency|delay_variation|trials_with_loss",
     "latency_under_load": r"(p50|p99|p999|max)_(idle|loaded|difference)|rate"
     r"|(lost|unsent)_(idle|loaded)",
@@ -37,7 +39,7 @@ FIGURES: Mapping[str, str] = {
     "reset": r"[a-z]+_(time|lost_time|difference|lost)",
     "rr": TURNS,
     "soak": "lost|loss_ratio|loss_events|latency_drift|cycles_drift",
-    "stream": rf"rate|repeated_segments|sent|lost|{OF_BITS}",
+    "stream": rf"(total_)?datagrams|repeated_segments|sent|lost|{OF_BITS}",
     "wake_up": "wake_up_latency|awake_latency|lost",
 }
 """By kind of method, the names of figures that are read again; that of each load is its loss."""
