@@ -164,7 +164,7 @@ def test_a_trial_meets_no_connection_of_the_one_before(protocol: Protocol) -> No
             str(parts.servers.first_ip),
             parts.servers.addresses,
         )
-        asked = ConnectionsAsked(rate_cps=500, connections=CONNECTIONS, protocol=protocol)
+        asked = ConnectionsAsked(500, CONNECTIONS, protocol, response_bytes=128)
         made = [parts.session.connect(ConnectionsRequest(asked, case_ends)) for _ in range(2)]
         entries = parts.device.netfilter.connections()
     assert [completed(one) for one in made] == [CONNECTIONS] * 2

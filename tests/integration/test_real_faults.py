@@ -341,4 +341,9 @@ def test_a_signal_ends_a_run_soon_and_leaves_nothing(
     assert ended.took_s < SOON_S
     stored = place.records()
     assert_recorded(ended.of("TrialFinished"), stored)
-    assert [case.record and case.record.outcome for case in stored.cases()] == [Outcome.ABORTED]
+    (case,) = stored.cases()
+    assert case.record is not None
+    if stage.name == "tear-down":  # all is measured, and what is being undone is undone to its end
+        assert case.record.outcome in {Outcome.ABORTED, Outcome.PASS}
+    else:
+        assert case.record.outcome is Outcome.ABORTED
