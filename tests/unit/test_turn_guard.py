@@ -17,7 +17,7 @@ sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 from paired_models import PairedModel, method, session
 
 from vsperf.records.flags import Flag
-from vsperf.records.turn_columns import TurnColumns
+from vsperf.records.turn_columns import Turn, TurnColumns
 from vsperf.records.turn_guard import Guard, guard_of
 from vsperf.records.turns import Round, Terms, answering
 
@@ -80,6 +80,24 @@ def test_fewer_rounds_than_an_interval_takes_do_not_tell() -> None:
 
 def test_a_load_that_all_carry_shows_no_cold_caches() -> None:
     assert guard_of(rounds_of("4ms"), Terms(overload=False)) is None
+
+
+def test_who_brings_all_of_a_load_through_begins_as_the_generator_does() -> None:
+    def begun_slowly(one: Round) -> Round:
+        def late(turn: Turn) -> Turn:
+            first, *others, last = turn.received_by_slot or ()
+            return replace(turn, received_by_slot=(first // 2, *others, last + first - first // 2))
+
+        turns = TurnColumns.of([late(turn) for turn in one.turns.rows()])
+        return one.model_copy(update={"turns": turns})
+
+    bench = session(PairedModel("quiet", {"noise": "1%"}, {}), 1, 0.9)
+    played(bench)
+    assert guard(tuple(map(begun_slowly, answering(bench.rounds)))).suffices is False
+    bench = session(PairedModel("quiet", {"noise": "1%"}, {}), 1, 0.9)
+    bench.loads = replace(bench.loads, maximum=3_000_000)
+    played(bench)
+    assert guard_of([*map(begun_slowly, answering(bench.rounds))], Terms()) is None
 
 
 def test_turns_of_which_nobody_knows_what_came_when_say_nothing() -> None:

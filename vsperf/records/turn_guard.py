@@ -15,7 +15,15 @@ from vsperf.quantities.human import human_ns, human_share
 from vsperf.quantities.units import Duration
 from vsperf.records.signed_ranks import middle_of
 from vsperf.records.turn_columns import Turn
-from vsperf.records.turns import HALF_A_FRAME, Named, Round, Terms, answering, turns_of
+from vsperf.records.turns import (
+    HALF_A_FRAME,
+    Named,
+    Round,
+    Terms,
+    answering,
+    carried,
+    turns_of,
+)
 
 ALIKE = 0.01
 """What is slower by less than this share is as fast as the rest of a turn."""
@@ -101,11 +109,17 @@ class Guard:
 
 
 def guard_of(rounds: Sequence[Round], terms: Terms) -> Guard | None:
-    """Return what turns say of their guard; None where they cannot, as at a load that all carry."""
+    """Return what turns say of their guard; None where they cannot, as at a load that all carry.
+
+    What a switch brings through whole begins as the generator does, whose caches are cold as well.
+    """
     rounds = answering(rounds)
     if not terms.overload or not rounds:
         return None
-    begins = tuple(Begin(side, _slots(rounds, side)) for side in rounds[0].sides)
+    begins = tuple(
+        Begin(side, _slots([one for one in rounds if not carried(one, side.letter)], side))
+        for side in rounds[0].sides
+    )
     found = tuple(one for one in begins if one.slots)
     return Guard(rounds[0].guard_ns, found) if found else None
 
