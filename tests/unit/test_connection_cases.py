@@ -49,6 +49,7 @@ NO_RANGE = {
     ("phy2phy_cc", "search.min_connections=1M"): "`search.min_connections` is 1,000,000, and max_",
     ("phy2phy_pps", "search.min_rate=100"): "`search.min_rate` is 100, and 10,000 connections ask",
     ("phy2phy_goodput", "search.max_rate=100"): "`search.max_rate` is 100, and min_rate is 20,000",
+    ("nat_udp_cps", "search.min_rate=300k"): "`search.min_rate` is 300,000, and search.clients is",
 }
 
 

@@ -90,6 +90,15 @@ def test_what_all_rates_hold_is_bounded_by_what_may_be_offered() -> None:
     assert "8,000/s, held" in found.reason
 
 
+def test_no_port_asks_twice_in_a_trial_of_flows_as_the_second_would_be_none_that_is_new() -> None:
+    few = {"clients": 1, "duration": "2s"}
+    device = Device()
+    found = first(rate(protocol="udp", **few).play(device))
+    assert (found.value, found.upper, found.limit) == (32_256, None, Limit.SETTING)
+    assert max(one.asked for one in device.made) == 64_512
+    assert rate(**few).offered == (500, 1_000_000), "of TCP a device sees the end"
+
+
 def test_what_the_generator_does_not_begin_is_not_the_devices() -> None:
     found = first(rate().play(Device(generator=20_000)))
     assert found.limit is Limit.GENERATOR

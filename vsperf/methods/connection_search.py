@@ -18,7 +18,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from vsperf.config.case import CaseSpec
-from vsperf.config.connections import Protocol
+from vsperf.config.connections import PORTS_EACH, Protocol
 from vsperf.config.counted import Counted
 from vsperf.config.method import Contradiction
 from vsperf.methods.base import Bench, probe_on
@@ -154,6 +154,11 @@ class ConnectionSearch(ConnectionMethod):
     def range(self) -> tuple[int, int]:
         """The loads between which it searches."""
 
+    @property
+    def offered(self) -> tuple[int, int]:
+        """Of these, what it can offer."""
+        return self.range
+
     @abstractmethod
     def lasting_ns(self, load: int) -> int:
         """For how long a trial at a load goes on, if no connection fails."""
@@ -182,7 +187,7 @@ class ConnectionSearch(ConnectionMethod):
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
         """Return the range; no frame is offered, so no line has anything to say to it."""
-        lowest, highest = self.range
+        lowest, highest = self.offered
         virtual = case.virtual_links
         return Loads(lowest, highest, highest + 1, virtual=virtual, ascending=True)
 
@@ -203,12 +208,12 @@ class ConnectionSearch(ConnectionMethod):
     def _rehearsed(self, bench: Bench, load: int, duration_ns: int) -> Trial:
         """Make a trial that lasts as long as one at this share of the highest load."""
         del duration_ns  # it follows from the load
-        share = load * self.range[1] // bench.loads.maximum
+        share = load * self.offered[1] // bench.loads.maximum
         return bench.trial(load, self.lasting_ns(share))
 
     def play(self, bench: ConnectionsBench) -> SearchResult:
         """Search, and say what was found in the words of connections."""
-        lowest, highest = self.range
+        lowest, highest = self.offered
         made: list[tuple[int, ConnectionTrial]] = []
         measure = partial(self._measured, bench, made)
         probe = Probe(measure, bench.budget, bench.overhead_ns)
@@ -386,6 +391,28 @@ class ConnectionRate(ConnectionSearch):
     def range(self) -> tuple[int, int]:
         """Of rates."""
         return self.min_rate, self.max_rate
+
+    @property
+    def offered(self) -> tuple[int, int]:
+        """Of UDP no more flows than there are ports: a device still knows one that asked before."""
+        if self.protocol == "tcp":
+            return self.range
+        ports = self.clients * PORTS_EACH
+        return self.min_rate, min(self.max_rate, ports * NANOSECONDS // self.duration_ns)
+
+    def contradictions(self, size: FrameSize, link: LinkSpeed) -> Iterator[Contradiction]:
+        """Yield that there are too few ports for flows at the lowest rate."""
+        yield from super().contradictions(size, link)
+        lowest, highest = self.offered
+        if lowest >= highest and self.min_rate < self.max_rate:
+            needed = -(-due_in(self.duration_ns, lowest + 1) // PORTS_EACH)
+            yield Contradiction(
+                "min_rate",
+                f"is {self.min_rate:,}, and search.clients is {self.clients}",
+                f"each flow of a trial has a port of its own, of which an address has "
+                f"{PORTS_EACH:,}",
+                f"--set search.clients={needed}, or a lower search.min_rate",
+            )
 
     def exchanged(self) -> str:
         """Return how many requests of which size, and of what size responses."""
