@@ -46,7 +46,9 @@ class TestGeneratorItself:
             "; the generator itself was behind with receiving in 144 of 144 turns of B"
         )
 
-    @pytest.mark.parametrize(("behind_ns", "gaps_ns"), [(400_000, 0), (900_000, 450_000)])
+    @pytest.mark.parametrize(
+        ("behind_ns", "gaps_ns"), [(400_000, 0), (900_000, 450_000), (1_300_000, 450_000)]
+    )
     def test_a_moment_of_it_and_one_that_a_gap_explains_do_not(
         self, behind_ns: int, gaps_ns: int
     ) -> None:

@@ -71,8 +71,12 @@ def _sum(counts: Iterable[int | None]) -> int | None:
 
 
 def _was_behind(turn: Turn) -> bool:
-    """Whether frames waited for longer than gaps explain, which have their own limit."""
-    return ((turn.behind_ns or 0) - turn.gaps_ns) * BEHIND > turn.measured_ns
+    """Whether frames waited for longer than gaps explain, which have their own limit.
+
+    In a gap they wait at the port of each direction, and those are counted together.
+    """
+    ports = len(turn.received_by_direction or (0,))
+    return ((turn.behind_ns or 0) - ports * turn.gaps_ns) * BEHIND > turn.measured_ns
 
 
 def _unsent_frames(turn: Turn) -> int | None:
