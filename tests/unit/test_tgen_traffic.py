@@ -498,6 +498,15 @@ def test_an_answer_without_a_column_is_none() -> None:
         turns_of(answer)
 
 
+@pytest.mark.parametrize("column", ["streams_sent", "streams_distinct", "slots_distinct"])
+def test_an_answer_whose_parts_do_not_add_up_is_none_either(column: str) -> None:
+    answer = answered_of_record()
+    answer["turns"][column] = [[9, 9], [9, 9]]
+    with pytest.raises(ComponentError, match="cannot be read") as error:
+        turns_of(answer)
+    assert "do not add up" in str(error.value.problems[0].why)
+
+
 def test_columns_have_one_length() -> None:
     columns = turns_of(answered_of_record()).columns.model_dump()
     with pytest.raises(ValidationError, match="different lengths"):

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from vsperf.drivers.generators.tgen.client import longest_ns
 from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.errors import ComponentError
@@ -137,6 +139,8 @@ def turns_of(result: Mapping[str, Any]) -> Turns:
         )
     except KeyError as error:
         raise ComponentError(f"tgen's turns have no {error}") from error
+    except (ValidationError, TypeError) as error:
+        raise ComponentError("tgen's turns cannot be read", why=str(error)) from error
 
 
 def _side(side: Mapping[str, Any]) -> SideCounts:
