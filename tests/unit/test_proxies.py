@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +20,8 @@ from switch_cases import PVP, driver_of, switch_case
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.hops import Hop
-from vsperf.drivers.vswitches.proxy.driver import ProxySwitch, proxy_check
+from vsperf.drivers.vswitches.proxy import driver as proxy_driver
+from vsperf.drivers.vswitches.proxy.driver import ProxySwitch, _Maker, proxy_check
 from vsperf.drivers.vswitches.proxy.haproxy.driver import Haproxy, HaproxySpec
 from vsperf.drivers.vswitches.proxy.haproxy.stats import asked, told_in
 from vsperf.drivers.vswitches.proxy.layout import Design
@@ -339,6 +341,23 @@ def test_whatever_is_gone_of_a_proxy_is_named() -> None:
     assert "a worker of haproxy has ended" in str(running(instance=nobody).failure())
     assert running(ask=silent).failure() == "haproxy does not answer: timed out"
     assert running(stopped=True).failure() == "the switch was stopped"
+
+
+def test_its_configuration_is_not_proved_again_while_nobody_can_connect(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked_for: list[object] = []
+    program: Any = SimpleNamespace(name="haproxy", pid=1 << 23)
+    monkeypatch.setattr(proxy_driver, "managed", lambda *_, **__: nullcontext(program))
+    monkeypatch.setattr(proxy_driver, "end", lambda *_: None)
+    monkeypatch.setattr(proxy_driver, "run", lambda argv, _: asked_for.append(argv))
+    monkeypatch.setattr(Tcp, "of", lambda network: Tcp({"Tcp.ActiveOpens": 7}))
+    before = running()
+    with ExitStack() as stack:
+        made = _Maker(Haproxy(), before.design, PROGRAM, before.hop, Nowhere(), stack)
+        again = made.start_again(before.instance, kill=False)
+    assert again == Instance(program, (program.pid,), 7)
+    assert asked_for == []
 
 
 def test_a_proxy_has_no_rules_and_no_flows() -> None:
