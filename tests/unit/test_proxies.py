@@ -237,7 +237,8 @@ def test_doctor_says_whether_it_is_there_and_fails_where_it_is_wanted() -> None:
 
 def test_what_the_kernel_counts_of_tcp_is_read_by_its_names() -> None:
     tcp = Tcp(counted(SNMP) | counted(NETSTAT) | in_use(SOCKSTAT))
-    assert (tcp.accepted, tcp.opened, tcp.open) == (201, 200, 10)
+    assert (tcp.accepted, tcp.opened) == (201, 200)
+    assert [tcp.open_beside(called) for called in (1, 3, 30)] == [10, 9, 0]
     assert tcp.drops == {"listen queue full": 9, "socket queue full": 1}
     assert tcp.reasons == {
         "accept queue full": 7,
@@ -341,6 +342,16 @@ def test_whatever_is_gone_of_a_proxy_is_named() -> None:
     assert "a worker of haproxy has ended" in str(running(instance=nobody).failure())
     assert running(ask=silent).failure() == "haproxy does not answer: timed out"
     assert running(stopped=True).failure() == "the switch was stopped"
+
+
+def test_sockets_at_which_workers_are_called_are_no_connections(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Tcp, "of", lambda network: Tcp({"TCP.inuse": 3}))
+    program: Any = SimpleNamespace(name="nginx", pid=os.getpid())
+    three = Instance(program, (1 << 23, (1 << 23) + 1, (1 << 23) + 2), 0)
+    assert running(instance=three).kept().entries == 0
+    assert running(instance=Instance(program, (os.getpid(),), 0)).kept().entries == 1
 
 
 def test_its_configuration_is_not_proved_again_while_nobody_can_connect(
