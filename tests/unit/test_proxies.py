@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from all_methods import method_of
 from connection_cases import opened_through
 from places import PLACEMENT, known_too_early
 from pydantic import ValidationError
@@ -186,6 +187,20 @@ def test_what_it_cannot_do_is_refused(proxy: ProxySwitch) -> None:
     assert "no CPU" in str(refusal(opened(proxy), Placement()))
     assert "connections of TCP" in str(refusal(opened(proxy, protocol="udp")))
     assert "settings of kind 'linux-bridge'" in str(refusal(opened_through("linux-bridge")))
+
+
+@EACH
+def test_more_connections_at_a_time_than_it_has_room_for_are_refused(proxy: ProxySwitch) -> None:
+    def asking(**settings: Any) -> CaseSpec:
+        return opened(proxy, **settings).model_copy(update={"search": method_of({"kind": "pps"})})
+
+    with pytest.raises(UsageError, match=r"has room for 8,000 .*connections is 10,000") as refused:
+        plan_of(proxy, asking())
+    assert "--set vswitch.connections=10000" in str(refused.value.problems[0].fix)
+    plan_of(proxy, asking(connections=10_000))
+    two = opened(proxy, workers=2).vswitch
+    assert isinstance(two, ProxySpec)
+    assert two.room == 8_000 * (2 if proxy.leads else 1), "of nginx each process has its own"
 
 
 @pytest.mark.parametrize("spec", [HaproxySpec, NginxSpec], ids=lambda spec: spec.__name__)

@@ -39,6 +39,11 @@ class NginxSpec(ProxySpec):
 
     kind: Literal["nginx-stream"]
 
+    @property
+    def room(self) -> int:
+        """The same of each process."""
+        return self.connections * self.worker_count
+
 
 def find(spec: ProxySpec | None) -> Found:
     """Return where it is; raise `NotReadyError` where it is missing, or passes no TCP on."""
