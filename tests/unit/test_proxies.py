@@ -19,6 +19,8 @@ from pydantic import ValidationError
 from switch_cases import PVP, driver_of, switch_case
 
 from vsperf.config.case import CaseSpec
+from vsperf.drivers.programs.base import Found as FoundProgram
+from vsperf.drivers.programs.find import Installed, said_by
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.hops import Hop
 from vsperf.drivers.vswitches.proxy import driver as proxy_driver
@@ -233,6 +235,24 @@ def test_a_module_is_loaded_where_nginx_was_built_with_it_apart(tmp_path: Path) 
     assert isinstance(case.vswitch, ProxySpec)
     lines = NginxStream().configuration(Design(case, case.vswitch, PLACEMENT), module)
     assert lines[0] == "load_module /modules/it.so;"
+
+
+def test_an_nginx_that_would_write_into_the_log_of_the_systems_own_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    old = FoundProgram("/its/nginx", "1.18.0")
+    monkeypatch.setattr(Installed, "found", lambda *_: old)
+    with pytest.raises(NotReadyError, match=r"nginx 1\.18\.0 cannot be told") as refused:
+        NginxStream.find(None)
+    assert "vswitch.path" in str(refused.value.problems[0].fix)
+
+
+def test_a_program_that_cannot_be_asked_is_replaced_by_the_setting_that_names_it(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(NotReadyError) as refused:
+        said_by((str(tmp_path / "none"), "-V"), "vswitch.path")
+    assert "name another program: vswitch.path" in str(refused.value.problems[0].fix)
 
 
 def test_doctor_says_whether_it_is_there_and_fails_where_it_is_wanted() -> None:
