@@ -87,6 +87,7 @@ def test_two_workers_share_connections(kind: str, require: Callable[[str], None]
         before = parts.device.counters()
         assert completed(parts.made(parts.calls())) == CONNECTIONS
         growth = parts.device.counters().since(before)
+        assert wait_until(lambda: parts.device.kept().entries == 0, PATIENCE_S)
     assert growth.connections is not None
     assert growth.connections.accepted == CONNECTIONS
 
@@ -125,6 +126,7 @@ def test_ports_of_connections_that_are_over_are_free_at_once_unless_asked_otherw
     def waiting(**settings: int | None) -> str:
         with between(kind, RunningProxy, **settings) as parts:
             assert completed(parts.made(parts.calls())) == CONNECTIONS
+            assert wait_until(lambda: parts.device.kept().entries == 0, PATIENCE_S)
             command = f"ip netns exec {parts.device.network} cat /proc/net/sockstat"
             done = subprocess.run(command.split(), capture_output=True, text=True, check=True)
         (line,) = (one for one in done.stdout.splitlines() if one.startswith("TCP:"))

@@ -272,7 +272,11 @@ def test_a_topology_is_a_family_with_a_number_or_spelled_out(
 
 @pytest.mark.parametrize(
     ("written", "what"),
-    [("star0", "star needs at least one link"), ("star65", "a topology has 0 to 64 links, not 65")],
+    [
+        ("star0", "star needs at least one link"),
+        ("star65", "a topology has 0 to 64 links, not 65"),
+        ("{name: star, vms: 3}", "`topology.vms` is 3, and star has no VNF"),
+    ],
 )
 def test_a_family_of_links_says_so_where_its_number_does_not_fit(
     tmp_path: Path, written: str, what: str

@@ -107,6 +107,18 @@ def test_requests_on_one_connection_are_counted_and_others_go_by_their_device(
     ]
 
 
+def test_what_both_ends_agree_by_is_no_rate_of_datagrams_or_of_new_connections(
+    machine: Machine,
+) -> None:
+    """Programs keep a connection of TCP for that, at the port at which they met."""
+    machine.after(0, 0, 0, p11001=37, p11002=40, p11003=656)
+    heard: list[Any] = []
+    live = watching(machine, heard, "udp-stream", "udp-rr", "tcp-crr")
+    machine.after(1, 60_000, 600, p11001=1, p12003=70)
+    live.attend()
+    assert heard == [(RateSeen("at phy1", 480_000, Unit.BPS, 600),)]
+
+
 def test_nobody_looks_twice_in_a_second_nor_towards_the_end(machine: Machine) -> None:
     heard: list[Any] = []
     live = watching(machine, heard, "tcp-stream", until=3 * SECOND)

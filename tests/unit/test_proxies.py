@@ -5,21 +5,26 @@ from __future__ import annotations
 import os
 import socket
 import threading
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from all_methods import method_of
 from connection_cases import opened_through
 from places import PLACEMENT, known_too_early
 from pydantic import ValidationError
 from switch_cases import PVP, driver_of, switch_case
 
 from vsperf.config.case import CaseSpec
+from vsperf.drivers.programs.base import Found as FoundProgram
+from vsperf.drivers.programs.find import Installed, said_by
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.hops import Hop
-from vsperf.drivers.vswitches.proxy.driver import ProxySwitch, proxy_check
+from vsperf.drivers.vswitches.proxy import driver as proxy_driver
+from vsperf.drivers.vswitches.proxy.driver import ProxySwitch, _Maker, proxy_check
 from vsperf.drivers.vswitches.proxy.haproxy.driver import Haproxy, HaproxySpec
 from vsperf.drivers.vswitches.proxy.haproxy.stats import asked, told_in
 from vsperf.drivers.vswitches.proxy.layout import Design
@@ -186,6 +191,20 @@ def test_what_it_cannot_do_is_refused(proxy: ProxySwitch) -> None:
     assert "settings of kind 'linux-bridge'" in str(refusal(opened_through("linux-bridge")))
 
 
+@EACH
+def test_more_connections_at_a_time_than_it_has_room_for_are_refused(proxy: ProxySwitch) -> None:
+    def asking(**settings: Any) -> CaseSpec:
+        return opened(proxy, **settings).model_copy(update={"search": method_of({"kind": "pps"})})
+
+    with pytest.raises(UsageError, match=r"has room for 8,000 .*connections is 10,000") as refused:
+        plan_of(proxy, asking())
+    assert "--set vswitch.connections=10000" in str(refused.value.problems[0].fix)
+    plan_of(proxy, asking(connections=10_000))
+    two = opened(proxy, workers=2).vswitch
+    assert isinstance(two, ProxySpec)
+    assert two.room == 8_000 * (2 if proxy.leads else 1), "of nginx each process has its own"
+
+
 @pytest.mark.parametrize("spec", [HaproxySpec, NginxSpec], ids=lambda spec: spec.__name__)
 def test_settings_that_contradict_each_other_are_refused(spec: type[ProxySpec]) -> None:
     (kind,) = spec.model_fields["kind"].annotation.__args__  # type: ignore[union-attr]
@@ -218,6 +237,24 @@ def test_a_module_is_loaded_where_nginx_was_built_with_it_apart(tmp_path: Path) 
     assert lines[0] == "load_module /modules/it.so;"
 
 
+def test_an_nginx_that_would_write_into_the_log_of_the_systems_own_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    old = FoundProgram("/its/nginx", "1.18.0")
+    monkeypatch.setattr(Installed, "found", lambda *_: old)
+    with pytest.raises(NotReadyError, match=r"nginx 1\.18\.0 cannot be told") as refused:
+        NginxStream.find(None)
+    assert "vswitch.path" in str(refused.value.problems[0].fix)
+
+
+def test_a_program_that_cannot_be_asked_is_replaced_by_the_setting_that_names_it(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(NotReadyError) as refused:
+        said_by((str(tmp_path / "none"), "-V"), "vswitch.path")
+    assert "name another program: vswitch.path" in str(refused.value.problems[0].fix)
+
+
 def test_doctor_says_whether_it_is_there_and_fails_where_it_is_wanted() -> None:
     def nowhere(spec: ProxySpec | None) -> Found:
         raise NotReadyError("it cannot be run", why="it is not installed", fix="install it")
@@ -235,7 +272,8 @@ def test_doctor_says_whether_it_is_there_and_fails_where_it_is_wanted() -> None:
 
 def test_what_the_kernel_counts_of_tcp_is_read_by_its_names() -> None:
     tcp = Tcp(counted(SNMP) | counted(NETSTAT) | in_use(SOCKSTAT))
-    assert (tcp.accepted, tcp.opened, tcp.open) == (201, 200, 10)
+    assert (tcp.accepted, tcp.opened) == (201, 200)
+    assert [tcp.open_beside(called) for called in (1, 3, 30)] == [10, 9, 0]
     assert tcp.drops == {"listen queue full": 9, "socket queue full": 1}
     assert tcp.reasons == {
         "accept queue full": 7,
@@ -339,6 +377,33 @@ def test_whatever_is_gone_of_a_proxy_is_named() -> None:
     assert "a worker of haproxy has ended" in str(running(instance=nobody).failure())
     assert running(ask=silent).failure() == "haproxy does not answer: timed out"
     assert running(stopped=True).failure() == "the switch was stopped"
+
+
+def test_sockets_at_which_workers_are_called_are_no_connections(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Tcp, "of", lambda network: Tcp({"TCP.inuse": 3}))
+    program: Any = SimpleNamespace(name="nginx", pid=os.getpid())
+    three = Instance(program, (1 << 23, (1 << 23) + 1, (1 << 23) + 2), 0)
+    assert running(instance=three).kept().entries == 0
+    assert running(instance=Instance(program, (os.getpid(),), 0)).kept().entries == 1
+
+
+def test_its_configuration_is_not_proved_again_while_nobody_can_connect(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked_for: list[object] = []
+    program: Any = SimpleNamespace(name="haproxy", pid=1 << 23)
+    monkeypatch.setattr(proxy_driver, "managed", lambda *_, **__: nullcontext(program))
+    monkeypatch.setattr(proxy_driver, "end", lambda *_: None)
+    monkeypatch.setattr(proxy_driver, "run", lambda argv, _: asked_for.append(argv))
+    monkeypatch.setattr(Tcp, "of", lambda network: Tcp({"Tcp.ActiveOpens": 7}))
+    before = running()
+    with ExitStack() as stack:
+        made = _Maker(Haproxy(), before.design, PROGRAM, before.hop, Nowhere(), stack)
+        again = made.start_again(before.instance, kill=False)
+    assert again == Instance(program, (program.pid,), 7)
+    assert asked_for == []
 
 
 def test_a_proxy_has_no_rules_and_no_flows() -> None:

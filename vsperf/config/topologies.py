@@ -70,6 +70,9 @@ def _from_mapping(node: Section, library: Library) -> Node:
         raise _refused(
             f"`topology.vms`: must be a whole number, not {described(plain(vms))}", vms.mark
         )
+    if family.counts_links:
+        fix = f"its number is one of links: write `name: {family.name}{count}`, without `vms`"
+        raise _refused(f"`topology.vms` is {count}, and {family.name} has no VNF", vms.mark, fix)
     return _spelled_out(family, count, vms.mark, kept)
 
 

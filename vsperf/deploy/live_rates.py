@@ -22,10 +22,14 @@ from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.progress import RateSeen
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.exchange import Traffic
 
 EACH_NS = NANOSECONDS
 """From one look to the next."""
 Tell = Callable[[tuple[RateSeen, ...]], None]
+STAYS_OPEN: frozenset[Traffic] = frozenset({"tcp-stream", "tcp-rr", "http-rr", "http-open"})
+"""What comes over connections of TCP that stay open. Beside all else there may be one at the same
+port, too, by which client and server agree; what comes by that is none of the data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,8 @@ class Seen:
     """Of the server."""
     port: int
     """At which client and server met."""
+    stays_open: bool
+    """Whether the kernel tells what came to it."""
     request_bytes: int | None
     """Of each request, where one connection has all of them; None of a stream."""
 
@@ -95,20 +101,21 @@ class LiveRates:
             place = self.places.by_link[name]
             counted = place.counts()
             bits[name], frames[name] = 8 * counted.received_bytes, counted.received_frames
+            told = [one for one in self.instances if one.place == name and one.stays_open]
             with suppress(OSError):  # not every kernel can be asked
-                by_port = within(place.network, received_bytes)
+                by_port = within(place.network, received_bytes) if told else {}
                 received |= {
                     one: by_port.get(one.port, 0) + by_port.get(one.port + DATA_PORTS, 0)
-                    for one in self.instances
-                    if one.place == name and one.port in by_port
+                    for one in told
+                    if one.port in by_port
                 }
         return _Look(at_ns, bits, frames, received)
 
 
 def seen_of(name: str, place: str, port: int, asked: ExchangeAsked) -> Seen:
     """Return how an instance is looked at."""
-    in_turns = asked.traffic == "tcp-rr"
-    return Seen(name, place, port, asked.request_bytes if in_turns else None)
+    in_turns, stays_open = asked.traffic == "tcp-rr", asked.traffic in STAYS_OPEN
+    return Seen(name, place, port, stays_open, asked.request_bytes if in_turns else None)
 
 
 def _rates(before: _Look, after: _Look) -> Iterator[RateSeen]:

@@ -49,7 +49,9 @@ class Installed:
                 fix=f"{self.install}, or name one: --set {self.setting}=PATH",
             )
         program = whole(place)
-        return Found(program, self.version_of(said_by((program, self.asked)), program))
+        return Found(
+            program, self.version_of(said_by((program, self.asked), self.setting), program)
+        )
 
     def version_of(self, text: str, path: str) -> str:
         """Return the version in what it says of itself; `NotReadyError` where there is none."""
@@ -84,14 +86,17 @@ class Installed:
         return Check(self.name, Group.PROGRAMS, ask)
 
 
-def said_by(command: Sequence[str]) -> str:
-    """Return what a program says when it is asked, whatever its exit code and wherever to."""
+def said_by(command: Sequence[str], setting: str) -> str:
+    """Return what a program says when it is asked, whatever its exit code and wherever to.
+
+    `setting` is the one by which another program is named.
+    """
     try:
         done = run(command, ANSWER_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NotReadyError(
             f"{command[0]} does not tell its version",
             why=str(error),
-            fix=f"see what `{' '.join(command)}` says, or name another program: program.path",
+            fix=f"see what `{' '.join(command)}` says, or name another program: {setting}",
         ) from error
     return f"{done.stdout}{done.stderr}".strip()

@@ -152,6 +152,7 @@ class ProxySwitch(ABC):
             text = "".join(f"{line}\n" for line in written)
             Path(workspace.fill(configuration_file(self.program))).write_text(text)
             made = _Maker(self, design, found, hop, workspace, stack)
+            made.prove()
             running = RunningProxy(
                 hop=hop,
                 who=self.program,
@@ -188,7 +189,6 @@ class _Maker:
 
     def started(self) -> Instance:
         """Start it, and wait until it can be called and all of its workers are there."""
-        self._prove()
         opened = Tcp.of(self.hop.network).opened
         argv = entered(*self.proxy.words(self.found.path))
         program = self.stack.enter_context(
@@ -215,8 +215,11 @@ class _Maker:
         end(program, self.workspace)
         return self.started()
 
-    def _prove(self) -> None:
-        """Raise where it does not understand its configuration, in its own words."""
+    def prove(self) -> None:
+        """Raise where it does not understand its configuration, in its own words.
+
+        Once: while it is asked in the midst of a restart nobody could connect.
+        """
         argv = [self.workspace.fill(word) for word in self.proxy.proof(self.found.path)]
         if not argv:
             return

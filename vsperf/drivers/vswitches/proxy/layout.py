@@ -86,6 +86,7 @@ def switch_plan(
             why="search.protocol asks for flows of UDP",
             fix="--set search.protocol=tcp, or a switch that passes packets on: --vswitch nftables",
         )
+    _check_room(design)
     clients = design.ports[0]
     steps = (
         *hop_steps(
@@ -105,6 +106,18 @@ def switch_plan(
         ),
     )
     return SwitchPlan(steps, hop_endpoints(design.case, design.ports))
+
+
+def _check_room(design: Design) -> None:
+    """Refuse a method that has more connections open at a time than can be, whatever it finds."""
+    asked: int = getattr(design.case.search, "connections", 0)
+    if asked > design.spec.room:
+        raise UsageError(
+            f"vswitch {design.case.vswitch.kind} has room for {design.spec.room:,} connections at "
+            f"a time, and search.connections is {asked:,}",
+            why="those beyond its room would never be served, at no rate",
+            fix=f"--set vswitch.connections={asked}, or fewer: search.connections",
+        )
 
 
 def entered(*words: str) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ class Instance:
 
     program: Managed
     workers: tuple[int, ...]
-    """The processes that pass bytes on."""
+    """The processes that pass bytes on. Each has a socket of its own at which clients call."""
     opened_before: int
     """Connections that the kernel had opened in its network before it began."""
 
@@ -115,7 +115,8 @@ class RunningProxy(RunningHop):
         """
         pids = {self.instance.program.pid, *self.instance.workers}
         known = [size for pid in pids if (size := resident_bytes(pid)) is not None]
-        return Kept(entries=Tcp.of(self.network).open, memory_bytes=sum(known) if known else None)
+        entries = Tcp.of(self.network).open_beside(len(self.instance.workers))
+        return Kept(entries=entries, memory_bytes=sum(known) if known else None)
 
     def facts(self) -> dict[str, Any]:
         program = self.instance.program

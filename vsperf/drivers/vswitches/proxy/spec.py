@@ -61,6 +61,11 @@ class ProxySpec(DriverSpec):
         return self.workers if self.cpus is None else len(self.cpus)
 
     @property
+    def room(self) -> int:
+        """Connections at a time for which all workers together have room."""
+        return self.connections
+
+    @property
     def files(self) -> int:
         """Files that each worker may have open."""
         return FILES_EACH * self.connections + OWN_FILES

@@ -63,10 +63,12 @@ class Tcp:
         """Connections to servers that were begun."""
         return self.counts[OPENED]
 
-    @property
-    def open(self) -> int:
-        """Connections that are open now, of which each has two sockets."""
-        return self.counts[OPEN] // 2
+    def open_beside(self, called: int) -> int:
+        """Return how many connections are open now, of which each has two sockets.
+
+        Beside them there are the sockets at which clients call.
+        """
+        return max(0, self.counts[OPEN] - called) // 2
 
     @property
     def drops(self) -> dict[str, int]:

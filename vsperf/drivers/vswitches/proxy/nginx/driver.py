@@ -31,6 +31,8 @@ NGINX = Installed(
 BUILT = re.compile(r" --with-stream(?P<apart>=dynamic)?(?=\s|$)")
 MODULES = re.compile(r" --modules-path=(\S+)")
 MODULE = "ngx_stream_module.so"
+READS_E = (1, 19, 5)
+"""The first version with `-e`: others open the log of the system's own nginx first."""
 MAYBE_APART = "# load_module of the file, where this nginx has its module stream apart"
 
 
@@ -39,11 +41,23 @@ class NginxSpec(ProxySpec):
 
     kind: Literal["nginx-stream"]
 
+    @property
+    def room(self) -> int:
+        """The same of each process."""
+        return self.connections * self.worker_count
+
 
 def find(spec: ProxySpec | None) -> Found:
     """Return where it is; raise `NotReadyError` where it is missing, or passes no TCP on."""
     found = NGINX.found(None if spec is None else spec.path)
-    return Found(found.path, found.version, module_of(said_by((found.path, "-V")), found.path))
+    if tuple(map(int, found.version.split("."))) < READS_E:
+        raise NotReadyError(
+            f"nginx {found.version} cannot be told where it writes what goes wrong",
+            why="versions before 1.19.5 know no -e, and write into the log of the system's own",
+            fix=f"name a later one: --set {NGINX.setting}=PATH",
+        )
+    built = said_by((found.path, "-V"), NGINX.setting)
+    return Found(found.path, found.version, module_of(built, found.path))
 
 
 def module_of(built: str, program: str) -> str | None:
