@@ -31,6 +31,7 @@ from vsperf.host.workspace import Nowhere
 from vsperf.records.files.folders import resolve
 from vsperf.records.files.view import CaseView, open_run
 from vsperf.records.flags import Flag
+from vsperf.records.meaning import DIED
 from vsperf.records.run import LINE, RoundLine
 from vsperf.records.turns import Role, answering
 from vsperf.simulation.turns import SimulatedTurns
@@ -413,9 +414,12 @@ class TestFailures:
         until = ("--set", "search.until=decided") if rounds == 32 else ()
         done = run(tmp_path, "--set", f"search.rounds={rounds}", *until)
         assert done.exit_code == 4, done.output
-        record = stored(tmp_path).record
+        case = stored(tmp_path)
+        record = case.record
         assert record is not None
         assert record.result is None
+        assert 2 * case.died == len(case.rounds) > 0
+        assert shown(tmp_path, "old").count(DIED) == case.died
         assert record.reason == "a part died"
         assert record.warnings == ("measured anew on a fresh deployment: a part died",)
 

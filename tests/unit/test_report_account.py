@@ -196,6 +196,12 @@ def test_who_was_made_before_a_part_died_says_that_it_does_not_count() -> None:
     assert table is not None
     assert [row[-1] for row in table.texts] == [f"{DIED}, slow", ""]
 
+    load: dict[str, Any] = {"role": Role.LOAD, "elapsed_ns": 1_000_000_000}
+    rounds = tuple(round_of(index=index, **load) for index in (1, 2, 1))
+    table = made_table(replace(view_of(planned()), rounds=rounds))
+    assert table is not None
+    assert [row[-1] for row in table.texts] == [DIED, DIED, ""]
+
 
 def test_frames_have_their_trials() -> None:
     table = made_table(view_of(planned(), None, (trial(),)))

@@ -22,6 +22,7 @@ from record_samples import (
     trial_line,
     view_of,
 )
+from round_models import round_of
 from stored_runs import finished, store
 
 from vsperf.errors import Location, StoreError, UsageError
@@ -126,6 +127,13 @@ def test_so_it_is_of_exchanges_by_how_many_the_answer_is_from() -> None:
     failed = replace(found, record=case_record(FIRST, result=None, trials=5))
     assert (failed.died, failed.standing_exchanges) == (0, made)
     assert replace(found, record=None).died == 0
+
+
+def test_rounds_count_from_the_first_again_where_a_part_died() -> None:
+    made = tuple(round_of(index=index) for index in (1, 2, 3, 1, 2))
+    found = replace(view_of(planned()), rounds=made)
+    assert (found.died, list(found.standing_trials)) == (3, [])
+    assert replace(found, rounds=made[3:]).died == 0
 
 
 def test_seconds_are_those_of_the_trial_that_was_made_last() -> None:

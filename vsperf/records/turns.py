@@ -407,6 +407,16 @@ def answering(rounds: Iterable[Round]) -> tuple[Round, ...]:
     return tuple(one for one in last.values() if one.valid)
 
 
+def begun_anew(rounds: Iterable[Round]) -> int:
+    """Return how many rounds were made before their case was begun anew, as a part had died."""
+    found = before = 0
+    for place, one in enumerate(rounds):
+        if one.index <= before:
+            found = place
+        before = one.index
+    return found
+
+
 def carried(one: Round, letter: str) -> bool:
     """Whether a load was no overload: in several of its turns a side brought all of it through.
 

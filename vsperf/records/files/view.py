@@ -43,7 +43,7 @@ from vsperf.records.run import (
     TrialLine,
 )
 from vsperf.records.trial import Second, Trial
-from vsperf.records.turns import Round
+from vsperf.records.turns import Round, begun_anew
 
 # Where in a record file the last attempt at each case lies, found without reading its trials.
 #
@@ -307,6 +307,8 @@ class StoredTrials(Sequence[Trial]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Trial]: ...
     def __getitem__(self, index: int | slice) -> Trial | Sequence[Trial]:
+        if isinstance(index, slice) and not len(self):
+            return ()  # what a case has in place of trials may be more than memory
         return self._file.trials_of(self._key)[index]
 
     def __iter__(self) -> Iterator[Trial]:
@@ -382,10 +384,12 @@ class CaseView:
 
     @property
     def died(self) -> int:
-        """How many of its trials, or exchanges, were made on a deployment of which a part died.
+        """How many of its trials, exchanges or rounds were made on what a part of died then.
 
         The case is measured once more then, and they say nothing of what was found.
         """
+        if self.rounds:
+            return begun_anew(self.rounds)
         if not (made := len(self.exchanges) or len(self.connections)):
             return died_before(self.trials)
         if self.record is None or self.record.result is None:
@@ -395,7 +399,7 @@ class CaseView:
     @property
     def standing_trials(self) -> Sequence[Trial]:
         """Those of its trials that were made behind these."""
-        return self.trials[self.died :]
+        return self.trials[self.died :] if self.trials else ()
 
     @property
     def standing_exchanges(self) -> tuple[Exchange, ...]:
