@@ -26,13 +26,14 @@ from export_samples import (
 from hypothesis import given
 from hypothesis import strategies as st
 from record_samples import case_record, case_start, goal_result, planned, trial
+from round_models import dead_round
 
 from vsperf.output.export.csv_tables import FORMULA, defused, field
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import RunView, open_run
 from vsperf.records.flags import Flag
 from vsperf.records.result import CleanResult, Figure, Limit, SearchResult
-from vsperf.records.run import ExchangeLine, Outcome, TrialLine
+from vsperf.records.run import ExchangeLine, Outcome, RoundLine, TrialLine
 from vsperf.records.switch import PmdCounters, SwitchCounters
 from vsperf.records.trial import Purpose
 
@@ -253,6 +254,15 @@ def test_json_has_connections_exchanges_and_rounds_under_their_own_names(tmp_pat
     assert row["trials"] == []
     assert row["exchanges"] == [one.model_dump(mode="json") for one in made]
     assert not {"connections", "rounds"} & row.keys()
+
+
+def test_json_says_against_rounds_what_people_are_told(tmp_path: Path) -> None:
+    one = dead_round(retry_of=3)
+    run = run_of(tmp_path, [planned(key=KEY)], case_start(KEY), RoundLine(case=KEY, round=one))
+    (row,) = json.loads(exported("json", run)["runs"])["runs"][0]["cases"]
+    (told,) = row["rounds"]
+    assert told["flags"] == ["nothing-received"]
+    assert told["reasons"] == list(one.reasons) != []
 
 
 def test_json_of_hostile_texts_holds_them_as_they_are(tmp_path: Path) -> None:

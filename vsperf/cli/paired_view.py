@@ -131,11 +131,7 @@ def compared_data(case: CaseView) -> dict[str, Any]:
 
 def rounds_data(case: CaseView) -> dict[str, Any]:
     """Return the rounds themselves; nothing of a case without any."""
-    found = [
-        one.model_dump(mode="json")
-        | {"flags": [flag.value for flag in one.flags], "reasons": list(one.reasons)}
-        for one in case.rounds
-    ]
+    found = [one.model_dump(mode="json") | one.said for one in case.rounds]
     return {"all_rounds": found} if found else {}
 
 

@@ -180,6 +180,11 @@ class Round(Record):
             for one in self.dead
         )
 
+    @property
+    def said(self) -> dict[str, list[str]]:
+        """What can be said against it, as plain data: it follows from turns, none is stored."""
+        return {"flags": [flag.value for flag in self.flags], "reasons": list(self.reasons)}
+
     def direction(self, number: int) -> str:
         """Return from where to where a direction leads, by its number from 0."""
         return self.direction_names[number] if self.direction_names else f"direction {number + 1}"
