@@ -32,7 +32,7 @@ from vsperf.output.export.csv_tables import FORMULA, defused, field
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import RunView, open_run
 from vsperf.records.flags import Flag
-from vsperf.records.result import CleanResult, Figure, Limit, SearchResult
+from vsperf.records.result import CleanResult, Figure, Limit, SearchResult, Spread
 from vsperf.records.run import ExchangeLine, Outcome, RoundLine, TrialLine
 from vsperf.records.switch import PmdCounters, SwitchCounters
 from vsperf.records.trial import Purpose
@@ -275,12 +275,16 @@ def test_json_of_hostile_texts_holds_them_as_they_are(tmp_path: Path) -> None:
 def test_a_number_that_is_not_used_is_in_no_table(tmp_path: Path) -> None:
     """Its flags say why, and JSON has it."""
     flags = (Flag.RX_EXCEEDS_TX,)
-    burst = Figure(name="burst", unit=Unit.FRAMES, value=77_777, flags=flags)
+    spread = Spread(runs=2, minimum=77_000, maximum=78_000, deviation=707.0)
+    burst = Figure(name="burst", unit=Unit.FRAMES, value=77_777, spread=spread, flags=flags)
     goal = goal_result().model_copy(update={"flags": flags})
     result = SearchResult(goals=(goal,), figures=(burst,))
     run = one_case(tmp_path, outcome=Outcome.INVALID, limit=Limit.UNKNOWN, result=result)
     (row,) = rows(exported("csv", run)["cases"])
-    told = ("ndr_lower_fps", "ndr_upper_fps", "ndr_throughput_fps", "burst_frames", "rate_fps")
+    told = (
+        *("ndr_lower_fps", "ndr_upper_fps", "ndr_throughput_fps", "rate_fps"),
+        *("burst_frames", "burst_deviation_frames"),
+    )
     assert [row[name] for name in told] == [""] * len(told)
     assert row["ndr_flags"] == "rx-exceeds-tx"
     (old,) = rows(exported("csv-like-vsperf", run)["cases"])
