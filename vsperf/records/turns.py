@@ -351,9 +351,14 @@ class Compared:
         return self.lower is not None and self.upper is not None
 
     @property
+    def of_the_load(self) -> bool:
+        """Whether both brought all through, so that they show the load and not themselves."""
+        return self.carried and self.base_carried
+
+    @property
     def decided(self) -> bool:
         """Whether something is known."""
-        return self.bounded and not (self.carried and self.base_carried)
+        return self.bounded and not self.of_the_load
 
     @property
     def ends(self) -> tuple[float | None, float | None]:
