@@ -168,6 +168,28 @@ def test_a_case_says_which_sizes_beside_its_own_came_to_no_number(
     assert rfc2544.deviations == ("frame sizes without a number in this run: 128",)
 
 
+def test_what_one_switch_came_to_is_no_number_of_another_one(tmp_path: Path) -> None:
+    stands = (Compliance(standard=Standard.RFC2544, level=Level.UNCONDITIONAL, deviations=()),)
+    cases = [
+        planned(
+            number, key=f"{switch}-{number}", point={**planned(number).point, "vswitch": switch}
+        )
+        for switch in ("ovs", "vpp")
+        for number in (1, 2)
+    ]
+    lines: list[Line] = [header(RUN).model_copy(update={"cases": tuple(cases)})]
+    for one in cases:
+        told = Outcome.INVALID if one.key == "vpp-1" else Outcome.PASS
+        kept = stands if told is Outcome.PASS else ()
+        lines += [case_start(one.key), case_record(one.key, outcome=told, compliance=kept)]
+    records = {one.key: one.record for one in views(store(tmp_path, RUN, lines))}
+    ovs, vpp = records["ovs-2"], records["vpp-2"]
+    assert ovs is not None
+    assert vpp is not None
+    assert ovs.compliance == stands
+    assert vpp.compliance[0].deviations == ("frame sizes without a number in this run: 64",)
+
+
 def test_a_skipped_case_is_over_without_having_begun(tmp_path: Path) -> None:
     skipped = case_record(FIRST, outcome=Outcome.SKIP, result=None)
     case = next(views(lay_down(tmp_path, skipped)))
