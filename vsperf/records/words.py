@@ -593,8 +593,11 @@ def without_ending(word: str) -> str | None:
 
 def meaning(word: str) -> str | None:
     """Return what a word means; None where it is none of these."""
-    word = ALSO.get(word.lower(), word)
-    found = next((words[word] for words in SUBJECTS.values() if word in words), None)
-    if found is None and (shorter := without_ending(word)) is not None:
-        return meaning(shorter)
-    return found
+    left: str | None = word
+    while left is not None:
+        named = ALSO.get(left.lower(), left)
+        found = next((words[named] for words in SUBJECTS.values() if named in words), None)
+        if found is not None:
+            return found
+        left = without_ending(named)
+    return None
