@@ -593,11 +593,7 @@ def without_ending(word: str) -> str | None:
 
 def meaning(word: str) -> str | None:
     """Return what a word means; None where it is none of these."""
-    left: str | None = word
-    while left is not None:
-        named = ALSO.get(left.lower(), left)
-        found = next((words[named] for words in SUBJECTS.values() if named in words), None)
-        if found is not None:
-            return found
-        left = without_ending(named)
-    return None
+    word = ALSO.get(word.lower(), word)
+    while not any(word in words for words in SUBJECTS.values()) and (left := without_ending(word)):
+        word = ALSO.get(left.lower(), left)
+    return next((words[word] for words in SUBJECTS.values() if word in words), None)
