@@ -25,3 +25,18 @@ def round_of(turns: TurnColumns = NO_TURNS, **others: Any) -> Round:
         "elapsed_ns": 0,
     }
     return Round(**usual | others, turns=turns)
+
+
+def dead_round(**others: Any) -> Round:
+    """Return a round of six turns, through the second side of which one direction was dead."""
+    count = 6
+    columns: dict[str, Any] = dict.fromkeys(TurnColumns.model_fields, (100,) * count)
+    columns |= {
+        "side": (0, 1) * 3,
+        "measured_ns": (10_000_000,) * count,
+        "drained": (True,) * count,
+    }
+    came = ((20, 80), (100, 0)) * 3
+    columns |= dict.fromkeys(("slots_ns", "received_by_slot"))
+    columns |= {"sent_by_direction": ((50, 50),) * count, "received_by_direction": came}
+    return round_of(TurnColumns.model_validate(columns), **others)

@@ -167,6 +167,12 @@ def test_a_generator_too_slow_for_loads_that_were_given_is_said() -> None:
     assert flags_of(SearchResult(loads=(enough,)), [short]) == ()
 
 
+def test_so_it_is_where_an_answer_says_so_itself() -> None:
+    """Of switches in turns, figures have no limit at a load that is given."""
+    rate = Figure(name="rate_b", unit=Unit.FPS, value=9, flags=(Flag.SHORT_OFFER,))
+    assert flags_of(SearchResult(figures=(rate,)), ()) == (Flag.SHORT_OFFER,)
+
+
 LEAK = {"metric": "leak", "max_loss": "1%"}
 
 

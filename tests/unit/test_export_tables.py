@@ -26,13 +26,14 @@ from export_samples import (
 from hypothesis import given
 from hypothesis import strategies as st
 from record_samples import case_record, case_start, goal_result, planned, trial
+from round_models import dead_round
 
 from vsperf.output.export.csv_tables import FORMULA, defused, field
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import RunView, open_run
 from vsperf.records.flags import Flag
-from vsperf.records.result import CleanResult, Figure, Limit, SearchResult
-from vsperf.records.run import ExchangeLine, Outcome, TrialLine
+from vsperf.records.result import CleanResult, Figure, Limit, SearchResult, Spread
+from vsperf.records.run import ExchangeLine, Outcome, RoundLine, TrialLine
 from vsperf.records.switch import PmdCounters, SwitchCounters
 from vsperf.records.trial import Purpose
 
@@ -255,6 +256,15 @@ def test_json_has_connections_exchanges_and_rounds_under_their_own_names(tmp_pat
     assert not {"connections", "rounds"} & row.keys()
 
 
+def test_json_says_against_rounds_what_people_are_told(tmp_path: Path) -> None:
+    one = dead_round(retry_of=3)
+    run = run_of(tmp_path, [planned(key=KEY)], case_start(KEY), RoundLine(case=KEY, round=one))
+    (row,) = json.loads(exported("json", run)["runs"])["runs"][0]["cases"]
+    (told,) = row["rounds"]
+    assert told["flags"] == ["nothing-received"]
+    assert told["reasons"] == list(one.reasons) != []
+
+
 def test_json_of_hostile_texts_holds_them_as_they_are(tmp_path: Path) -> None:
     text = exported("json", hostile(tmp_path))["runs"]
     assert all(one.isprintable() or one == "\n" for one in text.decode())
@@ -265,12 +275,16 @@ def test_json_of_hostile_texts_holds_them_as_they_are(tmp_path: Path) -> None:
 def test_a_number_that_is_not_used_is_in_no_table(tmp_path: Path) -> None:
     """Its flags say why, and JSON has it."""
     flags = (Flag.RX_EXCEEDS_TX,)
-    burst = Figure(name="burst", unit=Unit.FRAMES, value=77_777, flags=flags)
+    spread = Spread(runs=2, minimum=77_000, maximum=78_000, deviation=707.0)
+    burst = Figure(name="burst", unit=Unit.FRAMES, value=77_777, spread=spread, flags=flags)
     goal = goal_result().model_copy(update={"flags": flags})
     result = SearchResult(goals=(goal,), figures=(burst,))
     run = one_case(tmp_path, outcome=Outcome.INVALID, limit=Limit.UNKNOWN, result=result)
     (row,) = rows(exported("csv", run)["cases"])
-    told = ("ndr_lower_fps", "ndr_upper_fps", "ndr_throughput_fps", "burst_frames", "rate_fps")
+    told = (
+        *("ndr_lower_fps", "ndr_upper_fps", "ndr_throughput_fps", "rate_fps"),
+        *("burst_frames", "burst_deviation_frames"),
+    )
     assert [row[name] for name in told] == [""] * len(told)
     assert row["ndr_flags"] == "rx-exceeds-tx"
     (old,) = rows(exported("csv-like-vsperf", run)["cases"])

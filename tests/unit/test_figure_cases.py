@@ -199,7 +199,7 @@ def test_rates_of_connections_have_a_panel_of_their_own_with_the_ideal_in_it() -
 
     connections = [opened(n, rate) for n, rate in ((1, 500), (4, 1_500))]
     (panel,) = drawn("workers", *connections).panels
-    assert panel.y.unit == "/s"
+    assert (panel.y.label, panel.y.unit) == ("connections, requests or the like", "/s")
     lines = [one for one in panel.layers if isinstance(one, Line)]
     assert [point.y for point in lines[0].points] == [500, 2_000]
     assert [point.y for point in lines[1].points] == [500, 1_500]

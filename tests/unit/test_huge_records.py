@@ -24,6 +24,7 @@ from record_samples import (
 )
 from round_models import round_of
 
+from vsperf.analysis.comparison import findings_in
 from vsperf.cli.commands.show import MOST_TRIALS as SHOWN
 from vsperf.cli.commands.show import command as show
 from vsperf.cli.commands.show import print_run
@@ -193,6 +194,8 @@ def test_so_are_more_exchanges_or_rounds(
     assert (len(seen.exchanges), len(seen.rounds)) == (FEW, 0)[:: 1 if kind == "exchange" else -1]
     with pytest.raises(StoreError, match="too many to be looked at"):
         _ = [*seen.exchanges, *seen.rounds]
+    assert list(seen.trials[:]) == list(seen.trials[1:]) == [], "it has none, and none is read"
+    assert list(findings_in(seen, latency=True)), "a comparison needs no trials"
 
 
 def empty_round() -> RoundLine:

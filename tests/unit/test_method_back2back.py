@@ -13,10 +13,12 @@ from bench_models import LOADS, FluidBench, figures, method
 from search_models import LINE_RATE, case_of
 from simulated_cases import CAPACITY_FPS, behaving, session, simulated_case
 
+from vsperf.analysis.answers import more_is_better
 from vsperf.drivers.generators.base import TrialRequest
 from vsperf.errors import SpecError
 from vsperf.methods.back2back import BufferTime
 from vsperf.methods.base import PLAIN, TrialOptions, loads_of
+from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Ratio
 from vsperf.records.result import Level, Limit, Standard
 from vsperf.records.trial import Trial
@@ -37,6 +39,16 @@ def test_the_average_of_22_runs_of_2016_is_reproduced() -> None:
     buffer = BufferTime(25_796, 0, 14_880_952)
 
     assert buffer.implied_ns / NANOSECONDS == pytest.approx(0.001733, abs=1e-6)
+
+
+def test_more_of_a_buffer_is_better_in_frames_and_as_a_time() -> None:
+    derived = method("back2back").metrics()
+    assert all(
+        more_is_better(name, derived[name])
+        for one in ("buffered", "buffer_time", "implied_buffer_time")
+        for name in (one, f"{one}_slow_bursts")
+    )
+    assert not more_is_better("worst_case_latency", Unit.NANOSECONDS)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -15,8 +15,10 @@ from bench_models import LOADS, FluidBench, UnevenBench, figures, method
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from record_samples import case_record, planned, view_of
 from search_models import LINE_RATE, POLICY, case_of
 
+from vsperf.analysis.comparison import findings_in
 from vsperf.drivers.generators.base import OnSample, TrialRequest
 from vsperf.engine import disturb
 from vsperf.engine.criteria import outcome_of
@@ -349,6 +351,10 @@ def test_an_overload_that_the_generator_could_not_offer_does_not_comply() -> Non
     assert found.level is Level.NOT
     assert "the overload was 5.100 Mfps instead of 5.498 Mfps" in "; ".join(found.deviations)
     assert figures(result)["overload_share"] == pytest.approx(5.1 / 5.5, rel=0.01)
+    case = view_of(planned(), case_record("one", result=result))
+    names = {one.name for one in findings_in(case)}
+    assert names
+    assert "overload_share" not in names, "what could be offered is no merit of a switch"
 
 
 AWAY: dict[str, int | None] = {"restart-switch": NANOSECONDS, "kill-switch": NANOSECONDS}

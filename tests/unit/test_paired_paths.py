@@ -309,6 +309,9 @@ class TestRuns:
         record = stored(tmp_path).record
         assert record is not None
         assert "stayed invalid after 1 repeat: nothing-received" in record.reason
+        rounds = tuple(stored(tmp_path).rounds)
+        assert (record.flags, record.trials) == ((Flag.NOTHING_RECEIVED,), len(rounds))
+        assert record.measured_ns == sum(one.elapsed_ns for one in rounds) > 0
         assert "nothing came through B (new), phy1 to phy0, in 5 of its turns" in done.output
 
     def test_what_was_whole_before_is_the_answer_where_that_is_enough(

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,6 +22,7 @@ from reread import of_runs
 
 from vsperf.cli import tables
 from vsperf.cli.main import run_cli
+from vsperf.cli.paired_view import HEADINGS, compared_data, compared_table
 from vsperf.deploy import together
 from vsperf.deploy.together import StandingSide, Together, start_sides
 from vsperf.engine import paired
@@ -28,11 +30,13 @@ from vsperf.engine.assignment import CaseRun
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.owner import Owner
 from vsperf.host.workspace import Nowhere
+from vsperf.output.table import NOTHING
 from vsperf.records.files.folders import resolve
 from vsperf.records.files.view import CaseView, open_run
 from vsperf.records.flags import Flag
+from vsperf.records.meaning import DIED
 from vsperf.records.run import LINE, RoundLine
-from vsperf.records.turns import Role, answering
+from vsperf.records.turns import Role, Terms, answering
 from vsperf.simulation.turns import SimulatedTurns
 
 SHORT = ("--set", "search.rounds=6", "--set", "search.pairs=20", "--set", "trial.warm_up=0s")
@@ -242,6 +246,20 @@ class TestShown:
         assert (told["lower"], told["upper"]) == (ratio.lower, ratio.upper)
         assert ratio.lower == 0
 
+    def test_two_that_brought_all_through_have_no_ratio_however_few_rounds_there_are(
+        self, tmp_path: Path
+    ) -> None:
+        switches = "{kind: sim, name: a, capacity: 5Mpps}, {kind: sim, name: b, capacity: 5Mpps}"
+        short = ("--set", "generator.max_rate=4Mpps", "--set", "search.control=false")
+        run(tmp_path, *short, switches=switches)
+        case = stored(tmp_path)
+        rounds, terms = tuple(case.rounds), Terms.of(case.asked.section("search"))
+        for made in (rounds, answering(rounds)[:1]):
+            _, rival = compared_table(made, case.record, terms).texts
+            assert rival[HEADINGS.index("to A")] == NOTHING
+        few = compared_data(replace(case, rounds=answering(rounds)[:1]))
+        assert (few["compared"][1]["ratio"], few["compared"][1]["brought_all"]) == (None, True)
+
     def test_at_80_columns_rows_are_named_twice_and_each_rate_keeps_its_unit(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -413,9 +431,14 @@ class TestFailures:
         until = ("--set", "search.until=decided") if rounds == 32 else ()
         done = run(tmp_path, "--set", f"search.rounds={rounds}", *until)
         assert done.exit_code == 4, done.output
-        record = stored(tmp_path).record
+        case = stored(tmp_path)
+        record = case.record
         assert record is not None
         assert record.result is None
+        rounds = tuple(case.rounds)
+        assert 0 < case.died < len(rounds)
+        assert (rounds[case.died].index, record.trials) == (1, len(rounds))
+        assert shown(tmp_path, "old").count(DIED) == case.died
         assert record.reason == "a part died"
         assert record.warnings == ("measured anew on a fresh deployment: a part died",)
 

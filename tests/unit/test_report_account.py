@@ -9,7 +9,7 @@ import pytest
 from connection_models import Device, rate
 from exchanges import exchange
 from record_samples import case_record, goal_result, planned, trial, view_of
-from round_models import round_of
+from round_models import dead_round, round_of
 
 from vsperf.output.report.account import account_of, account_table, made_table
 from vsperf.quantities.human import human_count
@@ -17,7 +17,6 @@ from vsperf.records.meaning import DIED
 from vsperf.records.result import SearchResult
 from vsperf.records.switch import NicCounters, PortCounters, SwitchCounters, VnfCounters
 from vsperf.records.trial import Direction, Purpose
-from vsperf.records.turn_columns import TurnColumns
 from vsperf.records.turns import Role
 
 NOTHING = SearchResult()
@@ -163,17 +162,7 @@ def test_a_round_says_how_sides_stand_to_the_first_where_that_can_be_told(
 
 
 def test_a_round_of_a_path_that_was_no_whole_one_says_which_and_how_sides_stand_no_more() -> None:
-    count = 6
-    columns: dict[str, Any] = dict.fromkeys(TurnColumns.model_fields, (100,) * count)
-    columns |= {
-        "side": (0, 1) * 3,
-        "measured_ns": (10_000_000,) * count,
-        "drained": (True,) * count,
-    }
-    came = ((20, 80), (100, 0)) * 3
-    columns |= dict.fromkeys(("slots_ns", "received_by_slot"))
-    columns |= {"sent_by_direction": ((50, 50),) * count, "received_by_direction": came}
-    one = round_of(TurnColumns.model_validate(columns), elapsed_ns=1_000_000_000, retry_of=3)
+    one = dead_round(elapsed_ns=1_000_000_000, retry_of=3)
     table = made_table(replace(view_of(planned()), rounds=(one,)))
     assert table is not None
     ((*_, against, said),) = table.texts
@@ -195,6 +184,12 @@ def test_who_was_made_before_a_part_died_says_that_it_does_not_count() -> None:
     table = made_table(case)
     assert table is not None
     assert [row[-1] for row in table.texts] == [f"{DIED}, slow", ""]
+
+    load: dict[str, Any] = {"role": Role.LOAD, "elapsed_ns": 1_000_000_000}
+    rounds = tuple(round_of(index=index, **load) for index in (1, 2, 1))
+    table = made_table(replace(view_of(planned()), rounds=rounds))
+    assert table is not None
+    assert [row[-1] for row in table.texts] == [DIED, DIED, ""]
 
 
 def test_frames_have_their_trials() -> None:

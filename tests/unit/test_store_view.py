@@ -22,6 +22,7 @@ from record_samples import (
     trial_line,
     view_of,
 )
+from round_models import round_of
 from stored_runs import finished, store
 
 from vsperf.errors import Location, StoreError, UsageError
@@ -128,6 +129,13 @@ def test_so_it_is_of_exchanges_by_how_many_the_answer_is_from() -> None:
     assert replace(found, record=None).died == 0
 
 
+def test_rounds_count_from_the_first_again_where_a_part_died() -> None:
+    made = tuple(round_of(index=index) for index in (1, 2, 3, 1, 2))
+    found = replace(view_of(planned()), rounds=made)
+    assert (found.died, list(found.standing_trials)) == (3, [])
+    assert replace(found, rounds=made[3:]).died == 0
+
+
 def test_seconds_are_those_of_the_trial_that_was_made_last() -> None:
     ends = [1, 2, 3, 1, 2]
     found = replace(view_of(planned()), seconds=[second_line(FIRST, n).second for n in ends])
@@ -158,6 +166,28 @@ def test_a_case_says_which_sizes_beside_its_own_came_to_no_number(
     rfc2544, *others = first.record.compliance
     assert (rfc2544.level, others) == (Level.CONDITIONAL, list(stands[1:]))
     assert rfc2544.deviations == ("frame sizes without a number in this run: 128",)
+
+
+def test_what_one_switch_came_to_is_no_number_of_another_one(tmp_path: Path) -> None:
+    stands = (Compliance(standard=Standard.RFC2544, level=Level.UNCONDITIONAL, deviations=()),)
+    cases = [
+        planned(
+            number, key=f"{switch}-{number}", point={**planned(number).point, "vswitch": switch}
+        )
+        for switch in ("ovs", "vpp")
+        for number in (1, 2)
+    ]
+    lines: list[Line] = [header(RUN).model_copy(update={"cases": tuple(cases)})]
+    for one in cases:
+        told = Outcome.INVALID if one.key == "vpp-1" else Outcome.PASS
+        kept = stands if told is Outcome.PASS else ()
+        lines += [case_start(one.key), case_record(one.key, outcome=told, compliance=kept)]
+    records = {one.key: one.record for one in views(store(tmp_path, RUN, lines))}
+    ovs, vpp = records["ovs-2"], records["vpp-2"]
+    assert ovs is not None
+    assert vpp is not None
+    assert ovs.compliance == stands
+    assert vpp.compliance[0].deviations == ("frame sizes without a number in this run: 64",)
 
 
 def test_a_skipped_case_is_over_without_having_begun(tmp_path: Path) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 from collections import Counter
+from typing import Any
 
 import pytest
 from conftest import REPOSITORY
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vsperf.cli import tables
 from vsperf.cli.tables import beside, print_table
 from vsperf.cli.terminal import PlainConsole
 from vsperf.output.table import Cell, Column, Table, columns, html_table, markdown_table
@@ -114,6 +116,24 @@ def test_no_number_is_cut_or_parted_from_its_unit_at_any_width(
     printed = file.getvalue()
     assert all(number in printed for number in numbers)
     assert not {*row[0].split(), *row[-1].split()} - {*printed.split()}
+
+
+def test_a_cell_of_any_length_takes_no_more_steps_than_there_are_places(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps = 0
+
+    def counted(*values: Any, **how: Any) -> Any:
+        nonlocal steps
+        steps += 1
+        return max(*values, **how)
+
+    monkeypatch.setattr(tables, "max", counted, raising=False)
+    heads = columns("case", "why it is so")
+    table = Table("figures", heads, (("phy2phy_tput-64B", "so it is " * 10_000),))
+    (part,) = beside(table, 80)
+    assert sum(column.width or 0 for column in part.columns) == 78
+    assert steps < 1_000
 
 
 def test_in_each_of_several_tables_rows_are_named_by_all_columns_that_do_so() -> None:

@@ -109,6 +109,26 @@ def test_turns_of_which_nobody_knows_what_came_when_say_nothing() -> None:
     assert guard_of([untold(one) for one in rounds_of("4ms")], Terms()) is None
 
 
+@pytest.mark.parametrize(
+    ("slots_ns", "told"), [((5_000_000, 5_000_000), False), ((-1, 1, 1, 1, 1), True)]
+)
+def test_rounds_of_others_with_slots_that_nobody_makes_tell_no_more(
+    slots_ns: tuple[int, ...], told: bool
+) -> None:
+    def other(one: Round) -> Round:
+        def cut(turn: Turn) -> Turn:
+            frames = (turn.received_frames, *(0,) * (len(slots_ns) - 1))
+            return replace(turn, slots_ns=slots_ns, received_by_slot=frames)
+
+        turns = TurnColumns.of([cut(turn) for turn in one.turns.rows()])
+        return one.model_copy(update={"turns": turns})
+
+    first, *others = rounds_of("4ms")
+    found = guard_of([first, *map(other, others)], Terms())
+    assert (found is not None) is told
+    assert found is None or found.suffices is None
+
+
 def test_slots_add_up_to_what_a_turn_counted() -> None:
     columns = rounds_of("0s")[0].turns.model_dump()
     count = len(columns["side"])

@@ -83,6 +83,11 @@ def test_a_word_is_explained_however_it_is_written() -> None:
     assert all(map(explained, ("NDR", "ndr", "p99.9", "clean", "cycles/frame", "Path-Check")))
 
 
+def test_a_word_with_any_number_of_endings_is_looked_up() -> None:
+    assert meaning("ratio" + " a" * 2_000) == meaning("ratio") is not None
+    assert meaning("nothing of the kind" + " a" * 2_000) is None
+
+
 def test_a_word_with_two_meanings_is_told_with_both() -> None:
     said = CliRunner().invoke(cli, ["explain", "generator"]).output
     assert "Limits" in said

@@ -162,9 +162,12 @@ LOSSES = frozenset(
     )
 )
 """A figure with such a word in its name is better where it is less."""
-CONTROLS = ("control", "sent")
+CONTROLS = ("control", "sent", "overload_share")
 """Figures by which others are believed, or not: none is better or worse. What a program could send
-says what a loss is a share of, and more of it is no merit of a switch."""
+says what a loss is a share of, and an overload that could be offered what a recovery is from: more
+of it is no merit of a switch."""
+LASTING = "buffer"
+"""A time with this word in its name is better where it is more: a buffer that lasts holds more."""
 DIFFERENCES = ("drift", "difference", "growth")
 """A figure whose name says so may lie below 0, which no time, rate or count does."""
 
@@ -204,7 +207,8 @@ class Finding:
 
 def more_is_better(name: str, unit: Unit) -> bool:
     """Return which way a finding gets better; by whole words: a lossless load is no loss."""
-    return unit is not Unit.NANOSECONDS and LOSSES.isdisjoint(re.split(r"[ _]", name))
+    words = re.split(r"[ _]", name)
+    return (unit is not Unit.NANOSECONDS or LASTING in words) and LOSSES.isdisjoint(words)
 
 
 def may_be_negative(name: str) -> bool:

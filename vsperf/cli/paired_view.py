@@ -76,10 +76,9 @@ def _rate(rounds: Sequence[Round], side: Named, terms: Terms) -> str:
 def _cells(found: Compared | None, word: str) -> tuple[str, ...]:
     if found is None:
         return (NOTHING, NOTHING, word, NOTHING, NOTHING, NOTHING)
-    told = found.decided or not found.bounded  # else both show the load, and not themselves
     open_end = "≥ " if found.carried else "≤ " if found.base_carried else ""
     return (
-        f"{open_end}{found.ratio - 1:+.2%}" if told else NOTHING,
+        NOTHING if found.of_the_load else f"{open_end}{found.ratio - 1:+.2%}",
         _interval(found),
         word,
         NOTHING if found.draw is None else human_share(round(found.draw, 4)),
@@ -131,11 +130,7 @@ def compared_data(case: CaseView) -> dict[str, Any]:
 
 def rounds_data(case: CaseView) -> dict[str, Any]:
     """Return the rounds themselves; nothing of a case without any."""
-    found = [
-        one.model_dump(mode="json")
-        | {"flags": [flag.value for flag in one.flags], "reasons": list(one.reasons)}
-        for one in case.rounds
-    ]
+    found = [one.model_dump(mode="json") | one.said for one in case.rounds]
     return {"all_rounds": found} if found else {}
 
 
@@ -149,10 +144,9 @@ def _as_data(rounds: Sequence[Round], side: Named, terms: Terms) -> dict[str, An
     }
     if found is None:
         return data
-    told = found.decided or not found.bounded
     lower, upper = found.ends
     return data | {
-        "ratio": found.ratio if told else None,
+        "ratio": None if found.of_the_load else found.ratio,
         "lower": lower,
         "upper": upper,
         "level": 1 - terms.level,

@@ -145,9 +145,7 @@ def _row(event: Event) -> dict[str, Any]:
 def _brief(event: RoundFinished | ExchangeFinished | ConnectionsFinished) -> dict[str, Any]:
     """Return what was made without hundreds of numbers that are in the record anyway."""
     if isinstance(event, RoundFinished):
-        one = event.round
-        against = {"flags": [flag.value for flag in one.flags], "reasons": list(one.reasons)}
-        return one.model_dump(mode="json", exclude={"turns"}) | against
+        return event.round.model_dump(mode="json", exclude={"turns"}) | event.round.said
     if isinstance(event, ConnectionsFinished):
         return event.trial.model_dump(mode="json", exclude={"counts": {"slots", "times"}})
     return event.exchange.model_dump(mode="json", exclude={"instances": {"__all__": {"intervals"}}})

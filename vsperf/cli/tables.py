@@ -134,7 +134,7 @@ def _between_words(table: Table, width: int) -> list[int] | None:
     if sum(least) - GAP > width:
         return None
     whole = tuple(replace(column, breaks=False) for column in table.columns)
-    found = _widths(replace(table, columns=whole))
+    found = [min(one, width + GAP) for one in _widths(replace(table, columns=whole))]
     while sum(found) - GAP > width:
         places = (place for place in range(len(found)) if found[place] > least[place])
         found[max(places, key=found.__getitem__)] -= 1

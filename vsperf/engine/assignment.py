@@ -29,7 +29,7 @@ from vsperf.records.trial import Purpose, Second, Trial
 from vsperf.records.turns import Round
 from vsperf.search.base import Budget
 
-Made = Trial | Exchange | ConnectionTrial
+Made = Trial | Exchange | ConnectionTrial | Round
 """What a case is measured by: each method has one kind of them."""
 
 
@@ -62,11 +62,13 @@ class CaseRun:
     """Every exchange of programs, likewise."""
     connections: list[ConnectionTrial] = field(default_factory=list)
     """Every trial of connections, likewise."""
+    rounds: list[Round] = field(default_factory=list)
+    """Every round of turns, likewise."""
 
     @property
     def made(self) -> Sequence[Made]:
         """All that was made for the answer, whichever of these it is."""
-        return self.exchanges or self.connections or self.trials
+        return self.exchanges or self.connections or self.rounds or self.trials
 
     def workspace(self) -> AbstractContextManager[Workspace]:
         """Give parts a place on this machine; models need none."""
@@ -106,7 +108,8 @@ class CaseRun:
         self.emit(TrialFinished(self.case, trial))
 
     def record_round(self, one: Round) -> None:
-        """Write a round down, then tell of it."""
+        """Keep a round and write it down, then tell of it."""
+        self.rounds.append(one)
         self.writer.append(RoundLine(case=self.case.key, round=one))
         self.emit(RoundFinished(self.case, one))
 

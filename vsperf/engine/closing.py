@@ -25,6 +25,7 @@ from vsperf.records.regime import boundary_of, span_of
 from vsperf.records.result import COUNTED, SearchResult
 from vsperf.records.run import CaseRecord, Outcome
 from vsperf.records.trial import Trial
+from vsperf.records.turns import Role, Round
 
 
 def close_case(
@@ -90,7 +91,7 @@ def close_failed(
 ) -> CaseRecord:
     """Return the record of a case that ended with an error, and what went wrong before that."""
     invalid = error.exit_code is ExitCode.INVALID_RESULT
-    last = trials[-1] if trials else None
+    last = next((one for one in reversed(trials) if not _looked_after(one)), None)
     flags = last.flags if last is not None and not last.valid else ()
     told = invalid and flags and isinstance(last, Trial)  # flags say what they mean
     reason = str(error) if told else error.with_why
@@ -107,6 +108,11 @@ def close_failed(
         warnings=warnings,
         **_totals(trials),
     )
+
+
+def _looked_after(one: Made) -> bool:
+    """Whether it is a look at paths, as there is one behind a round of turns that is in doubt."""
+    return isinstance(one, Round) and one.role is Role.CHECK
 
 
 def close_interrupted(case: Case, trials: Sequence[Made]) -> CaseRecord:

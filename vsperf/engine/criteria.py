@@ -496,7 +496,8 @@ def flags_of(result: SearchResult, trials: Iterable[Trial]) -> tuple[Flag, ...]:
 
     Those of the goals, and of the trials whose numbers stand with a reservation. The shortage of
     a generator above the result is what the limit verdict says already, unless loads were given
-    that it fell short of; and buffers fill under any overload: only at a bound they matter.
+    that it fell short of, or an answer says it itself; and buffers fill under any overload: only at
+    a bound they matter.
     """
     flags = dict.fromkeys(result.flags)
     if not result.complete:
@@ -508,7 +509,8 @@ def flags_of(result: SearchResult, trials: Iterable[Trial]) -> tuple[Flag, ...]:
             suspect = [flag for flag in trial.flags if flag.severity is Severity.SUSPECT]
             flags |= {flag: None for flag in suspect if flag is not Flag.BUFFERED}
     short = any(Fraction(load.short_ratio) for load in result.loads)
-    if Limit.GENERATOR not in result.limits and not short:
+    told = Flag.SHORT_OFFER in result.flags
+    if Limit.GENERATOR not in result.limits and not short and not told:
         flags.pop(Flag.SHORT_OFFER, None)
     return tuple(flags)
 

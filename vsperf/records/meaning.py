@@ -74,7 +74,7 @@ LEVELS = {
 
 
 DIED = "made before a part died, so it does not count"
-"""Said of a trial, or an exchange, on a deployment that the case was not measured on in the end."""
+"""Said of a trial, an exchange or a round on what the case was not measured on in the end."""
 
 
 def how_far(*, begun: bool, refuted: str | None) -> str:

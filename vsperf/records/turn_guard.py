@@ -127,8 +127,11 @@ def guard_of(rounds: Sequence[Round], terms: Terms) -> Guard | None:
 def _slots(rounds: Sequence[Round], side: Named) -> tuple[Slot, ...]:
     """Return each slot but the last, beside the last one, over all rounds."""
     by_round = [turns for one in rounds if (turns := _with_slots(one, side))]
+    counts = {len(turns[0].slots_ns or ()) for turns in by_round}
+    if len(counts) != 1:  # there are none, or those of a record of others that fit to none
+        return ()
     found: list[Slot] = []
-    for number in range(len(by_round[0][0].slots_ns or ()) - 1 if by_round else 0):
+    for number in range(counts.pop() - 1):
         middle = middle_of([_log_rate(each, number) - _log_rate(each, -1) for each in by_round])
         lower, upper = (
             None if end is None else math.exp(end) for end in (middle.lower, middle.upper)
@@ -142,7 +145,8 @@ def _slots(rounds: Sequence[Round], side: Named) -> tuple[Slot, ...]:
 
 def _with_slots(one: Round, side: Named) -> list[Turn]:
     """Return the turns that count and have a time in each slot."""
-    return [turn for turn in turns_of(one, side.letter) if turn.slots_ns and all(turn.slots_ns)]
+    turns = turns_of(one, side.letter)
+    return [turn for turn in turns if turn.slots_ns and min(turn.slots_ns) > 0]
 
 
 def _log_rate(turns: Sequence[Turn], number: int) -> float:

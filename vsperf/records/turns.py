@@ -180,6 +180,11 @@ class Round(Record):
             for one in self.dead
         )
 
+    @property
+    def said(self) -> dict[str, list[str]]:
+        """What can be said against it, as plain data: it follows from turns, none is stored."""
+        return {"flags": [flag.value for flag in self.flags], "reasons": list(self.reasons)}
+
     def direction(self, number: int) -> str:
         """Return from where to where a direction leads, by its number from 0."""
         return self.direction_names[number] if self.direction_names else f"direction {number + 1}"
@@ -346,9 +351,14 @@ class Compared:
         return self.lower is not None and self.upper is not None
 
     @property
+    def of_the_load(self) -> bool:
+        """Whether both brought all through, so that they show the load and not themselves."""
+        return self.carried and self.base_carried
+
+    @property
     def decided(self) -> bool:
         """Whether something is known."""
-        return self.bounded and not (self.carried and self.base_carried)
+        return self.bounded and not self.of_the_load
 
     @property
     def ends(self) -> tuple[float | None, float | None]:
@@ -405,6 +415,16 @@ def answering(rounds: Iterable[Round]) -> tuple[Round, ...]:
         if one.role is Role.ANSWER:
             last[one.deployment] = one
     return tuple(one for one in last.values() if one.valid)
+
+
+def begun_anew(rounds: Iterable[Round]) -> int:
+    """Return how many rounds were made before their case was begun anew, as a part had died."""
+    found = before = 0
+    for place, one in enumerate(rounds):
+        if one.index <= before:
+            found = place
+        before = one.index
+    return found
 
 
 def carried(one: Round, letter: str) -> bool:

@@ -594,7 +594,6 @@ def without_ending(word: str) -> str | None:
 def meaning(word: str) -> str | None:
     """Return what a word means; None where it is none of these."""
     word = ALSO.get(word.lower(), word)
-    found = next((words[word] for words in SUBJECTS.values() if word in words), None)
-    if found is None and (shorter := without_ending(word)) is not None:
-        return meaning(shorter)
-    return found
+    while not any(word in words for words in SUBJECTS.values()) and (left := without_ending(word)):
+        word = ALSO.get(left.lower(), left)
+    return next((words[word] for words in SUBJECTS.values() if word in words), None)

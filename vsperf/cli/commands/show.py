@@ -378,7 +378,8 @@ def _lines_of(case: CaseView, trials: Sequence[Trial], died: int) -> Iterator[st
     """Yield a line for each trial, or round; the first ones may not count."""
     for place, trial in enumerate(trials):
         yield marked(trial_line(trial), gone=place < died)
-    yield from map(round_line, case.rounds)
+    for place, one in enumerate(case.rounds):
+        yield marked(round_line(one), gone=place < died)
 
 
 def _latency_text(one: Latency) -> str:

@@ -232,7 +232,13 @@ def _figure(name: str, unit: str) -> Iterator[CaseColumn]:
     yield column("", lambda figure: _used(figure, "value"))
     yield column("_lower", lambda figure: _used(figure, "lower"))
     yield column("_upper", lambda figure: _used(figure, "upper"))
-    yield column("_deviation", lambda one: one.spread.deviation if one.spread else None)
+    yield column("_deviation", _deviation)
+
+
+def _deviation(figure: Figure) -> Value:
+    if figure.spread is None or worst(figure.flags) is Severity.INVALID:
+        return None
+    return figure.spread.deviation
 
 
 def _latency() -> Iterator[CaseColumn]:

@@ -14,6 +14,7 @@ from vsperf.output.export.columns import trials_of
 from vsperf.output.export.trial_columns import TrialColumn, trial_columns
 from vsperf.records.base import Record
 from vsperf.records.files.view import CaseView, RunView
+from vsperf.records.turns import Round
 
 UNPRINTABLE = re.compile(r"[^\x20-\x7e]")
 
@@ -82,7 +83,9 @@ def _write_others(output: BinaryIO, view: CaseView) -> None:
         if made:
             text_of(output, f'], "{name}": [')
         for place, one in enumerate(made):
-            text_of(output, f"{',' if place else ''}\n{_brief(one.model_dump(mode='json'))}")
+            said = one.said if isinstance(one, Round) else {}
+            document = _brief(one.model_dump(mode="json") | said)
+            text_of(output, f"{',' if place else ''}\n{document}")
 
 
 def _brief(document: object) -> str:

@@ -28,7 +28,7 @@ FEW = 2
 
 RATES = {
     Unit.FPS: RATE_AXIS,
-    Unit.PER_SECOND: Axis("connections or requests", "/s", Scale.LINEAR, from_zero=True),
+    Unit.PER_SECOND: Axis("connections, requests or the like", "/s", Scale.LINEAR, from_zero=True),
 }
 """What is drawn against threads, each in a panel of its own."""
 

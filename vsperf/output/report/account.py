@@ -85,7 +85,7 @@ def made_table(case: CaseView) -> Table | None:
     if case.exchanges:
         return _marked(_first("exchanges", OF_EXCHANGES, case.exchanges), case.died)
     if case.rounds:
-        return _first("rounds", OF_ROUNDS, case.rounds)
+        return _marked(_first("rounds", OF_ROUNDS, case.rounds), case.died)
     return trials_table(case.trials)
 
 

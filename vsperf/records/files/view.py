@@ -43,7 +43,7 @@ from vsperf.records.run import (
     TrialLine,
 )
 from vsperf.records.trial import Second, Trial
-from vsperf.records.turns import Round
+from vsperf.records.turns import Round, begun_anew
 
 # Where in a record file the last attempt at each case lies, found without reading its trials.
 #
@@ -67,6 +67,8 @@ MEASURED: Final = re.compile(rb'"outcome"\s*:\s*"(PASS|FAIL)"')
 """In the record of a case that has a number to show."""
 BY_SIZE: Final = (Standard.RFC2544, Standard.RFC2889, Standard.RFC8219, Standard.RFC9004)
 """Standards that would have all frame sizes of Ethernet measured."""
+Sisters = tuple[str, tuple[tuple[str, str], ...]]
+"""Name of a testcase, and values of a point."""
 L = TypeVar("L", bound=Line)
 T = TypeVar("T")
 
@@ -136,8 +138,8 @@ class RecordFile:
     """Whether the last line was cut off; nothing of it is counted."""
     refuted: dict[str, str] = field(default_factory=dict)
     """By key, why the answer of a case does not stand: it went by a cap that others refute."""
-    unmeasured: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """By testcase, the frame sizes of Ethernet that were to be measured, and have no number."""
+    unmeasured: dict[Sisters, tuple[int, ...]] = field(default_factory=dict)
+    """Of cases that differ in frame size alone, those of Ethernet that came to no number."""
     _held: tuple[str, tuple[Trial, ...]] | None = None
     """The trials of the case that was asked for last, and of no other."""
 
@@ -160,16 +162,16 @@ class RecordFile:
         file.unmeasured = dict(file._sizes_without_a_number())
         return file
 
-    def _sizes_without_a_number(self) -> Iterator[tuple[str, tuple[int, ...]]]:
-        planned: dict[str, dict[int, bool]] = {}
+    def _sizes_without_a_number(self) -> Iterator[tuple[Sisters, tuple[int, ...]]]:
+        planned: dict[Sisters, dict[int, bool]] = {}
         for case in self.header.cases:
             asked = Asked(case)
             if (size := asked.frame_bytes) in ETHERNET_SIZES:
-                sizes = planned.setdefault(asked.name, {})
+                sizes = planned.setdefault(_sisters(case), {})
                 told = self.spans[case.key].measured and case.key not in self.refuted
                 sizes[size] = sizes.get(size, False) or told
-        for name, sizes in planned.items():
-            yield name, tuple(sorted(size for size, told in sizes.items() if not told))
+        for sisters, sizes in planned.items():
+            yield sisters, tuple(sorted(size for size, told in sizes.items() if not told))
 
     def start_of(self, key: str) -> CaseStart | None:
         """Read how the last attempt at a case began."""
@@ -307,6 +309,8 @@ class StoredTrials(Sequence[Trial]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Trial]: ...
     def __getitem__(self, index: int | slice) -> Trial | Sequence[Trial]:
+        if isinstance(index, slice) and not len(self):
+            return ()  # what a case has in place of trials may be more than memory
         return self._file.trials_of(self._key)[index]
 
     def __iter__(self) -> Iterator[Trial]:
@@ -382,10 +386,12 @@ class CaseView:
 
     @property
     def died(self) -> int:
-        """How many of its trials, or exchanges, were made on a deployment of which a part died.
+        """How many of its trials, exchanges or rounds were made on what a part of died then.
 
         The case is measured once more then, and they say nothing of what was found.
         """
+        if self.rounds:
+            return begun_anew(self.rounds)
         if not (made := len(self.exchanges) or len(self.connections)):
             return died_before(self.trials)
         if self.record is None or self.record.result is None:
@@ -395,7 +401,7 @@ class CaseView:
     @property
     def standing_trials(self) -> Sequence[Trial]:
         """Those of its trials that were made behind these."""
-        return self.trials[self.died :]
+        return self.trials[self.died :] if self.trials else ()
 
     @property
     def standing_exchanges(self) -> tuple[Exchange, ...]:
@@ -500,7 +506,7 @@ class RunView:
 
     def _of(self, planned: PlannedCase, file: RecordFile) -> CaseView:
         key = planned.key
-        missing = file.unmeasured.get(Asked(planned).name, ())
+        missing = file.unmeasured.get(_sisters(planned), ())
         return CaseView(
             folder=self.folder,
             header=self.header,
@@ -516,6 +522,12 @@ class RunView:
             abandoned=file.spans[key].abandoned,
             refuted=file.refuted.get(key, ""),
         )
+
+
+def _sisters(case: PlannedCase) -> Sisters:
+    """Return what a case has in common with those that differ from it in frame size alone."""
+    others = (one for one in case.point.items() if one[0] != "frame_size")
+    return Asked(case).name, tuple(sorted(others))
 
 
 def _by_sizes(record: CaseRecord | None, missing: Sequence[int]) -> CaseRecord | None:
