@@ -155,7 +155,7 @@ class ConnectionSearch(ConnectionMethod):
         """The loads between which it searches."""
 
     @property
-    def offered(self) -> tuple[int, int]:
+    def searched_range(self) -> tuple[int, int]:
         """Of these, what it can offer."""
         return self.range
 
@@ -187,7 +187,7 @@ class ConnectionSearch(ConnectionMethod):
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
         """Return the range; no frame is offered, so no line has anything to say to it."""
-        lowest, highest = self.offered
+        lowest, highest = self.searched_range
         virtual = case.virtual_links
         return Loads(lowest, highest, highest + 1, virtual=virtual, ascending=True)
 
@@ -208,12 +208,12 @@ class ConnectionSearch(ConnectionMethod):
     def _rehearsed(self, bench: Bench, load: int, duration_ns: int) -> Trial:
         """Make a trial that lasts as long as one at this share of the highest load."""
         del duration_ns  # it follows from the load
-        share = load * self.offered[1] // bench.loads.maximum
+        share = load * self.searched_range[1] // bench.loads.maximum
         return bench.trial(load, self.lasting_ns(share))
 
     def play(self, bench: ConnectionsBench) -> SearchResult:
         """Search, and say what was found in the words of connections."""
-        lowest, highest = self.offered
+        lowest, highest = self.searched_range
         made: list[tuple[int, ConnectionTrial]] = []
         measure = partial(self._measured, bench, made)
         probe = Probe(measure, bench.budget, bench.overhead_ns)
@@ -393,7 +393,7 @@ class ConnectionRate(ConnectionSearch):
         return self.min_rate, self.max_rate
 
     @property
-    def offered(self) -> tuple[int, int]:
+    def searched_range(self) -> tuple[int, int]:
         """Of UDP no more flows than there are ports: a device still knows one that asked before."""
         if self.protocol == "tcp":
             return self.range
@@ -403,7 +403,7 @@ class ConnectionRate(ConnectionSearch):
     def contradictions(self, size: FrameSize, link: LinkSpeed) -> Iterator[Contradiction]:
         """Yield that there are too few ports for flows at the lowest rate."""
         yield from super().contradictions(size, link)
-        lowest, highest = self.offered
+        lowest, highest = self.searched_range
         if lowest >= highest and self.min_rate < self.max_rate:
             needed = -(-due_in(self.duration_ns, lowest + 1) // PORTS_EACH)
             yield Contradiction(
