@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from dpdk_files import dpdk_files
-from simulated_cases import simulated_case
+from simulated_cases import PATIENCE, patiently, simulated_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.tgen.command import Options
@@ -125,12 +125,10 @@ def tgen_case(**settings: Any) -> CaseSpec:
         "drain": "500ms",
         "linger": "100ms",
         "offered_tolerance": "1%",
-        "stretch_tolerance": "100%",
     }
-    generator = {"kind": "tgen", "hugepages": False, "grace": "400ms", **settings}
-    trial = case.trial.model_validate(case.trial.model_dump() | policy)
+    generator = {"kind": "tgen", "hugepages": False, "grace": PATIENCE, **settings}
     spec = TgenSpec.model_validate(generator)
-    return case.model_copy(update={"generator": spec, "trial": trial})
+    return patiently(case, **policy).model_copy(update={"generator": spec})
 
 
 @contextmanager

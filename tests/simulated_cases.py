@@ -10,6 +10,7 @@ from all_methods import method_of
 from places import PLACEMENT, started_generator, started_switch
 
 from vsperf.config.case import CaseSpec
+from vsperf.config.traffic import TrialPolicy
 from vsperf.drivers.generators.base import TrialRequest
 from vsperf.drivers.generators.sim import SimulatedGenerator, SimulatedSession
 from vsperf.drivers.vswitches.sim import SimulatedSwitch
@@ -69,6 +70,26 @@ def simulated_case(
     }
     content |= sections
     return CaseSpec.model_validate(content | {"search": method_of(content["search"])})
+
+
+class Patient(TrialPolicy):
+    """Has a real generator send on until all has left, on a machine that is away again and again.
+
+    It takes no longer than its frames do; what nobody can send in that time stays unsent.
+    """
+
+    def allowed_late_ns(self, duration_ns: int) -> int:
+        return 20 * duration_ns
+
+
+PATIENCE = "2s"
+"""Of a generator beside a `Patient` policy: several stalls of a machine, one after the other."""
+
+
+def patiently(case: CaseSpec, **policy: object) -> CaseSpec:
+    """Return a case whose trials are so, with other settings of the policy."""
+    trial = Patient.model_validate(case.trial.model_dump() | policy)
+    return case.model_copy(update={"trial": trial})
 
 
 def behaving(kind: str, **settings: Any) -> dict[str, Any]:

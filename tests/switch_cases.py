@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from places import PLACEMENT, room
-from simulated_cases import simulated_case
+from simulated_cases import PATIENCE, patiently, simulated_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.deploy.deployment import Deployment, deploy, prepare
@@ -54,16 +54,14 @@ def real_case(kind: str, switch: Mapping[str, Any] | None = None, **sections: An
     processes.
     """
     generator = TgenGenerator.Spec.model_validate(
-        {"kind": "tgen", "grace": "400ms", "in_flight": 128, "hugepages": False}
+        {"kind": "tgen", "grace": PATIENCE, "in_flight": 128, "hugepages": False}
     )
     if "topology" in sections:
         vnf = {"kind": "process", "hugepages": False}
         sections = {"vnf": ProcessVnf.Spec.model_validate(vnf), **sections}
     case = switch_case(kind, switch, **sections)
-    waits = {"drain": "500ms", "linger": "100ms"}
-    policy = {"offered_tolerance": "1%", "stretch_tolerance": "100%", **waits}
-    trial = case.trial.model_validate(case.trial.model_dump() | policy)
-    return case.model_copy(update={"generator": generator, "trial": trial})
+    patient = patiently(case, offered_tolerance="1%", drain="500ms", linger="100ms")
+    return patient.model_copy(update={"generator": generator})
 
 
 def driver_of(kind: str) -> VSwitch:

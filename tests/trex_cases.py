@@ -10,6 +10,7 @@ from typing import Any
 from switch_cases import real_case
 
 from vsperf.config.case import CaseSpec
+from vsperf.config.traffic import TrialPolicy
 from vsperf.drivers.generators.trex.spec import TrexSpec
 from vsperf.records.run import Endpoint
 
@@ -31,7 +32,11 @@ def trex_case(
     if "server" not in generator and trex_install() is not None:
         generator["install"] = str(trex_install())
     case = real_case(kind, **{"search": FIXED, **sections})
-    return case.model_copy(update={"generator": TrexSpec.model_validate(generator)})
+    # What is late is stopped, and some tests are about that.
+    policy = case.trial.model_dump() | {"stretch_tolerance": "100%"}
+    trial = TrialPolicy.model_validate(policy)
+    spec = TrexSpec.model_validate(generator)
+    return case.model_copy(update={"generator": spec, "trial": trial})
 
 
 def ends(cable: str) -> tuple[Endpoint, ...]:

@@ -18,33 +18,22 @@ from simulated_cases import WAYS
 from trafficgen_contract import LIGHT, Rig, TrafficGeneratorContract
 
 from vsperf.config.case import CaseSpec
-from vsperf.config.traffic import TrialPolicy
 from vsperf.drivers.generators.base import TrafficGenerator
 from vsperf.drivers.generators.otg.driver import OtgGenerator
 from vsperf.drivers.generators.otg.spec import OtgSpec
 from vsperf.errors import UsageError
 from vsperf.otg.server import OtgServer
-from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.run import Endpoint
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_server"]
 
 
-class Patient(TrialPolicy):
-    """Waits for a server on a machine that is busy otherwise."""
-
-    def allowed_late_ns(self, duration_ns: int) -> int:
-        return 3 * NANOSECONDS
-
-
 def otg_case(server: OtgServer | str, traffic: dict[str, Any] | None = None) -> CaseSpec:
     """Return a case for a server whose ports are p1 and p2."""
     where = server if isinstance(server, str) else server.url
     spec = {"kind": "otg", "server": where, "ports": {"phy0": "p1", "phy1": "p2"}}
-    case = tgen_case(traffic=traffic)
-    patient = Patient.model_construct(**dict(case.trial))
-    return case.model_copy(update={"generator": OtgSpec(**spec), "trial": patient})
+    return tgen_case(traffic=traffic).model_copy(update={"generator": OtgSpec(**spec)})
 
 
 ENDS = tuple(Endpoint(link=f"phy{n}", kind="vdev", address=f"net_cable{n}") for n in range(2))

@@ -355,11 +355,10 @@ class ForwardingContract(VSwitchContract):
     def test_each_of_its_programs_is_missed_while_it_hangs(self, shared: Standing) -> None:
         programs = shared.programs()
         assert bool(programs) is self.runs_programs, f"its programs: {sorted(programs)}"
-        with self.short_patience(shared.parts.switch):
-            for pid in programs.values():
-                assert shared.parts.switch.failure() is None
-                with stopped(pid):
-                    assert failure_of(shared), "it says why"
+        for pid in programs.values():
+            assert shared.parts.switch.failure() is None
+            with self.short_patience(shared.parts.switch), stopped(pid):
+                assert failure_of(shared), "it says why"
 
     @pytest.mark.everyday
     def test_each_of_its_programs_is_missed_when_killed_and_nothing_is_left(

@@ -163,6 +163,7 @@ def test_a_daemon_that_hangs_is_not_waited_for(shared: Connected) -> None:
     daemon, usual = shared.running.daemons["ovs-vswitchd"].pid, shared.running.patience_s
     shared.running.patience_s = 0.2
     os.kill(daemon, signal.SIGSTOP)
+    os.waitid(os.P_PID, daemon, os.WSTOPPED | os.WNOWAIT)
     try:
         failure = shared.running.failure()
         with pytest.raises(ComponentError, match="did not answer"):

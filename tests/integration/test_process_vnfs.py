@@ -14,6 +14,7 @@ import switch_cases
 from ovs_cases import ovs_case
 from ovs_traffic import wait_until
 from places import hugepages, room
+from simulated_cases import PATIENCE, patiently
 from switch_cases import PVP, V2V
 
 from vsperf.config.case import CaseSpec
@@ -57,13 +58,11 @@ def process_case(
     """
     vnf = ProcessVnf.Spec.model_validate({"kind": "process", **settings})
     generator = TgenGenerator.Spec.model_validate(
-        {"kind": "tgen", "grace": "400ms", "in_flight": 128}
+        {"kind": "tgen", "grace": PATIENCE, "in_flight": 128}
     )
     case = ovs_case(switch, topology=topology, vnf=vnf)
-    waits = {"drain": "1s", "linger": "100ms"}
-    policy = {"offered_tolerance": "1%", "stretch_tolerance": "100%", **waits}
-    trial = case.trial.model_validate(case.trial.model_dump() | policy)
-    return case.model_copy(update={"generator": generator, "trial": trial})
+    patient = patiently(case, offered_tolerance="1%", drain="1s", linger="100ms")
+    return patient.model_copy(update={"generator": generator})
 
 
 def wires(cards: int = 2) -> tuple[Wire, ...]:

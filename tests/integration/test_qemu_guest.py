@@ -43,7 +43,8 @@ waited for."""
 EMULATED = {"accelerator": "tcg"}
 HANGS = "rdinit=/nothing panic=0"
 """The kernel finds no first program, and stays as it is."""
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
+"""With a guest that is emulated, and may have to share a CPU."""
 
 
 @dataclass

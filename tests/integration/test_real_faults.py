@@ -12,7 +12,15 @@ from dataclasses import dataclass
 
 import pytest
 from attacks.announced import assert_recorded
-from real_runs import FIXED, Place, Run, fixture_calibrations, fixture_place, wait_until
+from real_runs import (
+    FIXED,
+    PATIENCE_S,
+    Place,
+    Run,
+    fixture_calibrations,
+    fixture_place,
+    wait_until,
+)
 from vpp_cases import vpp_words
 
 from vsperf.drivers.generators.tgen.process import LINKS_S
@@ -35,8 +43,6 @@ PARTS = {"testpmd": "dpdk-testpmd", "linux-bridge": "bridges", "vpp": "vpp"}
 IN_MID_TRIAL_S = 0.15
 STRIKABLE = (*FIXED, "--set=search.duration=2s", "--set=search.loads=[100kfps]")
 """A trial so long that whoever strikes in the middle of it may be late, and by several stalls."""
-HEARD_S = 5.0
-"""A second, on a machine that is not busy with something else, and less than a trial goes on."""
 SLOWLY = "--set=search.loads=[20kfps]"
 """A load that the kernel bears, too."""
 SOON_S = 15.0
@@ -275,8 +281,8 @@ def test_a_vsperf_that_is_killed_sends_no_more_and_can_be_cleaned_up_and_resumed
     run = place.start(*FIXED, *stage.more)
     stage.reach(run, place)
     run.process.kill()
-    if stage.connected:
-        assert wait_until(lambda: "tgen" not in place.programs().values(), patience_s=HEARD_S)
+    if stage.connected:  # that tgen does not send to the end of a trial is a test of its own
+        assert wait_until(lambda: "tgen" not in place.programs().values(), PATIENCE_S)
     said = run.end().of("TrialFinished")
     assert_recorded(said, place.records())
     cleaned = place("clean")
@@ -308,7 +314,7 @@ def test_what_other_switches_leave_when_vsperf_is_killed_is_cleaned_up(
     assert place.traces()
     run.process.kill()
     if stage != "deploy":  # by then vsperf speaks to its generator
-        assert wait_until(lambda: "tgen" not in place.programs().values(), patience_s=HEARD_S)
+        assert wait_until(lambda: "tgen" not in place.programs().values(), PATIENCE_S)
     assert_recorded(run.end().of("TrialFinished"), place.records())
     cleaned = place("clean")
     assert (cleaned.code, place.traces()) == (0, [])

@@ -126,7 +126,8 @@ def test_a_chassis_that_says_nothing_in_any_number_of_lines_is_not_heard_out() -
             client.ask("C_INFO")
 
 
-def test_depth_without_end_is_no_answer() -> None:
+def test_depth_without_end_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ixnetwork, "ANSWER_S", 60.0)  # all of it is heard, however late
     deep = HEAD + b"Content-Length: 100000\r\n\r\n" + b"[" * 100_000
     with speaking(deep, b"", DRIP_S) as server:
         client = ixnetwork.Client(f"http://{server.address}", None)

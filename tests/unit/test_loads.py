@@ -268,14 +268,28 @@ LINE = 64
 
 def spoken(words: tuple[str, ...], count: int = REPORTS) -> list[dict[str, int]]:
     """Return the first reports of the program, and see that it ends when it is told to."""
+    return heard(words, count)[0]
+
+
+def heard(words: tuple[str, ...], count: int) -> tuple[list[dict[str, int]], int]:
+    """Return the same, and how often it gave its CPU away from the first of them to the last."""
     argv = [str(MEMORY_LOAD.find()), *words]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
-        lines = [program.stdout.readline() for _ in range(count)]
+        lines = [program.stdout.readline()]
+        before = times_given_away(program.pid)
+        lines += [program.stdout.readline() for _ in range(1, count)]
+        given = times_given_away(program.pid) - before
         program.send_signal(signal.SIGTERM)
         program.stdout.read()
-        assert program.wait(10) == 0
-    return [json.loads(line) for line in lines]
+        assert program.wait(60) == 0
+    return [json.loads(line) for line in lines], given
+
+
+def times_given_away(pid: int) -> int:
+    """Return how often a process has waited by its own wish, as the kernel counts."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt_switch"))
 
 
 @pytest.mark.parametrize("settings", PATTERNS)
@@ -293,18 +307,21 @@ def test_its_bytes_are_those_of_its_accesses(settings: dict[str, object], requir
 
 
 def test_it_leaves_its_cpu_to_others_when_it_is_to_sleep(require: Require) -> None:
-    """Both keep to the same rates; who sleeps has had less of the CPU than who looks at a clock."""
+    """Both keep to the same rates; who sleeps gives it away again and again, and nobody else does.
+
+    How much of it each of them gets is the machine's affair.
+    """
     require("memory-load")
     slow = {"buffer": "1MiB", "read_size": "64KiB", "write_size": "64KiB",
             "read_rate": "400MB/s", "write_rate": "200MB/s"}  # fmt: skip
 
-    def last(*, sleep: bool) -> dict[str, int]:
+    def ran(*, sleep: bool) -> tuple[list[dict[str, int]], int]:
         spec = MemorySpec.model_validate({"kind": "memory", "sleep": sleep, **slow})
-        return spoken((*words_of(spec), "--report-ms=50"))[-1]
+        return heard((*words_of(spec), "--report-ms=50"), REPORTS)
 
-    busy, rested = last(sleep=False), last(sleep=True)
-    assert rested["cpu_ns"] * 2 < busy["cpu_ns"]
-    for said in (busy, rested):
+    (busy, seldom), (rested, often) = ran(sleep=False), ran(sleep=True)
+    assert seldom < 10 <= often, f"given away {seldom} times and {often} times"
+    for said in (busy[-1], rested[-1]):
         assert 0 < said["read_bytes"] <= 400e6 * said["elapsed_ns"] / 1e9 + 4 * 65536
 
 

@@ -57,8 +57,13 @@ def test_the_watching_program_tells_of_each_second_and_ends_with_the_tests(tmp_p
     try:
         watch = Watch.of_this_run()
         assert watch is not None and watch.file == watcher.file
-        watch.evidence(began, time.monotonic())  # waits for a look, whatever it shows
-        assert {"stolen", "others"} <= {sight.kind for sight in watch._sights()}
+        kinds: set[str] = set()
+        for _ in range(20):  # a busy machine may let it look later than anybody waits for a look
+            watch.evidence(began, time.monotonic())
+            kinds = {sight.kind for sight in watch._sights()}
+            if {"stolen", "others"} <= kinds:
+                break
+        assert {"stolen", "others"} <= kinds
         assert watcher.process.stdin is not None
         watcher.process.stdin.close()
         assert watcher.process.wait() == 0

@@ -446,6 +446,7 @@ def test_one_that_runs_but_does_not_answer_is_not_waited_for(place: Workspace) -
 def test_one_that_somebody_stopped_is_called_that(place: Workspace) -> None:
     with silent(place) as (running, daemon):
         os.kill(daemon.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, daemon.pid, os.WSTOPPED | os.WNOWAIT)
         assert running.failure() == f"{DAEMON} is stopped: somebody sent it SIGSTOP, or debugs it"
         os.kill(daemon.pid, signal.SIGCONT)
 

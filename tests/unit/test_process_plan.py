@@ -230,7 +230,7 @@ def test_what_waits_for_a_socket_becomes_the_program_and_keeps_its_number() -> N
         assert process.poll() is None
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(path)
-            said, _ = process.communicate(timeout=10)
+            said, _ = process.communicate(timeout=60)
         assert int(said) == process.pid
 
 

@@ -586,7 +586,7 @@ def test_who_waits_at_an_event_descriptor_is_woken(require: Require) -> None:
     ) as waiting:
         os.close(bell)
         assert ring(waiting.pid) == 1
-        said, _ = waiting.communicate(timeout=10)
+        said, _ = waiting.communicate(timeout=60)
     assert said == b"1"
 
 

@@ -145,14 +145,11 @@ def test_what_somebody_left_half_typed_is_not_run(guest: Path) -> None:
 def test_a_second_client_is_told_so_instead_of_waiting(
     guest: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vnf_shell, "ANSWER_S", 0.3)
-    with (
-        connected("vm1", guest) as first,
-        connected("vm1", guest) as second,
-        pytest.raises(ComponentError, match="does not answer") as caught,
-    ):
+    with connected("vm1", guest) as first, connected("vm1", guest) as second:
         assert first.run("true", lambda _: None) == 0
-        second.run("true", lambda _: None)
+        monkeypatch.setattr(vnf_shell, "ANSWER_S", 0.3)
+        with pytest.raises(ComponentError, match="does not answer") as caught:
+            second.run("true", lambda _: None)
     assert "another `vsperf shell` holds it" in str(caught.value.problems[0].why)
 
 

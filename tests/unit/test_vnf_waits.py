@@ -34,7 +34,7 @@ def fixture_place() -> Iterator[Workspace]:
         managed(["sleep", "100"], name="tgen", workspace=place) as tgen,
     ):
         tgen.process.kill()
-        tgen.await_end(1.0)
+        assert tgen.await_end(60.0)
         yield place
 
 

@@ -45,6 +45,8 @@ from vsperf.records.switch import SwitchCounters
 # A VPP that does not answer is noticed in time, whatever it does instead.
 
 SOON_S = 0.1
+PATIENCE_S = 60.0
+"""With who answers, however late."""
 
 
 def known_messages() -> Messages:
@@ -110,13 +112,13 @@ def test_a_connection_that_is_closed_is_an_error(tmp_path: Path) -> None:
         listening(path, socket.SOCK_STREAM, None),
         pytest.raises(ApiError, match=r"closed the connection|cannot be reached"),
     ):
-        connect(path, known_messages(), SOON_S)
+        connect(path, known_messages(), PATIENCE_S)
 
 
 def test_statistics_that_are_not_shared_are_an_error(tmp_path: Path) -> None:
     path = tmp_path / "stats.sock"
     with listening(path, socket.SOCK_SEQPACKET, b"x"), pytest.raises(SegmentError, match="share"):
-        mapped(path, SOON_S)
+        mapped(path, PATIENCE_S)
 
 
 def test_definitions_that_are_none_are_an_error(tmp_path: Path) -> None:
