@@ -96,7 +96,7 @@ def test_no_port_asks_twice_in_a_trial_of_flows_as_the_second_would_be_none_that
     found = first(rate(protocol="udp", **few).play(device))
     assert (found.value, found.upper, found.limit) == (32_256, None, Limit.SETTING)
     assert max(one.asked for one in device.made) == 64_512
-    assert rate(**few).offered == (500, 1_000_000), "of TCP a device sees the end"
+    assert rate(**few).searched_range == (500, 1_000_000), "of TCP a device sees the end"
 
 
 def test_what_the_generator_does_not_begin_is_not_the_devices() -> None:

@@ -31,6 +31,7 @@ LIBRARIES = {
 """Folders that have the name of a program or of a model, and serve the drivers called after it."""
 WORDS = {
     "broadcast": "an address, and frames to it",
+    "buffer": "what holds frames that wait",
     "caches": "of a CPU",
     "command": "what a program is started with",
     "csv": "a form of text",

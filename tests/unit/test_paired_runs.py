@@ -435,9 +435,9 @@ class TestFailures:
         record = case.record
         assert record is not None
         assert record.result is None
-        rounds = tuple(case.rounds)
-        assert 0 < case.died < len(rounds)
-        assert (rounds[case.died].index, record.trials) == (1, len(rounds))
+        made = tuple(case.rounds)
+        assert 0 < case.died < len(made)
+        assert (made[case.died].index, record.trials) == (1, len(made))
         assert shown(tmp_path, "old").count(DIED) == case.died
         assert record.reason == "a part died"
         assert record.warnings == ("measured anew on a fresh deployment: a part died",)
