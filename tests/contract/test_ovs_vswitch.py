@@ -49,6 +49,11 @@ class TestOvsDpdk(OvsContract):
         with hugepages():
             yield OvsDpdk()
 
+    def counting_ports(self, case: CaseSpec) -> bool:
+        """Of a port at whose socket it is the server it tells of no frame; its threads do."""
+        assert isinstance(case.vswitch, OvsDpdkSpec)
+        return case.vswitch.ports != "vhost-user"
+
     @pytest.fixture(scope="class", params=["vhost-user-client", thorough("vhost-user")])
     @classmethod
     def case(cls, request: pytest.FixtureRequest) -> CaseSpec:
