@@ -171,7 +171,8 @@ class Outcomes:
         if again:
             terminalreporter.section(f"{len(again)} again: machine away")
             for report in again:
-                write(f"{report.nodeid}: {dict(report.sections).get(EVIDENCE, '')}")
+                evidence = dict(report.sections).get(EVIDENCE, "")
+                write(f"{report.nodeid}: {evidence}; {_first_words(report)}")
 
         if terminalreporter.config.option.remaining:
             self._say_what_is_left(terminalreporter)
@@ -192,6 +193,10 @@ class Outcomes:
 
     def _say_what_is_left(self, terminalreporter: pytest.TerminalReporter) -> None:
         passed = self.selection.all_passed + self.passed
+        if not self.selection.all:  # cut off before a worker told how many there are
+            terminalreporter.section("at this commit")
+            terminalreporter.line(f"{passed} tests have passed; this run was cut off")
+            return
         failed = len(terminalreporter.getreports("failed") + terminalreporter.getreports("error"))
         absent = len(terminalreporter.getreports("skipped"))
         left = self.selection.all - passed - failed - absent
@@ -205,6 +210,12 @@ class Outcomes:
         for test, seconds in self.unexplained.items():
             if seconds > LONG_S:
                 write(f"! {test} took {seconds:.0f} s: an everyday test says why it is worth it")
+
+
+def _first_words(report: pytest.TestReport) -> str:
+    """Return what a test that was run again had failed with: what is forgiven is to be known."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return "" if crash is None else crash.message.partition("\n")[0]
 
 
 class Again:
