@@ -22,12 +22,11 @@ from vsperf.config.connections import Protocol
 from vsperf.drivers.generators.base import ConnectionEnd, ConnectionEnds, ConnectionsRequest
 from vsperf.drivers.vswitches.nftables.layout import TABLE
 from vsperf.drivers.vswitches.nftables.netfilter import IPV4_FAMILY, NESTED, NETFILTER
-from vsperf.drivers.vswitches.nftables.program import entering
 from vsperf.drivers.vswitches.nftables.running import RunningRouter
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.dead import dead_deployments
 from vsperf.host.netlink import attributes, dump
-from vsperf.host.netns import FOLDER, within
+from vsperf.host.netns import FOLDER, entering, within
 from vsperf.methods.connections import ConnectionsAsked
 
 pytestmark = pytest.mark.machine

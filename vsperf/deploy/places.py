@@ -14,6 +14,7 @@ from typing import Any
 from vsperf.config.case import CaseSpec
 from vsperf.config.places import PREFIX_BITS, place_ip, place_mac, place_mtu
 from vsperf.errors import ComponentError, NotReadyError
+from vsperf.host.devices import PERMANENT
 from vsperf.host.netns import path_of, within
 from vsperf.host.networks import private_network
 from vsperf.host.offloads import against as against_offloads
@@ -38,8 +39,6 @@ TCP_BUFFERS = (Path("/proc/sys/net/ipv4/tcp_wmem"), Path("/proc/sys/net/ipv4/tcp
 KEEPS_NO_PATHS = Path("/proc/sys/net/ipv4/tcp_no_metrics_save")
 """With 1 in it the kernel forgets what a connection learned of its path. Else the next one to the
 same address begins with that, so a repeat would measure another thing than the first."""
-PERMANENT = 0x80
-"""State of a neighbour that nobody asks for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,8 @@ from vsperf.errors import ComponentError
 from vsperf.host.netns import path_of, within
 
 STATISTICS = ("rx_packets", "tx_packets", "rx_dropped", "tx_dropped", "rx_errors", "tx_errors")
+PERMANENT = 0x80
+"""State of a neighbour that nobody asks for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,11 @@ def path_of(name: str) -> Path:
     return FOLDER / name
 
 
+def entering(name: str) -> tuple[str, ...]:
+    """Return the words before a command that is to run in a namespace."""
+    return ("nsenter", f"--net={path_of(name)}", "--")
+
+
 def make_namespace(name: str) -> None:
     """Make a namespace in which no device says anything of its own accord, as IPv6 would have it.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from vsperf.errors import UsageError
-from vsperf.host.netns import path_of
+from vsperf.host import netns
 from vsperf.records.run import MARK, Endpoint
 from vsperf.trust.programs import whole
 
@@ -75,7 +75,7 @@ def entering(ports: Iterable[Port], who: str) -> tuple[str, ...]:
             why="its ports are devices of several network namespaces, and a process is in one",
             fix="let all links of the generator be in one namespace, or use a switch that is",
         )
-    return tuple(word for name in networks for word in ("nsenter", f"--net={path_of(name)}", "--"))
+    return tuple(word for name in networks for word in netns.entering(name))
 
 
 def _named_wholly(word: str, files: tuple[str, ...]) -> str:

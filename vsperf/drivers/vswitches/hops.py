@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from vsperf.config.connections import NETWORK_BITS, End, clients_of, servers_of
 from vsperf.drivers.vswitches.kernel_ports import (
     MTU,
     NETWORK,
+    PMD_ROLE,
     await_ports,
     check_ports,
     counted,
@@ -26,17 +27,15 @@ from vsperf.drivers.vswitches.kernel_ports import (
 )
 from vsperf.drivers.vswitches.ports import Place, link_endpoint, tap_of
 from vsperf.errors import ComponentError, UsageError
-from vsperf.host.devices import Device, Devices, told
+from vsperf.host.devices import PERMANENT, Device, Devices, told
 from vsperf.host.netns import within
 from vsperf.host.networks import hand_over, private_network
 from vsperf.host.taps import tap
 from vsperf.host.workspace import Workspace
-from vsperf.records.run import Endpoint, Step
+from vsperf.records.run import Endpoint, Placement, Step
 from vsperf.records.switch import PortCounters
 
 PAIR = 2
-PERMANENT = 0x80
-"""State of a neighbour that nobody asks for."""
 SYSCTL = Path("/proc/sys/net")
 
 Found = TypeVar("Found")
@@ -70,6 +69,23 @@ def ports_of(case: CaseSpec) -> HopPorts:
 def _port(case: CaseSpec, end: End) -> HopPort:
     place = Place(end.link)
     return HopPort(place, tap_of(place, case.topology), end)
+
+
+class HopDesign:
+    """What one case makes of such a device."""
+
+    case: CaseSpec
+    placement: Placement
+
+    @cached_property
+    def ports(self) -> HopPorts:
+        """The port towards the clients, and the one towards the servers."""
+        return ports_of(self.case)
+
+    @property
+    def cpus(self) -> tuple[int, ...]:
+        """Where the kernel forwards, and the workers are where there are some."""
+        return self.placement.of(PMD_ROLE)
 
 
 def check_hop(case: CaseSpec, cpus: tuple[int, ...], does: str, why: str) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import SERVICE_PORT, protocol_of
 from vsperf.drivers.vswitches.base import SwitchPlan
-from vsperf.drivers.vswitches.hops import HopPorts, check_hop, hop_endpoints, hop_steps, ports_of
-from vsperf.drivers.vswitches.kernel_ports import NETWORK, PMD_ROLE, step
-from vsperf.drivers.vswitches.nftables.program import READING, entering
+from vsperf.drivers.vswitches.hops import HopDesign, check_hop, hop_endpoints, hop_steps
+from vsperf.drivers.vswitches.kernel_ports import NETWORK, step
+from vsperf.drivers.vswitches.nftables.program import READING
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
+from vsperf.host.netns import entering
 from vsperf.quantities.units import Duration
 from vsperf.records.run import Placement, Step
 
@@ -28,22 +28,12 @@ FIRST_IDLE = 0xF0000000
 
 
 @dataclass(frozen=True)
-class Design:
+class Design(HopDesign):
     """What one case makes of the kernel."""
 
     case: CaseSpec
     spec: NftablesSpec
     placement: Placement
-
-    @cached_property
-    def ports(self) -> HopPorts:
-        """The port towards the clients, and the one towards the servers."""
-        return ports_of(self.case)
-
-    @property
-    def cpus(self) -> tuple[int, ...]:
-        """Where frames are forwarded."""
-        return self.placement.of(PMD_ROLE)
 
     @property
     def service(self) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vsperf.errors import ComponentError, NotReadyError
-from vsperf.host.netns import path_of
+from vsperf.host.netns import entering
 from vsperf.host.software import version_text
 from vsperf.trust.programs import program_path
 from vsperf.waits import run
@@ -37,11 +37,6 @@ TRIED = """table ip vsperf {
 }
 """
 """Rules that have all that any rules of ours take of a kernel."""
-
-
-def entering(network: str) -> tuple[str, ...]:
-    """Return the words before a command that is to run in a network."""
-    return ("nsenter", f"--net={path_of(network)}", "--")
 
 
 @dataclass(frozen=True, slots=True)

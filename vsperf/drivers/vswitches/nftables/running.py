@@ -15,8 +15,9 @@ from vsperf.drivers.vswitches.nftables.layout import (
     sysctls,
 )
 from vsperf.drivers.vswitches.nftables.netfilter import Netfilter
-from vsperf.drivers.vswitches.nftables.program import NAME, Nft, entering
+from vsperf.drivers.vswitches.nftables.program import NAME, Nft
 from vsperf.errors import ComponentError
+from vsperf.host.netns import entering
 from vsperf.records.switch import Kept, SwitchCounters
 
 FORWARDING = "ipv4/ip_forward"

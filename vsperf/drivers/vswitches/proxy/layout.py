@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import SERVICE_PORT, protocol_of
 from vsperf.drivers.vswitches.base import SwitchPlan
-from vsperf.drivers.vswitches.hops import HopPorts, check_hop, hop_endpoints, hop_steps, ports_of
-from vsperf.drivers.vswitches.kernel_ports import NETWORK, PMD_ROLE, step
+from vsperf.drivers.vswitches.hops import HopDesign, check_hop, hop_endpoints, hop_steps
+from vsperf.drivers.vswitches.kernel_ports import NETWORK, step
 from vsperf.drivers.vswitches.proxy.spec import ProxySpec
 from vsperf.errors import UsageError
-from vsperf.host.netns import path_of
+from vsperf.host.netns import entering
 from vsperf.records.run import Placeholder, Placement, Step
 
 HOST_BITS = 32
@@ -29,22 +28,12 @@ in their own examples. The kernel has asked three times by then."""
 
 
 @dataclass(frozen=True)
-class Design:
+class Design(HopDesign):
     """What one case makes of the machine."""
 
     case: CaseSpec
     spec: ProxySpec
     placement: Placement
-
-    @cached_property
-    def ports(self) -> HopPorts:
-        """The port towards the clients, and the one towards the servers."""
-        return ports_of(self.case)
-
-    @property
-    def cpus(self) -> tuple[int, ...]:
-        """Of the workers, and of the kernel's part."""
-        return self.placement.of(PMD_ROLE)
 
     @property
     def service(self) -> str:
@@ -122,7 +111,7 @@ def _check_room(design: Design) -> None:
 
 def entered(*words: str) -> tuple[str, ...]:
     """Return how a program is run in the network of the deployment; not filled in."""
-    return ("nsenter", f"--net={path_of(NETWORK)}", "--", *words)
+    return (*entering(NETWORK), *words)
 
 
 def configuration_file(name: str) -> str:
