@@ -118,11 +118,18 @@ def test_loss_of_a_fixed_load_is_judged_by_the_worst_trial() -> None:
 
 
 def test_what_misses_by_less_than_its_digits_show_is_told_with_all_of_them() -> None:
-    (rate,) = check_all(spec(AT_LEAST_5M), ndr(4_999_700, 4_999_900), ())
-    assert (rate.met, rate.found) == (False, "4,999,700 fps")
+    for asked, lower, met, found in (
+        ("5Mfps", 4_999_700, False, "4.999 Mfps"),
+        ("5Mfps", 5_000_400, True, "5.000 Mfps"),
+        ("4999800fps", 4_999_700, False, "4,999,700 fps"),
+        ("4999600fps", 4_999_700, True, "4,999,700 fps"),
+    ):
+        wanted = spec({"metric": "ndr", "min": asked})
+        (rate,) = check_all(wanted, ndr(lower, lower if not met else 6_000_000), ())
+        assert (rate.met, rate.found) == (met, found)
     for asked, ratio, found in (
         ("0", "1/100000000", "1e-06%"),
-        ("1%", "10001/1000000", "1.0001%"),
+        ("1%", "10001/1000000", "1.001%"),
         ("1%", "1/50", "2%"),
     ):
         load = LoadResult(
