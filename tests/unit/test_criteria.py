@@ -11,11 +11,13 @@ from simulated_cases import simulated_case
 
 from vsperf.analysis.answers import loss_text
 from vsperf.config.case import CaseSpec
+from vsperf.engine.baselines import _as_bound
 from vsperf.engine.criteria import check_all, flags_of, outcome_of
 from vsperf.methods.base import method_of
 from vsperf.methods.compliance import qualified
 from vsperf.methods.fixed import FixedLoad
 from vsperf.methods.throughput import Throughput
+from vsperf.quantities.human import End
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Duration, Rate
 from vsperf.records.flags import Flag
@@ -139,6 +141,25 @@ def test_what_misses_by_less_than_its_digits_show_is_told_with_all_of_them() -> 
         wanted = simulated_case(expect=[{"metric": "loss", "max_loss": asked}])
         (check,) = check_all(wanted, SearchResult(loads=(load,)), ())
         assert (check.met, check.found) == (False, found)
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "least", "most"),
+    [
+        (Unit.FPS, 1234.5, "1234fps", "1235fps"),
+        (Unit.BPS, 1234.5, "1234bit/s", "1235bit/s"),
+        (Unit.NANOSECONDS, 1234.5, "1234ns", "1235ns"),
+        (Unit.NANOSECONDS, 0.12345678, "0.123456ns", "0.123457ns"),
+        (Unit.FACTOR, 0.12345678, "0.123456", "0.123457"),
+        (Unit.RATIO, 1 / 3, "33.3333333333%", "33.3333333334%"),
+        (Unit.COUNT, 12.5, "12", "13"),
+        (Unit.COUNT, 100 * 0.97, "97", "97"),
+    ],
+)
+def test_what_a_baseline_makes_a_bound_asks_for_no_more_than_it_means(
+    unit: Unit, value: float, least: str, most: str
+) -> None:
+    assert [str(_as_bound(value, unit, end)) for end in End] == [least, most]
 
 
 def test_nearly_all_is_not_written_as_all_that_was_lost() -> None:

@@ -18,6 +18,7 @@ from vsperf.quantities.human import (
     End,
     counted,
     human_bytes,
+    human_change,
     human_count,
     human_digests,
     human_expected,
@@ -324,6 +325,13 @@ def test_no_rate_that_is_printed_as_a_bound_is_untrue(fps: int) -> None:
         return Fraction(number) * {"G": 10**9, "M": 10**6, "k": 10**3, "f": 1}[unit[0]]
 
     assert read(human_fps(fps, End.LOWER)) <= fps <= read(human_fps(fps, End.UPPER))
+
+
+def test_a_change_and_a_coarse_share_are_rounded_likewise() -> None:
+    assert [human_change(-0.108911, 2, end) for end in End] == ["-10.90%", "-10.89%"]
+    assert [human_change(0.92 - 1, 2, end) for end in End] == ["-8.00%", "-8.00%"]
+    assert [rounded_share(0.4996, 1, end) for end in End] == ["49.9%", "50.0%"]
+    assert rounded_share(0.0001, 0, End.LOWER) == "> 0%"
 
 
 def test_an_interval_says_as_much_as_is_known_of_it() -> None:

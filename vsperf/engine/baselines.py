@@ -33,7 +33,7 @@ from vsperf.errors import Location, Problem, SpecError, VsperfError
 from vsperf.host.facts import environment
 from vsperf.methods.base import method_of
 from vsperf.quantities.human import End, outward
-from vsperf.quantities.quantity import UnitError, decimal_text
+from vsperf.quantities.quantity import UnitError
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import FoundTime, Ratio
 from vsperf.records.files.view import CaseView
@@ -242,7 +242,7 @@ def _as_bound(value: float, unit: Unit, end: End) -> Bound:
         case Unit.FACTOR:
             return Bound.parse(f"{float(outward(value, 6, end)):.6f}")
         case Unit.RATIO:
-            return Bound.parse(f"{decimal_text(outward(value, 12, end) * 100)}%")
+            return Bound.parse(str(Ratio(outward(value, 12, end))))
         case _:
             return Bound.parse(str(outward(value, 0, end)))
 
