@@ -106,10 +106,11 @@ def turns_differ(one: Round) -> Iterator[str]:
     ):
         if measured > every:
             yield f"{name}, turn {turn}: {measured:,} measured of {every:,} that came"
-    for side, count in enumerate(one.counts):
+    for side, counts in enumerate(one.counts):
         left = sum(f for f, of in zip(told.turn_sent_frames, told.side, strict=True) if of == side)
-        if left > count.sent_frames:
-            yield f"{name}, {one.sides[side].letter}: {left:,} sent in turns, {count.sent_frames:,}"
+        if left > counts.sent_frames:
+            letter = one.sides[side].letter
+            yield f"{name}, {letter}: {left:,} sent in turns, of {counts.sent_frames:,}"
 
 
 def _last_of_each(rounds: Iterable[Round]) -> list[Round]:

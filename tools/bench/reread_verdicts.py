@@ -35,6 +35,7 @@ from vsperf.records.files.view import CaseView
 from vsperf.records.flags import FUNCTIONAL_ONLY, Flag, Severity, worst
 from vsperf.records.result import (
     Compliance,
+    Figure,
     GoalResult,
     Level,
     Limit,
@@ -365,7 +366,9 @@ def _flags_of_case(record: CaseRecord, trials: Sequence[Trial]) -> Iterator[str]
     counted = [
         one for one in since_check(trials) if one.purpose in (Purpose.SEARCH, Purpose.LATENCY)
     ]
-    needed = {flag for one in (*result.goals, *result.loads, *result.figures) for flag in one.flags}
+    answered: tuple[GoalResult | LoadResult | Figure, ...]
+    answered = (*result.goals, *result.loads, *result.figures)
+    needed = {flag for one in answered for flag in one.flags}
     for one in counted:
         needed |= {flag for flag in one.flags if flag.severity is Severity.SUSPECT}
     needed -= {Flag.BUFFERED, Flag.SHORT_OFFER}  # which matter where an answer says so
@@ -447,9 +450,9 @@ def outcome_differs(record: CaseRecord) -> Iterator[str]:
     """Say where an outcome is not what criteria and answers come to."""
     met = [one.met for one in record.checks]
     result = record.result
-    invalid = result is not None and any(
-        worst(one.flags) is Severity.INVALID for one in (*result.goals, *result.figures)
-    )
+    answered: tuple[GoalResult | Figure, ...]
+    answered = () if result is None else (*result.goals, *result.figures)
+    invalid = any(worst(one.flags) is Severity.INVALID for one in answered)
     if record.outcome is Outcome.PASS and (invalid or not all(met)):
         yield "PASS, and a criterion or an answer is not"
     if record.outcome is Outcome.FAIL and False not in met:

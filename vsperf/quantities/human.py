@@ -109,7 +109,7 @@ def _human(value: float, unit: str, end: End | None = None) -> str:
 
 
 def _digits(value: float, factor: int, end: End | None) -> str:
-    shown = value / factor if end is None else _exact(value) / factor
+    shown: float | Fraction = value / factor if end is None else _exact(value) / factor
     decimals = 3 if abs(shown) < 10 else 2 if abs(shown) < 100 else 1
     return f"{_fixed(shown, decimals, end):.{decimals}f}"
 
