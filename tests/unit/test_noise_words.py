@@ -10,6 +10,7 @@ import pytest
 from compared_runs import HOST, found
 from config_world import library, loaded, problems, write
 from exchanges import exchange
+from export_samples import SPEC
 from record_samples import case_record, case_start, header, planned, run_end, trial, trial_line
 from report_pages import Reader, quietly
 from stored_runs import store
@@ -461,7 +462,7 @@ def test_what_noise_did_before_a_part_died_is_not_told_of_what_was_measured_then
     looks = [trial(index, purpose=Purpose.PATH_CHECK) for index in (1, 3)]
     made = (looks[0], beside(2, memory(100)), looks[1], beside(4, memory(7000)))
     lines = (TrialLine(case="one", trial=each) for each in made)
-    one = planned(key="one")
+    one = planned(key="one", spec=SPEC)
     head = header(RUN).model_copy(update={"cases": (one,)})
     folder = store(tmp_path, RUN, [head, case_start("one"), *lines, RECORD, run_end()])
     for command in (["show", str(folder), "one"], ["report", str(folder), "-o", "-"]):
