@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import REPOSITORY
-from record_samples import case_record, goal_result
+from record_samples import case_record, goal_result, planned, view_of
 from record_samples import trial as recorded
 from search_models import lossy
 
@@ -20,6 +20,7 @@ from coverage_models import LINE_RATE, MODELS
 from reread import searched
 from reread_verdicts import (
     Around,
+    count_differs,
     goals_of_case,
     outcome_differs,
     standings_of,
@@ -167,6 +168,16 @@ def test_an_outcome_is_what_criteria_come_to() -> None:
     assert list(outcome_differs(case_record("one", result=result))) == [
         "PASS, and a criterion or an answer is not"
     ]
+
+
+def test_how_many_trials_a_case_took_is_what_is_stored() -> None:
+    def told(trials: int) -> list[str]:
+        record = case_record("one", trials=trials)
+        return list(count_differs(view_of(planned(), record, [recorded(1), recorded(2)])))
+
+    assert told(2) == []
+    assert told(0) == ["printed 0, of 2 that are stored"]
+    assert told(3) == ["printed 3, of 2 that are stored"]
 
 
 # What trials say of themselves.

@@ -70,7 +70,7 @@ from reread_trials import (
     since_check,
     through,
 )
-from reread_verdicts import Around, goals_of_case, trials_differ, verdicts_of
+from reread_verdicts import Around, count_differs, goals_of_case, trials_differ, verdicts_of
 
 from vsperf.errors import ComponentError, InvalidTrialError
 from vsperf.quantities.units import FrameSize, LinkSpeed, Rate
@@ -526,6 +526,7 @@ def _of_case(
     kind = search["kind"]
     if left is not None:
         left[str(kind)] += unread(search, result)
+    yield "how many were made", tuple(count_differs(case))
     if kind == "paired":
         yield from answers_of_rounds(search, case.rounds, result)
     elif kind in CONNECTIONS:

@@ -461,6 +461,17 @@ def outcome_differs(record: CaseRecord) -> Iterator[str]:
         yield f"limit of the case {record.limit}, of its first answer {result.limits[:1]}"
 
 
+def count_differs(case: CaseView) -> Iterator[str]:
+    """Say where a case tells of more than was made for it, or of fewer than its answer is from."""
+    if case.record is None:
+        return
+    told = case.record.trials
+    made = len(case.trials) + len(case.rounds) + len(case.exchanges) + len(case.connections)
+    least = len(believed(case.trials)) or int(made > 0)
+    if not least <= told <= made:
+        yield f"printed {told:,}, of {made:,} that are stored"
+
+
 # What a trial says against itself.
 
 FAULTS: Mapping[Flag, Callable[[Direction], bool]] = {
