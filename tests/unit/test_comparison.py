@@ -473,7 +473,7 @@ def test_a_headline_says_the_verdict_and_the_size(tmp_path: Path) -> None:
     run(tmp_path, "bbbb", {1: [900_000], 2: [980_000]})
     head = headline(of(tmp_path, "aaaa", "bbbb"))
     assert (head.word, head.tone) == ("WORSE", "bad")
-    assert head.text.startswith("The most: 64B ndr -10.00 % [-10.89 … -9.10 %]. 2 of 2 numbers")
+    assert head.text.startswith("The most: 64B ndr -10.00 % [-10.90 … -9.10 %]. 2 of 2 numbers")
 
 
 def test_where_nothing_changed_it_says_how_far_it_can_have(tmp_path: Path) -> None:

@@ -11,11 +11,13 @@ from simulated_cases import simulated_case
 
 from vsperf.analysis.answers import loss_text
 from vsperf.config.case import CaseSpec
+from vsperf.engine.baselines import _as_bound
 from vsperf.engine.criteria import check_all, flags_of, outcome_of
 from vsperf.methods.base import method_of
 from vsperf.methods.compliance import qualified
 from vsperf.methods.fixed import FixedLoad
 from vsperf.methods.throughput import Throughput
+from vsperf.quantities.human import End
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Duration, Rate
 from vsperf.records.flags import Flag
@@ -118,11 +120,18 @@ def test_loss_of_a_fixed_load_is_judged_by_the_worst_trial() -> None:
 
 
 def test_what_misses_by_less_than_its_digits_show_is_told_with_all_of_them() -> None:
-    (rate,) = check_all(spec(AT_LEAST_5M), ndr(4_999_700, 4_999_900), ())
-    assert (rate.met, rate.found) == (False, "4,999,700 fps")
+    for asked, lower, met, found in (
+        ("5Mfps", 4_999_700, False, "4.999 Mfps"),
+        ("5Mfps", 5_000_400, True, "5.000 Mfps"),
+        ("4999800fps", 4_999_700, False, "4,999,700 fps"),
+        ("4999600fps", 4_999_700, True, "4,999,700 fps"),
+    ):
+        wanted = spec({"metric": "ndr", "min": asked})
+        (rate,) = check_all(wanted, ndr(lower, lower if not met else 6_000_000), ())
+        assert (rate.met, rate.found) == (met, found)
     for asked, ratio, found in (
         ("0", "1/100000000", "1e-06%"),
-        ("1%", "10001/1000000", "1.0001%"),
+        ("1%", "10001/1000000", "1.001%"),
         ("1%", "1/50", "2%"),
     ):
         load = LoadResult(
@@ -132,6 +141,25 @@ def test_what_misses_by_less_than_its_digits_show_is_told_with_all_of_them() -> 
         wanted = simulated_case(expect=[{"metric": "loss", "max_loss": asked}])
         (check,) = check_all(wanted, SearchResult(loads=(load,)), ())
         assert (check.met, check.found) == (False, found)
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "least", "most"),
+    [
+        (Unit.FPS, 1234.5, "1234fps", "1235fps"),
+        (Unit.BPS, 1234.5, "1234bit/s", "1235bit/s"),
+        (Unit.NANOSECONDS, 1234.5, "1234ns", "1235ns"),
+        (Unit.NANOSECONDS, 0.12345678, "0.123456ns", "0.123457ns"),
+        (Unit.FACTOR, 0.12345678, "0.123456", "0.123457"),
+        (Unit.RATIO, 1 / 3, "33.3333333333%", "33.3333333334%"),
+        (Unit.COUNT, 12.5, "12", "13"),
+        (Unit.COUNT, 100 * 0.97, "97", "97"),
+    ],
+)
+def test_what_a_baseline_makes_a_bound_asks_for_no_more_than_it_means(
+    unit: Unit, value: float, least: str, most: str
+) -> None:
+    assert [str(_as_bound(value, unit, end)) for end in End] == [least, most]
 
 
 def test_nearly_all_is_not_written_as_all_that_was_lost() -> None:

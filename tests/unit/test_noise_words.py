@@ -10,6 +10,7 @@ import pytest
 from compared_runs import HOST, found
 from config_world import library, loaded, problems, write
 from exchanges import exchange
+from export_samples import SPEC
 from record_samples import case_record, case_start, header, planned, run_end, trial, trial_line
 from report_pages import Reader, quietly
 from stored_runs import store
@@ -33,9 +34,9 @@ from vsperf.quantities.quantity import UnitError
 from vsperf.records.files.view import open_run
 from vsperf.records.flags import Flag
 from vsperf.records.host import Conditions
-from vsperf.records.run import Line, Outcome
+from vsperf.records.run import Line, Outcome, TrialLine
 from vsperf.records.switch import NoiseActivity
-from vsperf.records.trial import Trial
+from vsperf.records.trial import Purpose, Trial
 
 RUN = "2026-11-20-phy2phy_tput-aaaa"
 
@@ -452,6 +453,23 @@ def test_the_report_has_the_same_as_a_table() -> None:
         ("noise 1", "7,500 MB/s", "5,000 MB/s to 7,000 MB/s", "25% to 50%", "2 of 2 trials", "#3"),
         ("noise 2", "98% of a CPU", "–", "90%", "2 of 2 trials", "#3"),
     )
+
+
+def test_what_noise_did_before_a_part_died_is_not_told_of_what_was_measured_then(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A look at the path begins each deployment."""
+    looks = [trial(index, purpose=Purpose.PATH_CHECK) for index in (1, 3)]
+    made = (looks[0], beside(2, memory(100)), looks[1], beside(4, memory(7000)))
+    lines = (TrialLine(case="one", trial=each) for each in made)
+    one = planned(key="one", spec=SPEC)
+    head = header(RUN).model_copy(update={"cases": (one,)})
+    folder = store(tmp_path, RUN, [head, case_start("one"), *lines, RECORD, run_end()])
+    for command in (["show", str(folder), "one"], ["report", str(folder), "-o", "-"]):
+        assert run_cli(command) == ExitCode.OK
+        shown = capsys.readouterr().out
+        assert "7,000 MB/s" in shown
+        assert "100 MB/s" not in shown
 
 
 def test_who_was_not_heard_of_did_nothing_that_is_known_and_never_0() -> None:

@@ -411,6 +411,7 @@ class TestFailures:
         assert case.record is not None
         assert case.record.result is not None
         assert len(answering(case.rounds)) == whole
+        assert case.record.trials == len(tuple(case.rounds))
         spread = case.record.result.figures[0].spread
         assert spread is not None
         assert spread.runs == whole

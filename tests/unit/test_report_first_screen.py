@@ -277,7 +277,7 @@ def test_where_something_was_done_to_the_switch_the_answer_is_how_long_frames_st
 
 
 @pytest.mark.parametrize(
-    ("bps", "text"), [(0, "0.000"), (390_000, "< 0.001"), (500_000, "0.001"), (10**10, "10.000")]
+    ("bps", "text"), [(0, "0.000"), (999_999, "< 0.001"), (1_000_000, "0.001"), (10**10, "10.000")]
 )
 def test_a_rate_that_is_too_little_for_the_digits_is_not_called_0(bps: int, text: str) -> None:
     assert gigabits(bps) == text

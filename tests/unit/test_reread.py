@@ -23,7 +23,7 @@ sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
 from coverage import RANGE, SEARCHES
 from coverage_models import MODELS
-from reread import answers, of_runs, searched, unread, with_surplus
+from reread import answers, of_a_model, of_runs, searched, unread, with_surplus
 from reread_goals import Is, Weighed, as_it_is, counted, goals_of
 from reread_names import CURVES, FIGURES, READ, UNTOLD, reads
 
@@ -59,7 +59,7 @@ def differing(name: str, seed: int, budget_s: int | None = None) -> Iterator[str
         budget = Budget(None if budget_s is None else budget_s * NANOSECONDS)
         if (run := searched(name, model, seed, budget)) is None:
             continue
-        for goal, against in answers(run[0], run[2], run[1]):
+        for goal, against in of_a_model(*run):
             yield from (f"{model.name}, seed {seed}, {goal}: {text}" for text in against)
 
 

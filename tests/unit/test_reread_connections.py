@@ -19,7 +19,7 @@ from test_reread_figures import changed
 from vsperf.methods.connection_search import ConnectionSearch
 from vsperf.methods.connection_soak import ConnectionSoak
 from vsperf.methods.reconnect import Reconnect
-from vsperf.records.result import SearchResult
+from vsperf.records.result import Limit, SearchResult
 
 sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 from reread_connections import IN_CLEAN_TIME, answers_of_connections, since_check
@@ -137,6 +137,28 @@ def test_that_no_load_was_seen_to_fail_is_told_where_one_did() -> None:
     assert first.text.startswith("≥ ")
     open_ended = result.model_copy(update={"figures": (first, *result.figures[1:])})
     assert "upper bound printed None" in "; ".join(differing(rate(), device, open_ended))
+
+
+def test_accounts_that_do_not_add_up_are_told() -> None:
+    device = Device(rate=12_345)
+    result = played(rate(), device)
+    made = device.made[-1]
+    assert made.counts is not None
+    assert made.counts.client is not None
+    for name in ("intended", "completed", "refused", "reset"):
+        changed = {name: getattr(made.counts.client, name) + 1}
+        client = made.counts.client.model_copy(update=changed)
+        counts = made.counts.model_copy(update={"client": client})
+        device.made[-1] = made.model_copy(update={"counts": counts})
+        assert any("which come to" in text for text in differing(rate(), device, result)), name
+
+
+def test_a_limit_that_does_not_go_with_the_bounds_is_told() -> None:
+    device = Device(rate=12_345)
+    result = played(rate(), device)
+    first = result.figures[0].model_copy(update={"limit": Limit.SETTING})
+    wrong = result.model_copy(update={"figures": (first, *result.figures[1:])})
+    assert "limit printed setting, and 12," in "; ".join(differing(rate(), device, wrong))
 
 
 def test_packets_of_another_number_are_told() -> None:

@@ -21,12 +21,13 @@ from vsperf.methods.stream import Stream
 from vsperf.methods.transactions import Transactions
 from vsperf.methods.workload import Workload
 from vsperf.records.exchange import CLIENTS, SERVERS, Exchange
+from vsperf.records.flags import Flag
 from vsperf.records.result import SearchResult
 from vsperf.records.switch import PmdCounters, SwitchCounters
 
 sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 from reread import exchanges_of
-from reread_cpu import answers_of_programs
+from reread_cpu import answers_of_programs, exchange_differs
 
 PMD = PmdCounters(cpu=2, frames=1, busy_cycles=100, idle_cycles=233)
 USED: dict[str, Any] = {"clients": 0.5, "servers": 0.3, "switch": 0.2}
@@ -56,6 +57,23 @@ def printed(method: Workload, *made: Exchange) -> SearchResult:
 def differing(result: SearchResult, *made: Exchange) -> list[str]:
     found = answers_of_programs(made, result)
     return [f"{name}: {text}" for name, against in found for text in against]
+
+
+def test_an_exchange_whose_window_parts_or_flags_are_not_its_own_is_told() -> None:
+    one = exchange()
+    assert list(exchange_differs(one)) == []
+    assert one.window is not None
+    later = one.window.model_copy(update={"began_ns": one.window.began_ns + 1})
+    (text,) = exchange_differs(one.model_copy(update={"window": later}))
+    assert text.startswith("exchange 1: window (")
+    first = one.instances[0]
+    twice = first.model_copy(update={"intervals": (first.intervals[0], *first.intervals)})
+    (text,) = exchange_differs(one.model_copy(update={"instances": (twice,)}))
+    assert text.endswith("overlap, or are none")
+    late = one.model_copy(update={"flags": (Flag.PROGRAM_LATE,)})
+    assert list(exchange_differs(late)) == [
+        "exchange 1: program-late is said, and all began in time"
+    ]
 
 
 def test_what_was_printed_is_what_exchanges_say() -> None:

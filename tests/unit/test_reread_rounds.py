@@ -14,7 +14,7 @@ from conftest import REPOSITORY
 sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
 from paired_models import MODELS, ModelTurns, PairedModel, method, session
-from reread_rounds import answers_of_rounds
+from reread_rounds import answers_of_rounds, turns_differ
 from test_reread_connections import moved
 from test_reread_figures import changed
 
@@ -66,6 +66,22 @@ def test_so_does_a_load_that_follows_from_the_slowest() -> None:
     assert any(
         "at 3000000 fps, 70 % of the slowest are 2" in one for one in against(asked, bench, result)
     )
+
+
+def test_turns_that_do_not_come_to_what_they_say_are_told() -> None:
+    bench = session(PairedModel("quiet"), 1, 0.9)
+    method(**SHORT).play(bench)
+    one = bench.rounds[-1]
+    assert list(turns_differ(one)) == []
+    told = one.turns
+    more = (told.turn_received_frames[0] + 10**6, *told.received_frames[1:])
+    measured = told.model_copy(update={"received_frames": more})
+    (text,) = turns_differ(one.model_copy(update={"turns": measured}))
+    assert "turn 0" in text
+    assert "measured of" in text
+    same = told.model_copy(update={"side": (told.side[1], *told.side[1:])})
+    (text,) = turns_differ(one.model_copy(update={"turns": same}))
+    assert "not of each side once" in text
 
 
 def test_what_was_printed_otherwise_is_told() -> None:

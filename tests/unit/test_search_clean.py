@@ -12,7 +12,7 @@ from search_models import LINE_RATE, LOADS, Measure, lossy, probe_of, spec_of, s
 from slot_samples import in_slots
 
 from vsperf.errors import InvalidTrialError
-from vsperf.quantities.human import human_fps
+from vsperf.quantities.human import End, human_fps
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.clean import counted_ns, in_clean_time
 from vsperf.records.flags import Flag
@@ -483,8 +483,8 @@ def test_what_the_time_did_not_suffice_for_is_told_by_how_many_trials_passed(nam
     assert goal.limit is Limit.BUDGET
     assert goal.upper_fps is not None
     assert goal.upper_fps <= (plain.goals[0].lower_fps or 0)
-    assert f"below {human_fps(goal.upper_fps)}: " in goal.reason
-    assert f"; most passed at {human_fps(goal.lower_fps or 0)} (" in goal.reason
+    assert f"below {human_fps(goal.upper_fps, End.UPPER)}: " in goal.reason
+    assert f"; most passed at {human_fps(goal.lower_fps or 0, End.LOWER)} (" in goal.reason
 
 
 @pytest.mark.parametrize("name", METHODS)

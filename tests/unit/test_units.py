@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
@@ -14,14 +15,20 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from vsperf.quantities.human import (
+    End,
     counted,
+    human_bytes,
+    human_change,
+    human_count,
     human_digests,
     human_expected,
     human_factor,
     human_fps,
+    human_interval,
     human_ns,
     human_seconds,
     human_share,
+    human_span,
     percent,
     rounded_share,
 )
@@ -283,6 +290,60 @@ def test_people_read_four_digits_and_a_prefix(text: str, shown: str) -> None:
 )
 def test_no_share_reads_as_all_or_as_nothing_that_is_neither(text: str, shown: str) -> None:
     assert text == shown
+
+
+@pytest.mark.parametrize(
+    ("written", "value", "lower", "upper"),
+    [
+        (human_fps, 4_528_985, "4.528 Mfps", "4.529 Mfps"),
+        (human_fps, 4_529_000, "4.529 Mfps", "4.529 Mfps"),
+        (human_fps, 999_999.5, "999.9 kfps", "1000.0 kfps"),
+        (human_ns, 12_345, "12.34 µs", "12.35 µs"),
+        (human_ns, 12.2, "12 ns", "13 ns"),
+        (human_ns, -1_500.5, "-1.501 µs", "-1.500 µs"),
+        (human_bytes, 2_049, "2.000 KiB", "2.001 KiB"),
+        (human_bytes, -2_049, "-2.001 KiB", "-2.000 KiB"),
+        (human_share, 0.9, "90%", "90%"),
+        (human_share, 0.99999, "99.99%", "100%"),
+        (human_share, Fraction(1, 3), "33.33%", "33.34%"),
+        (human_factor, 0.0123456, "1.234%", "1.235%"),
+        (human_count, 1_234, "1,234", "1,234"),
+        (human_count, 12.34, "12.3", "12.4"),
+        (human_seconds, 59.7, "59 s", "1 min 00 s"),
+    ],
+)
+def test_an_end_of_an_interval_is_rounded_away_from_what_it_bounds(
+    written: Callable[[float, End], str], value: float, lower: str, upper: str
+) -> None:
+    assert (written(value, End.LOWER), written(value, End.UPPER)) == (lower, upper)
+
+
+@given(fps=st.integers(1, 10**12))
+def test_no_rate_that_is_printed_as_a_bound_is_untrue(fps: int) -> None:
+    def read(text: str) -> Fraction:
+        number, unit = text.split(" ")
+        return Fraction(number) * {"G": 10**9, "M": 10**6, "k": 10**3, "f": 1}[unit[0]]
+
+    assert read(human_fps(fps, End.LOWER)) <= fps <= read(human_fps(fps, End.UPPER))
+
+
+def test_a_change_and_a_coarse_share_are_rounded_likewise() -> None:
+    assert [human_change(-0.108911, 2, end) for end in End] == ["-10.90%", "-10.89%"]
+    assert [human_change(0.92 - 1, 2, end) for end in End] == ["-8.00%", "-8.00%"]
+    assert [rounded_share(0.4996, 1, end) for end in End] == ["49.9%", "50.0%"]
+    assert rounded_share(0.0001, 0, End.LOWER) == "> 0%"
+
+
+def test_an_interval_says_as_much_as_is_known_of_it() -> None:
+    assert human_interval(4_528_985, 4_600_001, human_fps) == "4.528 … 4.601 Mfps"
+    assert human_interval(4_528_985, None, human_fps) == "≥ 4.528 Mfps"
+    assert human_interval(None, 4_528_985, human_fps) == "≤ 4.529 Mfps"
+    assert human_interval(999_999, 4_528_985, human_fps) == "999.9 kfps … 4.529 Mfps"
+
+
+def test_what_was_found_several_times_lies_within_what_is_printed_of_it() -> None:
+    assert human_span([1_999_900, 1_000_400], human_ns) == "1.000 ms to 2.000 ms"
+    assert human_span([1_000_400], human_ns) == "1.000 ms"
 
 
 def test_people_read_the_first_digits_of_a_digest_and_a_path_stays_whole() -> None:

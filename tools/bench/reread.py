@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from common import Option, Ratio, carry_out, options, say, wanted
-from coverage import LOADS, METHODS, RANGE, SEARCHES, Bench
-from coverage_models import MODELS, Model
+from coverage import CAP, LOADS, METHODS, RANGE, SEARCHES, Bench
+from coverage_models import LINE_RATE, MODELS, Model
 from coverage_world import World
 from reread_connections import ANSWERS as CONNECTIONS
 from reread_connections import answers_of_connections
@@ -70,6 +70,7 @@ from reread_trials import (
     since_check,
     through,
 )
+from reread_verdicts import Around, count_differs, goals_of_case, trials_differ, verdicts_of
 
 from vsperf.errors import ComponentError, InvalidTrialError
 from vsperf.quantities.units import FrameSize, LinkSpeed, Rate
@@ -477,8 +478,16 @@ def of_models(seeds: Sequence[int]) -> Iterator[tuple[str, str, tuple[str, ...]]
     for seed, search, model in itertools.product(seeds, SEARCHES, MODELS):
         if (found := searched(search, model, seed)) is None:
             continue
-        for name, against in answers(found[0], found[2], found[1]):
+        for name, against in of_a_model(*found):
             yield f"{model.name}, {search}, seed {seed}", name, against
+
+
+def of_a_model(
+    search: Mapping[str, Any], result: SearchResult, trials: Sequence[Trial]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the answers of a search that found a model, and the verdicts on them."""
+    yield from answers(search, trials, result)
+    yield from goals_of_case(search, trials, result, Around(CAP, LINE_RATE, switched=True))
 
 
 def searched(
@@ -517,6 +526,7 @@ def _of_case(
     kind = search["kind"]
     if left is not None:
         left[str(kind)] += unread(search, result)
+    yield "how many were made", tuple(count_differs(case))
     if kind == "paired":
         yield from answers_of_rounds(search, case.rounds, result)
     elif kind in CONNECTIONS:
@@ -528,6 +538,8 @@ def _of_case(
     else:
         yield from answers(search, case.trials, result, case.seconds)
         yield from with_surplus(case.trials, result)
+        yield from verdicts_of(case, search)
+        yield "trials", tuple(trials_differ(case.trials))
 
 
 def exchanges_of(case: CaseView) -> list[Exchange]:

@@ -18,7 +18,7 @@ from vsperf.quantities.units import Duration
 from vsperf.quantities.units import Ratio as Share
 from vsperf.records.connections import Asking, ClientAccounts, ConnectionTrial, Times
 from vsperf.records.flags import Flag, Severity
-from vsperf.records.result import Figure, SearchResult
+from vsperf.records.result import Figure, Limit, SearchResult
 
 LOADS = {"cps": "rate_cps", "cc": "asked", "pps": "request_rps", "goodput": "request_rps"}
 """By kind of method: what a load is of a trial."""
@@ -30,6 +30,19 @@ ANSWERS = {
 }
 OPENING, ASKING = ("handshake", "first_response"), ("response",)
 """Times that 99 of 100 did not exceed: of connections that are opened, and of requests on them."""
+UNANSWERED = ("refused", "no_answer", "misanswered", "given_up")
+FAILED = ("reset", "no_response", "wrong_payload", "not_closed", "unfinished")
+SERVED = (
+    "closed",
+    "half_open",
+    "reset",
+    "wrong_payload",
+    "not_heard",
+    "idle",
+    "not_closed",
+    "left",
+)
+"""What becomes of a connection that is begun, of one that is answered, and of one accepted."""
 AGAIN = {"tcp": "repeated_segments", "udp": "repeated_datagrams"}
 """By protocol, what had to be sent twice."""
 HIGHEST_NS, DIGITS = 3_600_000_000_000, 3
@@ -46,13 +59,55 @@ def answers_of_connections(
 
     Where clean time led to no number, trials may have one all the same: the time was over.
     """
-    made = since_check(trials)
+    every = list(trials)
+    made = since_check(every)
     printed = [one for one in result.figures if one.value is not None or not _of_clean_time(one)]
     own = own_figures(search, made)
     if not any(map(_of_clean_time, printed)):
         own = {name: one for name, one in own.items() if not name.endswith(IN_CLEAN_TIME)}
     yield from figures_differ(printed, own)
     yield from curves_differ(result.curves, own_curves(search, made))
+    yield "accounts", tuple(text for one in every for text in accounts_differ(one))
+    answer = next((one for one in printed if one.name == ANSWERS[str(search["kind"])]), None)
+    if answer is not None and search["kind"] in LOADS:
+        yield f"{answer.name} limit", tuple(limit_differs(answer))
+
+
+def accounts_differ(one: ConnectionTrial) -> Iterator[str]:
+    """Say where what became of connections and requests is not as many as there were."""
+    counts = one.counts
+    if counts is None or counts.client is None:
+        return
+    client, server, asking = counts.client, counts.server, counts.asking
+    sums: list[tuple[str, int, list[int]]] = [
+        ("due", client.intended, [client.launched, client.unsent]),
+        ("begun", client.launched, [client.answered, *(getattr(client, n) for n in UNANSWERED)]),
+        ("answered", client.answered, [client.completed, *(getattr(client, n) for n in FAILED)]),
+    ]
+    if server is not None:
+        sums.append(("accepted", server.accepted, [getattr(server, n) for n in SERVED]))
+    if asking is not None:
+        parts = [asking.unasked, asking.asked, asking.waiting, asking.gone]
+        sums.append(("requests due", asking.intended, parts))
+    for what, whole, parts in sums:
+        if whole != sum(parts) or min(parts) < 0:
+            yield f"trial {one.index}: {whole:,} {what}, which come to {sum(parts):,}"
+    slots = counts.slots
+    if slots is not None and sum(slots.launched) > client.launched:
+        yield f"trial {one.index}: {sum(slots.launched):,} in slots, {client.launched:,} begun"
+    if one.error is None and (Flag.NOTHING_SENT in one.flags) != (
+        not client.launched or (asking is not None and asking.intended == asking.unasked)
+    ):
+        yield f"trial {one.index}: {Flag.NOTHING_SENT.value}, of {client.launched:,} begun"
+
+
+def limit_differs(answer: Figure) -> Iterator[str]:
+    """Say where the limit of an answer does not go with its bounds."""
+    open_ended = answer.upper is None and answer.value is not None
+    if open_ended and answer.limit in (Limit.DUT, Limit.HOST, Limit.UNCOUNTED):
+        yield f"limit printed {answer.limit}, and no load failed"
+    if answer.upper is not None and answer.limit is Limit.SETTING:
+        yield f"limit printed {answer.limit}, and {answer.upper:,} failed"
 
 
 def _of_clean_time(figure: Figure) -> bool:

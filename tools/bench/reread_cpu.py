@@ -6,6 +6,7 @@ It shares no code with the methods.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from statistics import median
 
 from reread_figures import curves_differ, figures_differ
@@ -13,7 +14,7 @@ from reread_trials import SECOND, Own
 
 from vsperf.records.cpu_time import CpuUse
 from vsperf.records.exchange import Exchange, Instance, RoundTrips
-from vsperf.records.flags import Severity
+from vsperf.records.flags import Flag, Severity
 from vsperf.records.result import SearchResult
 
 KINDS = ("stream", "rr", "crr", "http")
@@ -27,9 +28,51 @@ def answers_of_programs(
     made: Iterable[Exchange], result: SearchResult
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each figure and curve that is printed, and where it is not what was counted."""
-    valid = believed(made)
+    every = list(made)
+    valid = believed(every)
     yield from figures_differ(result.figures, own_figures(valid))
     yield from curves_differ(result.curves, own_curves(valid))
+    yield "exchanges", tuple(text for one in every for text in exchange_differs(one))
+
+
+LATE = 10
+"""An instance may begin a tenth of the window late, and the window be a tenth too short."""
+
+
+def exchange_differs(one: Exchange) -> Iterator[str]:
+    """Say where an exchange contradicts itself: its window, parts of its time, or flags."""
+    beside = () if one.beside is None else one.beside.instances
+    every, told = [*one.instances, *beside], f"exchange {one.index}"
+    if Flag.PROGRAM_FAILED in one.flags or any(None in _times(each) for each in every):
+        return
+    began = max((each.began_ns or 0) for each in every) + one.warm_up_ns
+    ended = min((each.elapsed_ns or 0) for each in every)
+    window = None if one.window is None else (one.window.began_ns, one.window.ended_ns)
+    if window != ((began, ended) if ended > began else None):
+        yield f"{told}: window {window}, and all ran from {began} to {ended}"
+    first = min((each.began_ns or 0) for each in every)
+    late = any(((each.began_ns or 0) - first) * LATE > one.asked_ns for each in every)
+    short = max(0, ended - began) * LATE < one.asked_ns * (LATE - 1)
+    for flag, is_so in ((Flag.PROGRAM_LATE, late), (Flag.SHORT_WINDOW, short)):
+        if is_so and flag not in one.flags:
+            yield f"{told}: {flag.value} is not said"
+    if late is False and Flag.PROGRAM_LATE in one.flags:
+        yield f"{told}: {Flag.PROGRAM_LATE.value} is said, and all began in time"
+    for each in every:
+        ends = [(part.began_ns, part.ended_ns) for part in each.intervals]
+        if any(end <= begin for begin, end in ends) or any(
+            later < end for (_, end), (later, _) in pairwise(ends)
+        ):
+            yield f"{told}: parts of the time of {each.name} overlap, or are none"
+        failures = each.failures
+        if failures is not None and Flag.REQUESTS_FAILED not in one.flags:
+            failed = failures.statuses + failures.sockets + failures.timeouts
+            if failed:
+                yield f"{told}: {failed:,} requests of {each.name} failed, and that is not said"
+
+
+def _times(instance: Instance) -> tuple[int | None, int | None]:
+    return instance.began_ns, instance.elapsed_ns
 
 
 def believed(made: Iterable[Exchange]) -> list[Exchange]:

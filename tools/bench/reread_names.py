@@ -58,21 +58,18 @@ READ = frozenset(
         *("share", "regime", "least_ns", "most_ns", "deployment"),
         *("load_fps", "trials", "passed", "worst_loss_ratio", "short_ratio", "outages_ns"),
         *("name", "value", "lower", "upper", "spread", "runs", "minimum", "maximum", "deviation"),
-        "points",
+        *("points", "limit", "reason", "flags"),
     }
 )
-"""What is read again of an answer, by the names that records have for it."""
+"""What is read again of an answer, by the names that records have for it; limits, counts in reasons
+and flags of goals, loads and cases, as far as they follow from trials (`reread_verdicts.py`)."""
 UNTOLD: Mapping[str, str] = {
-    "limit": "whose loss it was follows from counters of all parts by rules that judge them, and "
-    "rules are what a second reading would repeat",
-    "reason": "it is a sentence",
-    "flags": "a doubt follows from such rules, too",
     "spoiled": "it says which trial was asked for and not had",
     "complete": "no trial says what was left to do when the time ended",
     "at": "it is a sentence",
     **dict.fromkeys(("asked", "loss_ratio"), "it is a setting"),
     **dict.fromkeys(("unit", "x", "columns"), "it says what a number is, which is no trial's"),
-    "view": "which part of the time deployments are told from is chosen by such rules",
+    "view": "which part of the time deployments are told from is chosen by rules that judge them",
 }
 """What is printed of an answer and is not read again, and why."""
 

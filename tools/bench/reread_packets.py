@@ -6,7 +6,7 @@ import bisect
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from reread_cpu import Row, arrived, believed, curves_of, ways_of
+from reread_cpu import Row, arrived, believed, curves_of, exchange_differs, ways_of
 from reread_figures import curves_differ, figures_differ
 from reread_trials import SECOND, Own
 
@@ -22,7 +22,9 @@ def answers_of_packets(
     made: Iterable[Exchange], result: SearchResult
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each figure and curve that is printed, and where it is not what the packets say."""
-    pairs = pairs_of(made)
+    every = list(made)
+    pairs = pairs_of(every)
+    yield "exchanges", tuple(text for one in every for text in exchange_differs(one))
     yield from figures_differ(result.figures, own_figures(pairs))
     yield from curves_differ(result.curves, own_curves(pairs))
 

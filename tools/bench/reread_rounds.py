@@ -73,6 +73,7 @@ def answers_of_rounds(
         return
     ended = _ended(search, len(last), whole=result.whole)
     yield "rounds", (*ended, *_loaded(search, every, last))
+    yield "turns", tuple(text for one in every for text in turns_differ(one))
     own = {name: (ends, runs) for name, ends, runs in _figures(search, last)}
     for figure in result.figures:
         shown = (figure.value, figure.lower, figure.upper)
@@ -84,6 +85,32 @@ def answers_of_rounds(
     for name, (is_so, _) in own.items():
         yield name, () if is_so == (None, None, None) else (f"not printed, by all turns {is_so}",)
     yield from curves_differ(result.curves, {})
+
+
+def turns_differ(one: Round) -> Iterator[str]:
+    """Say where turns of a round do not come to what it says: their order, parts, and sums."""
+    told, sides, name = one.turns, len(one.sides), f"round {one.index}"
+    for begin in range(0, len(told.side), sides):
+        order = told.side[begin : begin + sides]
+        if sorted(order) != list(range(len(order))) and len(order) == sides:
+            yield f"{name}: turns from {begin} on are of {order}, and not of each side once"
+    for what, whole, parts in (
+        ("sent", told.turn_sent_frames, told.sent_by_direction),
+        ("received", told.turn_received_frames, told.received_by_direction),
+    ):
+        for turn, (count, each) in enumerate(zip(whole, parts or (), strict=bool(parts))):
+            if count != sum(each):
+                yield f"{name}, turn {turn}: {count:,} {what}, directions come to {sum(each):,}"
+    for turn, (measured, every) in enumerate(
+        zip(told.received_frames, told.turn_received_frames, strict=True)
+    ):
+        if measured > every:
+            yield f"{name}, turn {turn}: {measured:,} measured of {every:,} that came"
+    for side, counts in enumerate(one.counts):
+        left = sum(f for f, of in zip(told.turn_sent_frames, told.side, strict=True) if of == side)
+        if left > counts.sent_frames:
+            letter = one.sides[side].letter
+            yield f"{name}, {letter}: {left:,} sent in turns, of {counts.sent_frames:,}"
 
 
 def _last_of_each(rounds: Iterable[Round]) -> list[Round]:

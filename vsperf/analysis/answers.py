@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vsperf.analysis.summary import CaseRow, latencies
-from vsperf.quantities.human import human_fps, human_share, rounded_share
+from vsperf.quantities.human import End, human_fps, human_interval, human_share, rounded_share
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.regime import Boundary, Regime, boundary_among
@@ -39,13 +39,9 @@ def interval(goal: GoalResult) -> str:
         return INVALID
     if goal.lower_fps is None:
         nothing = "<" if Flag.AT_MINIMUM in goal.flags else "? …"
-        return "unknown" if goal.upper_fps is None else f"{nothing} {human_fps(goal.upper_fps)}"
-    lower = human_fps(goal.lower_fps)
-    if goal.upper_fps is None:
-        return f"≥ {lower}"
-    upper = human_fps(goal.upper_fps)
-    number, _, unit = lower.partition(" ")
-    return f"{number if upper.endswith(' ' + unit) else lower} … {upper}"
+        if goal.upper_fps is not None:
+            return f"{nothing} {human_fps(goal.upper_fps, End.UPPER)}"
+    return human_interval(goal.lower_fps, goal.upper_fps, human_fps)
 
 
 def another(goal: GoalResult) -> GoalResult | None:
@@ -119,7 +115,7 @@ def headlines(result: SearchResult) -> list[str]:
 
 
 def _became(load: LoadResult) -> str:
-    return f"lost {loss_text(load.worst_loss_ratio)}" if load.believed else INVALID
+    return f"lost {most_lost(load)}" if load.believed else INVALID
 
 
 def reasons(row: CaseRow) -> list[str]:
@@ -148,9 +144,14 @@ def loss_text(ratio: Fraction | str) -> str:
     return human_share(Fraction(ratio))
 
 
-def share_text(share: Fraction | None) -> str:
+def most_lost(load: LoadResult) -> str:
+    """Write what was lost of a load at worst; none of its trials lost more."""
+    return human_share(Fraction(load.worst_loss_ratio), End.UPPER)
+
+
+def share_text(share: Fraction | None, end: End | None = None) -> str:
     """Write a share in percent, coarsely; for people who compare."""
-    return "–" if share is None else rounded_share(share, 1)
+    return "–" if share is None else rounded_share(share, 1, end)
 
 
 # The numbers that a result answers with, each with the interval in which the truth lies.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from vsperf.quantities.human import End, human_span, outward, rounded_share
 from vsperf.records.exchange import Exchange
 from vsperf.records.flags import Flag
 from vsperf.records.run import CaseRecord
@@ -70,17 +71,16 @@ def _reached(name: str, rates: dict[str, object], members: Sequence[NoiseActivit
     return Reached(
         instance=name,
         settled=_amount(float(before)) if isinstance(before, int | float) else "",
-        rates=_span([_amount(rate) for rate in sorted(moved)]),
-        shares=_span([f"{share:.0%}" for share in sorted(shares)]),
+        rates=human_span(moved, _amount) if moved else "",
+        shares=human_span(shares, lambda share, end: rounded_share(share, 0, end))
+        if shares
+        else "",
         trials=sum(one.elapsed_ns is not None for one in members),
     )
 
 
-def _span(words: Sequence[str]) -> str:
-    """Write the least and the most, or the one that both are."""
-    return " to ".join(dict.fromkeys((words[0], words[-1]))) if words else ""
-
-
-def _amount(rate: float) -> str:
+def _amount(rate: float, end: End | None = None) -> str:
     """Write a rate; shares of a CPU are never above the number of CPUs that there are."""
-    return f"{rate:.0%} of a CPU" if rate < MOST_CPUS else f"{rate / 1e6:,.0f} MB/s"
+    if rate < MOST_CPUS:
+        return f"{rounded_share(rate, 0, end)} of a CPU"
+    return f"{round(outward(rate / 1e6, 0, end) if end else rate / 1e6):,} MB/s"

@@ -14,7 +14,7 @@ from fractions import Fraction
 from statistics import median
 
 from vsperf.analysis.collected import Digest
-from vsperf.quantities.human import human_count, human_fps, human_ns, human_share
+from vsperf.quantities.human import End, human_count, human_fps, human_ns, human_share
 from vsperf.records.meaning import LIMITED_BY
 from vsperf.records.result import Limit
 from vsperf.records.run import CaseRecord
@@ -270,8 +270,8 @@ def _generator(case: Measured) -> Iterator[Sentence]:
     share = Fraction(bound, cap)
     short = _limited(case, Limit.GENERATOR) and share < FULL
     sent = (
-        f"The generator sent {human_fps(bound)} of the {human_fps(cap)} that it was seen to do "
-        f"without a switch ({human_share(float(share))})"
+        f"The generator sent {human_fps(bound, End.LOWER)} of the {human_fps(cap)} that it was "
+        f"seen to do without a switch ({human_share(share, End.LOWER)})"
     )
     yield Sentence(
         "the generator",

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from vsperf.cli.tables import print_table
 from vsperf.output.table import NOTHING, Cell, Row, Table, columns
-from vsperf.quantities.human import human_fps, human_share
+from vsperf.quantities.human import End, human_change, human_fps, human_interval, human_share
 from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.flags import Flag
 from vsperf.records.run import CaseRecord
@@ -70,15 +70,17 @@ def _rate(rounds: Sequence[Round], side: Named, terms: Terms) -> str:
     if not rates:
         return NOTHING
     more = terms.overload and any(carried(one, side.letter) for one in answering(rounds))
-    return f"{'≥ ' if more else ''}{human_fps(statistics.median(rates))}"
+    rate = statistics.median(rates)
+    return human_interval(rate, None, human_fps) if more else human_fps(rate)
 
 
 def _cells(found: Compared | None, word: str) -> tuple[str, ...]:
     if found is None:
         return (NOTHING, NOTHING, word, NOTHING, NOTHING, NOTHING)
+    end = End.LOWER if found.carried else End.UPPER if found.base_carried else None
     open_end = "≥ " if found.carried else "≤ " if found.base_carried else ""
     return (
-        NOTHING if found.of_the_load else f"{open_end}{found.ratio - 1:+.2%}",
+        NOTHING if found.of_the_load else f"{open_end}{human_change(found.ratio - 1, 2, end)}",
         _interval(found),
         word,
         NOTHING if found.draw is None else human_share(round(found.draw, 4)),
@@ -92,9 +94,9 @@ def _interval(found: Compared) -> str:
     lower, upper = found.ends
     if not found.decided or lower is None:
         return NOTHING
-    if upper is None:
-        return f"≥ {lower - 1:+.2%}"
-    return f"{'≤' if found.base_carried else f'{lower - 1:+.2%} …'} {upper - 1:+.2%}"
+    low = None if found.base_carried else lower - 1
+    high = None if upper is None else upper - 1
+    return human_interval(low, high, lambda share, end: human_change(share, 2, end))
 
 
 def _word(side: Named, found: Compared | None, *, doubted: bool) -> str:

@@ -36,6 +36,7 @@ from vsperf.progress import (
     TrialStarted,
 )
 from vsperf.quantities.human import (
+    End,
     human_count,
     human_expected,
     human_fps,
@@ -496,6 +497,7 @@ def brackets(case: Case, trials: list[Trial]) -> list[tuple[str, str]]:
             for t in trials
             if t.loss_ratio <= goal.loss_ratio.value and (upper is None or t.load_fps < upper)
         ]
-        low = human_fps(max(passed)) if passed else "?"
-        rows.append((name.upper(), f"[{low} … {human_fps(upper) if upper else '?'}]"))
+        low = human_fps(max(passed), End.LOWER) if passed else "?"
+        high = human_fps(upper, End.UPPER) if upper else "?"
+        rows.append((name.upper(), f"[{low} … {high}]"))
     return rows

@@ -25,7 +25,7 @@ from vsperf.drivers.generators.tgen.summary import (
 )
 from vsperf.drivers.generators.tgen.traffic import Way
 from vsperf.output.table import Column, Table, columns
-from vsperf.quantities.human import human_fps, human_ns
+from vsperf.quantities.human import End, human_fps, human_interval, human_ns
 
 NANOSECONDS = 1_000_000_000
 Json = Mapping[str, Any]
@@ -129,8 +129,8 @@ def print_calibrations(found: Sequence[Calibration]) -> None:
 def _interval(one: Calibration) -> str:
     lower, upper = one.loss_free_lower_fps, one.loss_free_upper_fps
     if lower is None:
-        return "no answer" if upper is None else f"< {human_fps(upper)}"
-    return f"≥ {human_fps(lower)}" if upper is None else f"{human_fps(lower)} … {human_fps(upper)}"
+        return "no answer" if upper is None else f"< {human_fps(upper, End.UPPER)}"
+    return human_interval(lower, upper, human_fps)
 
 
 def _table(corner: str, names: Sequence[str], rows: Sequence[Row]) -> Table:

@@ -10,8 +10,6 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +32,8 @@ from vsperf.engine.criteria import latencies_ns
 from vsperf.errors import Location, Problem, SpecError, VsperfError
 from vsperf.host.facts import environment
 from vsperf.methods.base import method_of
-from vsperf.quantities.quantity import UnitError, decimal_text
+from vsperf.quantities.human import End, outward
+from vsperf.quantities.quantity import UnitError
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import FoundTime, Ratio
 from vsperf.records.files.view import CaseView
@@ -42,8 +41,8 @@ from vsperf.records.regime import Regime
 from vsperf.records.result import amount, latency_trials
 
 Facts = Callable[[], Mapping[str, Any]]
-FINE_NS, PARTS = 1_000, 1_000_000
-"""Below so many nanoseconds a bound has a millionth part of one: a bit costs less than one."""
+FINE_NS, FINE = 1_000, 6
+"""Below so many nanoseconds a bound has so many decimals of one: a bit costs less than one."""
 
 
 def with_baselines(
@@ -158,15 +157,15 @@ def _bounds(one: Expectation, case: Case, side: Side, views: Sequence[CaseView])
     unit = Unit.NANOSECONDS if one.percentile is not None else metrics[one.metric]
     value = statistics.median(value for value, _ in numbers)
     if one.at_most and any(is_bound for _, is_bound in numbers):
-        why = f"it is only known to be {amount(value, unit)} or more"
+        why = f"it is only known to be {amount(value, unit, End.LOWER)} or more"
         raise _unfit(side, f"sets no upper end for {one.metric} of {case.label}", why)
     change = one.rise.value if one.rise is not None else -(one.drop or Ratio.parse("0%")).value
-    rounded = partial(_rounded, up=one.at_most)
+    end = End.UPPER if one.at_most else End.LOWER
     if one.metric not in case.spec.search.asked():
         # Of the size of the number: a difference may lie below 0, and more of it is nearer to 0.
         changed = value + abs(value) * float(change)
         try:
-            return {"held_to": _as_bound(changed, unit, rounded)}
+            return {"held_to": _as_bound(changed, unit, end)}
         except UnitError as error:
             what = f"says nothing that {one.metric} of {case.label} could be held to"
             raise _unfit(side, what, f"{amount(value, unit)} {one.change}: {error}") from error
@@ -177,7 +176,7 @@ def _bounds(one: Expectation, case: Case, side: Side, views: Sequence[CaseView])
 
     def bound(median: float, name: str = one.metric) -> Bound:
         less = math.exp(-margins.get(name, all_time or 0.0))
-        return _as_bound(median * float(1 + change) * less, unit, rounded)
+        return _as_bound(median * float(1 + change) * less, unit, end)
 
     others = {
         name: bound(found.median, name) for name, found in samples.items() if name != one.metric
@@ -230,26 +229,22 @@ def _numbers(one: Expectation, views: Sequence[CaseView]) -> list[tuple[float, b
     ]
 
 
-def _rounded(value: float, *, up: bool) -> int:
-    return math.ceil(value) if up else math.floor(value)
-
-
-def _as_bound(value: float, unit: Unit, rounded: Callable[[float], int]) -> Bound:
+def _as_bound(value: float, unit: Unit, end: End) -> Bound:
     """Write a bound as a user would, rounded so that it asks for no more than it means."""
     match unit:
         case Unit.FPS:
-            return Bound.parse(f"{rounded(value)}fps")
+            return Bound.parse(f"{outward(value, 0, end)}fps")
         case Unit.BPS:
-            return Bound.parse(f"{rounded(value)}bit/s")
+            return Bound.parse(f"{outward(value, 0, end)}bit/s")
         case Unit.NANOSECONDS:
-            parts = 1 if abs(value) >= FINE_NS else PARTS
-            return Bound.parse(str(FoundTime(Fraction(rounded(value * parts), parts))))
+            decimals = 0 if abs(value) >= FINE_NS else FINE
+            return Bound.parse(str(FoundTime(outward(value, decimals, end))))
         case Unit.FACTOR:
-            return Bound.parse(f"{value:.6f}")
+            return Bound.parse(f"{float(outward(value, 6, end)):.6f}")
         case Unit.RATIO:
-            return Bound.parse(f"{decimal_text(Ratio.parse(f'{value:.12f}').value * 100)}%")
+            return Bound.parse(str(Ratio(outward(value, 12, end))))
         case _:
-            return Bound.parse(str(rounded(value)))
+            return Bound.parse(str(outward(value, 0, end)))
 
 
 def _unfit(side: Side, what: str, why: str) -> SpecError:

@@ -16,7 +16,6 @@ from vsperf.analysis.answers import (
     alone,
     findings_of,
     in_regime,
-    loss_text,
     names_of_draws,
     over_draws,
     spans_of,
@@ -26,7 +25,7 @@ from vsperf.config.case import Case, CaseSpec
 from vsperf.config.expect import Bound, Expectation
 from vsperf.errors import UsageError
 from vsperf.methods.base import method_of
-from vsperf.quantities.human import human_fps, human_ns
+from vsperf.quantities.human import End, human_fps, human_interval
 from vsperf.quantities.quantity import decimal_text
 from vsperf.quantities.unit import Factor, Unit
 from vsperf.quantities.units import Count, FoundTime, LinkSpeed, Rate, Ratio
@@ -116,13 +115,23 @@ def _check_figure(expected: Expectation, spec: CaseSpec, figure: Figure | None) 
         asked_no_more = figure.limit is Limit.SETTING and figure.unit in RATES
         high = math.inf if others or asked_no_more else high
         met = True if low >= asked else False if high <= asked else None
-    if met is False and found == amount(asked, figure.unit):
-        found = _exactly(figure.value, figure.unit)
+    if met is not None:
+        found = _text_of(figure, figure.value, asked, met=met)
     if met is None and figure.limit is not None and (others or high == math.inf):
         found = f"{found}, limited by {figure.limit}: what the switch can do nobody can tell"
     elif met is None:
         found = f"{found}{_interval(figure)}: the interval is too wide to tell"
     return Check(criterion=criterion, met=met, found=found)
+
+
+def _text_of(figure: Figure, value: float, asked: float, *, met: bool) -> str:
+    """Write what a criterion found of a figure, with the sign of one that is open on a side."""
+    if figure.open_ended and figure.lower is not None:
+        return f"≥ {_told(figure.lower, asked, figure.unit, End.LOWER, met=met)}"
+    if figure.open_below and figure.upper is not None:
+        return f"≤ {_told(figure.upper, asked, figure.unit, End.UPPER, met=met)}"
+    end = End.LOWER if value == figure.lower else None
+    return _told(value, asked, figure.unit, end, met=met)
 
 
 def _check_none(criterion: str, expected: Expectation, figure: Figure, asked: float) -> Check:
@@ -133,13 +142,17 @@ def _check_none(criterion: str, expected: Expectation, figure: Figure, asked: fl
     return Check(criterion=criterion, met=None, found=figure.reason)
 
 
-def _told(value: float, asked: float, unit: Unit) -> str:
-    """Write what missed a criterion; where it reads like what was asked for, with all its digits.
+def _told(value: float, asked: float, unit: Unit, end: End | None, *, met: bool) -> str:
+    """Write what a criterion found; where it reads like what was asked for, with all its digits.
 
-    Whoever reads that 5 Mfps were asked for and 5.000 found takes the verdict for a mistake.
+    Whoever reads that 5 Mfps were asked for and 5.000 found takes a verdict of FAIL for a mistake,
+    and one of PASS where 4.9995 were asked for and 4.999 found.
     """
-    text = amount(value, unit)
-    return _exactly(value, unit) if value != asked and text == amount(asked, unit) else text
+    text, asked_text = amount(value, unit, end), amount(asked, unit, end)
+    reads_met = met and amount(asked, unit, End.LOWER) == amount(asked, unit, End.UPPER)
+    return (
+        _exactly(value, unit) if text == asked_text and value != asked and not reads_met else text
+    )
 
 
 def _exactly(value: float, unit: Unit) -> str:
@@ -150,9 +163,10 @@ def _exactly(value: float, unit: Unit) -> str:
 
 def _interval(figure: Figure) -> str:
     """Return the interval of a comparison: it has the criterion in it, and more rounds tell."""
-    if figure.unit is not Unit.FACTOR or figure.lower is None or figure.upper is None:
+    unit = figure.unit
+    if unit is not Unit.FACTOR or figure.lower is None or figure.upper is None:
         return ""
-    low, high = (amount(end, figure.unit) for end in (figure.lower, figure.upper))
+    low, high = amount(figure.lower, unit, End.LOWER), amount(figure.upper, unit, End.UPPER)
     return f" ({low} … {high}, and more `search.rounds` narrow that)"
 
 
@@ -167,7 +181,7 @@ def _check_goal(
     `round_trips_ns` are those of a case that met one regime.
     """
     least = _number(expected.bound, Unit.FPS, spec)
-    criterion = f"{expected.metric} ≥ {expected.asked} ({human_fps(least)})"
+    criterion = f"{expected.metric} ≥ {expected.asked} ({human_fps(least, End.LOWER)})"
     if goal is None or worst(goal.flags) is Severity.INVALID:
         return Check(criterion=criterion, met=None, found="not measured")
     if expected.baseline is not None:
@@ -178,14 +192,15 @@ def _check_goal(
         if like is not None:
             name, sample, bound = like
             least = _number(bound, Unit.FPS, spec)
-            return _check_like(f"{name} ≥ {human_fps(least)}, {expected.baseline}", sample, least)
+            asked = f"{name} ≥ {human_fps(least, End.LOWER)}, {expected.baseline}"
+            return _check_like(asked, sample, least)
     if expected.baseline is None and goal.draws is not None and goal.draws.lower_fps is not None:
         return _check_draws(criterion, goal, goal.draws, least)
     if expected.baseline is not None and expected.apart is None and goal.draws is not None:
         scatter = scatter_of([[one.lower_fps or 0 for one in goal.draws.told]])
         if scatter is not None:
             least *= math.exp(-scatter.margin(1, 1))
-            criterion += f", less what deployments lie apart: {human_fps(least)}"
+            criterion += f", less what deployments lie apart: {human_fps(least, End.LOWER)}"
     return _check_bounds(criterion, goal, least)
 
 
@@ -233,7 +248,7 @@ def _boundary(
 def _check_like(criterion: str, sample: Sample, least: float) -> Check:
     """Judge the middle of what was found against a bound that was made of the same."""
     lower, upper = sample.middle
-    told = human_fps(lower) if math.isinf(upper) else f"{human_fps(lower)} … {human_fps(upper)}"
+    told = human_interval(lower, None if math.isinf(upper) else upper, human_fps)
     found = told if sample.count == 1 else f"{told}, the middle of {sample.count}"
     met = True if lower >= least else False if upper <= least else None
     if met is None:
@@ -260,9 +275,10 @@ def _check_draws(criterion: str, goal: GoalResult, draws: Draws, least: float) -
 
 def _check_bounds(criterion: str, goal: GoalResult, least: float) -> Check:
     """Judge the interval of one deployment."""
-    found = human_fps(goal.lower_fps) if goal.lower_fps is not None else "no load"
-    if goal.lower_fps is not None and goal.lower_fps < least:
-        found = _told(goal.lower_fps, least, Unit.FPS)
+    found = "no load"
+    if goal.lower_fps is not None:
+        reached = goal.lower_fps >= least
+        found = _told(goal.lower_fps, least, Unit.FPS, End.LOWER, met=reached)
     if goal.upper_fps is not None and goal.upper_fps <= least:
         if goal.limit in NOT_THE_SWITCH:
             untold = f"{found}, limited by {goal.limit}: what the switch can do nobody can tell"
@@ -272,7 +288,8 @@ def _check_bounds(criterion: str, goal: GoalResult, least: float) -> Check:
         return Check(criterion=criterion, met=True, found=found)
     if goal.upper_fps is not None:
         why = "the time ended" if goal.limit is Limit.BUDGET else "the interval is too wide"
-        found = f"between {found} and {human_fps(goal.upper_fps)}: {why} to tell"
+        upper = human_fps(goal.upper_fps, End.UPPER)
+        found = f"between {found} and {upper}: {why} to tell"
         return Check(criterion=criterion, met=None, found=found)
     return Check(criterion=criterion, met=None, found=f"≥ {found}, limited by {goal.limit}")
 
@@ -280,7 +297,7 @@ def _check_bounds(criterion: str, goal: GoalResult, least: float) -> Check:
 def _by_regime(goal: GoalResult) -> str:
     """Say what passed in each regime, where the machine had the CPUs near each other and far."""
     told = [
-        f"{human_fps(one.lower_fps)} while they were {one.regime}"
+        f"{human_fps(one.lower_fps, End.LOWER)} while they were {one.regime}"
         for one in goal.regimes
         if one.lower_fps is not None
     ]
@@ -294,10 +311,9 @@ def _check_loss(expected: Expectation, result: SearchResult) -> Check:
         return Check(criterion=criterion, met=None, found="not measured")
     if not result.loads:
         return Check(criterion=criterion, met=None, found="no load was measured")
-    loss = max(Fraction(load.worst_loss_ratio) for load in result.loads)
-    found = loss_text(loss)
-    if loss > expected.max_loss.value and found == loss_text(expected.max_loss.value):
-        found = _exactly(float(loss), Unit.RATIO)
+    loss, asked = max(Fraction(load.worst_loss_ratio) for load in result.loads), expected.max_loss
+    kept = loss <= asked.value
+    found = _told(float(loss), float(asked), Unit.RATIO, End.UPPER, met=kept)
     too_lossy = [x for x in result.loads if Fraction(x.worst_loss_ratio) > expected.max_loss.value]
     if too_lossy and all(load.limit in NOT_THE_SWITCH for load in too_lossy):
         found = f"{found}, limited by {too_lossy[0].limit}"
@@ -328,7 +344,7 @@ def _check_latency(expected: Expectation, spec: CaseSpec, latency: tuple[Trial, 
         return Check(criterion=criterion, met=None, found="latency was not measured")
     greatest, trial = max(found, key=lambda item: item[0])
     met = greatest <= most_ns
-    value = human_ns(greatest) if met else _told(greatest, most_ns, Unit.NANOSECONDS)
+    value = _told(greatest, most_ns, Unit.NANOSECONDS, End.UPPER, met=met)
     shown = f"{value} at {trial.reference}"
     wanted = spec.latency.loads if spec.latency is not None else ()
     measured = {str(one.reference).partition(" of ")[0] for _, one in found}

@@ -71,7 +71,8 @@ def measure_together(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord
         if run.keep() and not result.spoiled:
             bench.keep()
     record = close_case(run.case, plan, result, (), found, warnings)
-    return record.model_copy(update={"measured_ns": bench.measured_ns})
+    made = {"trials": len(bench.made), "measured_ns": bench.measured_ns}
+    return record.model_copy(update=made)
 
 
 def _played(method: Compares, bench: RoundsBench) -> SearchResult:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vsperf.methods.spread import spread_of
-from vsperf.quantities.human import human_fps, human_share
+from vsperf.quantities.human import End, human_change, human_fps, human_share
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit
@@ -93,7 +93,8 @@ def _ratio(
     if not one.different and not weak:
         assert one.lower is not None  # it is bounded
         assert one.upper is not None
-        told += f": {human_share(max(1 - one.lower, one.upper - 1))} at most lie between them"
+        most = human_share(max(1 - one.lower, one.upper - 1), End.UPPER)
+        told += f": {most} at most lie between them"
     doubt = _doubt(rounds[0].sides, found.get(CONTROL))
     lower, upper = one.ends
     told_of_it = {
@@ -193,17 +194,20 @@ def interval_text(one: Compared) -> str:
     """Write a comparison for people, as a change: −7.5% [−9.5, −6.5], or as far as it is known."""
     if one.lower is None or one.upper is None:
         return f"{one.ratio - 1:+.1%}"
+    low = human_change(one.lower - 1, 1, End.LOWER)
+    high = human_change(one.upper - 1, 1, End.UPPER)
     if one.carried or one.base_carried:
-        return f"≥ {one.lower - 1:+.1%}" if one.carried else f"≤ {one.upper - 1:+.1%}"
-    return f"{one.ratio - 1:+.1%} [{one.lower - 1:+.1%}, {one.upper - 1:+.1%}]"
+        return f"≥ {low}" if one.carried else f"≤ {high}"
+    return f"{one.ratio - 1:+.1%} [{low}, {high}]"
 
 
 def _words(one: Compared) -> str:
-    more = " or more" if one.carried or one.base_carried else ""
+    open_ended = one.carried or one.base_carried
+    more, end = (" or more", End.LOWER) if open_ended else ("", None)
     if one.slower:
-        return f"{human_share(1 - one.ratio)}{more} slower than"
+        return f"{human_share(1 - one.ratio, end)}{more} slower than"
     if one.faster:
-        return f"{human_share(one.ratio - 1)}{more} faster than"
+        return f"{human_share(one.ratio - 1, end)}{more} faster than"
     return "not to be told from"
 
 

@@ -12,6 +12,7 @@ from vsperf.analysis.answers import (
     answers,
     interval,
     loss_text,
+    most_lost,
     over_draws,
     parted,
     share_text,
@@ -20,11 +21,15 @@ from vsperf.analysis.repeats import Series, series_of
 from vsperf.analysis.summary import LOSSY, PERCENTILES, CaseRow, flows_differ
 from vsperf.output.table import NOTHING, Cell, Column, Table, columns
 from vsperf.quantities.human import (
+    End,
     human_count,
     human_fps,
+    human_interval,
     human_ns,
     human_seconds,
     human_share,
+    human_span,
+    outward,
     rounded_share,
 )
 from vsperf.quantities.unit import Unit
@@ -38,14 +43,15 @@ from vsperf.records.result import (
     Level,
     LoadResult,
     Standard,
+    above_text,
     amount,
     heading,
     unlikely_above,
 )
 
 CaseColumn = Column[CaseRow]
-LEAST_BPS = 500_000
-"""So much is a thousandth of a Gbit/s, rounded."""
+LEAST_BPS = 1_000_000
+"""So much is a thousandth of a Gbit/s."""
 LOSSY_MARK = "*"
 """Behind a latency that was measured while frames were lost."""
 LEVEL_MARKS = {Level.UNCONDITIONAL: "✓", Level.CONDITIONAL: "(✓)", Level.NOT: "✗"}
@@ -114,8 +120,8 @@ def load_columns(rows: Sequence[CaseRow]) -> list[CaseColumn]:
 
     return [
         column("load", lambda one: human_fps(one.load_fps)),
-        column("through", used(lambda one: human_fps(one.throughput_fps))),
-        column("loss", used(lambda one: loss_text(one.worst_loss_ratio))),
+        column("through", used(lambda one: human_fps(one.throughput_fps, End.LOWER))),
+        column("loss", used(most_lost)),
         *(
             [column("away", used(_away))]
             if any(load.outages_ns for row in rows for load in row.loads)
@@ -138,13 +144,14 @@ def _away(load: LoadResult) -> str:
     """Say how long frames stayed away after an event, at worst."""
     if not load.outages_ns or None in load.outages_ns:
         return NOTHING
-    return human_ns(max(outage for outage in load.outages_ns if outage is not None))
+    return human_ns(max(away for away in load.outages_ns if away is not None), End.UPPER)
 
 
 def rate_columns(rows: Sequence[CaseRow]) -> list[CaseColumn]:
     """Say what the rates are as a share of the line rate and in bits."""
     line = _number(
-        "% line", lambda row: _lines(share_text(row.line_share(fps)) for fps in row.rates_fps)
+        "% line",
+        lambda row: _lines(share_text(row.line_share(fps), End.LOWER) for fps in row.rates_fps),
     )
     return [
         *([] if all(row.virtual for row in rows) else [line]),
@@ -249,8 +256,10 @@ def _lines(texts: Iterable[str]) -> str:
 
 
 def gigabits(bps: int) -> str:
-    """Write a rate in Gbit/s; what is too little for the digits is not called 0."""
-    return f"{bps / 1e9:.3f}" if bps == 0 or bps >= LEAST_BPS else "< 0.001"
+    """Write what a bound is in Gbit/s; what is too little for the digits is not called 0."""
+    if 0 < bps < LEAST_BPS:
+        return "< 0.001"
+    return f"{float(outward(Fraction(bps, 10**9), 3, End.LOWER)):.3f}"
 
 
 def outcome_text(row: CaseRow) -> str:
@@ -341,26 +350,26 @@ def repeats_table(rows: Sequence[CaseRow]) -> Table | None:
 
 
 def _of_series(series: Series) -> list[str]:
-    def shown(value: float | None, *, is_bound: bool = False) -> str:
-        least = "≥ " if is_bound else ""
-        return NOTHING if value is None else f"{least}{amount(value, series.unit)}"
+    def written(value: float, end: End | None = None) -> str:
+        return amount(value, series.unit, end)
 
-    def ending(value: float) -> str:
-        return shown(value, is_bound=series.is_bound(value))
+    def shown(value: float, *, is_bound: bool, end: End | None = None) -> str:
+        return human_interval(value, None, written) if is_bound else written(value, end)
 
     deviation, mean = series.deviation, series.mean
     share = NOTHING if deviation is None or not mean else rounded_share(deviation / abs(mean), 1)
     ends, together = series.confidence, series.together
+    lowest, highest = min(series.values), max(series.values)
     return [
         f"{len(series.values)}" + (f", {len(series.bounds)} of them ≥" if series.bounds else ""),
         shown(series.median, is_bound=series.median_is_bound),
-        ending(min(series.values)),
-        ending(max(series.values)),
-        shown(deviation),
+        shown(lowest, is_bound=series.is_bound(lowest), end=End.LOWER),
+        shown(highest, is_bound=series.is_bound(highest), end=End.UPPER),
+        NOTHING if deviation is None else written(deviation),
         share,
         (DEPEND if together is None else NOTHING)
         if ends is None
-        else f"{shown(ends[0])} … {shown(ends[1])}" + _as_one(together),
+        else human_interval(*ends, written) + _as_one(together),
     ]
 
 
@@ -398,7 +407,7 @@ def legend(
         lines.append(
             f"no frame lost at a lower bound{_of_which(rows)}: of {least}"
             f"{human_count(min(frames))} sent there each way, so that a loss ratio above "
-            f"{share:.1e} is unlikely (3/n, at 95 %)"
+            f"{above_text(share)} is unlikely (3/n, at 95 %)"
         )
     references = {row.middle_latency.at for row in rows if row.middle_latency}
     if references:
@@ -423,8 +432,8 @@ def _where(rows: Sequence[CaseRow]) -> list[str]:
     words = []
     for regime in Regime:
         there = [one for one in told if one.regime is regime]
-        shares = sorted(Fraction(one.share) for one in there)
-        share = " to ".join(dict.fromkeys(map(rounded_share, (shares[0], shares[-1]))))
+        shares = (float(Fraction(one.share)) for one in there)
+        share = human_span(shares, lambda one, end: rounded_share(one, 0, end))
         least, most = min(one.least_ns for one in there), max(one.most_ns for one in there)
         words.append(f"{least} to {most} ns apart there and back ({share} of the time)")
     clean = ", in clean time" if any(one.clean is not None for one in told) else ""
@@ -483,9 +492,9 @@ def rests_on(rows: Sequence[CaseRow]) -> tuple[str, tuple[Assumption, ...]]:
     if not resting:
         return "", ()
     shortest = min(one.sending_ns for one in resting) / NANOSECONDS
-    least = "" if len(resting) == 1 else "at least "
+    least, end = ("", None) if len(resting) == 1 else ("at least ", End.LOWER)
     taken = (one for one in Assumption if any(one in each.assumed for each in resting))
-    return f"{least}{human_seconds(shortest)} of trials at its bounds", tuple(taken)
+    return f"{least}{human_seconds(shortest, end)} of trials at its bounds", tuple(taken)
 
 
 def _of_which(rows: Sequence[CaseRow]) -> str:

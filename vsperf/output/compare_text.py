@@ -13,7 +13,7 @@ from vsperf.analysis.difference import LEVEL, SEEN, Change, Difference, Means, S
 from vsperf.analysis.generators import JUDGED_BY, GeneratorRow
 from vsperf.analysis.generators import Column as Heading
 from vsperf.output.table import NOTHING, Cell, Column, Table, columns
-from vsperf.quantities.human import human_fps, human_ns
+from vsperf.quantities.human import End, human_change, human_fps, human_interval, human_ns
 from vsperf.quantities.unit import Unit
 from vsperf.records.result import amount, heading
 from vsperf.records.run import RunHeader
@@ -339,18 +339,19 @@ def _means(one: Difference | None) -> str:
     return one.means.value if one.p is None else f"{one.means.value}, p = {one.p:.2g}"
 
 
-def percent_text(share: float) -> str:
+def percent_text(share: float, end: End | None = None) -> str:
     """Write a change as a share."""
-    return f"{100 * share:+.2f} %"
+    return f"{human_change(share, 2, end).removesuffix('%')} %"
 
 
 def between_text(least: float | None, most: float | None) -> str:
     """Write an interval; one that is open on a side says only how far it goes on the other."""
     if least is None:
-        return "" if most is None else f"[≤ {percent_text(most)}]"
+        return "" if most is None else f"[≤ {percent_text(most, End.UPPER)}]"
     if most is None:
-        return f"[≥ {percent_text(least)}]"
-    return f"[{100 * least:+.2f} … {percent_text(most)}]"
+        return f"[≥ {percent_text(least, End.LOWER)}]"
+    first = percent_text(least, End.LOWER).removesuffix(" %")
+    return f"[{first} … {percent_text(most, End.UPPER)}]"
 
 
 # What cells of several tables have in common.
@@ -365,15 +366,14 @@ def value_text(sample: Sample | None) -> str:
     if sample is None:
         return NOTHING
     low, high = sample.resolved
-    if math.isinf(high):
-        return f"≥ {amount(low, sample.unit)}"
-    if sample.unit is Unit.FACTOR and not low:
-        return f"≤ {amount(high, sample.unit)}"
     if low == high:
         return amount(low, sample.unit)
-    first, last = amount(low, sample.unit), amount(high, sample.unit)
-    number, _, unit = first.partition(" ")
-    return f"{number if last.endswith(f' {unit}') else first} … {last}"
+    nothing = sample.unit is Unit.FACTOR and not low
+    return human_interval(
+        None if nothing else low,
+        None if math.isinf(high) else high,
+        lambda value, end: amount(value, sample.unit, end),
+    )
 
 
 def common_prefix(labels: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from vsperf.quantities.human import (
+    End,
     human_bps,
     human_bytes,
     human_count,
@@ -17,6 +18,7 @@ from vsperf.quantities.human import (
     human_fps,
     human_ns,
     human_share,
+    significant,
 )
 from vsperf.quantities.quantity import UnitError
 from vsperf.quantities.unit import Unit
@@ -73,19 +75,19 @@ def heading(name: str) -> str:
 AFTER_COUNTS = {Unit.COUNT: "", Unit.FRAMES: " frames", Unit.PER_SECOND: "/s"}
 
 
-def amount(value: float, unit: Unit) -> str:
-    """Write a number for people."""
+def amount(value: float, unit: Unit, end: End | None = None) -> str:
+    """Write a number for people; the end of an interval is rounded away from what it bounds."""
     match unit:
         case Unit.FPS | Unit.BPS:
-            return human_fps(value) if unit is Unit.FPS else human_bps(value)
+            return human_fps(value, end) if unit is Unit.FPS else human_bps(value, end)
         case Unit.NANOSECONDS:
-            return human_ns(value)
+            return human_ns(value, end)
         case Unit.RATIO | Unit.FACTOR:
-            return human_share(value) if unit is Unit.RATIO else human_factor(value)
+            return human_share(value, end) if unit is Unit.RATIO else human_factor(value, end)
         case Unit.BYTES:
-            return human_bytes(value) if value >= 0 else f"-{human_bytes(-value)}"
+            return human_bytes(value, end)
         case Unit.COUNT | Unit.FRAMES | Unit.PER_SECOND:
-            return f"{human_count(value)}{AFTER_COUNTS[unit]}"
+            return f"{human_count(value, end)}{AFTER_COUNTS[unit]}"
 
 
 class Spread(Record):
@@ -122,14 +124,17 @@ class Figure(Record):
     def text(self) -> str:
         """The number for people, with what bounds it; one that is not used says that first."""
         if self.value is None:
-            return NO_ANSWER if self.upper is None else f"< {amount(self.upper, self.unit)}"
+            return NO_ANSWER if self.upper is None else f"< {self._end(self.upper, End.UPPER)}"
         if worst(self.flags) is Severity.INVALID:
             return f"invalid ({amount(self.value, self.unit)})"
         if self.lower is not None and self.open_ended:
-            return f"≥ {amount(self.lower, self.unit)}"
+            return f"≥ {self._end(self.lower, End.LOWER)}"
         if self.upper is not None and self.open_below:
-            return f"≤ {amount(self.upper, self.unit)}"
-        return amount(self.value, self.unit)
+            return f"≤ {self._end(self.upper, End.UPPER)}"
+        return amount(self.value, self.unit, End.LOWER if self.value == self.lower else None)
+
+    def _end(self, value: float, end: End) -> str:
+        return amount(value, self.unit, end)
 
     @property
     def open_ended(self) -> bool:
@@ -149,7 +154,7 @@ class Figure(Record):
         ends = (self.spread.minimum, self.spread.maximum)
         if self.spread.minimum == self.spread.maximum:
             return f"the same in {self.spread.runs} runs"
-        low, high = (amount(end, self.unit) for end in ends)
+        low, high = map(self._end, ends, End)
         deviation = ""
         if self.spread.deviation is not None:
             deviation = f", s = {amount(self.spread.deviation, self.unit)}"
@@ -589,8 +594,15 @@ def unlikely_above(frames: int) -> float | None:
     return LEAST_LOSS / frames if frames > LEAST_LOSS else None
 
 
+def above_text(ratio: float) -> str:
+    """Write from which loss ratio on one is unlikely."""
+    return f"{significant(ratio, 2, End.UPPER):.1e}"
+
+
 def none_lost(frames: int) -> str:
     """Say of how many frames none was lost, and what that makes unlikely."""
     share = unlikely_above(frames)
-    makes = "" if share is None else f": a loss ratio above {share:.1e} is unlikely (3/n, at 95 %)"
+    makes = ""
+    if share is not None:
+        makes = f": a loss ratio above {above_text(share)} is unlikely (3/n, at 95 %)"
     return f"none of {human_count(frames)} frames sent each way was lost{makes}"

@@ -13,7 +13,8 @@ RATES: Mapping[str, str] = MappingProxyType(
         "PDR": "Partial drop rate: the same with a little loss allowed; each case says how much.",
         "throughput": "What RFC 2544 calls the NDR: the highest load at which no frame is lost.",
         "interval": "A load that passed … one that failed. The truth lies between; a narrower one "
-        "takes more trials.",
+        "takes more trials. Each end is rounded away from the truth: what is at least 4,528,985 is "
+        "shown as at least 4.528 M. Records and exports have all digits.",
         "load": "Frames per second that are sent into the switch, in each direction.",
         "forwarding rate": "What comes through at a load, whatever is lost of it (RFC 2889).",
         "through": "What came through of a load that was given.",

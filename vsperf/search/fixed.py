@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from vsperf.quantities.human import human_ns, percent
+from vsperf.quantities.human import End, human_fps, human_ns, human_span, percent
 from vsperf.records.flags import Flag
 from vsperf.records.result import Limit, LoadResult, SearchResult, none_lost
 from vsperf.records.trial import Trial
@@ -103,7 +103,7 @@ def _limit(
     if by_switch:
         return _blame(loads, by_switch, loss_ratio)
     if lossy:
-        worst = percent(max(trial.loss_ratio for trial in lossy))
+        worst = percent(max(trial.loss_ratio for trial in lossy), End.UPPER)
         return Limit.GENERATOR, f"up to {worst} is missing, and the generator is short of it"
     if load >= loads.line_rate:
         return Limit.LINK, f"{loads.whole_line} passed"
@@ -114,12 +114,13 @@ def _limit(
 
 def _blame(loads: Loads, trials: Sequence[Trial], loss_ratio: Fraction) -> tuple[Limit, str]:
     """Return whose loss it was in trials that lost more of what was offered than allowed."""
-    worst = percent(max(trial.switch_loss_ratio for trial in trials))
-    if (stalls := told_by_stalls(trials, loss_ratio, trials)) is not None:
+    worst = percent(max(trial.switch_loss_ratio for trial in trials), End.UPPER)
+    where = human_fps(trials[0].load_fps)
+    if (stalls := told_by_stalls(trials, loss_ratio, trials, where)) is not None:
         return stalls
-    if (behind := lost_by_the_generator(trials)) is not None:
+    if (behind := lost_by_the_generator(trials, where)) is not None:
         return Limit.GENERATOR, behind
-    if (nobody := counted_by_nobody(trials)) is not None:
+    if (nobody := counted_by_nobody(trials, where)) is not None:
         return Limit.UNCOUNTED, nobody
     if (in_vnfs := lost_in_vnfs(trials)) is not None:
         return Limit.VNF, f"up to {worst} of what was offered is missing; {in_vnfs}"
@@ -137,9 +138,10 @@ def stood_still(trials: Sequence[Trial], outages_ns: Sequence[int]) -> str | Non
     within = sum(map(min, longest, outages_ns))
     if within < AWAY * sum(outages_ns) or not within:
         return None
+    most = human_ns(max(longest), End.UPPER)
     return (
-        f"the generator itself stood still for up to {human_ns(max(longest))}, so nobody can tell "
-        "how much of it was the switch's"
+        f"the generator itself stood still for up to {most}, so nobody can tell how much of it was "
+        "the switch's"
     )
 
 
@@ -156,7 +158,7 @@ def _after_event(trials: Sequence[Trial]) -> tuple[Limit, str] | None:
             Limit.UNKNOWN,
             f"after {name} no frame came back in {missing} of {len(outages)} trials",
         )
-    spread = " to ".join(human_ns(outage) for outage in dict.fromkeys((min(known), max(known))))
+    spread = human_span(known, human_ns)
     away = Limit.VNF if events[0].to_vnfs else Limit.DUT
     said = f"frames stayed away for {spread} after {name}"
     if (still := stood_still(trials, known)) is not None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from vsperf.quantities.human import human_fps, human_ns, percent
+from vsperf.quantities.human import End, human_fps, human_ns, percent
 from vsperf.records.clean import LEAST, CleanTrial, clean_share, in_clean_time, kept_silent
 from vsperf.records.flags import Flag
 from vsperf.records.result import GoalResult, Limit
@@ -137,13 +137,14 @@ def _lossy(question: Question, groups: Groups, bounds: Bounds, upper: int) -> tu
     rule = question.rule
     own = [trial for trial in groups[upper] if failed_in_switch(trial, rule.loss_ratio)]
     trials = [trial for group in groups.values() for trial in group]
-    if (stalls := told_by_stalls(own, rule.loss_ratio, trials)) is not None:
+    where = human_fps(upper, End.UPPER)
+    if (stalls := told_by_stalls(own, rule.loss_ratio, trials, where)) is not None:
         return stalls
-    if (behind := lost_by_the_generator(own)) is not None:
+    if (behind := lost_by_the_generator(own, where)) is not None:
         return Limit.GENERATOR, behind
     if (near := _near_the_generator(question.loads, bounds)) is not None:
         return Limit.GENERATOR, near
-    if (nobody := counted_by_nobody(own)) is not None:
+    if (nobody := counted_by_nobody(own, where)) is not None:
         return Limit.UNCOUNTED, nobody
     in_vnfs = lost_in_vnfs(own)
     limit, who = question.loads.blamed if in_vnfs is None else (Limit.VNF, "the VNFs")
@@ -158,7 +159,7 @@ def _lossy(question: Question, groups: Groups, bounds: Bounds, upper: int) -> tu
 def _contradiction(question: Question, groups: Groups, bounds: Bounds, upper: int) -> str | None:
     """Return why the loss at an upper bound is not the switch's overload, if it is not."""
     if question.verified is False:
-        return f"the loss at {human_fps(upper)} was not seen again in a repeat"
+        return f"the loss at {human_fps(upper, End.UPPER)} was not seen again in a repeat"
     if bounds.lower is None and constant_loss([t for group in groups.values() for t in group]):
         frames = groups[upper][0].worst_direction.lost_frames
         return f"{frames} of the frames went missing at every load, low or high: no overload"
@@ -175,14 +176,15 @@ def _unbounded(question: Question, groups: Groups, bounds: Bounds) -> tuple[Limi
     made = len(groups[lower])
     held = made - len(lossy_trials(question.rule, groups[lower]))
     passed = "passed" if held == made else f"passed in {held} of {made} trials"
+    at = human_fps(lower, End.LOWER)
     if lower >= loads.line_rate:
-        return Limit.LINK, f"{loads.whole_line}, {human_fps(lower)}, {passed}"
+        return Limit.LINK, f"{loads.whole_line}, {at}, {passed}"
     if loads.generator_cap is not None and lower >= loads.generator_cap:
-        return Limit.GENERATOR, f"all that the generator can do, {human_fps(lower)}, {passed}"
-    return Limit.SETTING, f"the highest load allowed, {human_fps(lower)}, {passed}"
+        return Limit.GENERATOR, f"all that the generator can do, {at}, {passed}"
+    return Limit.SETTING, f"the highest load allowed, {at}, {passed}"
 
 
-def lost_by_the_generator(own: Sequence[Trial]) -> str | None:
+def lost_by_the_generator(own: Sequence[Trial], where: str) -> str | None:
     """Say so if full rings of the generator explain every trial that the switch failed."""
     if not own or any(trial.worst_direction.lost_frames > trial.behind_frames for trial in own):
         return None
@@ -190,17 +192,14 @@ def lost_by_the_generator(own: Sequence[Trial]) -> str | None:
     longest_ns = max(generator.behind_ns for generator in known)
     missed = max(generator.missed_frames for generator in known)
     how = (
-        f"it was behind with receiving for up to {human_ns(longest_ns)}"
+        f"it was behind with receiving for up to {human_ns(longest_ns, End.UPPER)}"
         if longest_ns
         else f"its ports had no room for up to {missed} frames"
     )
-    return (
-        f"at {human_fps(own[0].load_fps)} every loss is one that the generator's own rings explain "
-        f"({how})"
-    )
+    return f"at {where} every loss is one that the generator's own rings explain ({how})"
 
 
-def counted_by_nobody(own: Sequence[Trial]) -> str | None:
+def counted_by_nobody(own: Sequence[Trial], where: str) -> str | None:
     """Say so if no counter tells where most of the missing frames of every failed trial went."""
     if not own or any(
         trial.unexplained_frames is None or 2 * trial.unexplained_frames <= _missing(trial)
@@ -209,7 +208,7 @@ def counted_by_nobody(own: Sequence[Trial]) -> str | None:
         return None
     mildest = min(own, key=lambda trial: trial.switch_loss_ratio)
     return (
-        f"at {human_fps(own[0].load_fps)} {mildest.unexplained_frames} of {_missing(mildest)} "
+        f"at {where} {mildest.unexplained_frames} of {_missing(mildest)} "
         "missing frames were counted as lost by nobody; who lost them cannot be told"
     )
 
@@ -236,8 +235,9 @@ def _near_the_generator(loads: Loads, bounds: Bounds) -> str | None:
     if cap is None or lower is None or lower < cap * NEAR:
         return None
     return (
-        f"{human_fps(lower)} is {percent(Fraction(lower, cap))} of what the generator does without "
-        f"a switch ({human_fps(cap)}); above {percent(NEAR)} nobody can tell the two apart"
+        f"{human_fps(lower, End.LOWER)} is {percent(Fraction(lower, cap), End.LOWER)} of what the "
+        f"generator does without a switch ({human_fps(cap)}); above {percent(NEAR)} nobody can "
+        "tell the two apart"
     )
 
 
@@ -254,11 +254,11 @@ def known_of(question: Question, groups: Groups, bounds: Bounds) -> str:
     said = []
     if bounds.upper is not None:
         some, made = passed(bounds.upper)
-        said.append(f"below {human_fps(bounds.upper)}: {some} of {made} passed")
+        said.append(f"below {human_fps(bounds.upper, End.UPPER)}: {some} of {made} passed")
     if bounds.lower is not None:
         some, made = passed(bounds.lower)
         most = "most passed at" if 2 * some > made else "lower bound by time at"
-        said.append(f"{most} {human_fps(bounds.lower)} ({some} of {made})")
+        said.append(f"{most} {human_fps(bounds.lower, End.LOWER)} ({some} of {made})")
     return "; ".join(said) or "no load was decided"
 
 
@@ -282,7 +282,8 @@ def _not_sent(rule: Rule, trials: Sequence[Trial], *, at_minimum: bool) -> str:
     trial = min(lossy_trials(rule, trials), key=_loss)
     short = max(trial.directions, key=lambda direction: direction.unsent_frames)
     share = percent(Fraction(short.sent_frames, short.intended_frames))
-    where = f"{'even at the lowest load, ' if at_minimum else 'at '}{human_fps(trial.load_fps)}"
+    at = human_fps(trial.load_fps, End.UPPER)
+    where = f"{'even at the lowest load, ' if at_minimum else 'at '}{at}"
     return f"{where}{',' if at_minimum else ''} the generator sent only {share} of the frames"
 
 
@@ -296,8 +297,8 @@ def _lost(rule: Rule, trials: Sequence[Trial], *, at_minimum: bool, who: str) ->
     allowed = percent(rule.loss_ratio) if rule.loss_ratio else "none"
     where = "even at the lowest load," if at_minimum else "at"
     return (
-        f"{where} {human_fps(trial.load_fps)}{',' if at_minimum else ''} {who} lost {lost:,} of "
-        f"{worse.offered_frames:,} frames from {worse.name}{refused} "
+        f"{where} {human_fps(trial.load_fps, End.UPPER)}{',' if at_minimum else ''} {who} lost "
+        f"{lost:,} of {worse.offered_frames:,} frames from {worse.name}{refused} "
         f"({percent(worse.switch_loss_ratio)}; allowed: {allowed})"
     )
 
@@ -337,7 +338,7 @@ def _loss(trial: Trial) -> Fraction:
 
 
 def told_by_stalls(
-    own: Sequence[Trial], loss_ratio: Fraction, trials: Sequence[Trial]
+    own: Sequence[Trial], loss_ratio: Fraction, trials: Sequence[Trial], where: str
 ) -> tuple[Limit, str] | None:
     """Say what stalls have to do with trials at one load that the switch failed.
 
@@ -352,7 +353,7 @@ def told_by_stalls(
     share = clean_share(left)
     if share is None:
         return None
-    where, fail = human_fps(own[0].load_fps), [failed_in_switch(one, loss_ratio) for one in left]
+    fail = [failed_in_switch(one, loss_ratio) for one in left]
     if share < LEAST:
         little = f"at {where} only {percent(share)} of the time was clean"
         if any(fail) or len(left) < len(own):

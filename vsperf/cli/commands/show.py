@@ -362,7 +362,7 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
         out.print(line)
     if said:
         out.print("--json has all of them, and so has `vsperf export`", style="dim")
-    for line in noise_lines(case.record, case.exchanges or case.trials):
+    for line in noise_lines(case.record, case.standing_exchanges or case.standing_trials):
         out.print(line)
     _print_work(out, made[died:])
     with _understanding(case):

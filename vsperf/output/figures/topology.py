@@ -11,7 +11,7 @@ from vsperf.output.figures.drawing import Arrow, Diagram, Drawing, Node
 from vsperf.output.figures.facts import Facts, trusted
 from vsperf.output.figures.groups import Evidence, caption, evidence_of
 from vsperf.output.figures.plot import Options, Plot, Scope
-from vsperf.quantities.human import human_fps
+from vsperf.quantities.human import End, human_fps
 from vsperf.quantities.units import CpuSet
 from vsperf.records.chain import Way
 from vsperf.records.files.view import CaseView
@@ -76,7 +76,7 @@ def _rate(view: CaseView) -> str:
     result = view.result
     for goal in result.goals if result is not None else ():
         if goal.lower_fps is not None and trusted(goal.flags):
-            return f"{goal.goal} {human_fps(goal.lower_fps)}"
+            return f"{goal.goal} {human_fps(goal.lower_fps, End.LOWER)}"
     for load in result.loads[:1] if result is not None else ():
         return f"load {human_fps(load.load_fps)}"
     return ""

@@ -25,6 +25,7 @@ from vsperf.output.figures.drawing import (
 from vsperf.output.figures.paint import LOOKS, aside_of, bar_width, name_of, points_aside, unbroken
 from vsperf.output.figures.scales import Placing
 from vsperf.output.figures.text import plain
+from vsperf.quantities.human import End, significant
 
 # What is said of a point when somebody points at it: names and values with their units.
 #
@@ -56,14 +57,14 @@ def span_said(layer: Spans, begin: float, end: float, x: Placing) -> str:
     return f"<b>{name}</b><br>{escaped(f'{value(begin, x)} to {value(end, x)}')}"
 
 
-def value(number: float, placing: Placing) -> str:
+def value(number: float, placing: Placing, end: End | None = None) -> str:
     """Return a number as the axis counts it, with its unit, or the name of its place."""
     names = {tick.at: tick.name for tick in placing.axis.ticks}
     if placing.axis.scale is Scale.NAMES and number in names:
         return f"{names[number]} {placing.unit}".rstrip()
     if placing.axis.scale is Scale.NINES:
         return f"{100 * number:.9g} %"
-    return f"{number / placing.factor:,.6g} {placing.unit}".rstrip()
+    return f"{significant(number / placing.factor, 6, end):,.6g} {placing.unit}".rstrip()
 
 
 def _label(axis: Axis) -> str:
@@ -74,8 +75,8 @@ def _value_of(layer: Layer, point: Point, y: Placing) -> str:
     if not isinstance(layer, Intervals):
         return value(point.y, y)
     if point.high is None:
-        return f"{value(point.y, y)} or more"
-    return f"{value(point.y, y)} to {value(point.high, y)}"
+        return f"{value(point.y, y, End.LOWER)} or more"
+    return f"{value(point.y, y, End.LOWER)} to {value(point.high, y, End.UPPER)}"
 
 
 def _ends(layer: Layer, point: Point, y: Placing) -> list[str]:
@@ -83,9 +84,9 @@ def _ends(layer: Layer, point: Point, y: Placing) -> list[str]:
     if isinstance(layer, Intervals | Boxes):
         return []
     ends = [
-        f"{word} {value(end, y)}"
-        for word, end in (("from", point.low), ("to", point.high))
-        if end is not None
+        f"{word} {value(reached, y, end)}"
+        for word, reached, end in (("from", point.low, End.LOWER), ("to", point.high, End.UPPER))
+        if reached is not None
     ]
     return [" ".join(ends)]
 

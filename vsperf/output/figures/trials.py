@@ -10,7 +10,7 @@ from vsperf.output.figures.drawing import Axis, Drawing, Line, Look, Panel, Poin
 from vsperf.output.figures.facts import Facts
 from vsperf.output.figures.groups import Evidence, caption, evidence_of_trials
 from vsperf.output.figures.plot import Options, Plot, Scope
-from vsperf.quantities.human import human_fps, human_share
+from vsperf.quantities.human import End, human_fps, human_share
 from vsperf.records.files.view import CaseView
 from vsperf.records.trial import Purpose
 
@@ -81,7 +81,7 @@ def draw_search(samples: Sequence[Search], options: Options) -> Drawing | None:
     def panel(shown: Search, loads: Axis, title: str = "") -> Panel:
         bounds = [
             Line(
-                f"{name} {human_fps(fps)}",
+                f"{name} {human_fps(fps, End.LOWER)}",
                 (Point(first, fps), Point(last, fps)),
                 Look.CEILING,
                 dash=number,
@@ -90,7 +90,7 @@ def draw_search(samples: Sequence[Search], options: Options) -> Drawing | None:
         ]
         targets = [
             Line(
-                f"target, by expect: {name} {human_fps(fps)}",
+                f"target, by expect: {name} {human_fps(fps, End.LOWER)}",
                 (Point(first, fps), Point(last, fps)),
                 Look.TARGET,
                 markers=False,

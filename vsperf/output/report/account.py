@@ -13,6 +13,7 @@ from vsperf.errors import VsperfError
 from vsperf.output.report.page import Account, Branch, Stage
 from vsperf.output.table import NOTHING, Column, Table, columns
 from vsperf.quantities.human import (
+    End,
     human_count,
     human_fps,
     human_seconds,
@@ -206,7 +207,8 @@ def telling(result: SearchResult, trials: Sequence[Trial]) -> Telling | None:
     made = [one for one in usable if one.purpose is Purpose.SEARCH]
     for goal in result.goals[:1]:
         if (ending := ending_of(goal, made)) is not None:
-            return Telling(ending, f"at {human_fps(ending.load_fps)}, where {goal.goal} ends")
+            at = human_fps(ending.load_fps, End.UPPER)
+            return Telling(ending, f"at {at}, where {goal.goal} ends")
     lossy = [one for one in made if one.lost_frames > 0]
     if lossy:
         least = min(lossy, key=lambda one: one.load_fps)

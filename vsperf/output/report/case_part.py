@@ -402,7 +402,7 @@ class Teller:
             accounts=account_table(trials) if full else None,
             cpu=cpu_tables(case.standing_exchanges) if full else (),
             cpu_meaning=CPU_MEANING,
-            noise=noise_table(record, tuple(case.exchanges) or case.trials),
+            noise=noise_table(record, case.standing_exchanges or trials),
             costs=cost_lines(self.compared.costs, case.run, case.label),
             collected=sights(case.folder, case.key, case.attempt, trials, case.died + 1)
             if full

@@ -13,6 +13,7 @@ from vsperf.analysis.answers import (
     by_regime,
     interval,
     loss_text,
+    most_lost,
     over_draws,
     share_text,
 )
@@ -21,7 +22,16 @@ from vsperf.output.case_tables import gigabits
 from vsperf.output.report.account import ending_of, told
 from vsperf.output.report.page import Fact, Number
 from vsperf.output.table import Table, columns
-from vsperf.quantities.human import human_count, human_fps, human_ns, human_seconds, rounded_share
+from vsperf.quantities.human import (
+    End,
+    human_count,
+    human_fps,
+    human_interval,
+    human_ns,
+    human_seconds,
+    percent,
+    rounded_share,
+)
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Severity, worst
 from vsperf.records.meaning import LIMITED_BY, LIMITS
@@ -172,7 +182,8 @@ class Kept:
         what = "none" if self.allowed == 0 else f"no more than {loss_text(self.allowed)}"
         if self.whole:
             return f"all {self.trials} lost {what}" if self.trials > 1 else f"the one lost {what}"
-        return f"{self.within} of {self.trials} lost {what}, the worst lost {loss_text(self.worst)}"
+        worst = percent(self.worst, End.UPPER)
+        return f"{self.within} of {self.trials} lost {what}, the worst lost {worst}"
 
 
 def _kept(made: Sequence[Trial], allowed: Fraction) -> Kept | None:
@@ -180,7 +191,7 @@ def _kept(made: Sequence[Trial], allowed: Fraction) -> Kept | None:
     if not losses:
         return None
     within = sum(loss <= allowed for loss in losses)
-    return Kept(human_fps(made[0].load_fps), within, len(losses), allowed, max(losses))
+    return Kept(human_fps(made[0].load_fps, End.LOWER), within, len(losses), allowed, max(losses))
 
 
 def _made(fps: int | None, trials: Sequence[Trial]) -> list[Trial]:
@@ -200,7 +211,7 @@ def _sentence(goal: GoalResult) -> str:
 def _rates(row: CaseRow, fps: int) -> Iterator[Fact]:
     nothing: Fraction | None = None
     if (share := told(lambda: row.line_share(fps), nothing)) is not None:
-        yield Fact("of the line rate", share_text(share))
+        yield Fact("of the line rate", share_text(share, End.LOWER))
     for layer, name in ((1, "on the wire (L1)"), (2, "of frames (L2)")):
         if (bps := _bps(row, fps, layer)) is not None:
             yield Fact(f"Gbit/s {name}", gigabits(bps))
@@ -275,10 +286,10 @@ def _lost(trial: Trial) -> str:
 
 
 def _load(row: CaseRow, load: LoadResult, trials: Sequence[Trial]) -> Number:
-    through = human_fps(load.throughput_fps)
+    through = human_fps(load.throughput_fps, End.LOWER)
     made = [one for one in trials if one.load_fps == load.load_fps and one.purpose in COUNTED]
     facts = [
-        Fact("worst loss", loss_text(load.worst_loss_ratio)),
+        Fact("worst loss", most_lost(load)),
         Fact("trials that passed", f"{load.passed} of {load.trials}"),
         _limited(load.limit),
         *([Fact("came through, per direction", through)] if load.outages_ns else []),
@@ -299,7 +310,7 @@ def _load(row: CaseRow, load: LoadResult, trials: Sequence[Trial]) -> Number:
         meaning = "longest time without a frame around what was done"
         away = [outage for outage in load.outages_ns if outage is not None]
         back = len(away) == len(load.outages_ns)
-        value = human_ns(max(away)) if back else "frames did not come back"
+        value = human_ns(max(away), End.UPPER) if back else "frames did not come back"
     return Number(
         f"at {human_fps(load.load_fps)}",
         meaning,
@@ -316,9 +327,11 @@ def _figure(figure: Figure) -> Number:
         facts.append(Fact("where it lies", _between(figure)))
     else:
         if figure.lower is not None:
-            facts.append(Fact("highest that held", amount(figure.lower, figure.unit)))
+            held = amount(figure.lower, figure.unit, End.LOWER)
+            facts.append(Fact("highest that held", held))
         if figure.upper is not None:
-            facts.append(Fact("lowest that did not", amount(figure.upper, figure.unit)))
+            did_not = amount(figure.upper, figure.unit, End.UPPER)
+            facts.append(Fact("lowest that did not", did_not))
     if figure.spread_text:
         facts.append(Fact("over the repeats", figure.spread_text))
     if figure.limit is not None:
@@ -334,10 +347,11 @@ def _figure(figure: Figure) -> Number:
 
 def _between(figure: Figure) -> str:
     """Write between which two values a comparison lies, as far as it has two."""
-    ends = [one for one in (figure.lower, figure.upper) if one is not None]
-    if figure.open_below or len(ends) < 2:
+    if figure.open_below or figure.lower is None or figure.upper is None:
         return figure.text
-    return " … ".join(amount(one, figure.unit) for one in ends)
+    return human_interval(
+        figure.lower, figure.upper, lambda value, end: amount(value, figure.unit, end)
+    )
 
 
 def latency_table(row: CaseRow) -> Table | None:
