@@ -54,7 +54,7 @@ REFUSED = {
         ("--vswitch", "linux-bridge,testpmd"),
         "A (linux-bridge) and A′ (linux-bridge once more) each have devices in a network of their",
         "a process is in one network",
-        "--vswitch testpmd,linux-bridge",
+        "name one such switch behind others, whose ports are sockets",
     ),
     "OVS with its taps in the network of the host": (
         ("--vswitch", "testpmd,ovs"),

@@ -36,7 +36,7 @@ VALUES = {
     Metric.LOSS: "lost",
 }
 """What the column is called that says what each side came to by itself."""
-BEHIND = ("to A", "95 %", "so it is", "draw", "one round", "rounds")
+HEADINGS = ("to A", "95 %", "so it is", "draw", "one round", "rounds")
 NUMBERS = (2, 3, 4, 6, 7, 8)
 MEANING = (
     "to A: what it comes to beside the first switch, by turns that follow each other; 95 %: where "
@@ -90,7 +90,7 @@ def compared_table(
         mark = ("worse" if found.worse else "better") if found is not None and sure else ""
         value = _value(rounds, side, terms, metric)
         rows.append((side.letter, side.name, value, *cells, Cell(last, mark)))
-    headings = ("", "switch", VALUES[metric], *BEHIND)
+    headings = ("", "switch", VALUES[metric], *HEADINGS)
     title = f"switches in turns by {metric}" if metric is not Metric.RATE else "switches in turns"
     return Table(title, columns(*headings, right=NUMBERS), tuple(rows), keys=2)
 

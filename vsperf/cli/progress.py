@@ -274,7 +274,7 @@ def round_line(one: Round) -> str:
         return f"{head}  {'; '.join(one.reasons)}{again}  [{flags}]"
     if one.role is not Role.ANSWER:
         return f"{head}{again}"
-    return f"{head}  {', '.join(changes_in(one))}{again}"
+    return f"{head}  {', '.join(changes_in(one, digits=1))}{again}"
 
 
 def exchange_line(one: Exchange) -> str:

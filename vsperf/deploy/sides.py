@@ -88,7 +88,7 @@ def _of_vnfs(spec: CaseSpec) -> Iterator[Problem]:
         yield Problem(
             f"VNFs{kind} cannot take turns with their switches, so far",
             why=NOBODY_KNOWS,
-            fix="--set vnf.kind=process, or a topology without VNFs, such as --set topology=p2p",
+            fix="a topology without VNFs, such as --set topology=p2p",
         )
 
 
@@ -158,8 +158,8 @@ def require_one_network(plans: Sequence[SidePlan]) -> None:
                     "generator cannot be in several",
                     why="a device of the kernel is opened where it is, and a process is in one "
                     "network",
-                    fix="hold one such switch against others: --vswitch testpmd,linux-bridge; the "
-                    "first of them is deployed twice, unless search.control=false",
+                    fix="name one such switch behind others, whose ports are sockets; the first is "
+                    "deployed twice, unless --set search.control=false",
                 )
             ]
         )

@@ -137,7 +137,8 @@ def _start(
     stack: ExitStack,
 ) -> StandingSide:
     place = stack.enter_context(own_place())
-    spec, vnfs = one.side.spec, None
+    spec = one.side.spec
+    vnfs: RunningVnfs | None = None
     if one.vnf is not None:
         wires = tuple(
             wire.model_copy(update={"address": place.fill(wire.address)}) for wire in one.wires

@@ -195,14 +195,14 @@ def in_round(
     )
 
 
-def changes_in(one: Round) -> list[str]:
+def changes_in(one: Round, digits: int) -> list[str]:
     """Write how each side stands to the first in a round, as far as the round tells."""
     timed = one.turns.latency_p50_ns is not None
     told = (Metric.RATE, Metric.LATENCY, Metric.P99) if timed else (Metric.RATE,)
     found: list[str] = []
     for side in one.sides[1:]:
         changes = [
-            f"{change.ratio - 1:+.2%}{'' if metric is Metric.RATE else f' {metric}'}"
+            f"{change.ratio - 1:+.{digits}%}{'' if metric is Metric.RATE else f' {metric}'}"
             for metric in told
             if (change := in_round(one, side.letter, metric=metric)) is not None
         ]

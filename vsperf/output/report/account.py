@@ -163,7 +163,7 @@ def _against_first(one: Round) -> str:
     """Write how each side stands to the first in a round; only those of the answer tell that."""
     if one.role is not Role.ANSWER or not one.valid:
         return NOTHING
-    return ", ".join(changes_in(one))
+    return ", ".join(changes_in(one, digits=2))
 
 
 OF_ROUNDS = (
