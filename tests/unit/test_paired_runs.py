@@ -401,6 +401,15 @@ class TestFailures:
         monkeypatch.setattr(together, "is_stopped", lambda pid: pid == ord("B"))
         assert parts(generator, first, "is stopped").failure() == said
 
+    def test_vnfs_are_held_still_with_their_switch_and_to_blame_before_it(self) -> None:
+        (alone, _), vnfs = parts(None, "is lost", None).sides, ["vm1 was killed"]
+        behind: Any = SimpleNamespace(failure=lambda: vnfs[0], processes=lambda: (7, 8))
+        side = replace(alone, vnfs=behind)
+        assert side.processes == (ord("A"), 7, 8)
+        assert side.failure() == "vm1 was killed"
+        vnfs[0] = ""
+        assert side.failure() == "is lost"
+
     @pytest.mark.parametrize("whole", [6, 7])
     def test_a_part_that_dies_late_takes_no_round_back(
         self, whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -106,6 +106,15 @@ def test_it_is_refused_with_what_why_and_a_fix(
         assert text in said, said
 
 
+def test_models_of_vnfs_do_not_since_no_model_of_turns_has_any(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    words = ("--vswitch", "sim,sim", "--set", "topology=pvp")
+    code = run_cli(["plan", "phy2phy_paired", "--testbed", "sim", *words])
+    assert code == 2
+    assert "VNFs of the kind sim cannot take turns with their switches" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize(
     "switches", ["ovs-dpdk,testpmd", "ovs-dpdk,ovs-dpdk", "ovs-dpdk,vpp", "testpmd,linux-bridge"]
 )

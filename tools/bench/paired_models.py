@@ -90,7 +90,7 @@ class ModelTurns:
             self.deployment += 1
             self.turns = self._deployed()
         times = (asked.turn_ns, asked.guard_ns)
-        turns = self.turns.run(asked.order, asked.load_fps, *times, latency=asked.latency)
+        turns = self.turns.run(asked.order, asked.load_fps, *times, asked.latency)
         made = Round(
             index=len(self.rounds) + 1,
             role=asked.role,

@@ -61,7 +61,6 @@ class SimulatedTurns:
         load_fps: int,
         turn_ns: int,
         guard_ns: int,
-        *,
         latency: bool = False,
     ) -> list[Turn]:
         """Make the turns."""

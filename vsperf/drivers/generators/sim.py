@@ -93,7 +93,7 @@ class SimulatedTurnsSession:
         if self.closed:
             raise ComponentError("the simulated generator is no longer connected")
         asked = (request.order, request.load_fps, request.turn_ns, request.guard_ns)
-        turns = self.model.run(*asked, latency=request.latency)
+        turns = self.model.run(*asked, request.latency)
         return Turns(
             end="complete",
             settled=True,
