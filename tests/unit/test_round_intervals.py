@@ -97,11 +97,12 @@ def _is_wrong(
 ) -> bool:
     """Have a session, and return whether its interval misses the truth where it ends."""
     rounds = [chance.gauss(change, scatter) for _ in range(looks[-1])]
+    lower, upper = 0.0, 0.0
     for look in looks:
         found = middle_of(rounds[:look], level)
         assert found.lower is not None
         assert found.upper is not None
-        different = found.lower > 0 or found.upper < 0
-        if different or (found.lower > -0.01 and found.upper < 0.01):
+        lower, upper = found.lower, found.upper
+        if lower > 0 or upper < 0 or (lower > -0.01 and upper < 0.01):
             break
-    return not found.lower <= change <= found.upper
+    return not lower <= change <= upper

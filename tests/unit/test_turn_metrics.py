@@ -69,6 +69,7 @@ class TestLatency:
         ratio = found[f"{metric}_ratio_b"]
         assert ratio.value == pytest.approx(truth, rel=0.01)
         assert ratio.lower is not None
+        assert ratio.value is not None
         assert 1 < ratio.lower < ratio.value
         assert found[f"{metric}_b"].value == pytest.approx(slower, rel=0.01)
         assert "more latency than A" in ratio.reason
