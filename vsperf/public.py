@@ -80,7 +80,7 @@ PUBLIC: Mapping[str, Mapping[str, Names]] = {
         "vsperf.records.trial": ("Direction", "Headers", "StepCounts", "Sample", "TrialCounts"),
     },
     "VNFs": {
-        "vsperf.drivers.vnfs.base": ("RunningVnfs", "Vnf"),
+        "vsperf.drivers.vnfs.base": ("HeldVnfs", "RunningVnfs", "Vnf"),
         "vsperf.drivers.vnfs.group": ("Group", "Member"),
         "vsperf.records.switch": ("NicCounters", "VnfCounters"),
     },

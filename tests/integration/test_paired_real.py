@@ -8,9 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from conftest import Require
 from real_runs import Place, Run, fixture_calibrations, fixture_place
+from vpp_cases import vpp_install
 
-from vsperf.records.turns import Role
+from vsperf.records.run import Outcome
+from vsperf.records.turns import Role, Round, answering
 
 __all__ = ["fixture_calibrations", "fixture_place"]
 
@@ -72,3 +75,92 @@ def test_switches_that_are_held_go_on_when_the_run_is_told_to_end(place: Place) 
     run.send(signal.SIGTERM)
     run.end()
     assert place.traces() == []
+
+
+# Other kinds, and what is told at a load. Nothing of it asks how many passes a machine leaves:
+# where too few are, the case says so, and turns are recorded all the same.
+
+BRIEF = (
+    "phy2phy_paired",
+    "--set=search.rounds=6",
+    "--set=search.pairs=20",
+    "--set=search.control=false",
+    "--set=trial.warm_up=0s",
+)
+
+
+def rounds_of(place: Place, *words: str) -> tuple[Round, ...]:
+    """Have switches take turns, and return the rounds that count; nothing is left of them."""
+    ended = place("run", *BRIEF, *words)
+    (case,) = place.records().cases()
+    assert case.record is not None, ended.err
+    assert case.record.outcome in (Outcome.PASS, Outcome.INVALID), ended.said
+    assert place.traces() == []
+    return answering(case.rounds)
+
+
+def assert_each_forwards_and_no_other(rounds: tuple[Round, ...]) -> None:
+    assert len(rounds) == 6
+    for one in rounds:
+        for side in range(len(one.sides)):
+            turns = [turn for turn in one.turns.rows() if turn.side == side]
+            assert sum(turn.turn_received_frames for turn in turns) > 0
+        elsewhere = sum(turn.elsewhere_frames for turn in one.turns.rows())
+        assert elsewhere * 100 <= sum(one.turns.turn_received_frames)
+
+
+def test_a_vpp_takes_turns_with_others(place: Place, require: Require) -> None:
+    require("vpp")
+    require("dpdk-testpmd")
+    switches = f"[{{kind: testpmd}}, {{kind: vpp, install: {vpp_install()}}}]"
+    assert_each_forwards_and_no_other(rounds_of(place, f"--set=vswitch={switches}"))
+
+
+@pytest.mark.parametrize(
+    ("part", "rival"),
+    [("bridges", "kind: linux-bridge"), ("ovs", "kind: ovs, ports: packet")],
+)
+def test_a_switch_of_the_kernel_takes_turns_and_some_of_them_can_be_used(
+    part: str, rival: str, place: Place, require: Require
+) -> None:
+    """A burst to it takes the generator for longer than gaps last that are told of other ports."""
+    for each in ("dpdk-testpmd", "taps", part):
+        require(each)
+    rounds = rounds_of(place, f"--set=vswitch=[{{kind: testpmd}}, {{{rival}}}]")
+    assert_each_forwards_and_no_other(rounds)
+    for one in rounds:
+        own = [turn for turn in one.turns.rows() if turn.side == 1]
+        assert any(turn.gaps_ns == 0 for turn in own)
+
+
+def test_processes_behind_switches_are_held_still_with_them(place: Place, require: Require) -> None:
+    require("dpdk-testpmd")
+    words = ("--vswitch=ovs-dpdk,testpmd", "--set=topology=pvp", "--set=vnf.kind=process")
+    assert_each_forwards_and_no_other(rounds_of(place, *words))
+
+
+def test_guests_stand_still_with_their_qemu_and_go_on_where_they_were(
+    place: Place, require: Require
+) -> None:
+    require("guests")
+    words = ("--vswitch=ovs-dpdk", "--set=topology=pvp", "--set=search.control=true")
+    assert_each_forwards_and_no_other(rounds_of(place, *words))
+
+
+def test_at_a_load_each_turn_tells_how_long_frames_were_on_their_way(
+    place: Place, require: Require
+) -> None:
+    require("dpdk-testpmd")
+    words = ("--set=search.load=200kfps", "--set=search.metric=latency")
+    rounds = rounds_of(place, "--vswitch=ovs-dpdk,testpmd", *words)
+    assert_each_forwards_and_no_other(rounds)
+    for turn in (turn for one in rounds for turn in one.turns.rows() if turn.latencies):
+        assert turn.latency_p50_ns is not None
+        assert turn.latency_p99_ns is not None
+        assert 0 < turn.latency_p50_ns <= turn.latency_p99_ns
+    (case,) = place.records().cases()
+    assert case.record is not None
+    assert case.record.result is not None
+    names = [one.name for one in case.record.result.figures]
+    assert names[0] == "latency_ratio_b"
+    assert {"p99_ratio_b", "delivery_ratio_b", "ratio_b"} <= {*names}

@@ -197,6 +197,9 @@ def test_turns_begin_and_end_one_after_the_other_and_frames_are_due_by_the_rate(
         assert turn.intended_frames == due or turn.gaps_ns > 2_500_000
         assert turn.sent_frames <= turn.intended_frames
         assert turn.latencies == turn.received_frames
+        assert turn.latency_p50_ns is not None
+        assert turn.latency_p99_ns is not None
+        assert 0 < turn.latency_p50_ns <= turn.latency_p99_ns
         assert turn.elsewhere_frames == turn.refused_frames == 0
     assert now_ns <= found.elapsed_ns
     for number, side in enumerate(found.sides):

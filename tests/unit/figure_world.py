@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -97,9 +98,14 @@ def cost_case(size: str, **roles: float) -> CaseView:
     return case(size, result=SearchResult(figures=figures))
 
 
-def turns_case(*shares: float, model: PairedModel | None = None, **changes: Any) -> CaseView:
+def turns_case(
+    *shares: float,
+    model: PairedModel | None = None,
+    settings: Mapping[str, Any] | None = None,
+    **changes: Any,
+) -> CaseView:
     """Return a case of switches in turns, of which each has a share of the first one's rate."""
-    asked = method(rounds=6, pairs=20)
+    asked = method(**{"rounds": 6, "pairs": 20, **(settings or {})})
     bench = session(model or PairedModel("noise", {"noise": "1.5%"}), 1, *shares)
     result = asked.play(bench)
     search = {"search": asked.model_dump(mode="json")}

@@ -229,5 +229,24 @@ class TestTurns:
         above = replace(drawing, panels=drawing.panels[:1])
         assert [x for x, _ in points(above, "B (B)")] == [0, 1, 2, 3]
 
+    def test_at_a_load_latency_and_loss_have_panels_what_was_asked_for_before_all_others(
+        self,
+    ) -> None:
+        asked = {"load": "80% of slowest", "metric": "p99"}
+        one = turns_case(0.9, settings=asked)
+        drawing = drawn(turns.PLOT, [one])
+        assert drawing is not None
+        told = [panel.y.label.partition(" as a share")[0] for panel in drawing.panels]
+        percentile = "99th percentile of latency"
+        assert told == [percentile, "rate", "median latency", "frames brought through"]
+        assert one.result is not None
+        ratio = one.result.figures[0]
+        (rival,) = (
+            layer for layer in drawing.panels[0].layers
+            if isinstance(layer, Points) and layer.name == "B (B)"
+        )  # fmt: skip
+        answer = rival.points[-1]
+        assert (answer.y, answer.low, answer.high) == (ratio.value, ratio.lower, ratio.upper)
+
     def test_of_a_case_without_rounds_there_is_nothing_to_draw(self) -> None:
         assert drawn(turns.PLOT, [replace(turns_case(0.9), rounds=())]) is None

@@ -26,17 +26,14 @@ from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.signed_ranks import outermost
 from vsperf.records.turn_columns import TurnColumns
+from vsperf.records.turn_ratios import Compared, compared, in_round, lost_share
 from vsperf.records.turns import (
     CONTROL,
-    Compared,
     Role,
     Round,
     Terms,
     answering,
     clean_passes,
-    compared,
-    in_round,
-    lost_share,
 )
 from vsperf.search.base import Budget
 

@@ -22,7 +22,7 @@ from reread import of_runs
 
 from vsperf.cli import tables
 from vsperf.cli.main import run_cli
-from vsperf.cli.paired_view import HEADINGS, compared_data, compared_table
+from vsperf.cli.paired_view import compared_data, compared_table
 from vsperf.deploy import together
 from vsperf.deploy.together import StandingSide, Together, start_sides
 from vsperf.engine import paired
@@ -141,7 +141,8 @@ class TestRun:
 
             alone = SimpleNamespace(spec=None)
             driver = SimpleNamespace(start=start)
-            return SimpleNamespace(side=alone, driver=driver, switch=None, placement=None)
+            plan: dict[str, Any] = dict.fromkeys(("switch", "placement", "vnf"))
+            return SimpleNamespace(side=alone, driver=driver, **plan)
 
         plans = [plan(letter) for letter in "ABC"]
         with ExitStack() as stack:
@@ -255,8 +256,9 @@ class TestShown:
         case = stored(tmp_path)
         rounds, terms = tuple(case.rounds), Terms.of(case.asked.section("search"))
         for made in (rounds, answering(rounds)[:1]):
-            _, rival = compared_table(made, case.record, terms).texts
-            assert rival[HEADINGS.index("to A")] == NOTHING
+            table = compared_table(made, case.record, terms)
+            (to_a,) = (n for n, one in enumerate(table.columns) if one.name == "to A")
+            assert table.texts[1][to_a] == NOTHING
         few = compared_data(replace(case, rounds=answering(rounds)[:1]))
         assert (few["compared"][1]["ratio"], few["compared"][1]["brought_all"]) == (None, True)
 
@@ -398,6 +400,15 @@ class TestFailures:
     ) -> None:
         monkeypatch.setattr(together, "is_stopped", lambda pid: pid == ord("B"))
         assert parts(generator, first, "is stopped").failure() == said
+
+    def test_vnfs_are_held_still_with_their_switch_and_to_blame_before_it(self) -> None:
+        (alone, _), vnfs = parts(None, "is lost", None).sides, ["vm1 was killed"]
+        behind: Any = SimpleNamespace(failure=lambda: vnfs[0], processes=lambda: (7, 8))
+        side = replace(alone, vnfs=behind)
+        assert side.processes == (ord("A"), 7, 8)
+        assert side.failure() == "vm1 was killed"
+        vnfs[0] = ""
+        assert side.failure() == "is lost"
 
     @pytest.mark.parametrize("whole", [6, 7])
     def test_a_part_that_dies_late_takes_no_round_back(

@@ -103,3 +103,23 @@ def test_each_number_is_read_again() -> None:
     others = [*changed(result), *moved(result)]
     assert {"ratio_b spread", "control", "rate_a", "draw_b"} <= {name for name, _ in others}
     none_wrong(name for name, other in others if not any(against(asked, bench, other)))
+
+
+@pytest.mark.parametrize("metric", ["rate", "latency", "p99", "loss"])
+def test_latency_and_loss_come_to_what_was_printed(metric: str) -> None:
+    model = PairedModel("restless", {"noise": "3%", "taken": "20%"}, {"draw": "2%"})
+    none_wrong(compare(session(model, 1, 0.95, 1.0), load="97% of slowest", metric=metric))
+
+
+def test_a_percentile_that_was_changed_is_noticed() -> None:
+    bench, asked = session(MODELS[0], 1, 0.9), method(**SHORT, load="80% of slowest")
+    result = asked.play(bench)
+    for number, one in enumerate(bench.rounds):
+        told = one.turns.latency_p50_ns
+        if told is not None:
+            slower = tuple(None if ns is None else ns + 700 * n for n, ns in enumerate(told))
+            columns = one.turns.model_copy(update={"latency_p50_ns": slower})
+            bench.rounds[number] = one.model_copy(update={"turns": columns})
+    wrong = " ".join(against(asked, bench, result))
+    assert "latency_a: printed" in wrong
+    assert "p99" not in wrong

@@ -32,10 +32,16 @@ REFUSED = {
         "the thread that holds switches still is the one that sends and receives",
         "--set generator.workers=1",
     ),
-    "a switch that nobody has held still": (
-        ("--vswitch", "ovs-dpdk,vpp"),
+    "a switch that routes": (
+        ("--set", "vswitch=[{kind: ovs-dpdk}, {kind: vpp, forwarding: ip4}]"),
         "a switch of the kind vpp cannot take turns with others",
-        "what a VPP makes of that was not tried",
+        "it routes, so frames have to be addressed to it",
+        MLR,
+    ),
+    "a router of connections": (
+        ("--vswitch", "testpmd,nftables"),
+        "a switch of the kind nftables cannot take turns with others",
+        "it forwards what belongs to a connection",
         MLR,
     ),
     "no switch": (
@@ -44,17 +50,23 @@ REFUSED = {
         "there is no switch",
         MLR,
     ),
-    "a switch on taps": (
-        ("--vswitch", "testpmd,linux-bridge"),
-        "a switch of the kind linux-bridge cannot take turns with others",
-        "it cannot tell its own work from not being let run",
-        MLR,
+    "two switches of the kernel": (
+        ("--vswitch", "linux-bridge,testpmd"),
+        "A (linux-bridge) and A′ (linux-bridge once more) each have devices in a network of their",
+        "a process is in one network",
+        "name one such switch behind others, whose ports are sockets",
     ),
-    "OVS on devices of the kernel": (
+    "OVS with its taps in the network of the host": (
         ("--vswitch", "testpmd,ovs"),
         "a switch of the kind ovs cannot take turns with others",
-        "it cannot tell its own work from not being let run",
+        "with vswitch.ports=packet it has a network of its own",
         MLR,
+    ),
+    "latency under an overload": (
+        ("--vswitch", "ovs-dpdk,testpmd", "--set", "search.metric=latency"),
+        "under an overload all queues are full, so latency says nothing of switches",
+        "give a `load`, such as 80% of slowest",
+        "",
     ),
     "a file that is sent": (
         ("--vswitch", "ovs-dpdk,testpmd", "--set", "traffic.bursts={frames: 100, gap: 1ms}"),
@@ -73,12 +85,6 @@ REFUSED = {
         "`collect` asks for perf, and a comparison has no trials",
         "turns take milliseconds",
         "--set collect=none",
-    ),
-    "vnfs": (
-        ("--vswitch", "ovs-dpdk,testpmd", "--set", "topology=pvp"),
-        "`search.kind` is paired, and topology pvp has vm1",
-        "VNFs cannot be, so far",
-        "--set topology=p2p",
     ),
 }
 
@@ -100,11 +106,43 @@ def test_it_is_refused_with_what_why_and_a_fix(
         assert text in said, said
 
 
-@pytest.mark.parametrize("switches", ["ovs-dpdk,testpmd", "ovs-dpdk,ovs-dpdk"])
+def test_models_of_vnfs_do_not_since_no_model_of_turns_has_any(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    words = ("--vswitch", "sim,sim", "--set", "topology=pvp")
+    code = run_cli(["plan", "phy2phy_paired", "--testbed", "sim", *words])
+    assert code == 2
+    assert "VNFs of the kind sim cannot take turns with their switches" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "switches", ["ovs-dpdk,testpmd", "ovs-dpdk,ovs-dpdk", "ovs-dpdk,vpp", "testpmd,linux-bridge"]
+)
 def test_these_take_turns(switches: str, capfd: pytest.CaptureFixture[str]) -> None:
     code, said = planned(capfd, "--vswitch", switches)
     assert code == 0, said
     assert "start tgen on CPU" in said
+    assert "with ports to 3 switches" in said
+
+
+@pytest.mark.parametrize("kind", ["process", "qemu"])
+def test_vnfs_take_turns_with_their_switch_and_start_before_it(
+    kind: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("--vswitch", "ovs-dpdk,testpmd", "--set", "topology=pvp", "--set", f"vnf.kind={kind}")
+    code, said = planned(capfd, *asked)
+    assert code == 0, said
+    for side in ("A (ovs-dpdk)", "A′ (ovs-dpdk once more)", "B (testpmd)"):
+        begins = [said.find(f"{part}: {side}:") for part in ("vnf", "vswitch")]
+        assert 0 < begins[0] < begins[1], said
+
+
+def test_ovs_without_dpdk_takes_turns_where_it_has_a_network_of_its_own(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    switches = "[{kind: testpmd}, {kind: ovs, ports: packet}]"
+    code, said = planned(capfd, "--set", f"vswitch={switches}")
+    assert code == 0, said
     assert "with ports to 3 switches" in said
 
 

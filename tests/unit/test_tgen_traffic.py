@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -446,7 +447,9 @@ def test_a_request_says_whose_turn_it_is_and_who_is_held_still() -> None:
     ]
     assert message["order"] == [0, 1, 1, 0]
     assert message["rate_fps"] == [1000, 1000, 0, 2000]
-    assert (message["latency"], message["burst"]) == (True, 8)
+    assert (message["latency"], message["burst"], message["gap_ns"]) == (True, 8, 10_000)
+    slow = turns_message(replace(ASKED, gap_ns=500_000), burst=8)
+    assert slow["gap_ns"] == 500_000
     assert "rate_fps" not in turns_message(StreamTurns(SIDES, (0, 1)), burst=8)
 
 
@@ -473,7 +476,10 @@ def test_what_was_due_and_latencies_are_there_where_tgen_knows_them() -> None:
     answer = answered_of_record()
     more = {"intended": [11, 12], "refused": [0, 1], "latencies": [2, 0], "latency_sum_ns": [9, 0]}
     answer["turns"] |= more | {"missed": [0, 3]}
+    answer["turns"] |= {"latency_p50_ns": [4, None], "latency_p99_ns": [5, None]}
     (first, second) = turns_of(answer).turns
+    assert (first.latency_p50_ns, first.latency_p99_ns) == (4, 5)
+    assert second.latency_p50_ns is second.latency_p99_ns is None
     assert second.missed_frames == 3
     assert (first.intended_frames, second.refused_frames) == (11, 1)
     assert (first.latencies, first.latency_sum_ns) == (2, 9)

@@ -71,7 +71,7 @@ class TestGeneratorItself:
         assert not self.asked(rounds)["rate_b"].flags
         found = self.asked(rounds, load="3Mpps")
         doubted = {name for name, one in found.items() if Flag.SHORT_OFFER in one.flags}
-        assert doubted == {"ratio_b", "rate_b", "lost_b"}
+        assert doubted == {"ratio_b", "rate_b", "delivery_ratio_b", "lost_b"}
         assert "left 10% unsent of what was due to B" in found["rate_b"].reason
 
     def test_what_a_full_port_refused_was_not_left_out_by_it(self) -> None:

@@ -89,7 +89,8 @@ class ModelTurns:
         if asked.anew:
             self.deployment += 1
             self.turns = self._deployed()
-        turns = self.turns.run(asked.order, asked.load_fps, asked.turn_ns, asked.guard_ns)
+        times = (asked.turn_ns, asked.guard_ns)
+        turns = self.turns.run(asked.order, asked.load_fps, *times, asked.latency)
         made = Round(
             index=len(self.rounds) + 1,
             role=asked.role,

@@ -32,7 +32,8 @@ FIGURES: Mapping[str, str] = {
     r"|(lost|unsent)_(idle|loaded)",
     "learning": "learning_rate",
     "loss": "lossless_load|loss_at_top",
-    "paired": r"ratio_[b-h]|control|(rate|lost|draw)_[a-h]",
+    "paired": r"((latency|p99|delivery)_)?(ratio_[b-h]|control)|(rate|lost|latency|p99)_[a-h]"
+    r"|((latency|p99)_)?draw_[a-h]",
     "pps": f"packet_rate(_clean)?|{ASKED}",
     "reconnect": r"[a-z]+_(time|failed)",
     "recovery": "recovery_time|overload_share",

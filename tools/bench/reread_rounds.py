@@ -11,7 +11,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -23,6 +23,11 @@ from vsperf.records.turns import Round
 NEAR = 1e-9
 AWAY, AWAY_BRIDGED = 0.05, 0.2
 LEAST_PASSES = 10
+SLOWEST = {"latency": (20, AWAY), "p99": (500, 0.005)}
+"""Of a percentile how many frames a turn needs for it, and for how much of one the generator may be
+away."""
+PREFIXES = {"rate": "", "latency": "latency_", "p99": "p99_", "loss": "delivery_"}
+"""How names of figures begin, by what is held against each other."""
 THROUGH = 0.98
 SOME = 0.05
 LEVEL = 0.05
@@ -49,6 +54,12 @@ class Half:
     taken: int
     refused: int
     """Of what was measured; of what was left and came, the whole turn."""
+    gone: float = 0.0
+    """The share of the turn for which the generator was away."""
+    frames: int = 0
+    """Whose latency was measured."""
+    slow_ns: Mapping[str, int] = field(default_factory=dict)
+    """Percentiles of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +86,7 @@ def answers_of_rounds(
     yield "rounds", (*ended, *_loaded(search, every, last))
     yield "turns", tuple(text for one in every for text in turns_differ(one))
     own = {name: (ends, runs) for name, ends, runs in _figures(search, last)}
+    own |= dict.fromkeys(_not_believed(search, own), ((None, None, None), ()))
     for figure in result.figures:
         shown = (figure.value, figure.lower, figure.upper)
         is_so, runs = own.pop(figure.name, (None, ()))
@@ -85,6 +97,19 @@ def answers_of_rounds(
     for name, (is_so, _) in own.items():
         yield name, () if is_so == (None, None, None) else (f"not printed, by all turns {is_so}",)
     yield from curves_differ(result.curves, {})
+
+
+def _not_believed(
+    search: Mapping[str, Any], own: Mapping[str, tuple[Ends, Sequence[float]]]
+) -> Iterator[str]:
+    """Yield the names of ratios that were not asked for, and whose own control is not itself."""
+    for metric, prefix in PREFIXES.items():
+        _, lower, upper = own.get(f"{prefix}control", ((None, None, None), ()))[0]
+        if metric == search.get("metric", "rate") or lower is None or upper is None:
+            continue
+        if lower > 1 or upper < 1:
+            yield from (one for one in own if one.startswith(f"{prefix}ratio_"))
+            yield f"{prefix}control"
 
 
 def turns_differ(one: Round) -> Iterator[str]:
@@ -217,7 +242,16 @@ def _half(one: Round, n: int) -> Half:
         told.turn_received_frames[n],
         told.sent_frames[n],
         refused,
+        gaps_ns / told.measured_ns[n],
+        (told.latencies or (0,) * (n + 1))[n],
+        {name: ns for name, ns in _percentiles(one, n) if ns},
     )
+
+
+def _percentiles(one: Round, n: int) -> Iterator[tuple[str, int | None]]:
+    told = one.turns
+    yield "latency", None if told.latency_p50_ns is None else told.latency_p50_ns[n]
+    yield "p99", None if told.latency_p99_ns is None else told.latency_p99_ns[n]
 
 
 def _figures(
@@ -244,9 +278,6 @@ def _figures(
             rates = [statistics.median(half.fps for half in group) for group in told]
             rate = statistics.median(rates) if rates else None
             yield f"rate_{name}", (rate, rate if through[letter] else None, None), rates
-            lost = _lost([one[letter] for group in passes for one in group])
-            if not overload and rates and lost is not None:
-                yield f"lost_{name}", (lost, None, None), ()
         if letter == FIRST:
             continue
         found = _interval(passes, letter, level)
@@ -255,6 +286,77 @@ def _figures(
         yield shown, _printed(found, through[letter], through[FIRST]), ratios
         if found is not None:
             yield f"draw_{'a' if letter == 'A′' else name}", (found.deviation, None, None), ()
+    if not overload:
+        yield from _of_delays(passes, letters, level)
+        yield from _of_loss(passes, letters, level)
+
+
+def _of_delays(
+    passes: Sequence[Sequence[Mapping[str, Half]]], letters: Sequence[str], level: float
+) -> Iterator[tuple[str, Ends, Sequence[float]]]:
+    """Yield figures of latency: pairs of percentiles of turns that were not disturbed."""
+    if not any(half.slow_ns for group in passes for one in group for half in one.values()):
+        return
+    for word, (least, away) in SLOWEST.items():
+        calm = [
+            [
+                {letter: half.slow_ns[word] for letter, half in one.items()}
+                for one in group
+                if all(
+                    h.gone <= away and h.frames >= least and word in h.slow_ns for h in one.values()
+                )
+            ]
+            for group in passes
+        ]
+        told = [group for group in calm if len(group) >= LEAST_PASSES]
+        for letter in letters:
+            name = letter.lower()
+            if letter != "A′":
+                runs = [statistics.median(one[letter] for one in group) for group in told]
+                yield (
+                    f"{word}_{name}",
+                    (statistics.median(runs) if runs else None, None, None),
+                    runs,
+                )
+            if letter == FIRST:
+                continue
+            pairs = [[math.log(one[letter] / one[FIRST]) for one in group] for group in told]
+            found = _over(pairs, list(map(_middle, pairs)), level)
+            shown = f"{word}_control" if letter == "A′" else f"{word}_ratio_{name}"
+            yield shown, _printed(found, False, False), found.ratios if found else ()
+            if found is not None:
+                drawn = f"{word}_draw_{'a' if letter == 'A′' else name}"
+                yield drawn, (found.deviation, None, None), ()
+
+
+def _of_loss(
+    passes: Sequence[Sequence[Mapping[str, Half]]], letters: Sequence[str], level: float
+) -> Iterator[tuple[str, Ends, Sequence[float]]]:
+    """Yield figures of loss: each round has one of all its turns together."""
+    told = [group for group in passes if len(group) >= LEAST_PASSES]
+    for letter in letters:
+        name = letter.lower()
+        by_round = [_lost([one[letter] for one in group]) for group in told]
+        runs = [one for one in by_round if one is not None]
+        lost = _lost([one[letter] for group in passes for one in group])
+        if letter != "A′" and runs:
+            yield f"lost_{name}", (lost, None, None), runs
+        if letter == FIRST:
+            continue
+        firsts = (_lost([one[FIRST] for one in group]) for group in told)
+        both = [
+            math.log(_through(group, letter, own) / _through(group, FIRST, first))
+            for group, own, first in zip(told, by_round, firsts, strict=True)
+            if own is not None and first is not None
+        ]
+        found = _over([], both, level)
+        shown = "delivery_control" if letter == "A′" else f"delivery_ratio_{name}"
+        yield shown, _printed(found, False, False), found.ratios if found else ()
+
+
+def _through(group: Sequence[Mapping[str, Half]], letter: str, lost: float) -> float:
+    """Return the share that came; of nothing half a frame stands for it."""
+    return max(1 - lost, 0.5 / max(1, sum(one[letter].left for one in group)))
 
 
 def _lost(halves: Sequence[Half]) -> float | None:
@@ -283,9 +385,15 @@ def _interval(
         for group in passes
         if len(group) >= LEAST_PASSES
     ]
-    if not pairs:
+    return _over(pairs, list(map(_middle, pairs)), level)
+
+
+def _over(
+    pairs: Sequence[Sequence[float]], middles: Sequence[float], level: float
+) -> Interval | None:
+    """Return the middle of what rounds say."""
+    if not middles:
         return None
-    middles = list(map(_middle, pairs))
     means = _means(middles)
     cut = _cut(len(middles), level)
     return Interval(

@@ -159,11 +159,14 @@ def share_text(share: Fraction | None, end: End | None = None) -> str:
 LOSSES = frozenset(
     (
         *("loss", "lost", "repeated", "failed", "waiting", "unsent", "growth", "drift", "memory"),
-        *("draw", "switches"),
+        *("draw", "switches", "latency", "p99"),
     )
 )
 """A figure with such a word in its name is better where it is less."""
-CONTROLS = ("control", "sent", "overload_share")
+CONTROLS = (
+    *("control", "latency_control", "p99_control", "delivery_control"),
+    *("sent", "overload_share"),
+)
 """Figures by which others are believed, or not: none is better or worse. What a program could send
 says what a loss is a share of, and an overload that could be offered what a recovery is from: more
 of it is no merit of a switch."""

@@ -11,32 +11,53 @@ from rich.console import Console
 
 from vsperf.cli.tables import print_table
 from vsperf.output.table import NOTHING, Cell, Row, Table, columns
-from vsperf.quantities.human import End, human_change, human_fps, human_interval, human_share
+from vsperf.quantities.human import (
+    End,
+    human_change,
+    human_fps,
+    human_interval,
+    human_ns,
+    human_share,
+)
 from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.flags import Flag
 from vsperf.records.run import CaseRecord
 from vsperf.records.turn_guard import guard_of
 from vsperf.records.turn_misses import misses_of
+from vsperf.records.turn_ratios import Compared, compared, lost_share, metrics_of, values_of
 from vsperf.records.turns import (
     CONTROL,
     FIRST,
-    Compared,
+    Metric,
     Named,
     Round,
     Terms,
     answering,
     carried,
-    compared,
-    rates_of,
 )
 
-HEADINGS = ("", "switch", "forwards", "to A", "95 %", "so it is", "draw", "one round", "rounds")
+VALUES = {
+    Metric.RATE: "forwards",
+    Metric.LATENCY: "median",
+    Metric.P99: "p99",
+    Metric.LOSS: "lost",
+}
+"""What the column is called that says what each side came to by itself."""
+HEADINGS = ("to A", "95 %", "so it is", "draw", "one round", "rounds")
 NUMBERS = (2, 3, 4, 6, 7, 8)
 MEANING = (
-    "to A: the rate beside that of the first switch, by turns that follow each other; 95 %: where "
+    "to A: what it comes to beside the first switch, by turns that follow each other; 95 %: where "
     "it lies, over rounds, all looks together; draw: how far deployments lie apart, all made anew "
     "for each round; one round: to how much it alone is known, which is not in the draw"
 )
+OF_A_LOSS = "to A of what is lost: which share of the frames came through beside the first switch"
+WORDS = {
+    Metric.RATE: ("slower", "faster"),
+    Metric.LATENCY: ("less latency", "more latency"),
+    Metric.P99: ("less latency", "more latency"),
+    Metric.LOSS: ("loses more", "loses less"),
+}
+"""What is said of a side whose ratio lies below 1 for sure, and above it."""
 NOT_BELIEVED = "not to be believed: A′ is A once more, and differs"
 
 
@@ -46,32 +67,60 @@ def print_compared(out: Console, run: RunView) -> None:
         if rounds := tuple(case.rounds):
             out.print(f"{case.planned.label}: switches in turns", style="bold")
             terms = Terms.of(case.asked.section("search"))
-            print_table(out, compared_table(rounds, case.record, terms))
+            told = metrics_of(rounds, terms)
+            for metric in told:
+                print_table(out, compared_table(rounds, case.record, terms, metric))
             out.print(MEANING, style="dim")
+            if Metric.LOSS in told:
+                out.print(OF_A_LOSS, style="dim")
             if (guard := guard_of(rounds, terms)) is not None:
                 out.print(guard.text)
 
 
-def compared_table(rounds: Sequence[Round], record: CaseRecord | None, terms: Terms) -> Table:
-    """Return how the sides of a case stand to each other, one in a row."""
+def compared_table(
+    rounds: Sequence[Round],
+    record: CaseRecord | None,
+    terms: Terms,
+    metric: Metric = Metric.RATE,
+) -> Table:
+    """Return how the sides of a case stand to each other by a metric, one in a row."""
     doubted = record is not None and Flag.CONTROL_DIFFERS in record.flags
+    if metric is not terms.metric:  # each has a control of its own
+        control = compared(rounds, CONTROL, terms=terms, metric=metric)
+        doubted = control is not None and control.different
     rows: list[Row] = []
     for side in rounds[0].sides:
-        found = None if side.letter == FIRST else compared(rounds, side.letter, terms=terms)
+        found = _found(rounds, side, terms, metric)
         word = _word(side, found, doubted=doubted)
         *cells, last = _cells(found, word)
-        mark = {"slower": "worse", "faster": "better"}.get(word, "")
-        rows.append((side.letter, side.name, _rate(rounds, side, terms), *cells, Cell(last, mark)))
-    return Table("switches in turns", columns(*HEADINGS, right=NUMBERS), tuple(rows), keys=2)
+        sure = found is not None and found.different and word in WORDS[metric]
+        mark = ("worse" if found.worse else "better") if found is not None and sure else ""
+        value = _value(rounds, side, terms, metric)
+        rows.append((side.letter, side.name, value, *cells, Cell(last, mark)))
+    headings = ("", "switch", VALUES[metric], *HEADINGS)
+    title = f"switches in turns by {metric}" if metric is not Metric.RATE else "switches in turns"
+    return Table(title, columns(*headings, right=NUMBERS), tuple(rows), keys=2)
 
 
-def _rate(rounds: Sequence[Round], side: Named, terms: Terms) -> str:
-    rates = rates_of(rounds, side.letter)
-    if not rates:
+def _found(rounds: Sequence[Round], side: Named, terms: Terms, metric: Metric) -> Compared | None:
+    if side.letter == FIRST:
+        return None
+    return compared(rounds, side.letter, terms=terms, metric=metric)
+
+
+def _value(rounds: Sequence[Round], side: Named, terms: Terms, metric: Metric) -> str:
+    """Write what a side came to by itself."""
+    found = values_of(rounds, side.letter, metric)
+    if not found:
         return NOTHING
+    middle = statistics.median(found)
+    if metric is Metric.LOSS:
+        lost = lost_share(rounds, side.letter)
+        return NOTHING if lost is None else human_share(lost)
+    if metric is not Metric.RATE:
+        return human_ns(middle)
     more = terms.overload and any(carried(one, side.letter) for one in answering(rounds))
-    rate = statistics.median(rates)
-    return human_interval(rate, None, human_fps) if more else human_fps(rate)
+    return human_interval(middle, None, human_fps) if more else human_fps(middle)
 
 
 def _cells(found: Compared | None, word: str) -> tuple[str, ...]:
@@ -109,8 +158,8 @@ def _word(side: Named, found: Compared | None, *, doubted: bool) -> str:
         return "not the same" if found.different else "the same, as it has to be"
     if doubted:
         return NOT_BELIEVED
-    if found.slower or found.faster:
-        return "slower" if found.slower else "faster"
+    if found.different:
+        return WORDS[found.metric][found.more]
     return "not to be told apart"
 
 
@@ -137,17 +186,32 @@ def rounds_data(case: CaseView) -> dict[str, Any]:
 
 
 def _as_data(rounds: Sequence[Round], side: Named, terms: Terms) -> dict[str, Any]:
-    found = None if side.letter == FIRST else compared(rounds, side.letter, terms=terms)
     data: dict[str, Any] = {
         "side": side.letter,
         "switch": side.name,
-        "rates_fps": list(rates_of(rounds, side.letter)),
+        "rates_fps": list(values_of(rounds, side.letter)),
         "generator": asdict(misses_of(rounds, side.letter)),
     }
+    return (
+        data
+        | _ratio(_found(rounds, side, terms, Metric.RATE), terms)
+        | {
+            metric.value: {
+                "by_itself": list(values_of(rounds, side.letter, metric)),
+                **_ratio(_found(rounds, side, terms, metric), terms),
+            }
+            for metric in metrics_of(rounds, terms)
+            if metric is not Metric.RATE
+        }
+    )
+
+
+def _ratio(found: Compared | None, terms: Terms) -> dict[str, Any]:
+    """Return how a side stands to the first; nothing of the first, or where no round tells."""
     if found is None:
-        return data
+        return {}
     lower, upper = found.ends
-    return data | {
+    return {
         "ratio": None if found.of_the_load else found.ratio,
         "lower": lower,
         "upper": upper,

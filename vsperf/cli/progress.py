@@ -50,7 +50,8 @@ from vsperf.records.flags import Flag
 from vsperf.records.meaning import DIED
 from vsperf.records.result import amount
 from vsperf.records.trial import Purpose, Trial
-from vsperf.records.turns import Role, Round, in_round
+from vsperf.records.turn_ratios import changes_in
+from vsperf.records.turns import Role, Round
 from vsperf.search.regimes import HELD
 
 Mode = Literal["auto", "live", "plain", "json", "quiet"]
@@ -274,12 +275,7 @@ def round_line(one: Round) -> str:
         return f"{head}  {'; '.join(one.reasons)}{again}  [{flags}]"
     if one.role is not Role.ANSWER:
         return f"{head}{again}"
-    found = [
-        f"{side.letter} {told.ratio - 1:+.1%}"
-        for side in one.sides[1:]
-        if (told := in_round(one, side.letter)) is not None
-    ]
-    return f"{head}  {', '.join(found) or 'too few passes can be used'}{again}"
+    return f"{head}  {', '.join(changes_in(one, digits=1))}{again}"
 
 
 def exchange_line(one: Exchange) -> str:

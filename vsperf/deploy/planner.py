@@ -17,8 +17,8 @@ from vsperf.deploy.sides import (
     SidePlan,
     placement_of,
     require_comparable,
-    require_no_kernel_devices,
     require_one_generator,
+    require_one_network,
     together_notes,
 )
 from vsperf.drivers.collectors.base import AtPorts, Collector, refuse
@@ -152,15 +152,24 @@ def _plan_of_sides(
         for side, driver in zip(spec.sides, drivers.sides, strict=True)
     ]
     sides = tuple(
-        SidePlan(side, driver, plan.switch, plan.plan.placement)
+        SidePlan(
+            side,
+            driver,
+            plan.switch,
+            plan.plan.placement,
+            plan.plan.endpoints,
+            drivers.vnf,
+            plan.plan.wires,
+        )
         for side, driver, plan in zip(spec.sides, drivers.sides, alone, strict=True)
     )
-    require_no_kernel_devices(sides)
     require_one_generator(sides)
+    require_one_network(sides)
     placement = placement_of(sides)
     memory: dict[int, int] = {}
     for side in sides:  # the generator has ports to each
-        parts = (side.driver.needs(side.side.spec), drivers.generator.needs(spec))
+        parts = [side.driver.needs(side.side.spec), drivers.generator.needs(spec)]
+        parts += [] if drivers.vnf is None else [drivers.vnf.needs(spec)]
         for node, size in _hugepages(parts, side.placement).items():
             memory[node] = memory.get(node, 0) + size
     endpoints = tuple(side.endpoints for side in sides)

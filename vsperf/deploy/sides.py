@@ -11,14 +11,12 @@ from dataclasses import dataclass
 
 from vsperf.config.case import CaseSpec, Side
 from vsperf.config.demands import ONE_AT_A_TIME
+from vsperf.drivers.vnfs.base import Vnf
 from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch
-from vsperf.drivers.vswitches.kernel_ports import KERNEL_DEVICES
 from vsperf.errors import Problem, SpecError
-from vsperf.records.run import Endpoint, Placeholder, Placement, Step
+from vsperf.records.run import Endpoint, Placeholder, Placement, Step, Wire
 from vsperf.records.turns import Terms
 
-OF_THE_KERNEL = ("tap", "vdev")
-"""Kinds of ports by which a generator reaches devices of the kernel."""
 NOBODY_KNOWS = (
     "all but one are held still, and nobody knows how that is done with this one, or what it makes "
     "of it"
@@ -27,17 +25,25 @@ NOBODY_KNOWS = (
 
 @dataclass(frozen=True, slots=True)
 class SidePlan:
-    """A switch of a comparison, and what its driver needs to carry its plan out."""
+    """A switch of a comparison with its VNFs, and what drivers need to carry its plan out."""
 
     side: Side
     driver: VSwitch
     switch: SwitchPlan
     placement: Placement
+    ends: tuple[Endpoint, ...]
+    """Where the generator is plugged in: into the switch, or into VNFs at the ends of paths."""
+    vnf: Vnf | None = None
+    """None where no VNF takes part."""
+    wires: tuple[Wire, ...] = ()
+    """What each NIC of a VNF is plugged into."""
 
     @property
     def steps(self) -> Iterator[Step]:
         """What is done for it, under its letter."""
-        for step in self.switch.steps:
+        alone = self.side.spec
+        vnfs = () if self.vnf is None else self.vnf.plan(alone, self.wires, self.placement)
+        for step in (*vnfs, *self.switch.steps):
             yield step.model_copy(
                 update={"action": f"{self.side.letter} ({self.side.name}): {step.action}"}
             )
@@ -53,13 +59,13 @@ class SidePlan:
                     "address": one.address.replace(str(Placeholder.RUN), folder),
                 }
             )
-            for one in self.switch.endpoints
+            for one in self.ends
         )
 
 
 def require_comparable(spec: CaseSpec) -> None:
     """Refuse, all reasons at once, what cannot be compared in turns."""
-    problems = [*_of_kinds(spec), *_of_links(spec), *_beside(spec)]
+    problems = [*_of_kinds(spec), *_of_vnfs(spec), *_of_links(spec), *_beside(spec)]
     if problems:
         raise SpecError(problems)
 
@@ -74,6 +80,16 @@ def _of_kinds(spec: CaseSpec) -> Iterator[Problem]:
                 why=getattr(by_kind[kind], "NOT_HELD", NOBODY_KNOWS),
                 fix=ONE_AT_A_TIME,
             )
+
+
+def _of_vnfs(spec: CaseSpec) -> Iterator[Problem]:
+    if spec.topology.vnfs and not getattr(spec.vnf, "HELD_STILL", False):
+        kind = "" if spec.vnf is None else f" of the kind {spec.vnf.kind}"
+        yield Problem(
+            f"VNFs{kind} cannot take turns with their switches, so far",
+            why=NOBODY_KNOWS,
+            fix="a topology without VNFs, such as --set topology=p2p",
+        )
 
 
 def _of_links(spec: CaseSpec) -> Iterator[Problem]:
@@ -127,6 +143,28 @@ def placement_of(plans: Sequence[SidePlan]) -> Placement:
     return Placement(cpus=cpus, nodes=nodes, notes=tuple(notes))
 
 
+def require_one_network(plans: Sequence[SidePlan]) -> None:
+    """Refuse devices of several networks, of which the generator would have to be in each."""
+    apart = [
+        f"{plan.side.letter} ({plan.side.name})"
+        for plan in plans
+        if any(one.kind == "tap" and one.address.partition("/")[0] for one in plan.ends)
+    ]
+    if len(apart) > 1:
+        raise SpecError(
+            [
+                Problem(
+                    f"{' and '.join(apart)} each have devices in a network of their own, and the "
+                    "generator cannot be in several",
+                    why="a device of the kernel is opened where it is, and a process is in one "
+                    "network",
+                    fix="name one such switch behind others, whose ports are sockets; the first is "
+                    "deployed twice, unless --set search.control=false",
+                )
+            ]
+        )
+
+
 def require_one_generator(plans: Sequence[SidePlan]) -> None:
     """Refuse switches that would have the one generator on different CPUs."""
     first = plans[0].placement.of("generator")
@@ -143,15 +181,3 @@ def require_one_generator(plans: Sequence[SidePlan]) -> None:
                     )
                 ]
             )
-
-
-def require_no_kernel_devices(plans: Sequence[SidePlan]) -> None:
-    """Refuse ports to which a burst takes so long that no gap can be told from it."""
-    found = [
-        f"{plan.side.letter} ({plan.side.name})"
-        for plan in plans
-        if any(one.kind in OF_THE_KERNEL for one in plan.endpoints)
-    ]
-    if found:
-        what = f"{', '.join(found)} cannot take turns, reached by devices of the kernel"
-        raise SpecError([Problem(what, why=KERNEL_DEVICES, fix=ONE_AT_A_TIME)])

@@ -18,6 +18,7 @@ from vsperf.deploy.deployment import awaited, blaming, patience_s
 from vsperf.deploy.planner import CasePlan, Drivers
 from vsperf.deploy.sides import SidePlan
 from vsperf.drivers.generators.base import TakesTurns, TurnSide, TurnsSession
+from vsperf.drivers.vnfs.base import HeldVnfs, RunningVnfs
 from vsperf.drivers.vswitches.base import HeldStill, RunningSwitch
 from vsperf.errors import UsageError
 from vsperf.host.procfs import is_stopped, start_ticks
@@ -27,16 +28,29 @@ from vsperf.host.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class StandingSide:
-    """A switch of a comparison that runs."""
+    """A switch of a comparison that runs, with its VNFs."""
 
     plan: SidePlan
     switch: RunningSwitch
     place: Workspace
+    vnfs: RunningVnfs | None = None
+    """None where no VNF takes part."""
+
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """What is held still while others have their turn."""
+        switch = self.switch.processes() if isinstance(self.switch, HeldStill) else ()
+        return (*switch, *(self.vnfs.processes() if isinstance(self.vnfs, HeldVnfs) else ()))
 
     @property
     def is_held(self) -> bool:
         """Whether it stands still."""
-        return isinstance(self.switch, HeldStill) and any(map(is_stopped, self.switch.processes()))
+        return any(map(is_stopped, self.processes))
+
+    def failure(self) -> str | None:
+        """Return which part no longer works, and why; None while all do."""
+        vnfs = self.vnfs.failure() if self.vnfs is not None else None
+        return vnfs or self.switch.failure()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +63,13 @@ class Together:
     @property
     def access(self) -> tuple[str, ...]:
         """The commands by which a person looks at what runs."""
-        return tuple(one for side in self.sides for one in side.switch.access())
+        return tuple(
+            one
+            for side in self.sides
+            for part in (side.vnfs, side.switch)
+            if part is not None
+            for one in part.access()
+        )
 
     def failure(self) -> str | None:
         """Return which part no longer works, and why; None while all do.
@@ -60,7 +80,7 @@ class Together:
         for side in self.sides:
             if gone is not None and side.is_held:
                 continue
-            if (why := side.switch.failure()) is not None:
+            if (why := side.failure()) is not None:
                 return f"{side.plan.side.letter} ({side.plan.side.name}): {why}"
         return gone
 
@@ -96,11 +116,15 @@ def deploy_together(
     assert isinstance(generator, TakesTurns)  # by the plan
     seen = tuple(map(_as_seen, sides))
     directions = plan.plan.directions
-    with blaming("the generator started", *(side.switch for side in sides)):
+    with blaming("the generator started", *sides):
         session = stack.enter_context(
             generator.start_turns(spec, seen, directions, plan.plan.placement, place)
         )
     _promise_to_go_on(seen, place, stack)
+    for side in sides:
+        if side.vnfs is not None:
+            with blaming("VNFs were waited for", side, session):
+                side.vnfs.await_forwarding()
     for side in sides:
         alone = side.plan.side.spec
         side.switch.await_ports(awaited(alone, with_generator=True), patience_s(alone))
@@ -113,8 +137,15 @@ def _start(
     stack: ExitStack,
 ) -> StandingSide:
     place = stack.enter_context(own_place())
-    starting = one.driver.start(one.side.spec, one.switch, one.placement, place)
-    return StandingSide(one, stack.enter_context(starting), place)
+    spec = one.side.spec
+    vnfs: RunningVnfs | None = None
+    if one.vnf is not None:
+        wires = tuple(
+            wire.model_copy(update={"address": place.fill(wire.address)}) for wire in one.wires
+        )
+        vnfs = stack.enter_context(one.vnf.start(spec, wires, one.placement, place))
+    starting = one.driver.start(spec, one.switch, one.placement, place)
+    return StandingSide(one, stack.enter_context(starting), place, vnfs)
 
 
 def _as_seen(one: StandingSide) -> TurnSide:
@@ -127,9 +158,9 @@ def _as_seen(one: StandingSide) -> TurnSide:
     fill = one.place.fill
     endpoints = (
         endpoint.model_copy(update={"address": fill(endpoint.address)})
-        for endpoint in one.plan.switch.endpoints
+        for endpoint in one.plan.ends
     )
-    return TurnSide(tuple(endpoints), one.switch.processes())
+    return TurnSide(tuple(endpoints), one.processes)
 
 
 def _promise_to_go_on(seen: Sequence[TurnSide], place: Workspace, stack: ExitStack) -> None:

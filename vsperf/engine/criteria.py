@@ -25,8 +25,8 @@ from vsperf.config.case import Case, CaseSpec
 from vsperf.config.expect import Bound, Expectation
 from vsperf.errors import UsageError
 from vsperf.methods.base import method_of
+from vsperf.methods.turns import Compares
 from vsperf.quantities.human import End, human_fps, human_interval
-from vsperf.quantities.quantity import decimal_text
 from vsperf.quantities.unit import Factor, Unit
 from vsperf.quantities.units import Count, FoundTime, LinkSpeed, Rate, Ratio
 from vsperf.records.flags import Flag, Severity, worst
@@ -45,7 +45,7 @@ from vsperf.records.result import (
 )
 from vsperf.records.run import Check, Outcome
 from vsperf.records.trial import Purpose, Trial
-from vsperf.records.turns import CONTROL, FIRST, ratio_name
+from vsperf.records.turns import CONTROL, FIRST
 
 NOT_THE_SWITCH = (Limit.GENERATOR, Limit.SERVER, Limit.VNF, Limit.HOST, Limit.UNCOUNTED)
 """Where these end a result, the switch may do better: that it is too slow does not follow."""
@@ -540,7 +540,7 @@ def not_slower(cases: Sequence[Case], by: Ratio | None) -> tuple[Case, ...]:
     found = tuple(_of(case, by) for case in cases)
     if all(case is before for case, before in zip(found, cases, strict=True)):
         raise UsageError(
-            "--fail-above says how much slower a rival may be, and no case has one",
+            "--fail-above says by how much a rival may be worse, and no case has one",
             why="switches are held against each other in turns by a method that compares them",
             fix="vsperf run phy2phy_paired --vswitch A,B --fail-above 3%; of runs that were made, "
             "`vsperf compare` has the same option",
@@ -552,7 +552,8 @@ def _of(case: Case, by: Ratio) -> Case:
     rivals = [side for side in case.spec.sides if side.letter not in (FIRST, CONTROL)]
     if not rivals:
         return case
-    least = Bound.parse(f"{decimal_text((1 - by.value) * 100)}%")
-    asked = (Expectation(metric=ratio_name(side.letter), min=least) for side in rivals)
+    method = method_of(case.spec)
+    assert isinstance(method, Compares)  # its cases have sides
+    asked = (method.worse_by(side.letter, by.value) for side in rivals)
     expect = (*case.spec.expect, *asked)
     return replace(case, spec=case.spec.model_copy(update={"expect": expect}))

@@ -256,7 +256,9 @@ class RoundsBench:
         run = self.run
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         run.emit(RoundStarted(run.case, asked.load_fps, asked.length_ns))
-        request = TurnsRequest(asked.order, asked.load_fps, asked.turn_ns, asked.guard_ns)
+        request = TurnsRequest(
+            asked.order, asked.load_fps, asked.turn_ns, asked.guard_ns, latency=asked.latency
+        )
         try:
             found = together.generator.take_turns(request)
         except ComponentError as error:
@@ -326,5 +328,7 @@ def _conditions(together: Together) -> Conditions:
     first, *others = together.sides
     rivals: dict[str, Any] = {one.plan.side.letter: one.switch.facts() for one in others}
     return Conditions(
-        switch={**first.switch.facts(), "rivals": rivals}, generator=together.generator.facts()
+        switch={**first.switch.facts(), "rivals": rivals},
+        vnfs={} if first.vnfs is None else first.vnfs.facts(),
+        generator=together.generator.facts(),
     )

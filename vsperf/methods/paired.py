@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
-from vsperf.config.method import Contradiction
-from vsperf.config.topology import Topology
+from vsperf.config.expect import Bound, Expectation
 from vsperf.methods.base import Bench, Method, one_rhythm, refused
 from vsperf.methods.paired_figures import figures_of, stand
 from vsperf.methods.turns import MOST_TURNS, TurnsAsked, TurnsBench, balanced
-from vsperf.quantities.quantity import Quantity, UnitError
+from vsperf.quantities.quantity import Quantity, UnitError, decimal_text
 from vsperf.quantities.unit import Factor, Unit
 from vsperf.quantities.units import Duration, Rate, Ratio
 from vsperf.records.result import Compliance, SearchResult
@@ -31,14 +31,15 @@ from vsperf.records.turn_columns import Turn
 from vsperf.records.turns import (
     CONTROL,
     DECIDED,
+    FIRST,
     MOST_PASSES,
+    Metric,
     Role,
     Round,
     Terms,
     answering,
     carried,
     looks_of,
-    ratio_name,
     was_short,
 )
 from vsperf.search.base import BudgetExhausted, Loads
@@ -99,7 +100,7 @@ def _more_than_all(factor: Factor) -> Factor:
 
 
 class PairedTurns(Method):
-    """Which of several switches forwards more, and by how much."""
+    """Which of several switches forwards more, takes longer or loses more, and by how much."""
 
     COMPARES: ClassVar[bool] = True
     summary: ClassVar[str] = "switches that take turns of milliseconds, held against each other"
@@ -127,6 +128,10 @@ class PairedTurns(Method):
     load: TurnsLoad | None = None
     """What is offered instead, such as a load below the throughput of all: as a rate, or as a share
     of what the slowest switch forwards under the overload."""
+    metric: Literal["rate", "latency", "p99", "loss"] = "rate"
+    """By what switches are held against each other before all else, where a `load` is given:
+    `latency` (the median), `p99` (what 99 of 100 frames do not exceed) or `loss`. It decides when
+    looks end, and what --fail-above asks for; the others are told as well."""
     control: bool = True
     """Whether the first switch is deployed twice and held against itself: where that is different,
     nothing else is believed. A switch that has no rival is held against itself anyway."""
@@ -144,13 +149,21 @@ class PairedTurns(Method):
             raise ValueError("either a `load` is given, or an `overload`")
         return self
 
+    @model_validator(mode="after")
+    def _metric_has_a_load(self) -> Self:
+        if self.metric != "rate" and self.load is None:
+            raise ValueError(
+                f"under an overload all queues are full, so {self.metric} says nothing of "
+                "switches: give a `load`, such as 80% of slowest"
+            )
+        return self
+
     @property
     def terms(self) -> Terms:
         """What rounds are asked for."""
         looks = looks_of(self.rounds) if self.until == DECIDED else ()
-        return Terms(
-            self.load is None, looks, str(self.load) if self.load and self.is_looked_for else ""
-        )
+        derived = str(self.load) if self.load and self.is_looked_for else ""
+        return Terms(self.load is None, looks, derived, Metric(self.metric))
 
     @property
     def is_looked_for(self) -> bool:
@@ -166,26 +179,27 @@ class PairedTurns(Method):
         """Return that it sends to several switches in turns."""
         return frozenset({Ability.TURNS})
 
-    def misfits(self, topology: Topology) -> Iterator[Contradiction]:
-        """Yield that VNFs cannot be held still."""
-        if topology.vnfs:
-            yield Contradiction(
-                "kind",
-                f"is {self.kind}, and topology {topology.name} has {', '.join(topology.vnfs)}",
-                "switches are held still in turns, and VNFs cannot be, so far",
-                "--set topology=p2p",
-            )
-
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged, for as many rivals as there may be."""
-        sides = ("a", *LETTERS.lower())
+        told = tuple(Metric) if self.load is not None else (Metric.RATE,)
+        first = sorted(told, key=lambda one: one != self.metric)
         return {
-            **{ratio_name(letter): Unit.FACTOR for letter in LETTERS},
-            "control": Unit.FACTOR,
-            **{f"rate_{side}": Unit.FPS for side in sides},
-            **{f"lost_{side}": Unit.RATIO for side in sides},
-            **{f"draw_{side}": Unit.RATIO for side in sides},
+            **{one.ratio_name(side): Unit.FACTOR for one in first for side in (*LETTERS, CONTROL)},
+            **{one.own_name(side): one.unit for one in first for side in (FIRST, *LETTERS)},
+            **{
+                one.draw_name(side): Unit.RATIO
+                for one in first
+                if one is not Metric.LOSS
+                for side in (FIRST, *LETTERS)
+            },
         }
+
+    def worse_by(self, letter: str, by: Fraction) -> Expectation:
+        """Return that of the metric that was asked for: less of a rate, or more of a latency."""
+        asked = self.terms.metric
+        if asked.more_is_better:
+            return Expectation(metric=asked.ratio_name(letter), min=_percent(1 - by))
+        return Expectation(metric=asked.ratio_name(letter), max=_percent(1 + by))
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
         """Return the highest load, or the one that was given."""
@@ -262,7 +276,8 @@ class PairedTurns(Method):
         warm = -(-warm_up_ns // (sides * (turn_ns + guard_ns)))
         before = balanced(sides, warm)
         order = before[len(before) - warm * sides :] + balanced(sides, self.pairs)
-        return TurnsAsked(role, load_fps, order, turn_ns, guard_ns, anew, warm)
+        latency = self.load is not None
+        return TurnsAsked(role, load_fps, order, turn_ns, guard_ns, anew, warm, latency)
 
     def run(self, bench: Bench) -> SearchResult:
         """Compare, on a bench that can have switches take turns."""
@@ -332,7 +347,7 @@ class PairedTurns(Method):
         A criterion asks for more than a difference, and often for less than none: what is slower
         for sure may be so by less than is allowed or by more.
         """
-        found = stand(rounds, self.terms)
+        found = stand(rounds, self.terms, self.terms.metric)
         control = found.pop(CONTROL, None)
         if control is not None and control.different:
             return False
@@ -340,7 +355,9 @@ class PairedTurns(Method):
         if any(met is None for _, met in judged):
             return False
         held = {metric for metric, _ in judged}
-        others = {ratio_name(letter): one for letter, one in found.items()} or {"control": control}
+        asked_for = self.terms.metric
+        others = {asked_for.ratio_name(letter): one for letter, one in found.items()}
+        others = others or {asked_for.ratio_name(CONTROL): control}
         asked = [one for name, one in others.items() if name not in held]
         alike = float(self.alike)
         return all(one is not None and (one.different or one.within(alike)) for one in asked)
@@ -365,6 +382,10 @@ class PairedTurns(Method):
     ) -> tuple[Compliance, ...]:
         """No standard knows of switches that take turns."""
         return ()
+
+
+def _percent(share: Fraction) -> Bound:
+    return Bound.parse(f"{decimal_text(share * 100)}%")
 
 
 def _round(bench: TurnsBench, asked: TurnsAsked) -> Round:

@@ -13,19 +13,24 @@ from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit
 from vsperf.records.turn_guard import guard_of
 from vsperf.records.turn_misses import flags_of, misses_of, words_of
+from vsperf.records.turn_ratios import (
+    LEAST_LATENCIES,
+    Compared,
+    compared,
+    lost_share,
+    metrics_of,
+    usable_passes,
+    values_of,
+)
 from vsperf.records.turns import (
     CONTROL,
     FIRST,
-    Compared,
+    Metric,
     Named,
     Round,
     Terms,
     carried,
-    compared,
     letters_of,
-    lost_share,
-    rates_of,
-    ratio_name,
     was_away,
 )
 
@@ -35,26 +40,48 @@ NOBODY_KNOWS = (
 )
 
 
-def stand(rounds: Sequence[Round], terms: Terms) -> dict[str, Compared | None]:
+def stand(
+    rounds: Sequence[Round], terms: Terms, metric: Metric = Metric.RATE
+) -> dict[str, Compared | None]:
     """Return how each side stands to the first."""
     letters = (letter for letter in letters_of(rounds) if letter != FIRST)
-    return {letter: compared(rounds, letter, terms=terms) for letter in letters}
+    return {letter: compared(rounds, letter, terms=terms, metric=metric) for letter in letters}
 
 
 def figures_of(rounds: Sequence[Round], terms: Terms) -> tuple[Figure, ...]:
-    """Return all figures of the rounds that an answer is made of, ratios before all others."""
-    found, sides = stand(rounds, terms), rounds[0].sides
+    """Return all figures of the rounds that an answer is made of, ratios before all others.
+
+    What was asked for comes first, and it alone decides whether there is an answer.
+    """
+    sides = rounds[0].sides
     others = sorted(sides[1:], key=lambda side: side.letter == CONTROL)
     doubts = _doubts_of(rounds, terms)
-    ratios = [_ratio(rounds, side, found, terms, doubts) for side in others]
-    rates = [
+    ratios: list[Figure] = []
+    draws: list[Figure] = []
+    told = metrics_of(rounds, terms)
+    for metric in told:
+        found = stand(rounds, terms, metric)
+        made = [_ratio(rounds, side, found, terms, doubts, metric) for side in others]
+        ratios += made if metric is terms.metric else map(_beside, made)
+        if metric is not Metric.LOSS:
+            draws += (_draw(side, one) for side in sides if (one := found.get(side.letter)))
+    values = [
         figure
         for side in sides
         if side.letter != CONTROL
-        for figure in _of_side(rounds, side, terms, doubts)
+        for metric in told
+        for figure in _of_side(rounds, side, terms, doubts, metric)
     ]
-    draws = [_draw(side, one) for side in sides if (one := found.get(side.letter))]
-    return (*ratios, *rates, *draws)
+    return (*ratios, *values, *draws)
+
+
+def _beside(figure: Figure) -> Figure:
+    """Return a ratio that was not asked for: without one, a case has its answer all the same."""
+    if Flag.CONTROL_DIFFERS not in figure.flags:
+        return figure.model_copy(update={"limit": None})
+    flags = tuple(flag for flag in figure.flags if flag is not Flag.CONTROL_DIFFERS)
+    none = dict.fromkeys(("value", "lower", "upper", "spread", "limit"))
+    return figure.model_copy(update={**none, "flags": flags})
 
 
 def _load(rounds: Sequence[Round], terms: Terms) -> str:
@@ -70,12 +97,13 @@ def _ratio(
     found: Mapping[str, Compared | None],
     terms: Terms,
     doubts: _Doubts,
+    metric: Metric,
 ) -> Figure:
     """Return how a side stands to the first."""
     first, one = rounds[0].sides[0], found[side.letter]
     against = doubts.of(side.letter, first.letter)
     figure = Figure(
-        name="control" if side.letter == CONTROL else ratio_name(side.letter),
+        name=metric.ratio_name(side.letter),
         unit=Unit.FACTOR,
         value=None,
         at=f"{side.name} to {first.name}, {_load(rounds, terms)}",
@@ -83,13 +111,13 @@ def _ratio(
         reason=NOBODY_KNOWS,
     )
     if one is None or not one.bounded:
-        needed = f"{terms.least} are needed to know how sure it is{_left_out(rounds)}"
+        needed = f"{terms.least} are needed to know how sure it is{_left_out(rounds, metric)}"
         why = f"{0 if one is None else len(one.rounds)} rounds say something, and {needed}"
         return figure.model_copy(update={"reason": why})
     weak = (Flag.NOT_OVERLOADED,) if one.carried or one.base_carried else ()
     if not one.decided:
         return figure.model_copy(update={"flags": (*weak, *against)})
-    told = f"{side.name} is {_words(one)} {first.name}, as far as {len(one.rounds)} rounds tell"
+    told = f"{side.name} {_words(one, first.name)}, as far as {len(one.rounds)} rounds tell"
     if not one.different and not weak:
         assert one.lower is not None  # it is bounded
         assert one.upper is not None
@@ -109,44 +137,38 @@ def _ratio(
     return figure.model_copy(update=told_of_it)
 
 
+WHY = {
+    Metric.RATE: "the middle of its turns, over all rounds",
+    Metric.LATENCY: "the median of each turn, in the middle of its turns, over all rounds",
+    Metric.P99: "what 99 of 100 frames of a turn do not exceed, in the middle of its turns, over "
+    "all rounds",
+    Metric.LOSS: "of all that was due in its turns, what was refused included",
+}
+
+
 def _of_side(
-    rounds: Sequence[Round], side: Named, terms: Terms, doubts: _Doubts
+    rounds: Sequence[Round], side: Named, terms: Terms, doubts: _Doubts, metric: Metric
 ) -> Iterator[Figure]:
-    """Yield what a side forwarded, and what it lost where that is asked."""
-    at = _load(rounds, terms)
-    word = side.letter.lower()
-    rates = rates_of(rounds, side.letter)
-    if not rates:
+    """Yield what a side came to by itself."""
+    found = values_of(rounds, side.letter, metric)
+    if not found:
         return
-    rate = statistics.median(rates)
+    value: float | None = statistics.median(found)
+    if metric is Metric.LOSS:  # of rounds that lose little, the middle one may have lost nothing
+        value = lost_share(rounds, side.letter)
     weak = terms.overload and any(carried(one, side.letter) for one in rounds)
-    against = doubts.of(side.letter)
-    why = (
-        "it forwarded all that was offered, so it may do more"
-        if weak
-        else "the middle of its turns, over all rounds"
-    )
+    why = "it forwarded all that was offered, so it may do more" if weak else WHY[metric]
     yield Figure(
-        name=f"rate_{word}",
-        unit=Unit.FPS,
-        value=rate,
-        lower=rate if weak else None,
-        spread=spread_of(rates),
-        at=f"{side.name}, {at}",
+        name=metric.own_name(side.letter),
+        unit=metric.unit,
+        value=value,
+        lower=value if weak else None,
+        spread=spread_of(found),
+        at=f"{side.name}, {_load(rounds, terms)}",
         limit=Limit.GENERATOR if weak else None,
-        flags=(*((Flag.NOT_OVERLOADED,) if weak else ()), *against),
+        flags=(*((Flag.NOT_OVERLOADED,) if weak else ()), *doubts.of(side.letter)),
         reason=doubts.told(why, side.letter),
     )
-    lost = lost_share(rounds, side.letter)
-    if not terms.overload and lost is not None:
-        yield Figure(
-            name=f"lost_{word}",
-            unit=Unit.RATIO,
-            value=lost,
-            at=f"{side.name}, {at}",
-            flags=against,
-            reason="of all that was due in its turns, what was refused included",
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,19 +223,35 @@ def interval_text(one: Compared) -> str:
     return f"{one.ratio - 1:+.1%} [{low}, {high}]"
 
 
-def _words(one: Compared) -> str:
+def _words(one: Compared, first: str) -> str:
+    """Say how a side stands to the first, in words that are those of the metric."""
     open_ended = one.carried or one.base_carried
     more, end = (" or more", End.LOWER) if open_ended else ("", None)
-    if one.slower:
-        return f"{human_share(1 - one.ratio, end)}{more} slower than"
-    if one.faster:
-        return f"{human_share(one.ratio - 1, end)}{more} faster than"
-    return "not to be told from"
+    by = human_share(abs(one.ratio - 1), end)
+    if not one.different:
+        of_it = "" if one.metric is Metric.RATE else f" by its {one.metric}"
+        return f"is not to be told from {first}{of_it}"
+    word = "less" if one.less else "more"
+    match one.metric:
+        case Metric.RATE:
+            return f"is {by}{more} {'slower' if one.less else 'faster'} than {first}"
+        case Metric.LATENCY:
+            return f"has {by} {word} latency than {first}, by the median"
+        case Metric.P99:
+            return f"has {by} {word} latency than {first}, by the 99th percentile"
+        case Metric.LOSS:
+            return f"brings {by} {word} of the frames through than {first}"
 
 
-def _left_out(rounds: Sequence[Round]) -> str:
+def _left_out(rounds: Sequence[Round], metric: Metric) -> str:
     """Say why rounds say nothing, if passes were left out."""
     passes = [group for one in rounds for group in one.passes]
+    if metric.percent is not None:
+        used = sum(len(usable_passes(one, metric)) for one in rounds)
+        return (
+            f"; of {len(passes)} passes {used} have {LEAST_LATENCIES[metric.percent]} frames or "
+            "more in each turn without a gap of the generator that its slowest frames would show"
+        )
     away = sum(any(was_away(one, turn) for turn in group) for one in rounds for group in one.passes)
     stray = sum(any(turn.elsewhere_frames for turn in group) for group in passes)
     if not away and not stray:
@@ -226,14 +264,13 @@ def _left_out(rounds: Sequence[Round]) -> str:
 
 def _draw(side: Named, one: Compared) -> Figure:
     """Return how far deployments lie apart."""
-    word = "a" if side.letter == CONTROL else side.letter.lower()
     within = (
         ""
         if one.one_round is None
         else f"; one round alone is known to {human_share(one.one_round)}, and that is not in it"
     )
     return Figure(
-        name=f"draw_{word}",
+        name=one.metric.draw_name(side.letter),
         unit=Unit.RATIO,
         value=one.draw,
         at=side.name,

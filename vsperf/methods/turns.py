@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
+from vsperf.config.expect import Expectation
 from vsperf.records.result import SearchResult
 from vsperf.records.turns import Named, Role, Round
 from vsperf.search.base import Budget, Loads
@@ -30,6 +32,8 @@ class TurnsAsked:
     again."""
     warm_passes: int = 0
     """So many turns of each side at the begin of the order do not count."""
+    latency: bool = False
+    """Whether it is told how long frames were on their way."""
 
     @property
     def length_ns(self) -> int:
@@ -74,6 +78,9 @@ class Compares(Protocol):
     @property
     def least_rounds(self) -> int:
         """Of fewer rounds there is no answer."""
+
+    def worse_by(self, letter: str, by: Fraction) -> Expectation:
+        """Return the criterion that a rival misses which is worse by more than this share."""
 
     def play(self, bench: TurnsBench) -> SearchResult:
         """Ask for rounds until there is an answer, or the time is over."""

@@ -42,6 +42,8 @@ class Turn:
     silence_ns: int
     latencies: int | None
     latency_sum_ns: int | None
+    latency_p50_ns: int | None
+    latency_p99_ns: int | None
     turn_sent_frames: int
     turn_received_frames: int
     sent_by_direction: tuple[int, ...] | None
@@ -68,6 +70,8 @@ OPTIONAL = (
     "missed_frames",
 )
 """Columns that are there for all turns or for none."""
+PERCENTILES = ("latency_p50_ns", "latency_p99_ns")
+"""Those of latencies, of which a turn without a frame has none."""
 
 
 class TurnColumns(Record):
@@ -104,6 +108,10 @@ class TurnColumns(Record):
     latencies: Column | None
     """Frames whose latency is in the sum."""
     latency_sum_ns: Column | None
+    latency_p50_ns: tuple[int | None, ...] | None = None
+    """What half of these latencies do not exceed; None of a turn in which no frame arrived."""
+    latency_p99_ns: tuple[int | None, ...] | None = None
+    """What 99 of 100 of them do not exceed."""
     turn_sent_frames: Column
     """Of the whole turn, with the guard and all that came before the switch was held still."""
     turn_received_frames: Column
@@ -129,7 +137,8 @@ class TurnColumns(Record):
     def of(cls, turns: Sequence[Turn]) -> Self:
         """Return the columns of these turns; what one of them has, all of them have."""
         columns = {name: tuple(getattr(turn, name) for turn in turns) for name in cls.model_fields}
-        absent = (name for name in OPTIONAL if None in columns[name])
+        absent = [name for name in OPTIONAL if None in columns[name]]
+        absent += [name for name in PERCENTILES if not any(columns[name])]
         return cls(**columns | dict.fromkeys(absent))
 
     @model_validator(mode="after")

@@ -1,22 +1,22 @@
 """Rounds of turns: switches share their CPUs, one runs and receives frames, all others stand.
 
-All that is said of a comparison is computed from the turns (`records/turn_columns.py`), here.
+All that is said of a comparison is computed from the turns (`turn_columns.py`): which of them
+count, here; how sides stand to each other, in `turn_ratios.py`.
 """
 
 from __future__ import annotations
 
 import enum
-import math
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from vsperf.quantities.unit import Unit
 from vsperf.records.base import Record
 from vsperf.records.flags import Flag, Severity, worst
-from vsperf.records.signed_ranks import LEVEL, Middle, least_of, middle_of
+from vsperf.records.signed_ranks import LEVEL, least_of
 from vsperf.records.turn_columns import DeadDirection, Turn, TurnColumns, dead_directions
 
 NANOSECONDS = 1_000_000_000
@@ -237,11 +237,8 @@ class Round(Record):
         return next((n for n, side in enumerate(self.sides) if side.letter == letter), None)
 
 
-# What rounds of turns say: how each side stands to the first, and how sure that is. Pure.
-#
-# Two turns of one pass are neighbours in time, so what the machine does to both of them falls out
-# of their ratio. What the deployments themselves differ by does not: it is drawn anew in each
-# round, so the rounds are the sample, and their interval holds both.
+# Which rounds and turns count, and what was asked of them; how sides stand to each other is said in
+# `turn_ratios.py`. Pure.
 
 FIRST, CONTROL = "A", "A′"
 AWAY = 20
@@ -255,10 +252,56 @@ CARRIED = 0.98
 """A switch that brings so much through of what it is offered was not overloaded in that turn."""
 SEVERAL = 20
 """One part in so many of the turns of a side are several."""
-WIDE = statistics.NormalDist().inv_cdf(1 - LEVEL / 2)
-"""So many standard deviations of what it bounds is half of an interval wide."""
 HALF_A_FRAME = 0.5
 """Stands for none, of which there is no logarithm."""
+
+
+class Metric(enum.StrEnum):
+    """By what switches are held against each other."""
+
+    RATE = "rate"
+    """What they forward."""
+    LATENCY = "latency"
+    """The median of all latencies of a turn."""
+    P99 = "p99"
+    """What 99 of 100 of them do not exceed."""
+    LOSS = "loss"
+    """Which share of the frames that are due they bring through."""
+
+    @property
+    def percent(self) -> int | None:
+        """Of latencies, the percentile that it is."""
+        return {Metric.LATENCY: 50, Metric.P99: 99}.get(self)
+
+    @property
+    def more_is_better(self) -> bool:
+        """Which way a ratio gets better; of a loss it is one of shares that came through."""
+        return self.percent is None
+
+    @property
+    def unit(self) -> Unit:
+        """Of what a single switch comes to."""
+        if self.percent is not None:
+            return Unit.NANOSECONDS
+        return Unit.FPS if self is Metric.RATE else Unit.RATIO
+
+    @property
+    def _prefix(self) -> str:
+        return {Metric.RATE: "", Metric.LOSS: "delivery_"}.get(self, f"{self}_")
+
+    def ratio_name(self, letter: str) -> str:
+        """Return what the figure of a side beside the first is called, such as ratio_b."""
+        if letter == CONTROL:
+            return f"{self._prefix}control"
+        return f"{self._prefix}ratio_{letter.lower()}"
+
+    def draw_name(self, letter: str) -> str:
+        """Return what the figure is called that says how far deployments lie apart."""
+        return f"{self._prefix}draw_{(FIRST if letter == CONTROL else letter).lower()}"
+
+    def own_name(self, letter: str) -> str:
+        """Return what the figure of a side by itself is called, such as rate_b."""
+        return f"{'lost' if self is Metric.LOSS else self}_{letter.lower()}"
 
 
 UNTIL, DECIDED = "until", "decided"
@@ -278,15 +321,18 @@ class Terms:
     """After how many rounds it was looked whether all is decided; once, at the end, if empty."""
     derived: str = ""
     """Of what the load is which share, for people; nothing where it was given as a rate."""
+    metric: Metric = Metric.RATE
+    """By what sides are held against each other before all else."""
 
     @classmethod
     def of(cls, search: Mapping[str, Any]) -> Self:
         """Return what the settings of a method say, as they are stored."""
         rounds, load = search.get("rounds"), search.get("load")
         derived = load if isinstance(load, str) and " of " in load else ""
+        asked = next((one for one in Metric if one == search.get("metric")), Metric.RATE)
         if search.get(UNTIL) != DECIDED or not isinstance(rounds, int):
-            return cls(load is None, derived=derived)
-        return cls(load is None, looks_of(rounds), derived)
+            return cls(load is None, derived=derived, metric=asked)
+        return cls(load is None, looks_of(rounds), derived, asked)
 
     @property
     def level(self) -> float:
@@ -310,88 +356,6 @@ def looks_of(rounds: int) -> tuple[int, ...]:
 
 
 PLAIN = Terms()
-
-
-@dataclass(frozen=True, slots=True)
-class InRound:
-    """What one round says of two sides."""
-
-    index: int
-    ratio: float
-    lower: float | None
-    upper: float | None
-    pairs: int
-    """What it was computed from."""
-    left_out: int
-    """Passes in which the generator was away for too long, or frames came in elsewhere."""
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """How a side stands to another over all rounds: by which factor its rate is that one's."""
-
-    ratio: float
-    lower: float | None
-    """The interval at 95 % over rounds; None where there are too few."""
-    upper: float | None
-    draw: float | None
-    """What a deployment alone makes: the standard deviation between rounds, as a share, without
-    that by which a round is off within one; 0 where rounds lie no further apart than that."""
-    one_round: float | None
-    """Half the width of the interval of one round alone, in the middle of all."""
-    rounds: tuple[InRound, ...]
-    carried: bool = False
-    """Whether it brought all through of what was meant to be too much, so it may be faster."""
-    base_carried: bool = False
-    """Whether the other did."""
-
-    @property
-    def bounded(self) -> bool:
-        """Whether there is an interval."""
-        return self.lower is not None and self.upper is not None
-
-    @property
-    def of_the_load(self) -> bool:
-        """Whether both brought all through, so that they show the load and not themselves."""
-        return self.carried and self.base_carried
-
-    @property
-    def decided(self) -> bool:
-        """Whether something is known."""
-        return self.bounded and not self.of_the_load
-
-    @property
-    def ends(self) -> tuple[float | None, float | None]:
-        """The interval; who brought all through may be faster, so on that side there is no end."""
-        if not self.bounded:
-            return None, None
-        return 0.0 if self.base_carried else self.lower, None if self.carried else self.upper
-
-    @property
-    def slower(self) -> bool:
-        """Whether it is slower for sure, other than chance makes it once in twenty times."""
-        return self.upper is not None and self.upper < 1 and not self.carried
-
-    @property
-    def faster(self) -> bool:
-        """Whether it is faster for sure, likewise."""
-        return self.lower is not None and self.lower > 1 and not self.base_carried
-
-    @property
-    def different(self) -> bool:
-        """Whether there is a difference."""
-        return self.slower or self.faster
-
-    def within(self, share: float) -> bool:
-        """Whether a difference is less than this share for sure."""
-        if self.lower is None or self.upper is None or self.carried or self.base_carried:
-            return False
-        return self.lower > 1 - share and self.upper < 1 + share
-
-
-def ratio_name(letter: str) -> str:
-    """Return what the figure of a rival is called, such as ratio_b."""
-    return f"ratio_{letter.lower()}"
 
 
 def letters_of(rounds: Sequence[Round]) -> tuple[str, ...]:
@@ -473,89 +437,3 @@ def was_away(one: Round, turn: Turn) -> bool:
         return False
     lasts = (one.ring_frames or 0) * NANOSECONDS >= turn.longest_gap_ns * one.load_fps
     return not lasts or turn.gaps_ns * BRIDGED > turn.measured_ns
-
-
-def in_round(one: Round, letter: str, base: str = FIRST) -> InRound | None:
-    """Return what a round says of two sides; None where it has too few pairs to say anything."""
-    place, other = one.place_of(letter), one.place_of(base)
-    kept = clean_passes(one)
-    if place is None or other is None or len(kept) < LEAST_PASSES:
-        return None
-    logarithms = []
-    for group in kept:
-        by_side = {turn.side: turn for turn in group}
-        logarithms.append(_log_rate(one, by_side[place]) - _log_rate(one, by_side[other]))
-    middle = middle_of(logarithms)
-    return InRound(
-        one.index,
-        math.exp(middle.value),
-        None if middle.lower is None else math.exp(middle.lower),
-        None if middle.upper is None else math.exp(middle.upper),
-        len(kept),
-        len(one.passes) - len(kept),
-    )
-
-
-def _log_rate(one: Round, turn: Turn) -> float:
-    if turn.received_frames <= 0:
-        return math.log(HALF_A_FRAME * NANOSECONDS / max(1, turn.measured_ns))
-    return math.log(one.fps(turn))
-
-
-def compared(
-    rounds: Sequence[Round], letter: str, base: str = FIRST, terms: Terms = PLAIN
-) -> Compared | None:
-    """Return how a side stands to another; None where no round says anything."""
-    rounds = answering(rounds)
-    found = [one for each in rounds if (one := in_round(each, letter, base)) is not None]
-    if not found:
-        return None
-    logarithms = [math.log(one.ratio) for one in found]
-    middle: Middle = middle_of(logarithms, terms.level)
-    widths = [(one.upper / one.lower) ** 0.5 - 1 for one in found if one.lower and one.upper]
-    return Compared(
-        ratio=math.exp(middle.value),
-        lower=None if middle.lower is None else math.exp(middle.lower),
-        upper=None if middle.upper is None else math.exp(middle.upper),
-        draw=_between(logarithms, found) if len(found) > 1 else None,
-        one_round=statistics.median(widths) if widths else None,
-        rounds=tuple(found),
-        carried=terms.overload and any(carried(one, letter) for one in rounds),
-        base_carried=terms.overload and any(carried(one, base) for one in rounds),
-    )
-
-
-def _between(logarithms: Sequence[float], found: Sequence[InRound]) -> float:
-    """Return how far deployments lie apart: rounds do by that, and by what each does not know."""
-    within = [
-        (math.log(one.upper / one.lower) / (2 * WIDE)) ** 2 if one.lower and one.upper else 0.0
-        for one in found
-    ]
-    return math.sqrt(max(0.0, statistics.variance(logarithms) - statistics.mean(within)))
-
-
-def rates_of(rounds: Sequence[Round], letter: str) -> tuple[float, ...]:
-    """Return the rate of a side in each round [fps per direction]: the middle of its turns."""
-    found = []
-    for one in answering(rounds):
-        turns = turns_of(one, letter)
-        if len(turns) >= LEAST_PASSES:
-            found.append(statistics.median(map(one.fps, turns)) / one.directions)
-    return tuple(found)
-
-
-def lost_share(rounds: Sequence[Round], letter: str) -> float | None:
-    """Return which share of the frames due a side did not bring through; None where none were.
-
-    What was taken is looked at over whole turns, so that frames on their way at an end of the
-    measured part are no loss. How much of what was due is refused is known of that part alone.
-    """
-    turns = [turn for one in answering(rounds) for turn in turns_of(one, letter)]
-    taken = sum(turn.sent_frames for turn in turns)
-    refused = sum(turn.refused_frames or 0 for turn in turns)
-    left = sum(turn.turn_sent_frames for turn in turns)
-    came = sum(turn.turn_received_frames for turn in turns)
-    if not left:
-        return 1.0 if refused else None
-    share = taken / (taken + refused) if refused else 1.0
-    return max(0.0, 1 - came / left * share)

@@ -215,9 +215,9 @@ TABLES: Mapping[str, str] = MappingProxyType(
         "change": "By how much a number is another, as a share of the first, and in brackets where "
         "that can lie; ~ is no change that is more than chance, ? nothing to judge by.",
         "forwards": "What each switch came to, over all rounds.",
-        "to A": "The rate beside that of the first switch, by turns that follow each other.",
+        "to A": "What it comes to beside the first switch, by turns that follow each other.",
         "95 %": "The interval that holds the truth in 95 of 100 such measurements.",
-        "so it is": "What follows: faster, slower, or not to be told apart.",
+        "so it is": "What follows: faster, slower, less or more of it, or not to be told apart.",
         "one round": "To how much one round alone is known.",
         "rounds": "How often all switches were deployed anew and measured in turns.",
         "stream": "Frames of one direction, as the generator counts them.",
@@ -487,7 +487,8 @@ FIGURES: Mapping[str, str] = MappingProxyType(
         "total datagrams": "The same of all directions together.",
         "context switches": "How often clients, servers or switch gave their CPU away or had it "
         "taken, for each gigabit, or thousand requests, that arrived.",
-        "ratio": "What a switch forwards, as a share of what the first one does in its turns.",
+        "ratio": "Of switches in turns, as a share of what the first one comes to: what one "
+        "forwards, its latency (median or p99), or, as delivery, what came through of a load.",
         "control": "The ratio of the first switch to itself, deployed once more: where its "
         "interval does not hold 1, nothing else is believed.",
         **{
@@ -546,9 +547,8 @@ ALSO = MappingProxyType(
         "free": "full",
         "~": "change",
         "?": "change",
-        "slower": "so it is",
-        "faster": "so it is",
-        "not to be told apart": "so it is",
+        **dict.fromkeys(("slower", "faster", "not to be told apart"), "so it is"),
+        **dict.fromkeys(("less latency", "more latency", "loses more", "loses less"), "so it is"),
         "the same, as it has to be": "control",
         "not the same": "control",
         "●": "full",
@@ -559,10 +559,8 @@ ALSO = MappingProxyType(
         "host: too busy to tell": "host-too-busy",
         "too busy to tell": "host-too-busy",
         "labels": "label",
-        "lowest": "least",
-        "minimum": "least",
-        "highest": "most",
-        "maximum": "most",
+        **dict.fromkeys(("lowest", "minimum"), "least"),
+        **dict.fromkeys(("highest", "maximum"), "most"),
         "stalls": "stall",
         "beside": "noise",
         "beside noise": "noise",
@@ -584,12 +582,15 @@ ALSO = MappingProxyType(
 
 ENDINGS = re.compile(r"(.+)[ _](?:clean|near|far|slow[ _]bursts|clients|servers|switch|[a-h])")
 """Of figures in several forms: in clean time, in a regime, or of each switch or role."""
+IN_TURNS = re.compile(r"(?:latency|p99|delivery)[ _](ratio|control|draw)")
 
 
 def without_ending(word: str) -> str | None:
     """Return the figure of which another one is a form, such as `ratio` for `ratio_b`, if any."""
     found = ENDINGS.fullmatch(word)
-    return None if found is None else found[1]
+    left = word if found is None else found[1]
+    of = IN_TURNS.fullmatch(left)
+    return of[1] if of is not None else None if found is None else left
 
 
 def meaning(word: str) -> str | None:

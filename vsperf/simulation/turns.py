@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from vsperf.config.traffic import TrafficProfile
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.turn_columns import Turn
+from vsperf.simulation.chance import Chance
+from vsperf.simulation.path import BATCH_FRAMES, FLOOR_NS
 from vsperf.simulation.restless import RestlessHost
 from vsperf.simulation.switch import SwitchModel
 
@@ -39,8 +42,12 @@ class SimulatedTurns:
     """Which it is: the same gives the same draw."""
     capacities: tuple[float, ...] = field(init=False)
     """Of each switch, per direction."""
+    pace: float = 1.0
+    """The share of their rate that switches had in the last turn."""
+    delays: Chance = field(init=False)
 
     def __post_init__(self) -> None:
+        self.delays = Chance.of(self.host.seed, "delays", self.deployment)
         size, flows = self.traffic.frame_size, int(self.traffic.flows)
         self.capacities = tuple(
             switch.capacity_fps(size, flows, self.directions)
@@ -48,21 +55,29 @@ class SimulatedTurns:
             for place, switch in enumerate(self.switches)
         )
 
-    def run(self, order: Sequence[int], load_fps: int, turn_ns: int, guard_ns: int) -> list[Turn]:
+    def run(
+        self,
+        order: Sequence[int],
+        load_fps: int,
+        turn_ns: int,
+        guard_ns: int,
+        latency: bool = False,
+    ) -> list[Turn]:
         """Make the turns."""
         turns: list[Turn] = []
         before: int | None = None
         for number, side in enumerate(order):
             began_ns = number * (guard_ns + turn_ns)
             rested = side != before
-            turns.append(self._turn(side, began_ns, load_fps, turn_ns, guard_ns, rested=rested))
+            turn = self._turn(side, began_ns, load_fps, turn_ns, guard_ns, rested=rested)
+            turns.append(self._timed(turn, min(load_fps, self.most_fps)) if latency else turn)
             before = side
         return turns
 
     def _turn(
         self, side: int, began_ns: int, load_fps: int, turn_ns: int, guard_ns: int, *, rested: bool
     ) -> Turn:
-        pace = self.host.pace(guard_ns + turn_ns)
+        self.pace = pace = self.host.pace(guard_ns + turn_ns)
         away_ns = turn_ns // AWAY if self.host.is_away() else round(self.host.gap() * turn_ns)
         taken_ns = round(self.host.taken() * turn_ns)
         cold_ns = self.switches[side].warms_in.ns if rested else 0
@@ -99,6 +114,8 @@ class SimulatedTurns:
             silence_ns=taken_ns if taken_ns > SILENCE_NS else 0,
             latencies=None,
             latency_sum_ns=None,
+            latency_p50_ns=None,
+            latency_p99_ns=None,
             turn_sent_frames=whole_sent,
             turn_received_frames=whole,
             sent_by_direction=self._by_direction(whole_sent),
@@ -110,6 +127,33 @@ class SimulatedTurns:
             drain_ns=0,
             drained=True,
             hold_ns=0,
+        )
+
+    def _timed(self, turn: Turn, load_fps: int) -> Turn:
+        """Return a turn with its latencies: those of a queue that is used as it was in this turn.
+
+        A percentile of so many frames is off by what their number leaves open; frames that come
+        together wait together, so that it is as if there were fewer of them.
+        """
+        count = turn.received_frames
+        if not count:
+            return replace(turn, latencies=0, latency_sum_ns=0)
+        service_ns = NANOSECONDS / max(1.0, self.capacities[turn.side] * self.pace)
+        used = min(0.999, load_fps * service_ns / NANOSECONDS)
+        wait_ns = BATCH_FRAMES * service_ns * used / (2 * (1 - used))
+        alone = max(1, count // BATCH_FRAMES)
+
+        def below(share: float) -> int:
+            off = self.delays.wobble() * math.sqrt(share * (1 - share) / alone)
+            waited_ns = -math.log(max(1e-9, 1 - share - off)) * wait_ns
+            return round(FLOOR_NS + min(waited_ns, RING_FRAMES * service_ns))
+
+        return replace(
+            turn,
+            latencies=count,
+            latency_sum_ns=round(count * (FLOOR_NS + wait_ns)),
+            latency_p50_ns=below(0.5),
+            latency_p99_ns=below(0.99),
         )
 
     def _from_rings(

@@ -317,6 +317,7 @@ engine_turns(struct engine *engine, const struct trial_request *trial,
 	demand(request->sides >= 2 && request->sides <= TURNS_MAX_SIDES);
 	demand(request->turns >= 1 && request->turns <= TURNS_MAX);
 	demand(request->turn_ns > 0);
+	demand(request->gap_ns >= 10000 && request->gap_ns <= 1000000000);
 	for (i = 0; i < request->turns; i++)
 		demand(request->order[i] < request->sides);
 	for (i = 0; i < request->sides; i++) {
@@ -371,7 +372,8 @@ engine_turns_result(const struct engine *engine)
 			.refused = 1, .distinct = 3, .first_tsc = i == 0 ? 0 : 1500 + 2000 * i,
 			.is_drained = true, .turn_sent = 8, .turn_distinct = 7, .behind = 400, .missed = 6,
 			.slot = { { 100, 0 }, { 900, 3 } },
-			.latencies = 3, .latency = 600,
+			.latencies = i == 0 ? 0 : 3, .latency = i == 0 ? 0 : 600,
+			.median = i == 0 ? 0 : 190, .p99 = i == 0 ? 0 : 400,
 		};
 	for (i = 0; i < result->turns; i++)
 		for (j = 0; j < TGEN_MAX_STREAMS; j++)

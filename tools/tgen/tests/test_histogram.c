@@ -72,6 +72,30 @@ quantiles_are_nearest_ranks(void **state)
 }
 
 static void
+between_the_ends_of_a_bucket_quantiles_are_no_steps(void **state)
+{
+	uint64_t value, middle = 100096, before = 0; /* of a bucket that is 512 wide */
+	unsigned int share;
+
+	(void)state;
+	histogram_clear(&histogram);
+	assert_int_equal(histogram_between(&histogram, 0.5), 0);
+	for (value = middle - 200; value < middle + 200; value++)
+		histogram_add(&histogram, value);
+	for (share = 1; share < 100; share++) {
+		uint64_t found = histogram_between(&histogram, share / 100.0);
+
+		assert_true(found > before);
+		assert_uint_in_range(found, middle - 200 + 4 * share - 8, middle - 200 + 4 * share + 8);
+		before = found;
+	}
+	histogram_clear(&histogram);
+	for (share = 0; share < 10; share++)
+		histogram_add(&histogram, 70001);
+	assert_int_equal(histogram_between(&histogram, 0.5), 70001);
+}
+
+static void
 a_single_value_is_exact(void **state)
 {
 	uint64_t seed = 1;
@@ -155,6 +179,7 @@ main(void)
 		cmocka_unit_test(buckets_are_narrow),
 		cmocka_unit_test(an_empty_one_says_nothing),
 		cmocka_unit_test(quantiles_are_nearest_ranks),
+		cmocka_unit_test(between_the_ends_of_a_bucket_quantiles_are_no_steps),
 		cmocka_unit_test(a_single_value_is_exact),
 		cmocka_unit_test(quantiles_are_within_one_percent),
 		cmocka_unit_test(merging_is_adding_both),

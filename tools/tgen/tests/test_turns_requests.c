@@ -144,12 +144,19 @@ static void
 test_latencies_are_told_by_turn_and_by_side(void **state)
 {
 	struct talk *talk = *state;
-	json_t *result, *side;
+	json_t *result, *turns, *side;
 
 	result_of(talk, CONFIGURE);
-	result = taken(talk, TURNS(SIDES ",\"order\":[0,1],\"latency\":true,\"rate_fps\":7"));
-	assert_int_equal(at(json_object_get(result, "turns"), "latencies", 0), 3);
-	assert_int_equal(at(json_object_get(result, "turns"), "latency_sum_ns", 0), 300);
+	result = taken(talk, TURNS(SIDES ",\"order\":[0,1,0],\"latency\":true,\"rate_fps\":7"));
+	turns = json_object_get(result, "turns");
+	assert_int_equal(at(turns, "latencies", 1), 3);
+	assert_int_equal(at(turns, "latency_sum_ns", 1), 300);
+	assert_int_equal(at(turns, "latency_p50_ns", 1), 95);
+	assert_int_equal(at(turns, "latency_p99_ns", 1), 200);
+	/* Nothing came in the first one, and nothing has no latency. */
+	assert_int_equal(at(turns, "latencies", 0), 0);
+	assert_true(json_is_null(json_array_get(json_object_get(turns, "latency_p50_ns"), 0)));
+	assert_true(json_is_null(json_array_get(json_object_get(turns, "latency_p99_ns"), 0)));
 	side = json_array_get(json_object_get(result, "sides"), 0);
 	assert_int_equal(integer(json_object_get(side, "latency"), "count"), 2);
 	assert_non_null(json_object_get(json_object_get(side, "latency"), "hdr"));
@@ -207,6 +214,7 @@ test_turns_that_cannot_be_are_refused(void **state)
 		{ SIDES ",\"order\":[0],\"turn_ns\":99999", "out-of-range", "turn_ns" },
 		{ SIDES ",\"order\":[0],\"guard_ns\":1000000001", "out-of-range", "guard_ns" },
 		{ SIDES ",\"order\":[0],\"silent_ns\":1000001", "out-of-range", "silent_ns" },
+		{ SIDES ",\"order\":[0],\"gap_ns\":9999", "out-of-range", "gap_ns" },
 		{ SIDES ",\"order\":[0],\"frames\":7", "unknown-key", "frames" },
 		{ SIDES ",\"order\":[0],\"rate_fps\":[1]", "out-of-range", "rate_fps" },
 		{ "\"sides\":7,\"order\":[0]", "wrong-type", "sides" },

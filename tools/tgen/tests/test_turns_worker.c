@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include <rte_cycles.h>
 #include <rte_ethdev.h>
 
 #include "turns_worker.h"
@@ -29,6 +30,8 @@ static struct rte_mbuf buffers[PORT_BURST];
 static uint8_t bytes[LENGTH];
 static struct turns *turns;
 static unsigned int full_side; /* so much comes to it that it never ends; SIDES: to none */
+static uint64_t look_takes; /* cycles, for a device that is slow */
+static struct histogram of_turn, of_side[SIDES];
 static uint64_t dies_in; /* the turn from which on the last stream of the first side brings nothing */
 
 /* A frame of nobody, which somebody else holds, too. */
@@ -55,18 +58,25 @@ count(unsigned int side)
 	counter_add(&senders[EACH * side + 1].sent, 2);
 	counter_add(&watch[0].distinct, 3);
 	counter_add(&watch[1].distinct, dead ? 0 : 2);
+	/* Of a hundred frames of the first side one takes long; the other one takes twice as long. */
+	if (watch[0].latency != NULL)
+		histogram_add(watch[0].latency, (side + 1) *
+			(watch[0].latency->count % 100 == 99 ? 9000 : 1000));
 }
 
 static uint16_t
 give(void *queue, struct rte_mbuf **buffer, uint16_t most)
 {
 	unsigned int side = *(unsigned int *)queue;
+	uint64_t begin;
 	uint16_t i;
 
 	/* When all turns are over, so is this. */
 	if (rte_atomic_load_explicit(&worker.state, rte_memory_order_relaxed) == STATE_SENT)
 		rte_atomic_store_explicit(&worker.command, COMMAND_PARK, rte_memory_order_relaxed);
 	count(side);
+	for (begin = rte_rdtsc(); rte_rdtsc() - begin < look_takes;)
+		;
 	if (side != full_side)
 		return 0;
 	for (i = 0; i < most; i++)
@@ -132,6 +142,7 @@ begin(void **state)
 	worker.ten_us = TURN / 200;
 	worker.turns = turns;
 	full_side = SIDES;
+	look_takes = 0;
 	dies_in = UINT64_MAX;
 	return holds_open(&turns->holds, &request, &(struct error){ 0 });
 }
@@ -220,6 +231,60 @@ frames_that_wait_all_the_time_are_time_behind_of_their_side(void **state)
 	}
 }
 
+static void
+latencies_are_those_of_a_turn_and_add_up_to_those_of_its_side(void **state)
+{
+	uint64_t latencies[SIDES] = { 0 };
+	unsigned int i;
+
+	(void)state;
+	turns->latency = &of_turn;
+	histogram_clear(&of_turn);
+	for (i = 0; i < SIDES; i++) {
+		histogram_clear(&of_side[i]);
+		turns->result.side[i].latency = &of_side[i];
+	}
+	take_turns();
+	for (i = 0; i < 4; i++) {
+		const struct turn *turn = &turns->turn[i];
+		uint64_t times = turn->side + 1;
+
+		assert_true(turn->latencies > 0);
+		assert_uint_in_range(turn->median, times * 990, times * 1010);
+		assert_uint_in_range(turn->p99, times * 990, times * 9000);
+		assert_true(turn->latency >= turn->latencies * times * 1000);
+		latencies[turn->side] += turn->latencies;
+	}
+	for (i = 0; i < SIDES; i++)
+		assert_int_equal(of_side[i].count, latencies[i]);
+	assert_int_equal(of_turn.count, 0);
+}
+
+static void
+what_a_slow_device_takes_is_no_gap_where_that_is_said(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	look_takes = 2 * worker.ten_us;
+	turns->gap_cycles = TURN / 4;
+	take_turns();
+	for (i = 0; i < 4; i++) /* but for what this machine takes */
+		assert_true(turns->turn[i].gaps == 0 || turns->turn[i].longest_gap > TURN / 4);
+}
+
+static void
+unless_it_is_said_nobody_can_tell_it_from_one(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	look_takes = 2 * worker.ten_us;
+	take_turns();
+	for (i = 0; i < 4; i++)
+		assert_true(turns->turn[i].gaps > TURN / 2);
+}
+
 /* There is no device behind these queues. */
 static void
 devices_that_do_not_tell_have_not_missed_nothing(void **state)
@@ -238,6 +303,9 @@ main(void)
 		TEST(a_stream_that_dies_is_told_by_its_turns),
 		TEST(slots_are_short_at_first_and_have_all_that_was_measured),
 		TEST(frames_that_wait_all_the_time_are_time_behind_of_their_side),
+		TEST(latencies_are_those_of_a_turn_and_add_up_to_those_of_its_side),
+		TEST(what_a_slow_device_takes_is_no_gap_where_that_is_said),
+		TEST(unless_it_is_said_nobody_can_tell_it_from_one),
 		TEST(devices_that_do_not_tell_have_not_missed_nothing),
 	};
 

@@ -138,7 +138,7 @@ def _note(ctx: click.Context, error: BaseException) -> None:
     "--fail-above",
     type=QuantityType(Ratio),
     metavar="SHARE",
-    help="FAIL where a switch in turns is slower.",
+    help="FAIL where a switch in turns is worse by more.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the plan and stop.")
 @click.option(

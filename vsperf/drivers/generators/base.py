@@ -142,6 +142,8 @@ class TurnsRequest:
     """For how long frames are sent before that."""
     silent_ns: int = 50_000
     """A switch that was stopped is through when nothing came from it for so long."""
+    latency: bool = False
+    """Whether each turn is to tell how long frames were on their way."""
 
     @property
     def length_ns(self) -> int:

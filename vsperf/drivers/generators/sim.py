@@ -92,7 +92,8 @@ class SimulatedTurnsSession:
     def take_turns(self, request: TurnsRequest) -> Turns:
         if self.closed:
             raise ComponentError("the simulated generator is no longer connected")
-        turns = self.model.run(request.order, request.load_fps, request.turn_ns, request.guard_ns)
+        asked = (request.order, request.load_fps, request.turn_ns, request.guard_ns)
+        turns = self.model.run(*asked, request.latency)
         return Turns(
             end="complete",
             settled=True,

@@ -51,6 +51,15 @@ class RunningVnfs(Protocol):
 
 
 @runtime_checkable
+class HeldVnfs(Protocol):
+    """VNFs that can be held still with their switch, and go on where they were (`HELD_STILL`)."""
+
+    def processes(self) -> tuple[int, ...]:
+        """Return the numbers of the processes that forward, such as QEMUs with their guests."""
+        ...
+
+
+@runtime_checkable
 class ModelledVnfs(Protocol):
     """VNFs that are models: what is done to them happens in the time of a trial."""
 

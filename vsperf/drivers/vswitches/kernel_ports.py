@@ -15,11 +15,8 @@ from vsperf.records.run import Placeholder, Step
 from vsperf.records.switch import PortCounters
 from vsperf.waits import sleep
 
-KERNEL_DEVICES = (
-    "a burst to a device of the kernel takes the generator over 10 µs, so it cannot tell its "
-    "own work from not being let run, and no turn could be used"
-)
-"""Why they cannot take turns with others; settings say it as `NOT_HELD`."""
+OF_CONNECTIONS = "it forwards what belongs to a connection, and turns are of frames that do not"
+"""Why some of them cannot take turns with others; settings say it as `NOT_HELD`."""
 PMD_ROLE = "pmd"
 NETWORK = str(Placeholder.NAME)
 """Their network namespace is called like the deployment."""

@@ -20,11 +20,19 @@ from vsperf.output.figures.groups import Evidence, caption, evidence_of, not_dra
 from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.records.files.view import CaseView
 from vsperf.records.turn_guard import Guard, guard_of
-from vsperf.records.turns import CONTROL, FIRST, Compared, Named, Terms, answering, compared
+from vsperf.records.turn_ratios import Compared, compared, metrics_of
+from vsperf.records.turns import CONTROL, FIRST, Metric, Named, Terms, answering
 
 MOST = 40
 """Rounds that one panel has room for."""
 ALL = "all"
+OF = {
+    Metric.RATE: "rate",
+    Metric.LATENCY: "median latency",
+    Metric.P99: "99th percentile of latency",
+    Metric.LOSS: "frames brought through",
+}
+"""What a panel shows of each side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +44,7 @@ class InTurns:
     rounds: tuple[int, ...]
     """Indexes of those that an answer is made of, in order."""
     sides: tuple[tuple[Named, Compared], ...]
-    """Each but the first, the control before all others."""
+    """Each but the first, the control before all others; once for each metric that is told."""
     guard: Guard | None
     evidence: Evidence
 
@@ -49,8 +57,9 @@ def gather(view: CaseView) -> tuple[InTurns, ...]:
     first, *others = rounds[0].sides
     found = (
         (side, told)
+        for metric in metrics_of(rounds, terms)
         for side in sorted(others, key=lambda side: side.letter != CONTROL)
-        if (told := compared(rounds, side.letter, terms=terms)) is not None
+        if (told := compared(rounds, side.letter, terms=terms, metric=metric)) is not None
     )
     indexes = tuple(one.index for one in rounds)
     guard, evidence = guard_of(rounds, terms), evidence_of(view)
@@ -81,23 +90,24 @@ def draw(samples: Sequence[InTurns], options: Options) -> Drawing | None:
 
 def _panels(case: InTurns) -> Iterator[Panel]:
     simulated = case.evidence.simulated
-    sides = (case.first, *(side for side, _ in case.sides))
-    colors = {side.letter: color for color, side in enumerate(sides)}
+    letters = dict.fromkeys((case.first.letter, *(side.letter for side, _ in case.sides)))
+    colors = {letter: color for color, letter in enumerate(letters)}
     places = {index: place for place, index in enumerate(case.rounds[:MOST])}
     ticks = [Tick(place, str(place + 1)) for place in places.values()]
     last = Tick(len(ticks), ALL)
     even = tuple(Point(place, 1.0) for place in range(len(ticks) + 1))
-    layers = (
-        Points(side.named, points, simulated=simulated, color=colors[side.letter])
-        for side, told in case.sides
-        if (points := _points(told, places, last.at))
-    )
-    yield Panel(
-        x=Axis("round", "", Scale.NAMES, ticks=(*ticks, last)),
-        y=Axis(f"rate as a share of that of {case.first.letter}", "%"),
-        layers=(Line("no change", even, Look.CEILING, markers=False), *layers),
-        title="each round, and all of them",
-    )
+    for metric in dict.fromkeys(told.metric for _, told in case.sides):
+        layers = (
+            Points(side.named, points, simulated=simulated, color=colors[side.letter])
+            for side, told in case.sides
+            if told.metric is metric and (points := _points(told, places, last.at))
+        )
+        yield Panel(
+            x=Axis("round", "", Scale.NAMES, ticks=(*ticks, last)),
+            y=Axis(f"{OF[metric]} as a share of that of {case.first.letter}", "%"),
+            layers=(Line("no change", even, Look.CEILING, markers=False), *layers),
+            title="each round, and all of them",
+        )
     if case.guard is not None:
         yield _begins(case.guard, colors, simulated=simulated)
 

@@ -27,7 +27,8 @@ from vsperf.records.files.view import CaseView
 from vsperf.records.meaning import DIED
 from vsperf.records.result import GoalResult, SearchResult, amount, died_before
 from vsperf.records.trial import Purpose, Trial
-from vsperf.records.turns import Role, Round, in_round
+from vsperf.records.turn_ratios import changes_in
+from vsperf.records.turns import Role, Round
 
 T = TypeVar("T")
 
@@ -163,12 +164,7 @@ def _against_first(one: Round) -> str:
     """Write how each side stands to the first in a round; only those of the answer tell that."""
     if one.role is not Role.ANSWER or not one.valid:
         return NOTHING
-    found = (
-        f"{side.letter} {told.ratio - 1:+.2%}"
-        for side in one.sides[1:]
-        if (told := in_round(one, side.letter)) is not None
-    )
-    return ", ".join(found) or "too few passes can be used"
+    return ", ".join(changes_in(one, digits=2))
 
 
 OF_ROUNDS = (

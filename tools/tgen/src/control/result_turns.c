@@ -71,6 +71,23 @@ set_columns(json_t *json, const struct turns_result *turns, uint64_t hz,
 	}
 }
 
+/* What a share of the latencies of a turn does not exceed; null of one that had none. */
+static json_t *
+latency_json(const struct turns_result *turns, uint64_t hz, size_t offset)
+{
+	json_t *list = json_array();
+	unsigned int i;
+
+	for (i = 0; i < turns->turns; i++) {
+		const char *turn = (const char *)&turns->turn[i];
+		uint64_t value = *(const uint64_t *)(const void *)(turn + offset);
+
+		json_array_append_new(list, turns->turn[i].latencies == 0 ? json_null() :
+			integer(hdr_nanoseconds(value, hz)));
+	}
+	return list;
+}
+
 /* A list for each turn, of its slots: how long they were, or, without `hz`, what arrived in them. */
 static json_t *
 slots_json(const struct turns_result *turns, uint64_t hz)
@@ -149,8 +166,13 @@ turns_json(const struct turns_result *turns, const struct trial_result *trial)
 		set_columns(json, turns, hz, with_devices, COUNT(with_devices));
 	if (!turns->flat_out)
 		set_columns(json, turns, hz, with_rate, COUNT(with_rate));
-	if (turns->with_latency)
-		set_columns(json, turns, hz, with_latency, COUNT(with_latency));
+	if (!turns->with_latency)
+		return json;
+	set_columns(json, turns, hz, with_latency, COUNT(with_latency));
+	json_object_set_new(json, "latency_p50_ns",
+		latency_json(turns, hz, offsetof(struct turn, median)));
+	json_object_set_new(json, "latency_p99_ns",
+		latency_json(turns, hz, offsetof(struct turn, p99)));
 	return json;
 }
 

@@ -16,6 +16,7 @@
 #define GUARD_NS (2 * MILLISECOND_NS)
 #define SILENT_NS (MILLISECOND_NS / 20)
 #define SILENT_MOST_NS MILLISECOND_NS
+#define GAP_NS (MILLISECOND_NS / 100)
 #define QUIET_NS (100 * MILLISECOND_NS)
 #define DRAIN_NS (2 * SECOND_NS)
 #define BURST_MOST 64
@@ -140,7 +141,7 @@ verb_turns(struct session *session, struct object *request, json_t **result)
 {
 	struct trial_request trial = { .burst = BURST_USUAL };
 	struct turns_request turns = {
-		.turn_ns = TURN_NS, .guard_ns = GUARD_NS, .silent_ns = SILENT_NS,
+		.turn_ns = TURN_NS, .guard_ns = GUARD_NS, .silent_ns = SILENT_NS, .gap_ns = GAP_NS,
 	};
 	struct pending *pending = &session->pending;
 	struct error error = { 0 };
@@ -156,6 +157,7 @@ verb_turns(struct session *session, struct object *request, json_t **result)
 	object_count(request, "turn_ns", TURN_LEAST_NS, SECOND_NS, &turns.turn_ns);
 	object_count(request, "guard_ns", 0, SECOND_NS, &turns.guard_ns);
 	object_count(request, "silent_ns", 0, SILENT_MOST_NS, &turns.silent_ns);
+	object_count(request, "gap_ns", GAP_NS, SECOND_NS, &turns.gap_ns);
 	object_flag(request, "latency", &turns.latency);
 	object_count(request, "burst", 1, BURST_MOST, &burst);
 	read_loads(session, request, &turns, &trial);

@@ -24,6 +24,7 @@ loop_start_clock(struct worker *worker)
 	worker->away_cycles = 0;
 	worker->paused_cycles = 0;
 	worker->gap_limit = 0;
+	worker->own_work = 0;
 	worker->last_tick = rte_rdtsc();
 	worker->last_arrival = worker->last_tick;
 	worker->started_tsc = worker->begin_tsc != 0 ? worker->begin_tsc : worker->last_tick;

@@ -101,7 +101,11 @@ fill_sides(struct engine *engine, struct turns *turns, struct error *error)
 		if (turns->result.side[side].latency == NULL)
 			return error_set(error, -ENOMEM, "no-memory", "no memory for histograms");
 	}
-	return 0;
+	if (!request->latency)
+		return 0;
+	turns->latency = collect_histogram(NULL);
+	return turns->latency != NULL ? 0 :
+		error_set(error, -ENOMEM, "no-memory", "no memory for histograms");
 }
 
 static unsigned int
@@ -135,6 +139,7 @@ create(const struct engine *engine, const struct trial_request *trial,
 	turns->guard_cycles = engine_cycles(engine, request->guard_ns);
 	turns->silent_cycles = engine_cycles(engine, request->silent_ns);
 	turns->drain_cycles = engine_cycles(engine, DRAIN_NS);
+	turns->gap_cycles = engine_cycles(engine, request->gap_ns);
 	turns->result.end = TURNS_STOPPED; /* unless the worker has more to say */
 	turns->result.turn = turns->turn;
 	turns->result.stream = turns->stream;

@@ -31,6 +31,7 @@ struct turns_request {
 	uint64_t turn_ns; /* what is measured of a turn */
 	uint64_t guard_ns; /* sent before that, and not measured */
 	uint64_t silent_ns; /* nothing has come for so long: the side has forwarded what it had */
+	uint64_t gap_ns; /* a gap of the worker that is no longer is its own work */
 	bool latency;
 };
 
@@ -45,10 +46,11 @@ struct turn {
 	struct {
 		uint64_t cycles, distinct;
 	} slot[TURN_SLOTS]; /* and in which part of it: short ones at its begin */
-	uint64_t gaps, longest_gap; /* of the worker, above 10 us */
+	uint64_t gaps, longest_gap; /* of the worker, longer than was asked for */
 	uint64_t behind; /* half a ring or more waited to be received; of all ports */
 	uint64_t silence; /* nothing arrived for more than 500 us on end, the gaps left out */
-	uint64_t latencies, latency; /* how many, and their sum */
+	uint64_t latencies, latency; /* how many, and their sum, */
+	uint64_t median, p99; /* and what half and 99 of 100 of them do not exceed */
 	/* Of the whole turn: */
 	uint64_t turn_sent, turn_distinct;
 	uint64_t elsewhere; /* frames of any kind that came in on ports of other sides */

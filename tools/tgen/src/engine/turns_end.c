@@ -26,6 +26,7 @@ turns_free(struct engine *engine)
 		return;
 	for (i = 0; i < TURNS_MAX_SIDES; i++)
 		collect_drop_histogram(&engine->turns->result.side[i].latency);
+	collect_drop_histogram(&engine->turns->latency);
 	free(engine->turns->stream);
 	free(engine->turns);
 	engine->turns = NULL;

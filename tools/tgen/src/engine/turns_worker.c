@@ -213,13 +213,28 @@ guard(struct worker *worker, const struct turns *turns, const struct turns_side 
 }
 
 static void
-count_latencies(const struct turns *turns, unsigned int side, bool counts)
+count_latencies(const struct turns_side *side, struct histogram *latency)
 {
 	unsigned int i;
 
-	for (i = 0; i < turns->side[side].senders; i++)
-		turns->side[side].watch[i]->latency =
-			counts ? turns->result.side[side].latency : NULL;
+	for (i = 0; i < side->senders; i++)
+		side->watch[i]->latency = latency;
+}
+
+/* While nobody waits: what a turn had is told of it, and added to what its side has. */
+static void
+note_latencies(struct turns *turns, struct turn *turn)
+{
+	struct histogram *latency = turns->latency;
+
+	if (latency == NULL)
+		return;
+	turn->latencies = latency->count;
+	turn->latency = (uint64_t)latency->sum;
+	turn->median = histogram_between(latency, 0.5);
+	turn->p99 = histogram_between(latency, 0.99);
+	histogram_merge(turns->result.side[turn->side].latency, latency);
+	histogram_clear(latency);
 }
 
 /* What was due by the end, and what of that the ports did not take. */
@@ -295,13 +310,10 @@ end_slots(const struct turns *turns, const struct turns_side *side, uint64_t beg
 
 /* Its end moves by the time for which this CPU was away, by half of it at most. */
 static bool
-measure(struct worker *worker, const struct turns *turns, unsigned int number, struct turn *turn)
+measure(struct worker *worker, const struct turns *turns, const struct turns_side *side,
+	struct turn *turn)
 {
-	const struct turns_side *side = &turns->side[number];
-	const struct histogram *latency = turns->result.side[number].latency;
 	const struct tally before = tally_of(side);
-	uint64_t latencies = latency != NULL ? latency->count : 0;
-	uint128_t sum = latency != NULL ? latency->sum : 0;
 	uint64_t begin = worker->last_tick, end = begin + turns->turn_cycles;
 	uint64_t patience = turns->turn_cycles / 2, behind;
 	struct arrival last = { .tsc = begin };
@@ -317,7 +329,7 @@ measure(struct worker *worker, const struct turns *turns, unsigned int number, s
 	begin_schedules(side, begin);
 	begin_receiving(side, begin);
 	behind = behind_by(side);
-	count_latencies(turns, number, true);
+	count_latencies(side, turns->latency);
 	do {
 		if (unlikely(!goes_on(worker)))
 			break;
@@ -337,7 +349,7 @@ measure(struct worker *worker, const struct turns *turns, unsigned int number, s
 	} while ((int64_t)(round.begin - end) < 0);
 	worker_tick(worker); /* a gap in the last look is in what it found, and in the time as well */
 	note_silence(worker, &last, turn);
-	count_latencies(turns, number, false);
+	count_latencies(side, NULL);
 	end_slot(side, worker->last_tick, &open, turn);
 	after = tally_of(side);
 	turn->measured = worker->last_tick - begin;
@@ -345,12 +357,8 @@ measure(struct worker *worker, const struct turns *turns, unsigned int number, s
 	turn->distinct = after.distinct - before.distinct;
 	turn->behind = behind_by(side) - behind;
 	turn->gaps = worker->gap_cycles;
-	turn->longest_gap = worker->longest_gap_cycles > worker->ten_us ?
+	turn->longest_gap = worker->longest_gap_cycles > worker_least_gap(worker) ?
 		worker->longest_gap_cycles : 0;
-	if (latency != NULL) {
-		turn->latencies = latency->count - latencies;
-		turn->latency = (uint64_t)(latency->sum - sum);
-	}
 	note_intended(side, end - 1, worker->last_tick, turn);
 	return goes_on(worker);
 }
@@ -428,7 +436,7 @@ take_turn(struct worker *worker, struct turns *turns, struct turn *turn)
 	turn->began_tsc = rte_rdtsc();
 	if (!signal_side(worker, holds_continue, &turns->holds, turn->side, &turn->continued) ||
 			!guard(worker, turns, side, worker->last_tick, turn) ||
-			!measure(worker, turns, turn->side, turn))
+			!measure(worker, turns, side, turn))
 		return false;
 	drain(worker, turns, side, turn);
 	if (!signal_side(worker, holds_stop, &turns->holds, turn->side, &turn->held))
@@ -446,6 +454,7 @@ take_turn(struct worker *worker, struct turns *turns, struct turn *turn)
 		turn->elsewhere += frames;
 		turns->result.side[i].elsewhere += frames;
 	}
+	note_latencies(turns, turn);
 	worker->away_cycles = 0;
 	return holds_complete(&turns->holds);
 }
@@ -514,11 +523,12 @@ turns_run(struct worker *worker)
 	unsigned int i;
 
 	loop_start_clock(worker);
+	worker->own_work = turns->gap_cycles;
 	worker_set_state(worker, STATE_BUSY);
 	turns->result.end = take_turns(worker, turns);
 	holds_release(&turns->holds);
 	for (i = 0; i < turns->request.sides; i++)
-		count_latencies(turns, i, false);
+		count_latencies(&turns->side[i], NULL);
 	for (i = 0; i < worker->senders; i++)
 		transmit_abandon(worker, worker->sender[i]);
 	worker->ended_tsc = RTE_MAX(rte_rdtsc(), worker->started_tsc);

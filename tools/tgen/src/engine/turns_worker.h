@@ -21,9 +21,10 @@ struct turns {
 	struct turns_request request;
 	struct holds holds;
 	struct turns_side side[TURNS_MAX_SIDES];
-	uint64_t turn_cycles, guard_cycles, silent_cycles, drain_cycles;
+	uint64_t turn_cycles, guard_cycles, silent_cycles, drain_cycles, gap_cycles;
 	/* Written by the worker from here on. */
 	RTE_ATOMIC(uint64_t) begun; /* turns; read while it runs */
+	struct histogram *latency; /* of the turn that is taken; NULL when not asked for */
 	struct turns_result result;
 	struct turn_stream *stream; /* the result's */
 	struct turn turn[];

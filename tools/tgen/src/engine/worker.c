@@ -45,13 +45,15 @@ worker_wait(const struct worker *worker, enum worker_state state)
 void
 worker_note_gap(struct worker *worker, uint64_t gap)
 {
+	uint64_t least = worker_least_gap(worker);
+
 	if ((int64_t)gap < 0)
 		return; /* the clock of this CPU is behind that of another: no time passed */
-	if (gap > worker->ten_us) {
+	if (gap > least) {
 		worker->gaps_over_10us++;
 		worker->gap_cycles += gap;
 	}
-	if (gap > WORKER_AWAY_TIMES * worker->ten_us) {
+	if (gap > RTE_MAX(WORKER_AWAY_TIMES * worker->ten_us, worker->own_work)) {
 		worker->away_cycles += gap;
 		if (worker->slots != NULL)
 			slots_note_gap(worker, worker->last_tick - gap, worker->last_tick);
@@ -60,5 +62,5 @@ worker_note_gap(struct worker *worker, uint64_t gap)
 		worker->longest_gap_cycles = gap;
 		worker->longest_gap_tsc = worker->last_tick;
 	}
-	worker->gap_limit = RTE_MIN(worker->longest_gap_cycles, worker->ten_us);
+	worker->gap_limit = RTE_MIN(worker->longest_gap_cycles, least);
 }

@@ -92,10 +92,11 @@ struct __rte_cache_aligned worker {
 	uint64_t last_arrival;
 	uint64_t last_tick;
 	uint64_t gap_limit; /* a gap above this is worth a look */
+	uint64_t own_work; /* what takes no longer is no gap, where that is more than 10 us */
 	unsigned int first_sender; /* takes its turn before the others in this round */
 	uint64_t loops, busy_cycles, total_cycles;
 	uint64_t longest_gap_cycles, longest_gap_tsc, gaps_over_10us;
-	uint64_t gap_cycles; /* the sum of those over 10 us */
+	uint64_t gap_cycles; /* the sum of these, which are over 10 us or own work */
 	uint64_t away_cycles; /* in long gaps that the schedules were not yet moved by */
 	uint64_t paused_cycles; /* by which the end of sending was */
 };
@@ -121,6 +122,13 @@ worker_tick(struct worker *worker)
 	if (unlikely(gap > worker->gap_limit))
 		worker_note_gap(worker, gap);
 	return now;
+}
+
+/* What is longer is a gap. */
+static inline uint64_t
+worker_least_gap(const struct worker *worker)
+{
+	return worker->own_work > worker->ten_us ? worker->own_work : worker->ten_us;
 }
 
 static inline uint32_t

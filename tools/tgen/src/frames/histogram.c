@@ -61,12 +61,38 @@ histogram_middle(const struct histogram *histogram, uint32_t index)
 	return lowest + (highest - lowest) / 2;
 }
 
+/*
+ * The nearest rank, rounded up. A decimal share is often a little too great in binary; without the
+ * correction 7 % of 100 values would be the eighth.
+ */
+static uint64_t
+rank_of(const struct histogram *histogram, double share)
+{
+	double exact = share * (double)histogram->count * (1 - 2 * DBL_EPSILON);
+	uint64_t rank = (uint64_t)exact;
+
+	return (double)rank < exact || rank == 0 ? rank + 1 : rank;
+}
+
+/* The bucket in which a rank is, and how many values come before it. */
+static uint32_t
+bucket_of(const struct histogram *histogram, uint64_t rank, uint64_t *before)
+{
+	uint32_t index;
+
+	*before = 0;
+	for (index = 0; index < HISTOGRAM_BUCKETS - 1; index++) {
+		if (*before + histogram->bucket[index] >= rank)
+			break;
+		*before += histogram->bucket[index];
+	}
+	return index;
+}
+
 uint64_t
 histogram_quantile(const struct histogram *histogram, double share)
 {
-	uint64_t rank, passed = 0;
-	uint32_t index;
-	double exact;
+	uint64_t before;
 
 	if (histogram->count == 0)
 		return 0;
@@ -74,18 +100,26 @@ histogram_quantile(const struct histogram *histogram, double share)
 		return histogram->minimum;
 	if (share >= 1)
 		return histogram->maximum;
-	/*
-	 * The nearest rank, rounded up. A decimal share is often a little too great in binary;
-	 * without the correction 7 % of 100 values would be the eighth.
-	 */
-	exact = share * (double)histogram->count * (1 - 2 * DBL_EPSILON);
-	rank = (uint64_t)exact;
-	if ((double)rank < exact || rank == 0)
-		rank++;
-	for (index = 0; index < HISTOGRAM_BUCKETS - 1; index++) {
-		passed += histogram->bucket[index];
-		if (passed >= rank)
-			break;
-	}
-	return histogram_middle(histogram, index);
+	return histogram_middle(histogram,
+		bucket_of(histogram, rank_of(histogram, share), &before));
+}
+
+uint64_t
+histogram_between(const struct histogram *histogram, double share)
+{
+	uint64_t rank, before, lowest, highest;
+	uint32_t index;
+
+	if (histogram->count == 0)
+		return 0;
+	rank = rank_of(histogram, share);
+	index = bucket_of(histogram, rank, &before);
+	lowest = histogram_lowest(index);
+	highest = histogram_highest(index);
+	if (lowest < histogram->minimum)
+		lowest = histogram->minimum;
+	if (highest > histogram->maximum)
+		highest = histogram->maximum;
+	return lowest + (uint64_t)((double)(highest - lowest) *
+		((double)(rank - before) - 0.5) / (double)histogram->bucket[index]);
 }

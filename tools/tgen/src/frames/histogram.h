@@ -64,5 +64,7 @@ uint64_t histogram_highest(uint32_t index);
 uint64_t histogram_middle(const struct histogram *histogram, uint32_t index);
 /* The value at a share of 0 to 1 of the counts, by nearest rank; 0 when empty. */
 uint64_t histogram_quantile(const struct histogram *histogram, double share);
+/* The same between the ends of its bucket, by how much of that lies below: of many equal ones it is no step. */
+uint64_t histogram_between(const struct histogram *histogram, double share);
 
 #endif /* TGEN_HISTOGRAM_H */

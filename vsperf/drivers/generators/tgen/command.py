@@ -26,6 +26,7 @@ PAGE_BYTES = 2 << 20
 
 ONE_RING = ("vhost-user", "vhost-user-client")
 """Ports from whose ring a switch takes frames, with nothing between that could hold any."""
+PACKET_SOCKET = "net_af_packet"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,8 @@ from vsperf.records.turns import SideCounts, Turns
 
 NANOSECONDS = 1_000_000_000
 VERB = "turns"
+GAP_NS = 10_000
+"""More than that tgen does not need from one look at its ports to the next, but of the kernel's."""
 CHANGE_NS = 10_000_000
 """More than a change of sides takes, on a machine that has the time for it."""
 AT_THE_END_S = 10.0
@@ -51,6 +53,8 @@ PERHAPS = {
     "refused_frames": "refused",
     "latencies": "latencies",
     "latency_sum_ns": "latency_sum_ns",
+    "latency_p50_ns": "latency_p50_ns",
+    "latency_p99_ns": "latency_p99_ns",
     "missed_frames": "missed",
 }
 """Those which are not always there."""
@@ -81,6 +85,8 @@ class StreamTurns:
     """Sent before that and not measured: caches are cold when a switch goes on."""
     silent_ns: int = 50_000
     """A switch has forwarded what it had, when nothing has come for so long."""
+    gap_ns: int = GAP_NS
+    """What this tgen itself needs from one look at its ports to the next; more is a gap."""
     latency: bool = False
 
 
@@ -107,6 +113,7 @@ def turns_message(request: StreamTurns, burst: int) -> dict[str, Any]:
         "turn_ns": request.turn_ns,
         "guard_ns": request.guard_ns,
         "silent_ns": request.silent_ns,
+        "gap_ns": request.gap_ns,
         "latency": request.latency,
         "burst": burst,
     }

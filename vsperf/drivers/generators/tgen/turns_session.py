@@ -12,16 +12,22 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import TurnSide, TurnsRequest
 from vsperf.drivers.generators.directions import check_directions
 from vsperf.drivers.generators.dpdk_ports import Port
-from vsperf.drivers.generators.tgen.command import ONE_RING, Options, command_line, port_of
+from vsperf.drivers.generators.tgen.command import (
+    ONE_RING,
+    PACKET_SOCKET,
+    Options,
+    command_line,
+    port_of,
+)
 from vsperf.drivers.generators.tgen.process import CONTROL, PREFIX, TGEN, Tgen, running
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.drivers.generators.tgen.traffic import Way, streams, ways_of
 from vsperf.drivers.generators.tgen.tsc import Tsc
-from vsperf.drivers.generators.tgen.turns import StreamSide, StreamTurns, take_turns
+from vsperf.drivers.generators.tgen.turns import GAP_NS, StreamSide, StreamTurns, take_turns
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Endpoint
-from vsperf.records.turns import Turns
+from vsperf.records.turns import AWAY, Turns
 from vsperf.waits import sleep
 
 NANOSECONDS = 1_000_000_000
@@ -41,6 +47,8 @@ class TgenTurnsSession:
     """What each stream is offered of the load."""
     ring_frames: int | None = None
     """In which frames wait for this tgen; None where it knows none of that size."""
+    of_the_kernel: bool = False
+    """Whether a port is a device of the kernel, so that its own work takes longer than gaps do."""
     closed: bool = False
     tsc: Tsc = field(init=False)
 
@@ -61,6 +69,8 @@ class TgenTurnsSession:
             request.turn_ns,
             request.guard_ns,
             request.silent_ns,
+            gap_ns=request.turn_ns // AWAY if self.of_the_kernel else GAP_NS,
+            latency=request.latency,
         )
         found, result = take_turns(self.tgen, asked, self.spec.burst)
         self.tsc.hear(result)
@@ -151,11 +161,17 @@ def turns_by(
             tgen.ask("respond")
         kinds = {one.kind for side in sides for one in side.endpoints}
         ring = options.ring if kinds <= set(ONE_RING) else None
-        session = TgenTurnsSession(tgen, spec, case, found, shares, ring)
+        slow = any(_is_of_the_kernel(one) for side in sides for one in side.endpoints)
+        session = TgenTurnsSession(tgen, spec, case, found, shares, ring, slow)
         try:
             yield session
         finally:
             session.closed = True
+
+
+def _is_of_the_kernel(one: Endpoint) -> bool:
+    """Whether a port is a device of the kernel, which wants a call for each frame."""
+    return one.kind == "tap" or one.address.startswith(PACKET_SOCKET)
 
 
 def _ports_of(

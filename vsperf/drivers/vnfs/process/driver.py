@@ -51,6 +51,9 @@ class Processes(Group[RunningVnf]):
         for running in self.vnfs:
             running.ask_to_end()
 
+    def processes(self) -> tuple[int, ...]:
+        return tuple(running.program.pid for running in self.vnfs)
+
     def access(self) -> tuple[str, ...]:
         return tuple(line for running in self.vnfs for line in running.testpmd.access())
 

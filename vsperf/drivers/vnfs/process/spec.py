@@ -5,7 +5,7 @@ So a testcase that sets no more than these runs with both kinds.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
@@ -18,6 +18,8 @@ Descriptors = Annotated[int, Field(ge=32, le=32768)]
 
 class ProcessSpec(VnfsSpec):
     """Settings of VNFs that are processes of this host."""
+
+    HELD_STILL: ClassVar[bool] = True
 
     kind: Literal["process"]
     app: str = "testpmd"

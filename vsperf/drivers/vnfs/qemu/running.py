@@ -58,6 +58,10 @@ class QemuVnfs(Group[RunningVm]):
             running.await_application(deadline)
             running.pin()
 
+    def processes(self) -> tuple[int, ...]:
+        """Return the QEMUs: a guest stands still when all threads of its QEMU do."""
+        return tuple(running.program.pid for running in self.vnfs)
+
     def access(self) -> tuple[str, ...]:
         found = []
         for running in self.vnfs:

@@ -33,6 +33,7 @@ class QemuSpec(VnfsSpec, RootedSpec):
 
     TELLS: ClassVar[str] = "guest"
     """The collector that it answers to."""
+    HELD_STILL: ClassVar[bool] = True
 
     kind: Literal["qemu"]
     app: Literal["testpmd", "linux_bridge", "l2fwd", "none"] = "testpmd"

@@ -99,6 +99,10 @@ class RunningBridge:
         self.netlink.know(device, _idle_macs(self.idle, count))
         self.idle += count
 
+    def processes(self) -> tuple[int, ...]:
+        """Return none: the kernel forwards nothing while nobody sends."""
+        return ()
+
     def access(self) -> tuple[str, ...]:
         return (
             f"ip -netns {self.network} -statistics link",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from vsperf.config.base import DriverSpec
-from vsperf.drivers.vswitches.kernel_ports import KERNEL_DEVICES
 from vsperf.quantities.units import CpuSet, Duration
 
 AGEING = Duration(300_000_000_000)
@@ -17,7 +16,7 @@ class LinuxBridgeSpec(DriverSpec):
     CAPPED: ClassVar[bool] = False
     """The generator's cap is one of vhost-user ports, and these are taps."""
 
-    NOT_HELD: ClassVar[str] = KERNEL_DEVICES
+    HELD_STILL: ClassVar[bool] = True
     PLACES: ClassVar[bool] = True
     """Places can be joined to its ports,"""
     OFFLOADS: ClassVar[bool] = True

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator
 
 from vsperf.config.base import DriverSpec
-from vsperf.drivers.vswitches.kernel_ports import KERNEL_DEVICES
+from vsperf.drivers.vswitches.kernel_ports import OF_CONNECTIONS
 from vsperf.quantities.units import NANOSECONDS, CpuSet, Duration
 
 
@@ -23,7 +23,7 @@ class NftablesSpec(DriverSpec):
     CAPPED: ClassVar[bool] = False
     """The generator's cap is one of vhost-user ports, and these are taps."""
 
-    NOT_HELD: ClassVar[str] = KERNEL_DEVICES
+    NOT_HELD: ClassVar[str] = OF_CONNECTIONS
 
     kind: Literal["nftables"]
     nat: Literal["none", "source", "destination"] = "source"

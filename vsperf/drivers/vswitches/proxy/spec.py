@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 from vsperf.config.base import DriverSpec
 from vsperf.config.counted import Counted
 from vsperf.drivers.settings import require_as_many
-from vsperf.drivers.vswitches.kernel_ports import KERNEL_DEVICES
+from vsperf.drivers.vswitches.kernel_ports import OF_CONNECTIONS
 from vsperf.quantities.units import CpuSet, Duration
 
 FILES_EACH = 2
@@ -29,7 +29,7 @@ class ProxySpec(DriverSpec):
 
     CAPPED: ClassVar[bool] = False
     """The generator's cap is one of vhost-user ports, and these are taps."""
-    NOT_HELD: ClassVar[str] = KERNEL_DEVICES
+    NOT_HELD: ClassVar[str] = OF_CONNECTIONS
     shares_out: ClassVar[bool] = True
     """Clients call one address of it, and it chooses a server for each call."""
 

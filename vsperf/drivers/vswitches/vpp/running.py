@@ -213,6 +213,9 @@ class RunningVpp:
         self.write_routes(range(first + self._changed, first + self._changed + count), True)
         self._changed += count
 
+    def processes(self) -> tuple[int, ...]:
+        return (self.daemon.pid,)
+
     def access(self) -> tuple[str, ...]:
         tool = str(self.programs.daemon.with_name("vppctl"))
         socket = str(self.folder / "cli.sock")

@@ -33,7 +33,7 @@ class VppSpec(RootedSpec):
 
     WORDS: ClassVar[Mapping[str, tuple[str, ...]]] = {"flows": ("forwarding", "learn")}
     NOT_HELD: ClassVar[str] = (
-        "all but one are held still, and what a VPP makes of that was not tried"
+        "it routes, so frames have to be addressed to it, and in turns nobody asks by which address"
     )
     TELLS: ClassVar[str] = "vpp"
     """The collector that it answers to."""
@@ -168,6 +168,11 @@ class VppSpec(RootedSpec):
             return {}
         target = link_mac(case.topology.links.index(leaves))
         return {"ttl": TTL - (len(path) - 1), "destination_mac": target}
+
+    @property
+    def HELD_STILL(self) -> bool:
+        """Whether it can take turns with others."""
+        return not self.routed
 
     @property
     def CAPPED(self) -> bool:

@@ -6,7 +6,6 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import model_validator
 
-from vsperf.drivers.vswitches.kernel_ports import KERNEL_DEVICES
 from vsperf.drivers.vswitches.ovs.spec import OvsSettings
 from vsperf.quantities.units import CpuSet
 
@@ -17,7 +16,10 @@ class OvsSpec(OvsSettings):
     CAPPED: ClassVar[bool] = False
     """The generator's cap is one of vhost-user ports, and these are devices of the kernel."""
 
-    NOT_HELD: ClassVar[str] = KERNEL_DEVICES
+    NOT_HELD: ClassVar[str] = (
+        "its taps are in the network of the host, where each OVS wants a device called ovs-netdev: "
+        "with vswitch.ports=packet it has a network of its own"
+    )
     PLACES: ClassVar[bool] = True
     """Places can be joined to its ports, which are devices that it opens then (`packet`)."""
 
@@ -45,3 +47,8 @@ class OvsSpec(OvsSettings):
     def apart(self) -> bool:
         """Whether ports of links are devices in a network of their own."""
         return self.datapath == "kernel" or self.ports == "packet"
+
+    @property
+    def HELD_STILL(self) -> bool:
+        """Whether it can take turns with others: several of them stand at the same time then."""
+        return self.apart

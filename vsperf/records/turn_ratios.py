@@ -1,0 +1,302 @@
+"""How switches that took turns stand to each other: by rates, latency and loss. Pure.
+
+Two turns of one pass are neighbours in time, so what the machine does to both of them falls out of
+their ratio. What the deployments themselves differ by does not: it is drawn anew in each round, so
+the rounds are the sample, and their interval holds both.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from vsperf.records.signed_ranks import LEVEL, middle_of
+from vsperf.records.turn_columns import Turn
+from vsperf.records.turns import (
+    AWAY,
+    FIRST,
+    HALF_A_FRAME,
+    LEAST_PASSES,
+    NANOSECONDS,
+    PLAIN,
+    Metric,
+    Round,
+    Terms,
+    answering,
+    carried,
+    clean_passes,
+    turns_of,
+)
+
+WIDE = statistics.NormalDist().inv_cdf(1 - LEVEL / 2)
+"""So many standard deviations of what it bounds is half of an interval wide."""
+LEAST_LATENCIES = {50: 20, 99: 500}
+"""Of fewer frames of a turn a percentile of theirs says too little: so many, that ten lie above the
+median, and five above the 99th percentile."""
+CALM = 200
+"""One part in so many of a turn the generator may be away where the slowest of 100 frames count:
+whatever comes in a gap waits, and is slow by that."""
+
+
+@dataclass(frozen=True, slots=True)
+class InRound:
+    """What one round says of two sides."""
+
+    index: int
+    ratio: float
+    lower: float | None
+    """None of a loss, which is one of all turns together."""
+    upper: float | None
+    pairs: int
+    """What it was computed from."""
+    left_out: int
+    """Passes in which the generator was away for too long, frames came in elsewhere, or too few
+    did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How a side stands to another over all rounds: by which factor its rate is that one's."""
+
+    ratio: float
+    lower: float | None
+    """The interval at 95 % over rounds; None where there are too few."""
+    upper: float | None
+    draw: float | None
+    """What a deployment alone makes: the standard deviation between rounds, as a share, without
+    that by which a round is off within one; 0 where rounds lie no further apart than that."""
+    one_round: float | None
+    """Half the width of the interval of one round alone, in the middle of all."""
+    rounds: tuple[InRound, ...]
+    carried: bool = False
+    """Whether it brought all through of what was meant to be too much, so it may be faster."""
+    base_carried: bool = False
+    """Whether the other did."""
+    metric: Metric = Metric.RATE
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there is an interval."""
+        return self.lower is not None and self.upper is not None
+
+    @property
+    def of_the_load(self) -> bool:
+        """Whether both brought all through, so that they show the load and not themselves."""
+        return self.carried and self.base_carried
+
+    @property
+    def decided(self) -> bool:
+        """Whether something is known."""
+        return self.bounded and not self.of_the_load
+
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """The interval; who brought all through may be faster, so on that side there is no end."""
+        if not self.bounded:
+            return None, None
+        return 0.0 if self.base_carried else self.lower, None if self.carried else self.upper
+
+    @property
+    def less(self) -> bool:
+        """Whether it is less for sure, other than chance makes it once in twenty times."""
+        return self.upper is not None and self.upper < 1 and not self.carried
+
+    @property
+    def more(self) -> bool:
+        """Whether it is more for sure, likewise."""
+        return self.lower is not None and self.lower > 1 and not self.base_carried
+
+    @property
+    def worse(self) -> bool:
+        """Whether it is worse for sure: forwards or brings through less, or takes longer."""
+        return self.less if self.metric.more_is_better else self.more
+
+    @property
+    def different(self) -> bool:
+        """Whether there is a difference."""
+        return self.less or self.more
+
+    def within(self, share: float) -> bool:
+        """Whether a difference is less than this share for sure."""
+        if self.lower is None or self.upper is None or self.carried or self.base_carried:
+            return False
+        return self.lower > 1 - share and self.upper < 1 + share
+
+
+def metrics_of(rounds: Sequence[Round], terms: Terms) -> tuple[Metric, ...]:
+    """Return by what rounds tell how sides stand, what was asked for first.
+
+    Under an overload all queues are full: latency is that of a queue, and loss what was too much.
+    """
+    if terms.overload:
+        return (Metric.RATE,)
+    timed = any(one.turns.latency_p50_ns is not None for one in answering(rounds))
+    told = [one for one in Metric if one.percent is None or timed or one is terms.metric]
+    return tuple(sorted(told, key=lambda one: one is not terms.metric))
+
+
+def value_of(one: Round, turn: Turn, metric: Metric) -> float | None:
+    """Return what a turn came to; None where that cannot be told of it."""
+    if metric is Metric.RATE:
+        if turn.received_frames <= 0:
+            return HALF_A_FRAME * NANOSECONDS / max(1, turn.measured_ns)
+        return one.fps(turn)
+    assert metric.percent is not None  # a loss is that of many turns
+    if (turn.latencies or 0) < LEAST_LATENCIES[metric.percent]:
+        return None
+    return turn.latency_p50_ns if metric is Metric.LATENCY else turn.latency_p99_ns
+
+
+def usable_passes(one: Round, metric: Metric) -> tuple[tuple[Turn, ...], ...]:
+    """Return the passes from which a metric can be told of all sides.
+
+    What waits for the generator in a gap is counted by a rate, and is late by as much.
+    """
+    groups = clean_passes(one)
+    if metric.percent is None:
+        return groups
+    part = AWAY if metric is Metric.LATENCY else CALM
+    return tuple(
+        group
+        for group in groups
+        if all(turn.gaps_ns * part <= turn.measured_ns for turn in group)
+        and all((value_of(one, turn, metric) or 0) > 0 for turn in group)
+    )
+
+
+def in_round(
+    one: Round, letter: str, base: str = FIRST, metric: Metric = Metric.RATE
+) -> InRound | None:
+    """Return what a round says of two sides; None where it has too few pairs to say anything."""
+    place, other = one.place_of(letter), one.place_of(base)
+    kept = usable_passes(one, metric)
+    if place is None or other is None or len(kept) < LEAST_PASSES:
+        return None
+    left_out = len(one.passes) - len(kept)
+    if metric is Metric.LOSS:
+        came, before = (_log_delivered(turns_of(one, each)) for each in (letter, base))
+        if came is None or before is None:
+            return None
+        return InRound(one.index, math.exp(came - before), None, None, len(kept), left_out)
+    logarithms = []
+    for group in kept:
+        by_side = {turn.side: value_of(one, turn, metric) for turn in group}
+        logarithms.append(math.log(by_side[place] or 1) - math.log(by_side[other] or 1))
+    middle = middle_of(logarithms)
+    return InRound(
+        one.index,
+        math.exp(middle.value),
+        None if middle.lower is None else math.exp(middle.lower),
+        None if middle.upper is None else math.exp(middle.upper),
+        len(kept),
+        left_out,
+    )
+
+
+def changes_in(one: Round, digits: int) -> list[str]:
+    """Write how each side stands to the first in a round, as far as the round tells."""
+    timed = one.turns.latency_p50_ns is not None
+    told = (Metric.RATE, Metric.LATENCY, Metric.P99) if timed else (Metric.RATE,)
+    found: list[str] = []
+    for side in one.sides[1:]:
+        changes = [
+            f"{change.ratio - 1:+.{digits}%}{'' if metric is Metric.RATE else f' {metric}'}"
+            for metric in told
+            if (change := in_round(one, side.letter, metric=metric)) is not None
+        ]
+        found += [f"{side.letter} {' '.join(changes)}"] if changes else []
+    return found or ["too few passes can be used"]
+
+
+def compared(
+    rounds: Sequence[Round],
+    letter: str,
+    base: str = FIRST,
+    terms: Terms = PLAIN,
+    metric: Metric = Metric.RATE,
+) -> Compared | None:
+    """Return how a side stands to another; None where no round says anything."""
+    rounds = answering(rounds)
+    found = [one for each in rounds if (one := in_round(each, letter, base, metric)) is not None]
+    if not found:
+        return None
+    logarithms = [math.log(one.ratio) for one in found]
+    middle = middle_of(logarithms, terms.level)
+    widths = [(one.upper / one.lower) ** 0.5 - 1 for one in found if one.lower and one.upper]
+    several = len(found) > 1 and metric is not Metric.LOSS
+    return Compared(
+        ratio=math.exp(middle.value),
+        lower=None if middle.lower is None else math.exp(middle.lower),
+        upper=None if middle.upper is None else math.exp(middle.upper),
+        draw=_between(logarithms, found) if several else None,
+        one_round=statistics.median(widths) if widths else None,
+        rounds=tuple(found),
+        carried=terms.overload and any(carried(one, letter) for one in rounds),
+        base_carried=terms.overload and any(carried(one, base) for one in rounds),
+        metric=metric,
+    )
+
+
+def _between(logarithms: Sequence[float], found: Sequence[InRound]) -> float:
+    """Return how far deployments lie apart: rounds do by that, and by what each does not know."""
+    within = [
+        (math.log(one.upper / one.lower) / (2 * WIDE)) ** 2 if one.lower and one.upper else 0.0
+        for one in found
+    ]
+    return math.sqrt(max(0.0, statistics.variance(logarithms) - statistics.mean(within)))
+
+
+def values_of(
+    rounds: Sequence[Round], letter: str, metric: Metric = Metric.RATE
+) -> tuple[float, ...]:
+    """Return what a side came to in each round: the middle of its turns, a rate per direction.
+
+    Of a loss it is that of all of them together.
+    """
+    found = []
+    for one in answering(rounds):
+        place = one.place_of(letter)
+        passes = usable_passes(one, metric)
+        turns = [turn for group in passes for turn in group if turn.side == place]
+        if len(turns) < LEAST_PASSES:
+            continue
+        if metric is Metric.LOSS:
+            told = _lost(turns)
+        else:
+            told = statistics.median(value_of(one, turn, metric) or 0 for turn in turns)
+            told = told / one.directions if metric is Metric.RATE else told
+        if told is not None:
+            found.append(told)
+    return tuple(found)
+
+
+def lost_share(rounds: Sequence[Round], letter: str) -> float | None:
+    """Return which share of the frames due a side did not bring through; None where none were."""
+    return _lost(turn for one in answering(rounds) for turn in turns_of(one, letter))
+
+
+def _lost(turns: Iterable[Turn]) -> float | None:
+    """Return the share of the frames due that did not come through.
+
+    What was taken is looked at over whole turns, so that frames on their way at an end of the
+    measured part are no loss. How much of what was due is refused is known of that part alone.
+    """
+    turns = tuple(turns)
+    taken = sum(turn.sent_frames for turn in turns)
+    refused = sum(turn.refused_frames or 0 for turn in turns)
+    left = sum(turn.turn_sent_frames for turn in turns)
+    came = sum(turn.turn_received_frames for turn in turns)
+    if not left:
+        return 1.0 if refused else None
+    share = taken / (taken + refused) if refused else 1.0
+    return max(0.0, 1 - came / left * share)
+
+
+def _log_delivered(turns: Sequence[Turn]) -> float | None:
+    lost = _lost(turns)
+    if lost is None:
+        return None
+    frames = max(1, sum(turn.turn_sent_frames for turn in turns))
+    return math.log(max(1 - lost, HALF_A_FRAME / frames))
