@@ -478,6 +478,13 @@ def test_it_sends_no_frames(session: DperfSession) -> None:
         session.run(TrialRequest(1_000, 1_000_000))
 
 
+def test_when_the_session_has_ended_no_trial_begins(session: DperfSession) -> None:
+    session.closed = True
+    with pytest.raises(ComponentError, match="no longer connected"):
+        session.connect(REQUEST)
+    assert session.failure() == "dperf is no longer connected"
+
+
 def test_a_server_that_was_killed_is_named(session: DperfSession) -> None:
     session.connect(REQUEST)
     session.running[0].program.process.kill()

@@ -115,8 +115,7 @@ class DperfSession:
         _no_frames()
 
     def connect(self, request: ConnectionsRequest) -> ConnectionCounts:
-        if self.closed:
-            raise ComponentError("dperf is no longer connected")
+        self._require_open()
         began = time.monotonic_ns()
         asked, ends = request.asked, request.ends
         server = self._server(ends, asked.response_bytes)
@@ -125,6 +124,7 @@ class DperfSession:
         memory = memory_mb(client_sockets(self.case))
         self._write(self.client, client_file(self.client, ends, asked, ports, memory))
         place, dropped = server.place(), self._dropped(server)
+        self._require_open()
         with running(self.program.path, self.client, self.workspace, awaited=False) as client:
             patience_s = START_S + WAIT_S + seconds_of(asked) + CLOSING_S + SLACK_S
             said = client.await_end(patience_s, lambda: self._look(client, server))
@@ -200,8 +200,17 @@ class DperfSession:
         begun = running(self.program.path, process, self.workspace, awaited=awaited)
         self.running.append(self.stack.enter_context(begun))
 
+    def _require_open(self) -> None:
+        """Raise `ComponentError` once the session has ended: a trial may be a thread's of its own.
+
+        Nothing is started then that nobody would end, and its client is ended by the thread.
+        """
+        if self.closed:
+            raise ComponentError("dperf is no longer connected")
+
     def _look(self, client: Running, server: Running) -> None:
         """See that the server still runs, and what the kernel dropped before them."""
+        self._require_open()
         _require_running(server)
         self._dropped(client)
 
