@@ -61,25 +61,27 @@ def in_order(connections: int, **others: int) -> dict[str, int]:
     }
 
 
-FAKE = """#!{python}
+ASKED = """#!/bin/sh
+case "$1" in
+-v) echo {version}; exit;;
+-t) number=$(grep -n -m1 '^{refused} ' "$3" | cut -d: -f1)
+    [ -z "$number" ] || {{ echo "line $number: error"; exit 1; }}
+    echo Config file OK; exit;;
+esac
+exec {python} {says} "$2"
+"""
+"""What is waited for by a clock is answered without Python, which may take its time to start."""
+SAYS = """
 import sys, time
-sys.path[:0] = {path!r}
+sys.path[:0] = [{path!r}]
 from dperf_answers import in_order, second, total
-if "-v" in sys.argv:
-    print("{version}")
-    sys.exit()
-words = dict(line.strip().partition(" ")[::2] for line in open(sys.argv[-1]))
-if "-t" in sys.argv:
-    refused = {refused!r}
-    number = [*words].index(refused) + 1 if refused in words else 0
-    print(f"line {{number}}: error" if number else "Config file OK")
-    sys.exit(number > 0)
+words = dict(line.strip().partition(" ")[::2] for line in open(sys.argv[1]))
 if words["mode"] == "server":
     for number in range(10**6):
         print(second(number, **(in_order(7) if number == 0 else {{}})), flush=True)
         time.sleep(0.02)
-print("".join(second(n, 40, **in_order(5)) for n in range(2)))
-print("" if {cut!r} else total(**in_order({opens!r} or int(words["cps"]))), flush=True)
+print("".join(second(number, 40, **in_order(5)) for number in range(2)))
+print("" if {cut!r} else total(**in_order(int(words["cps"]))), flush=True)
 sys.exit({code})
 """
 
@@ -88,23 +90,17 @@ def fake_dperf(
     folder: Path,
     *,
     version: str = "1.9.0",
-    refused: str = "",
+    refused: str = "none",
     cut: bool = False,
-    opens: int = 0,
     code: int = 0,
 ) -> Path:
-    """Write a program that says what dperf would say, and opens nothing."""
-    program = folder / "dperf"
-    program.write_text(
-        FAKE.format(
-            python=sys.executable,
-            path=[str(Path(__file__).parent)],
-            version=version,
-            refused=refused,
-            cut=cut,
-            opens=opens,
-            code=code,
-        )
-    )
+    """Write a program that says what dperf would say, and opens nothing.
+
+    It refuses the line of its file that begins with the word `refused`.
+    """
+    program, says = folder / "dperf", folder / "says.py"
+    asked = {"version": version, "refused": refused, "python": sys.executable, "says": says}
+    program.write_text(ASKED.format(**asked))
+    says.write_text(SAYS.format(path=str(Path(__file__).parent), cut=cut, code=code))
     program.chmod(0o755)
     return program

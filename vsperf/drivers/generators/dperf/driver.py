@@ -103,6 +103,8 @@ class DperfSession:
     running: list[Running] = field(default_factory=list)
     serving: tuple[ConnectionEnds, int] | None = None
     """Whom it serves, and with how many bytes; None while the ports are only held."""
+    taken: set[tuple[str, str]] = field(default_factory=set)
+    """Files that dperf was seen to take, by process and mode."""
     missed: int = 0
     """What the server's port had no room for until now."""
     begin_port: int = FIRST_PORT
@@ -193,8 +195,12 @@ class DperfSession:
         return self.running[0]
 
     def _write(self, process: Process, lines: tuple[str, ...]) -> None:
+        """Write what a process reads; of files that differ by numbers one is tried."""
         write(process, lines, self.workspace)
-        require_taken(self.program.path, process, self.workspace)
+        kind = (process.name, lines[0])
+        if kind not in self.taken:
+            require_taken(self.program.path, process, self.workspace)
+            self.taken.add(kind)
 
     def _begin(self, process: Process, *, awaited: bool) -> None:
         begun = running(self.program.path, process, self.workspace, awaited=awaited)
