@@ -176,6 +176,7 @@ setup(
             "otg = vsperf.drivers.generators.otg.driver:OtgGenerator",
             "testpmd = vsperf.drivers.generators.testpmd.driver:TestpmdGenerator",
             "trex = vsperf.drivers.generators.trex.driver:TrexGenerator",
+            "dperf = vsperf.drivers.generators.dperf.driver:DperfGenerator",
             "xena = vsperf.drivers.generators.xena.driver:XenaGenerator",
             "spirent = vsperf.drivers.generators.spirent.driver:SpirentGenerator",
             "ixnetwork = vsperf.drivers.generators.ixnetwork.driver:IxnetworkGenerator",

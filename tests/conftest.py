@@ -23,6 +23,7 @@ import assertions  # noqa: F401 - before all that it is about
 import debian_trees
 import pytest
 import tgen_programs
+from dperf_cases import DPERF_VARIABLE, dperf_program
 from hypothesis import settings
 from lanes import Lanes
 from leave_no_trace import (
@@ -40,6 +41,8 @@ from running import add_options, install
 from trex_cases import TREX_VARIABLE, trex_install
 from vpp_cases import VPP_VARIABLE, vpp_install
 
+from vsperf.drivers.generators.dperf.process import found as find_dperf
+from vsperf.drivers.generators.dperf.spec import DperfSpec
 from vsperf.drivers.generators.tgen.process import TGEN
 from vsperf.drivers.generators.trex.private import require_program
 from vsperf.drivers.loads.patterns import MEMORY_LOAD
@@ -136,6 +139,17 @@ def _trex() -> str | None:
     return None if os.geteuid() == 0 else "only root can run it"
 
 
+def _dperf() -> str | None:
+    program = dperf_program()
+    if program is None:
+        return f"no {DPERF_VARIABLE} names the folder of a dperf"
+    try:
+        find_dperf(DperfSpec(kind="dperf", path=str(program)))
+    except NotReadyError as error:
+        return str(error)
+    return None if os.geteuid() == 0 else "only root can run it"
+
+
 def _ovs() -> str | None:
     try:
         find_programs(None, dpdk=False)
@@ -215,6 +229,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "memory-load": _memory_load,
     "ovs": _ovs,
     "ovs-dpdk": _ovs_dpdk,
+    "dperf": _dperf,
     "trex": _trex,
     "vpp": _vpp,
     "guests": _guests,
@@ -232,7 +247,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "otg-clients": lambda: None,  # only who installs one can tell
 }
 """What tests may require: a name, and a probe that says why it is missing, or None."""
-UNPACKAGED = frozenset({"netperf", "trex", "vpp"})
+UNPACKAGED = frozenset({"dperf", "netperf", "trex", "vpp"})
 """Parts that have to be built or fetched from elsewhere, so that no machine just has them."""
 
 Require = Callable[[str], None]

@@ -423,7 +423,7 @@ def test_a_server_of_others_is_asked(tmp_path: Path, require: Require) -> None:
     assert made.client is not None
     assert made.client.failed == {}
     assert made.client.completed == made.client.responses == 40
-    assert made.client.response_bytes > 40 * 5000
+    assert (made.client.response_bytes or 0) > 40 * 5000
 
 
 def test_a_kernel_that_has_nobody_at_a_port_refuses_flows_of_udp(

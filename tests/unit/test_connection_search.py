@@ -264,6 +264,16 @@ def test_times_and_segments_that_were_sent_again_are_those_at_the_answer() -> No
     assert figures["handshake_p99"].at.startswith("at ")
 
 
+def test_a_generator_that_tells_no_times_has_an_answer_and_says_so() -> None:
+    untold = ("times", "launching_ns", "completing_ns", "paused_ns", "longest_gap_ns")
+    device = Device(rate=10_000, change=lambda index: dict.fromkeys(untold))
+    figures = {one.name: one for one in rate().play(device).figures}
+    assert figures["connection_rate"].value == pytest.approx(10_000, rel=0.02)
+    assert figures["handshake_p99"].value is None
+    assert figures["handshake_p99"].reason == "the generator does not tell it"
+    assert {one.flags for one in device.made} == {(Flag.UNTIMED,)}
+
+
 def test_the_curve_has_every_rate_that_was_tried() -> None:
     device = Device(rate=10_000)
     (curve,) = rate().play(device).curves

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from ovs_cases import ovs_case
 
-from vsperf.config.abilities import Ability
+from vsperf.config.abilities import OF_CONNECTIONS, Ability
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.tgen import guest
 from vsperf.drivers.generators.tgen.client import Gone
@@ -149,11 +149,10 @@ def test_what_takes_a_file_or_process_that_guest_and_host_see_it_cannot_do() -> 
     there = TgenGenerator().capabilities(case_with(in_a_guest()))
     here = TgenGenerator().capabilities(case_with(TgenSpec(kind="tgen")))
     assert here.does - there.does == {
+        *OF_CONNECTIONS,
         Ability.REPLAY,
         Ability.HEADERS,
         Ability.TURNS,
-        Ability.CONNECTIONS,
-        Ability.UDP_FLOWS,
     }
 
 

@@ -29,6 +29,10 @@ class Ability(enum.StrEnum):
     TURNS = "turns", "take turns with several switches, of which one runs at a time"
     CONNECTIONS = "connections", "open TCP connections and answer them"
     UDP_FLOWS = "udp-flows", "ask and answer over flows of UDP"
+    SEVERAL_REQUESTS = "several-requests", "ask several times on each connection"
+    HELD = "held-connections", "hold all connections open for a while"
+    BY_CLOCK = "requests-by-clock", "ask by a clock on connections that are open"
+    SYN_FLOOD = "syn-flood", "send SYNs of nobody beside connections"
     UNEQUAL = "unequal-loads", "offer each direction a load of its own"
     BURSTS = "bursts", "send bursts with a gap after each"
     MIX = "mixed-sizes", "send frames of several sizes in a given order"
@@ -64,6 +68,16 @@ class Ability(enum.StrEnum):
     LAST_LOSS = "last-loss", "tell when the last frame was lost"
     SECONDS = "seconds", "tell once a second how a trial goes"
     HEADERS = "headers", "show the headers of frames that arrive"
+    ANSWERED_WHEN = "answered-when", "tell when connections were answered"
+
+
+CONNECTING = frozenset({Ability.CONNECTIONS, Ability.UDP_FLOWS})
+"""Of these a method that opens connections needs one; what else it asks for says more of them."""
+OF_CONNECTIONS = CONNECTING | {
+    *(Ability.SEVERAL_REQUESTS, Ability.HELD, Ability.BY_CLOCK, Ability.SYN_FLOOD),
+    Ability.ANSWERED_WHEN,
+}
+"""All that says something to connections only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from vsperf.config.abilities import Ability, Capabilities
+from vsperf.config.abilities import CONNECTING, OF_CONNECTIONS, Ability, Capabilities
 from vsperf.config.case import CaseSpec
 from vsperf.errors import Problem
 
@@ -37,14 +37,17 @@ TO_MANY = {"broadcast": Ability.BROADCAST, "multicast": Ability.MULTICAST}
 def refusals(case: CaseSpec, can: Capabilities, ways: int) -> list[Problem]:
     """Return why a generator cannot do a case with so many directions, all reasons at once."""
     name = f"generator {case.generator.kind}"
+    lacking = [demand for demand in demands(case, ways) if not can.can(demand.ability)]
+    if any(demand.ability in CONNECTING for demand in lacking):  # then of what kind says no more
+        more = OF_CONNECTIONS - CONNECTING
+        lacking = [demand for demand in lacking if demand.ability not in more]
     found = [
         Problem(
             f"{name} cannot {demand.ability.words}",
             why=f"{demand.asked_by} asks for it{demand.why}",
             fix=demand.fix,
         )
-        for demand in demands(case, ways)
-        if not can.can(demand.ability)
+        for demand in lacking
     ]
     flows = int(case.traffic.flows)
     if can.flows is not None and flows > can.flows:
@@ -137,9 +140,6 @@ def _of_turns(case: CaseSpec) -> Demand:
     )
 
 
-CONNECTING = (Ability.CONNECTIONS, Ability.UDP_FLOWS)
-
-
 def _of_connections(case: CaseSpec, ability: Ability) -> Demand:
     """Return what it takes to open connections; a model of a generator has none to offer."""
     fix = "--generator tgen, on the host itself (--set generator.place=host)"
@@ -154,7 +154,7 @@ def _of_trials(case: CaseSpec) -> Iterator[Demand]:
         if ability is Ability.TURNS:
             yield _of_turns(case)
             continue
-        if ability in CONNECTING:
+        if ability in OF_CONNECTIONS:
             yield _of_connections(case, ability)
             continue
         yield Demand(

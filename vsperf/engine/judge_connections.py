@@ -93,12 +93,13 @@ def _of_time(
             yield Flag.UNTIMED
         return
     allowed_ns = policy.allowed_late_ns(one.duration_ns)
-    paced_ns = one.begun_ns - one.paused_ns
+    paused_ns = one.paused_ns or 0
+    paced_ns = one.begun_ns - paused_ns
     due_ns = (accounts.launched - 1) * NANOSECONDS // one.rate
     all_left = not accounts.unsent and not (isinstance(accounts, Asking) and accounts.failed)
     if all_left and paced_ns + allowed_ns < due_ns:
         yield Flag.RUSHED
     if paced_ns > one.duration_ns + allowed_ns and not one.hold_ns:
         yield Flag.STRETCHED
-    if one.paused_ns > MOST_PAUSES * max(1, one.begun_ns):
+    if paused_ns > MOST_PAUSES * max(1, one.begun_ns):
         yield Flag.GENERATOR_PAUSED

@@ -72,7 +72,7 @@ def _not_begun(
         return Limit.UNKNOWN, "the generator did not begin all in time"
     load, one = min(late, key=lambda pair: (pair[0], pair[1].unsent))
     reason = f"at {said(load)} the generator began {one.short} in time"
-    away = one.paused_ns / max(1, one.begun_ns or 0)
+    away = (one.paused_ns or 0) / max(1, one.begun_ns or 0)
     limit = Limit.GENERATOR
     if one.client is not None and one.client.no_port:
         reason += "; its addresses had no port left, and search.clients says how many there are"

@@ -17,6 +17,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import PORTS_EACH, Protocol
 from vsperf.config.counted import Counted
@@ -130,6 +131,16 @@ class ConnectionSearch(ConnectionMethod):
     def made_by(self) -> Protocol:
         """As it was asked for."""
         return self.protocol
+
+    @property
+    def asks_generator(self) -> frozenset[Ability]:
+        """Return that it is asked for connections of a kind, and for a flood beside them."""
+        several: int = getattr(self, "requests", 1)
+        asked = {
+            Ability.SYN_FLOOD: self.syn_flood is not None,
+            Ability.SEVERAL_REQUESTS: several > 1,
+        }
+        return super().asks_generator | {ability for ability, wanted in asked.items() if wanted}
 
     @property
     def times(self) -> Tails:
@@ -346,9 +357,11 @@ class ConnectionSearch(ConnectionMethod):
         """Yield what trials at an answer say of times, and of what had to be sent again."""
         if not there:
             return
+        timed = any(one.counts is not None and one.counts.times is not None for one in there)
+        unknown = "nothing was answered" if timed else "the generator does not tell it"
         for name, (times, meaning) in self.times.items():
             value = tail_ns(there, times)
-            reason = meaning if value is not None else "nothing was answered"
+            reason = meaning if value is not None else unknown
             yield Figure(name=name, unit=Unit.NANOSECONDS, value=value, at=at, reason=reason)
         floods = [one.counts.flood for one in there if one.counts and one.counts.flood]
         if floods:
@@ -473,6 +486,11 @@ class ConcurrentConnections(ConnectionSearch):
         """Of connections at a time."""
         return self.min_connections, self.max_connections
 
+    @property
+    def asks_generator(self) -> frozenset[Ability]:
+        """Return that all of them are held besides."""
+        return super().asks_generator | {Ability.HELD}
+
     def exchanged(self) -> str:
         """Return how many requests of which size, and of what size responses."""
         return asked_on_each(self.requests, self.request, self.response)
@@ -497,7 +515,7 @@ class ConcurrentConnections(ConnectionSearch):
     def found_at(self, load: int, made: Sequence[ConnectionTrial]) -> int:
         """Return how many were open at the same time, in the trial in which these were fewest."""
         counted = [one.client.most_established for one in made if one.client is not None]
-        return min([load, *counted])
+        return min([load, *(count for count in counted if count is not None)])
 
     def metrics(self) -> Mapping[str, Unit]:
         return {**super().metrics(), MEMORY: Unit.BYTES}

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
 from vsperf.config.counted import Counted
 from vsperf.config.method import RESTARTED, Contradiction
@@ -58,6 +59,11 @@ class Reconnect(ConnectionMethod):
         if len(set(map(word_of, self.events))) != len(self.events):
             raise ValueError("each event is named once, and no two begin with the same word")
         return self
+
+    @property
+    def asks_generator(self) -> frozenset[Ability]:
+        """Return that it is asked besides when nobody was answered."""
+        return super().asks_generator | {Ability.ANSWERED_WHEN}
 
     def misfits(self, topology: Topology) -> Iterator[Contradiction]:
         """Yield which events need a VNF, if there is none."""

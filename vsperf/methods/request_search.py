@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar, Literal
 
+from vsperf.config.abilities import Ability
 from vsperf.config.connections import PORTS_EACH
 from vsperf.config.method import Contradiction
 from vsperf.methods.connection_search import ConnectionSearch, Tails
@@ -55,6 +56,11 @@ class RequestMethod(ConnectionSearch):
     @abstractmethod
     def each(self, there: Sequence[ConnectionTrial]) -> Fraction | None:
         """Return what a request stands for in the answer; None where no trial tells."""
+
+    @property
+    def asks_generator(self) -> frozenset[Ability]:
+        """Return that they ask by a clock besides."""
+        return super().asks_generator | {Ability.BY_CLOCK}
 
     @property
     def duration_ns(self) -> int:

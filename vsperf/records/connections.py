@@ -3,7 +3,8 @@
 Each connection that was due has one outcome, and these add up: what was not launched, what nobody
 answered as it should be, what was answered and not fulfilled, and what came to its end in order. So
 has each request that was due by a clock on connections that were open. Of UDP a connection is a
-flow from a port of the clients, and is answered when its first response comes.
+flow from a port of the clients, and is answered when its first response comes. What a generator
+does not tell is None.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Segments(Record):
     segments_received: int
     damaged: int
     """By a checksum or a length."""
-    stray: int
+    stray: int | None
     """Of no connection."""
     repeated: int
     """Sent again, since nobody acknowledged them, or no response came."""
@@ -64,22 +65,22 @@ class ClientAccounts(Record):
     completed: int
     refused: int
     no_answer: int
-    misanswered: int
+    misanswered: int | None
     """Whoever answered its SYN had another address or port than who was asked."""
     given_up: int
     reset: int
     no_response: int
-    wrong_payload: int
+    wrong_payload: int | None
     not_closed: int
     unfinished: int
     repeated_syns: int
     """Or first requests of flows."""
-    misanswers: int
+    misanswers: int | None
     requests: int
     responses: int
-    response_bytes: int
-    most_established: int
-    no_port: int
+    response_bytes: int | None
+    most_established: int | None
+    no_port: int | None
 
     @property
     def failed(self) -> dict[str, int]:
@@ -89,8 +90,8 @@ class ClientAccounts(Record):
 
     def balanced(self) -> Self:
         """Return itself, or raise `Unbalanced`: each connection has one outcome."""
-        unanswered = sum(getattr(self, name) for name in UNANSWERED)
-        unfulfilled = sum(getattr(self, name) for name in UNFULFILLED)
+        unanswered = sum(getattr(self, name) or 0 for name in UNANSWERED)
+        unfulfilled = sum(getattr(self, name) or 0 for name in UNFULFILLED)
         _same("connections that were due", self.intended, self.launched + self.unsent)
         _same("SYNs that were sent", self.launched, self.answered + unanswered)
         _same("SYNs that were answered", self.answered, self.completed + unfulfilled)
@@ -105,24 +106,24 @@ class ServerAccounts(Record):
     """
 
     accepted: int
-    full: int
-    established: int
+    full: int | None
+    established: int | None
     closed: int
-    half_open: int
+    half_open: int | None
     reset: int
-    wrong_payload: int
-    not_heard: int
-    idle: int
+    wrong_payload: int | None
+    not_heard: int | None
+    idle: int | None
     not_closed: int
     left: int
     requests: int
     responses: int
-    request_bytes: int
-    most_connections: int
+    request_bytes: int | None
+    most_connections: int | None
 
     def balanced(self) -> Self:
         """Return itself, or raise `Unbalanced`."""
-        counted = sum(getattr(self, name) for name in SERVED)
+        counted = sum(getattr(self, name) or 0 for name in SERVED)
         _same("connections that were accepted", self.accepted, counted)
         return self
 
@@ -265,8 +266,8 @@ class ConnectionCounts(Record):
     server_segments: Segments | None
     slots: ConnectionSlots | None
     busy_ppm: int
-    longest_gap_ns: int
-    paused_ns: int
+    longest_gap_ns: int | None
+    paused_ns: int | None
     missed_frames: int
     """Which the devices of the ports say that they dropped."""
     asking: Asking | None = None
@@ -430,10 +431,10 @@ class ConnectionTrial(Record):
         return own.busy_ppm if own else 0
 
     @property
-    def paused_ns(self) -> int:
+    def paused_ns(self) -> int | None:
         """For how long its schedule stood still meanwhile."""
         own = self.counts and (self.counts.asking or self.counts)
-        return own.paused_ns if own else 0
+        return own.paused_ns if own else None
 
     @property
     def slots(self) -> ConnectionSlots | None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from vsperf.config.abilities import Ability, Capabilities
+from vsperf.config.abilities import OF_CONNECTIONS, Ability, Capabilities
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.wiring import load_share
@@ -120,7 +120,7 @@ class SimulatedGenerator(Unmeasured):
 
     def capabilities(self, case: CaseSpec) -> Capabilities:
         return Capabilities(
-            frozenset(Ability) - {Ability.REPLAY, Ability.CONNECTIONS, Ability.UDP_FLOWS},
+            frozenset(Ability) - OF_CONNECTIONS - {Ability.REPLAY},
             clock="virtual time",
         )
 

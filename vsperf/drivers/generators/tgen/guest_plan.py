@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from vsperf.config.abilities import Ability, Capabilities
+from vsperf.config.abilities import OF_CONNECTIONS, Ability, Capabilities
 from vsperf.dpdk.command import lcores
 from vsperf.drivers.generators.dpdk_ports import Port
 from vsperf.drivers.generators.tgen.command import Options, more_memory, sizes
@@ -38,8 +38,7 @@ TGEN_MB = 256
 REST_MB = 192
 """Memory of the guest beside them."""
 ABLE = Capabilities(
-    frozenset(Ability)
-    - {Ability.REPLAY, Ability.HEADERS, Ability.TURNS, Ability.CONNECTIONS, Ability.UDP_FLOWS},
+    frozenset(Ability) - OF_CONNECTIONS - {Ability.REPLAY, Ability.HEADERS, Ability.TURNS},
     clock="the time stamp counter of its guest",
 )
 """What tgen can do there: all but what takes a file or process that both it and the host see."""

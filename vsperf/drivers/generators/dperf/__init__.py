@@ -1,0 +1,1 @@
+"""dperf of the user's own: one process is all clients, another one all servers."""
