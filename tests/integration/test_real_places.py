@@ -266,6 +266,10 @@ def test_data_arrive_as_they_were_sent_and_ports_count_what_devices_count(
 
 GUESTS = tuple(f"--set=places.{link}.accelerator=tcg" for link in ("phy0", "phy1"))
 FROM_A_GUEST, BETWEEN_GUESTS = GUESTS[:1], GUESTS
+AT_EASE = ("--set=search.duration=20s", "--set=search.warm_up=1s", "--set=search.repeats=1")
+"""So long that a second in which an emulated guest loads a program is no tenth of it."""
+SMALL = "--set=search.buffer=128KiB"
+"""Of sockets: no more than any host gives."""
 
 
 @pytest.mark.thorough
@@ -286,7 +290,8 @@ def test_streams_go_through_between_guests_and_their_devices_bear_them_out(
     require("ovs-dpdk")
     require("guests")
     before = networks()
-    ended = place.until_decided("run", testcase, *words, "--set=search.instances=2", *BRIEF)
+    two = ("--set=search.instances=2", SMALL)
+    ended = place.until_decided("run", testcase, *words, *two, *AT_EASE)
     assert ended.code == 0, ended.said
     (case,) = place.records().cases()
     record = case.record
@@ -318,7 +323,7 @@ def test_requests_of_a_guest_are_answered_by_another_one(
     for part in ("ovs-dpdk", "guests", "netperf"):
         require(part)
     path = f"--set=program.path={netperf_path()}"
-    ended = place.until_decided("run", "places_vm_to_vm_rr", *BETWEEN_GUESTS, path, *BRIEF)
+    ended = place.until_decided("run", "places_vm_to_vm_rr", *BETWEEN_GUESTS, path, *AT_EASE)
     assert ended.code == 0, ended.said
     one = next(one for one in exchanges(place) if one.valid)
     (instance,) = one.instances
@@ -333,7 +338,7 @@ def test_a_guest_that_is_lost_while_programs_run_is_named_and_measured_anew(
 ) -> None:
     require("ovs-dpdk")
     require("guests")
-    run = place.start("run", "places_vm_to_host_stream", *FROM_A_GUEST, *BRIEF)
+    run = place.start("run", "places_vm_to_host_stream", *FROM_A_GUEST, SMALL, *AT_EASE)
     run.wait_for("ExchangeStarted")
     place.signal("phy0-vm", signal.SIGKILL)
     ended = run.end()
