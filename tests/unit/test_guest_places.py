@@ -26,12 +26,19 @@ from vsperf.config.guest import GuestPlace
 from vsperf.config.places import place_ip
 from vsperf.deploy.cpu_looks import SwitchCpus
 from vsperf.deploy.exchanging import Made, Part, exchanged, pairs_of
-from vsperf.deploy.guests import Guest, guest_notes, planned_guests, role_of, write_disk
+from vsperf.deploy.guests import (
+    Guest,
+    guest_notes,
+    planned_guests,
+    require_guests,
+    role_of,
+    write_disk,
+)
 from vsperf.deploy.places import Places
 from vsperf.deploy.planner import Drivers, make_plan
 from vsperf.drivers.programs.base import Found, Program, Said, Told, problem_of
 from vsperf.engine.conditions import flags_around
-from vsperf.errors import ComponentError
+from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.offloads import COMMANDS
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.qemu.agent import Agent, AgentRefused
@@ -205,6 +212,23 @@ def test_the_testcases_of_guests_need_no_option_on_the_default_testbed(
         "places_vm_to_vm_rr": ["phy0", "phy1"],
         "places_vm_to_host_rr": ["phy0"],
     }
+
+
+def test_an_image_whose_agent_runs_no_programs_is_refused_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("vmlinuz", "initrd"):
+        (tmp_path / name).touch()
+    monkeypatch.setenv("VSPERF_GUEST", str(tmp_path))
+    monkeypatch.setattr("vsperf.deploy.guests.check_program", lambda _: None)
+    case = guest_case({"phy0": {**VM, "accelerator": "tcg"}})
+    for sources, missing in (({"agent/main.c": "1"}, True), ({"agent/programs.c": "1"}, False)):
+        (tmp_path / "manifest.json").write_text(json.dumps({"sources": sources}))
+        with ExitStack() as stack:
+            if missing:
+                refused = pytest.raises(NotReadyError, match="cannot run programs that it is given")
+                stack.enter_context(refused)
+            require_guests(case)
 
 
 def test_the_disk_of_guests_has_all_programs_what_they_need_and_the_image_before_them(

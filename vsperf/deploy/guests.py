@@ -21,7 +21,7 @@ from vsperf.config.places import PREFIX_BITS, place_ip, place_mac, place_mtu
 from vsperf.config.wiring import directions_of
 from vsperf.deploy.places import Device
 from vsperf.drivers.programs.base import NOT_ENDED, Found, Said
-from vsperf.errors import ComponentError
+from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.cpu_time import Watched
 from vsperf.host.cpus import Needs
 from vsperf.host.offloads import COMMANDS
@@ -34,7 +34,7 @@ from vsperf.qemu.answers import Joined
 from vsperf.qemu.checks import check_accelerator, check_program
 from vsperf.qemu.command import Vm, command_line
 from vsperf.qemu.host import ON, PROGRAM, QemuHost, probe, qemu_host
-from vsperf.qemu.image import find_image
+from vsperf.qemu.image import BUILD_COMMAND, find_image
 from vsperf.qemu.initrd import carried, initrd_of, joined
 from vsperf.qemu.launch import started
 from vsperf.qemu.settings import OwnGuest
@@ -45,6 +45,8 @@ from vsperf.records.run import Endpoint, Placeholder, Placement, Step, Wire
 DISK = "places.initrd"
 THERE = "/usr/bin"
 """Where programs are in a guest."""
+RUNS_PROGRAMS = "agent/programs.c"
+"""What is among the sources of an image whose agent does so."""
 PROTOCOLS = b"ip 0 IP\nicmp 1 ICMP\ntcp 6 TCP\nudp 17 UDP\n"
 """Without their names netperf complains of each datagram's socket."""
 MEGABYTE = 1 << 20
@@ -187,7 +189,14 @@ def require_guests(case: CaseSpec) -> None:
     if not case.places:
         return
     check_program(PROGRAM)
-    find_image()
+    image = find_image()
+    sources = image.manifest.get("sources")
+    if not isinstance(sources, dict) or RUNS_PROGRAMS not in sources:
+        raise NotReadyError(
+            f"the guest image in {image.folder} cannot run programs that it is given",
+            why="it was built from older sources than this vsperf",
+            fix=BUILD_COMMAND,
+        )
     for link, guest in case.places.items():
         check_accelerator({guest.accelerator}, probe(), f"places.{link}")
 
@@ -265,7 +274,7 @@ class Guest:
             raise ComponentError(
                 f"{self.vm.name} does not tell whether its device leaves {untold[0]} to others",
                 why="the guest image was built from other sources than this vsperf",
-                fix="make setup builds it in a checkout",
+                fix=BUILD_COMMAND,
             )
         self.read_clock()
         return Device(self.told.offloads, None)
