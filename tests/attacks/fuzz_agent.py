@@ -54,7 +54,7 @@ AGENT = (
 )
 DEVICE = ("received_bytes", "received_frames", "received_dropped", "sent_bytes", "sent_frames")
 CLOCKS = tuple({"id": 3 + number, "now_ns": 7, "wall_ns": 8} for number in range(READINGS))
-PLACE = (
+PLACE: tuple[dict[str, Any], ...] = (
     {
         **{"id": 1, "device": "eth0", "send_bytes": 1, "receive_bytes": 2, "forgets_paths": True},
         "offloads": {"tx checksum": False},

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -478,10 +479,10 @@ def run_there(*words: str, number: int = 1, **more: object) -> dict[str, object]
     return {"verb": "run", "program": number, "argv": list(words), **more}
 
 
-def conversation(program: Path, folder: Path, *requests: dict[str, object]) -> list[dict[str, Any]]:
+def conversation(program: Path, folder: Path, *requests: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the answers to requests about programs, one after the other."""
     said = "".join(f"{json.dumps(one)}\n" for one in requests)
-    argv = [program, "programs", folder]
+    argv = [str(program), "programs", str(folder)]
     done = subprocess.run(argv, input=said, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return [json.loads(line) for line in done.stdout.splitlines()]
