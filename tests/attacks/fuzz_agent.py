@@ -25,6 +25,15 @@ from vsperf.drivers.generators.tgen.client import Client
 from vsperf.errors import VsperfError
 from vsperf.qemu.agent import Agent, last_lines
 from vsperf.qemu.answers import Counted, understood
+from vsperf.qemu.programs import (
+    MOST_WRITTEN,
+    READINGS,
+    clock_of,
+    counted,
+    join,
+    listens,
+    run,
+)
 from vsperf.qemu.vm import seen_inside
 
 BATCH = 50
@@ -43,6 +52,24 @@ AGENT = (
     {"id": 3, "processors": [{**PROCESSOR, "steal_ns": 1}], "interrupts": 5, "switches": 6},
     {"id": 4, "error": "no such thing", "log": "a\nb"},
 )
+DEVICE = ("received_bytes", "received_frames", "received_dropped", "sent_bytes", "sent_frames")
+CLOCKS = tuple({"id": 3 + number, "now_ns": 7, "wall_ns": 8} for number in range(READINGS))
+PLACE: tuple[dict[str, Any], ...] = (
+    {
+        **{"id": 1, "device": "eth0", "send_bytes": 1, "receive_bytes": 2, "forgets_paths": True},
+        "offloads": {"tx checksum": False},
+    },
+    {"id": 2, **dict.fromkeys((*DEVICE, "sent_dropped"), 3)},
+    *CLOCKS,
+    {"id": 8, "listens": True},
+    {"id": 9},
+    {"event": "exited", "program": 1, "code": 0},
+    {"event": "exited", "program": 2, "signal": 9},
+    {"id": 10, "size": 8, "text": "some"},
+    {"id": 11, "size": 8, "text": "more"},
+    {"id": 12},
+)
+"""What is said where programs run in a guest."""
 TGEN = (
     {"event": "stats", "elapsed_ns": 1},
     {"id": 1, "ok": True, "result": {"now": 5, "tsc": 6}},
@@ -66,9 +93,11 @@ class Liars(Fuzzer):
         return ended.problems({*taken})
 
     def _said(self, chance: random.Random) -> tuple[Callable[[socket.socket], None], bytes]:
-        kind = chance.randrange(3)
+        kind = chance.randrange(4)
         if kind == 0:
             return _agent, _lines(AGENT, chance)
+        if kind == 3:
+            return _programs, _all_but_one(PLACE, chance)
         if kind == 1:
             return _tgen, _lines(TGEN, chance)
         parts = [*SHELL]
@@ -89,6 +118,14 @@ def _lines(good: tuple[dict[str, Any], ...], chance: random.Random) -> bytes:
         found.append(json.dumps(told).encode())
     words = b"\n".join(found) + b"\n"
     return damaged_bytes(words, chance) if chance.random() < 0.3 else words
+
+
+def _all_but_one(good: tuple[dict[str, Any], ...], chance: random.Random) -> bytes:
+    """Return a long conversation with one line changed, so that what follows it is heard, too."""
+    at = chance.randrange(len(good))
+    lines = [json.dumps(message).encode() + b"\n" for message in good]
+    lines[at] = _lines(good[at : at + 1], chance)
+    return b"".join(lines)
 
 
 def _heard(said: list[tuple[Callable[[socket.socket], None], bytes]]) -> int:
@@ -115,11 +152,25 @@ def _heard(said: list[tuple[Callable[[socket.socket], None], bytes]]) -> int:
 def _agent(connection: socket.socket) -> None:
     agent = Agent("vm1", connection)
     agent.await_boot(time.monotonic() + PATIENCE_S, lambda: None)
-    counted = understood("vm1", agent.ask("counters", PATIENCE_S), Counted)
-    assert all(nic.received is None or nic.received < 1 << 64 for nic in counted.nics or ())
+    told = understood("vm1", agent.ask("counters", PATIENCE_S), Counted)
+    assert all(nic.received is None or nic.received < 1 << 64 for nic in told.nics or ())
     seen_inside("vm1", agent)
     agent.notice()
     last_lines(agent.ended or "")
+
+
+def _programs(connection: socket.socket) -> None:
+    agent = Agent("vm1", connection)
+    join(agent, nic="02:00:00:00:00:01", address="198.18.0.1", prefix=15, mtu=1500)
+    assert counted(agent).received_bytes < 1 << 64
+    assert clock_of(agent).within_ns >= 0
+    listens(agent, 11_001)
+    with run(agent, ["/usr/bin/iperf3"]) as program:
+        assert program.exit_code is None or -64 <= program.exit_code <= 255
+        text, whole = program.written()
+        assert len(text) <= MOST_WRITTEN and isinstance(whole, bool)
+        json.dumps(text).encode(*UTF8)
+    assert set(agent.programs) <= {1}
 
 
 def _tgen(connection: socket.socket) -> None:

@@ -155,7 +155,9 @@ class ProgramContract:
     ) -> None:
         known = sorted(driver.EXCHANGES)
         wanted = asked("tcp-stream" if "tcp-stream" in known else known[-1], seconds=60)
-        (network, *_) = {Path(one.file) for one in places.by_link.values()}
+        (network, *_) = {
+            Path(one.file) for one in places.by_link.values() if isinstance(one, Place)
+        }
         killing = Thread(target=_kill, args=(place, end, network))
         killing.start()
         made = run(driver, case, wanted, places, place)

@@ -25,6 +25,8 @@ PEERS = ("02:00:00:00:00:0a", "02:00:00:00:00:0b")
 BEYOND = bytes.fromhex("020000000099")
 SOURCE = bytes.fromhex("020000000011")
 COUNTING_S = 20.0
+MAKE_OTHER_FRAMES = ("tx checksum", "tcp segmentation", "segmentation", "receive coalescing")
+"""What a device may not leave to others, so that frames pass as they are on a cable."""
 
 
 def address(text: str) -> bytes:
@@ -173,6 +175,50 @@ def test_an_application_that_hangs_holds_up_nothing(
         assert (counters["running"], counters["nics"]) == (True, [])
     assert "error" not in vm.ask("poweroff")
     assert vm.qemu.wait(PATIENCE_S) == 0
+
+
+def test_programs_run_in_the_stack_of_a_guest_that_has_joined(
+    guest: tuple[Guest, dict[str, object]],
+) -> None:
+    vm, _ = guest
+    assert "joined nothing" in vm.ask("device")["error"]
+    others = [{"address": "198.19.0.1", "mac": "02:00:00:00:00:99"}]
+    wanted = {"nic": MACS[0], "address": "198.18.0.1", "prefix": 15, "neighbours": others}
+    for wrong, said in (
+        ({"nic": "02:00:00:00:00:77"}, "02:00:00:00:00:77"),
+        ({"address": "198.18.0"}, "no address of IPv4"),
+        ({"prefix": 33}, "from 1 to 32"),
+        ({"neighbours": [{"address": "198.19.0.1"}]}, '"mac" is no string'),
+    ):
+        assert said in vm.ask("join", **{"mtu": 1500, **wanted, **wrong})["error"]
+    joined = vm.ask("join", mtu=1400, **wanted)
+    assert (joined["device"], joined["forgets_paths"]) == ("eth0", True), joined
+    assert joined["send_bytes"] > 0 and joined["receive_bytes"] > 0
+    assert not any(joined["offloads"][name] for name in MAKE_OTHER_FRAMES)
+
+    serving = ["/bin/busybox", "nc", "-l", "-p", "11001"]
+    assert "error" not in vm.ask("run", program=1, argv=serving)
+    deadline = time.monotonic() + PATIENCE_S
+    while not vm.ask("listens", port=11001)["listens"]:
+        assert time.monotonic() < deadline
+    due_ns = vm.ask("clock")["now_ns"] + 300_000_000
+    words = [
+        "/bin/busybox",
+        "sh",
+        "-c",
+        "cat /proc/uptime; ip addr; ping -c 1 -W 1 198.19.0.1; exit 3",
+    ]
+    vm.ask("run", program=2, argv=words, instant_ns=due_ns)
+    while not (told := [event for event in vm.events if event["event"] == "exited"]):
+        vm.ask("clock")
+        assert time.monotonic() < deadline
+    assert told == [{"event": "exited", "program": 2, "code": 3}]
+    text = vm.ask("output", program=2)["text"]
+    assert float(text.split()[0]) >= due_ns / 1e9 - 0.02  # it is told in hundredths
+    assert "198.18.0.1/15" in text and "mtu 1400" in text
+    assert vm.ask("device")["sent_frames"] >= 1, "it asks nobody where the other one is"
+    assert "error" not in vm.ask("end", program=1)
+    assert not vm.ask("listens", port=11001)["listens"]
 
 
 def test_the_shell_comes_back_and_the_control_port_outlives_its_host(

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 from leave_no_trace import networks
+from netperf_path import netperf_path
 from places import room
 from real_runs import Place, fixture_calibrations, fixture_place, wait_until
 from switch_cases import TWO_CPUS, plugins, real_case
@@ -18,6 +19,7 @@ from switch_cases import TWO_CPUS, plugins, real_case
 from vsperf.config.case import CaseSpec
 from vsperf.config.noise import NOISE
 from vsperf.deploy.deployment import PORTS_S, prepare
+from vsperf.deploy.places import Place as NetworkPlace
 from vsperf.deploy.places import Places, made_places
 from vsperf.deploy.planner import Drivers, make_plan
 from vsperf.drivers.vswitches.base import RunningSwitch
@@ -260,6 +262,110 @@ def test_data_arrive_as_they_were_sent_and_ports_count_what_devices_count(
         assert source.sent_bytes <= 1514 * source.sent_frames
 
 
+# Guests as places: each is emulated here, and boots anew for its test.
+
+GUESTS = tuple(f"--set=places.{link}.accelerator=tcg" for link in ("phy0", "phy1"))
+FROM_A_GUEST, BETWEEN_GUESTS = GUESTS[:1], GUESTS
+AT_EASE = ("--set=search.duration=20s", "--set=search.warm_up=1s", "--set=search.repeats=1")
+"""So long that a second in which an emulated guest loads a program is no tenth of it."""
+SMALL = "--set=search.buffer=128KiB"
+"""Of sockets: no more than any host gives."""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("testcase", "words", "guests"),
+    [
+        ("places_vm_to_vm_stream", BETWEEN_GUESTS, {"phy0", "phy1"}),
+        ("places_vm_to_host_stream", FROM_A_GUEST, {"phy0"}),
+    ],
+)
+def test_streams_go_through_between_guests_and_their_devices_bear_them_out(
+    place: Place,
+    require: Callable[[str], None],
+    testcase: str,
+    words: tuple[str, ...],
+    guests: set[str],
+) -> None:
+    require("ovs-dpdk")
+    require("guests")
+    before = networks()
+    two = ("--set=search.instances=2", SMALL)
+    ended = place.until_decided("run", testcase, *words, *two, *AT_EASE)
+    assert ended.code == 0, ended.said
+    (case,) = place.records().cases()
+    record = case.record
+    assert record is not None and record.outcome is Outcome.PASS
+    assert Flag.EMULATED in record.flags, "the result is functional only"
+    one = next(one for one in case.exchanges if one.valid)
+    arrived = sum(instance.received_bytes or 0 for instance in one.instances)
+    (target,) = (device for device in one.devices if device.place == "phy1")
+    assert target.received_bytes > arrived > 0
+    assert target.received_bytes <= 1514 * target.received_frames
+    # A guest's QEMU is what its clients, or servers, use.
+    assert one.cpu is not None
+    roles = {"phy0": CLIENTS, "phy1": SERVERS}
+    assert {(roles[link], f"{link}-vm") for link in guests} <= {
+        (each.role, each.name) for each in one.cpu.programs
+    }
+    assert one.cpu_ns(CLIENTS) and one.cpu_ns(SERVERS)
+    assert record.conditions is not None
+    assert set(record.conditions.vnfs) == {f"{link}-vm" for link in guests}
+    assert networks() == before
+    assert place.traces() == []
+    assert "phy0-vm" in place("show", "latest", case.planned.label).out
+
+
+@pytest.mark.thorough
+def test_requests_of_a_guest_are_answered_by_another_one(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    for part in ("ovs-dpdk", "guests", "netperf"):
+        require(part)
+    path = f"--set=program.path={netperf_path()}"
+    ended = place.until_decided("run", "places_vm_to_vm_rr", *BETWEEN_GUESTS, path, *AT_EASE)
+    assert ended.code == 0, ended.said
+    one = next(one for one in exchanges(place) if one.valid)
+    (instance,) = one.instances
+    assert instance.transactions and one.worst_rate
+    assert all(device.received_frames >= instance.transactions for device in one.devices)
+    assert place.traces() == []
+
+
+@pytest.mark.thorough
+def test_a_guest_that_is_lost_while_programs_run_is_named_and_measured_anew(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    require("ovs-dpdk")
+    require("guests")
+    run = place.start("run", "places_vm_to_host_stream", *FROM_A_GUEST, SMALL, *AT_EASE)
+    run.wait_for("ExchangeStarted")
+    place.signal("phy0-vm", signal.SIGKILL)
+    ended = run.end()
+    assert ended.code == 0, ended.said
+    (case,) = place.records().cases()
+    assert case.record is not None
+    (anew,) = (warning for warning in case.record.warnings if "measured anew" in warning)
+    assert "phy0-vm" in anew and "SIGKILL" in anew
+    assert place.traces() == []
+
+
+@pytest.mark.thorough
+def test_what_a_killed_run_left_of_guests_is_cleaned_up(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    require("ovs-dpdk")
+    require("guests")
+    before = networks()
+    run = place.start("run", "places_vm_to_vm_stream", *BETWEEN_GUESTS)
+    run.wait_until(lambda: {"phy0-vm", "phy1-vm"} <= set(place.programs().values()))
+    run.process.kill()
+    run.process.wait()
+    assert place("clean").code == 0
+    assert networks() == before
+    assert place.traces() == []
+
+
 @contextmanager
 def between_places(case: CaseSpec) -> Iterator[tuple[RunningSwitch, Places]]:
     """Have a switch between places, as a run does."""
@@ -278,6 +384,7 @@ def between_places(case: CaseSpec) -> Iterator[tuple[RunningSwitch, Places]]:
 def sent_through(places: Places, data: bytes) -> bytes:
     """Send by TCP from the first place to the second one, and return what arrived."""
     near, far = places.by_link.values()
+    assert isinstance(near, NetworkPlace) and isinstance(far, NetworkPlace)
     with within(far.network, socket.socket) as listening, within(near.network, socket.socket) as to:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, ROOM_BYTES)
         to.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, ROOM_BYTES)

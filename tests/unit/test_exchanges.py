@@ -34,8 +34,9 @@ from vsperf.analysis.answers import more_is_better
 from vsperf.analysis.sides import Side
 from vsperf.config.case import Case as PlannedCase
 from vsperf.config.expect import Expectation
-from vsperf.deploy import exchanging
-from vsperf.deploy.exchanging import answer_of, believed, told_by, whose_fault
+from vsperf.deploy import running
+from vsperf.deploy.exchanging import believed, told_by, whose_fault
+from vsperf.deploy.running import answer_of
 from vsperf.drivers.programs.base import Said, Told
 from vsperf.engine import baselines
 from vsperf.engine.baselines import with_baselines
@@ -264,7 +265,7 @@ def test_who_says_to_have_sent_for_longer_than_it_ran_is_not_believed() -> None:
 def test_of_a_program_that_writes_too_much_it_is_known_that_not_all_was_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchanging, "LONGEST_ANSWER", 4)
+    monkeypatch.setattr(running, "LONGEST_ANSWER", 4)
     log = tmp_path / "client.log"
     log.write_text("1234")
     assert answer_of(log) == ("1234", True)

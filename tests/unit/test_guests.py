@@ -5,9 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import REPOSITORY, Require
@@ -25,6 +31,7 @@ from guest_kernels import (
     prepared,
     system,
 )
+from ovs_traffic import wait_until
 
 __all__ = ["fixture_package"]
 
@@ -461,13 +468,174 @@ def test_testpmd_gets_all_its_workers_however_many(
     assert (done.returncode, done.stdout) == (0, word)
 
 
+# Programs that the agent runs: real ones, of this machine.
+
+SHELL = "/bin/sh"
+AWAIT = {"verb": "await"}
+"""Waits for the end of a child, and tells which program it was; for the test only."""
+
+
+def run_there(*words: str, number: int = 1, **more: object) -> dict[str, object]:
+    return {"verb": "run", "program": number, "argv": list(words), **more}
+
+
+def conversation(program: Path, folder: Path, *requests: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the answers to requests about programs, one after the other."""
+    said = "".join(f"{json.dumps(one)}\n" for one in requests)
+    argv = [str(program), "programs", str(folder)]
+    done = subprocess.run(argv, input=said, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_what_a_program_writes_is_read_whole_in_pieces_and_how_it_ended_is_told(
+    program: Path, tmp_path: Path
+) -> None:
+    lines = "seq 1 2000; echo out of it >&2; exit 3"
+    pieces = [{"verb": "output", "program": 1, "from": 7000 * part} for part in range(3)]
+    started, ended, *told = conversation(
+        program, tmp_path, run_there(SHELL, "-c", lines), AWAIT, *pieces
+    )
+    assert started["done"] and (ended["ended"], ended["code"]) == (1, 3)
+    text = "".join(one["text"] for one in told)
+    assert text == "".join(f"{number}\n" for number in range(1, 2001)) + "out of it\n"
+    assert {one["size"] for one in told} == {len(text)}
+
+
+def test_a_program_that_writes_without_end_is_ended_by_the_kernel(
+    program: Path, tmp_path: Path
+) -> None:
+    yes = shutil.which("yes")
+    assert yes is not None
+    asked = run_there(yes), AWAIT, {"verb": "output", "program": 1, "from": 4 << 20}
+    _, ended, told = conversation(program, tmp_path, *asked)
+    assert ended["signal"] == signal.SIGXFSZ
+    assert (told["size"], told["text"]) == ((4 << 20) + 1, "y")
+
+
+def test_programs_become_what_they_are_at_the_instant_and_wait_for_nobody(
+    program: Path, tmp_path: Path
+) -> None:
+    """The second one was due long ago, and so ends first."""
+    instant_ns = time.monotonic_ns() + 1_000_000_000
+    due = run_there(SHELL, "-c", "cat /proc/uptime", instant_ns=instant_ns)
+    late = run_there("/bin/true", number=2, instant_ns=1)
+    output = {"verb": "output", "program": 1}
+    *_, first, second, told = conversation(program, tmp_path, due, late, AWAIT, AWAIT, output)
+    assert (first["ended"], second["ended"]) == (2, 1)
+    assert float(told["text"].split()[0]) >= instant_ns / 1e9 - 0.02  # it is told in hundredths
+
+
+def test_a_program_is_ended_with_all_that_it_started_and_its_number_is_free_again(
+    program: Path, tmp_path: Path
+) -> None:
+    marker = f"60.{os.getpid()}"
+    serving = run_there(SHELL, "-c", f"sleep {marker} & sleep {marker}; true")
+    end = {"verb": "end", "program": 1}
+    started, taken, ended, again, gone = conversation(
+        program, tmp_path, serving, serving, end, serving, end
+    )
+    assert started["done"] and ended["done"] and again["done"] and gone["done"]
+    assert taken["wrong"] == "there is a program 1 already"
+    assert list(tmp_path.iterdir()) == []
+    wait_until(lambda: subprocess.run(["pgrep", "-f", marker], check=False).returncode == 1)
+
+
+def test_what_is_no_program_is_refused_in_words(program: Path, tmp_path: Path) -> None:
+    refused = {
+        "is no number from 1 to 64": run_there(SHELL, number=65),
+        "is no list of 1 to 64 strings": run_there(),
+        "list of 1 to 64 strings": run_there(*([SHELL] * 65)),
+        "something that is no string": {**run_there(), "argv": [SHELL, 1]},
+        "begins with no whole path": run_there("sh"),
+        '"instant_ns" is no time': run_there(SHELL, instant_ns=-1),
+        "there is no program 2": {"verb": "output", "program": 2},
+        "there is no program 3": {"verb": "end", "program": 3},
+        '"port" is no number': {"verb": "listens", "port": 65536},
+    }
+    answers = conversation(program, tmp_path, *refused.values())
+    for wanted, answer in zip(refused, answers, strict=True):
+        assert not answer["done"] and wanted in answer["wrong"]
+    far = {"verb": "output", "program": 1, "from": (4 << 20) + 2}
+    started, _, beyond = conversation(program, tmp_path, run_there("/bin/true"), AWAIT, far)
+    assert started["done"] and '"from" is no number' in beyond["wrong"]
+    _, ended, told = conversation(
+        program, tmp_path, run_there("/no/such"), AWAIT, {"verb": "output", "program": 1}
+    )
+    assert ended["code"] == 126
+    assert "cannot run /no/such: No such file" in told["text"]
+
+
+def test_a_port_is_listened_at_by_whoever_can_be_called_there(
+    program: Path, tmp_path: Path
+) -> None:
+    kinds = socket.SOCK_STREAM, socket.SOCK_DGRAM
+    with ExitStack() as stack:
+        calls, datagrams = (stack.enter_context(socket.socket(type=kind)) for kind in kinds)
+        for one in (calls, datagrams):
+            one.bind(("127.0.0.1", 0))
+        calls.listen()
+        ports = [one.getsockname()[1] for one in (calls, datagrams)]
+        near = stack.enter_context(socket.create_connection(calls.getsockname()))
+        asked = [{"verb": "listens", "port": port} for port in (*ports, near.getsockname()[1])]
+        found = [one["listens"] for one in conversation(program, tmp_path, *asked)]
+    assert found == [True, True, False], "the last one is connected, and takes no calls"
+
+
 PROGRAM = r"""
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include "application.h"
 #include "json.h"
+#include "place.h"
+#include "programs.h"
 #include "text.h"
+
+/* Takes requests about programs as the agent does, a line each. */
+static int
+talk(const char *folder)
+{
+	static struct programs programs;
+	static struct json json;
+	static char line[16384], bytes[16384], why[512];
+
+	programs_init(&programs, folder);
+	while (fgets(line, sizeof(line), stdin) != NULL) {
+		struct text answer, wrong;
+		const char *verb;
+		bool done = true;
+
+		text_init(&answer, bytes, sizeof(bytes));
+		text_init(&wrong, why, sizeof(why));
+		line[strcspn(line, "\n")] = 0;
+		if (json_read(&json, line) != NULL)
+			return 3;
+		verb = json_string(&json, json_member(&json, 1, "verb"));
+		if (strcmp(verb, "await") == 0) {
+			int status;
+			pid_t pid = waitpid(-1, &status, 0);
+
+			text_format(&answer, ",\"ended\":%u,\"signal\":%d,\"code\":%d",
+				programs_ended(&programs, pid),
+				WIFSIGNALED(status) ? WTERMSIG(status) : 0, WEXITSTATUS(status));
+		} else if (strcmp(verb, "run") == 0)
+			done = programs_run(&programs, &json, 1, &wrong);
+		else if (strcmp(verb, "output") == 0)
+			done = programs_output(&programs, &json, 1, &answer, &wrong);
+		else if (strcmp(verb, "end") == 0)
+			done = programs_end(&programs, &json, 1, &wrong);
+		else
+			done = place_listens(&json, 1, &answer, &wrong);
+		printf("{\"done\":%s%s,\"wrong\":", done ? "true" : "false", bytes);
+		text_init(&answer, bytes, sizeof(bytes));
+		text_quote(&answer, why, wrong.length);
+		printf("%s}\n", bytes);
+		fflush(stdout);
+	}
+	return 0;
+}
 
 /* In memory that ends where the text does. */
 static int
@@ -492,6 +660,8 @@ main(int argc, char **argv)
 
 	if (argc != 3)
 		return 2;
+	if (strcmp(argv[1], "programs") == 0)
+		return talk(argv[2]);
 	if (strcmp(argv[1], "read") == 0)
 		return is_wrong(argv[2], strlen(argv[2]));
 	if (strcmp(argv[1], "quote") == 0) {

@@ -19,6 +19,7 @@ from simulated_cases import simulated_case
 from vsperf.cli.progress import JsonProgress, LiveProgress, PlainProgress, seen_lines
 from vsperf.config.case import Case
 from vsperf.deploy.live_rates import LiveRates, seen_of
+from vsperf.deploy.places import Place
 from vsperf.errors import ComponentError
 from vsperf.host import tcp_sockets
 from vsperf.host.tcp_sockets import received_bytes
@@ -33,20 +34,22 @@ class Machine:
     """A place at phy1 with a clock of its own, and what its kernel has counted by now."""
 
     now_ns: int = 0
-    received: int = 0
+    came: int = 0
     frames: int = 0
     by_port: dict[int, int] = field(default_factory=dict)
     gone: bool = False
-    network: str = "net"
+
+    def received(self) -> dict[int, int]:
+        return dict(self.by_port)
 
     def counts(self) -> DeviceCounts:
         if self.gone:
             raise ComponentError("the place at phy1 is gone")
-        return device("phy1", self.received, self.frames)
+        return device("phy1", self.came, self.frames)
 
     def after(self, seconds: float, received: int, frames: int, **by_port: int) -> None:
         self.now_ns += round(seconds * SECOND)
-        self.received += received
+        self.came += received
         self.frames += frames
         for port, count in by_port.items():
             number = int(port.removeprefix("p"))
@@ -58,7 +61,6 @@ def fixture_machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     machine = Machine()
     clock = SimpleNamespace(monotonic_ns=lambda: machine.now_ns)
     monkeypatch.setattr("vsperf.deploy.live_rates.time", clock)
-    monkeypatch.setattr("vsperf.deploy.live_rates.within", lambda *_: dict(machine.by_port))
     return machine
 
 
@@ -138,20 +140,28 @@ def test_nobody_looks_twice_in_a_second_nor_towards_the_end(machine: Machine) ->
 
 @pytest.mark.parametrize("gone", [True, False])
 def test_what_cannot_be_looked_at_ends_the_looks_and_nothing_else(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch, gone: bool
+    machine: Machine, gone: bool
 ) -> None:
+    """A kernel that tells nothing of connections leaves what devices count."""
+    machine.after(0, 0, 0, p11001=1)
     heard: list[Any] = []
     live = watching(machine, heard, "tcp-stream")
-
-    def refused(*_: object) -> dict[int, int]:
-        raise OSError("not in this kernel")
-
-    monkeypatch.setattr("vsperf.deploy.live_rates.within", refused)
+    machine.by_port.clear()
     machine.gone = gone
     machine.after(1, 1_000, 1)
     live.attend()
     assert [len(told) for told in heard] == ([] if gone else [1])
     assert (live.left_s(machine.now_ns) == math.inf) is gone
+
+
+def test_of_a_kernel_that_cannot_be_asked_no_connection_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refused(*_: object) -> dict[int, int]:
+        raise OSError("not in this kernel")
+
+    monkeypatch.setattr("vsperf.deploy.places.within", refused)
+    assert Place("phy1", "NAME-phy1", "eth0", "198.19.0.2").received() == {}
 
 
 def test_the_kernel_tells_what_came_to_a_port_by_all_its_connections() -> None:

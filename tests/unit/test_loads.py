@@ -24,7 +24,6 @@ from vsperf.drivers.loads import memory_vm
 from vsperf.drivers.loads.base import LoadGenerator, settings_of
 from vsperf.drivers.loads.command import CommandLoad, CommandSpec
 from vsperf.drivers.loads.cpu_time import session_ticks
-from vsperf.drivers.loads.initrd import carried, initrd_of, joined, libraries_of
 from vsperf.drivers.loads.memory import MemorySpec
 from vsperf.drivers.loads.memory_vm import GuestMemoryLoad, GuestMemorySpec
 from vsperf.drivers.loads.patterns import MEMORY_LOAD, last_report, words_of
@@ -32,6 +31,7 @@ from vsperf.drivers.loads.stress import StressLoad, StressSpec
 from vsperf.drivers.loads.stress_vm import GuestStress, GuestStressLoad, GuestStressSpec
 from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.qemu.host import probe
+from vsperf.qemu.initrd import carried, initrd_of, joined, libraries_of
 from vsperf.qemu.kvm import Probe
 from vsperf.records.run import Placement
 from vsperf.records.switch import NoiseActivity

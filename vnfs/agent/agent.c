@@ -2,6 +2,7 @@
  * Copyright(c) 2026 The vsperf authors
  */
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
@@ -74,6 +75,51 @@ power_off(struct agent *agent)
 	boot_power_off();
 }
 
+static int64_t
+nanoseconds(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* What has to do with programs that exchange data. Returns false where there is no such verb. */
+static bool
+perform_of_programs(struct agent *agent, const char *verb)
+{
+	const struct json *json = &agent->request;
+	struct text *answer = &agent->answer;
+	char bytes[512];
+	struct text wrong;
+	bool done = true;
+
+	text_init(&wrong, bytes, sizeof(bytes));
+	if (strcmp(verb, "clock") == 0)
+		text_format(answer, ",\"now_ns\":%lld,\"wall_ns\":%lld",
+			(long long)nanoseconds(CLOCK_MONOTONIC),
+			(long long)nanoseconds(CLOCK_REALTIME));
+	else if (strcmp(verb, "join") == 0)
+		done = place_join(&agent->place, &agent->nics, json, 1, answer, &wrong);
+	else if (strcmp(verb, "device") == 0)
+		done = place_counts(&agent->place, answer, &wrong);
+	else if (strcmp(verb, "listens") == 0)
+		done = place_listens(json, 1, answer, &wrong);
+	else if (strcmp(verb, "run") == 0)
+		done = programs_run(&agent->programs, json, 1, &wrong);
+	else if (strcmp(verb, "output") == 0)
+		done = programs_output(&agent->programs, json, 1, answer, &wrong);
+	else if (strcmp(verb, "end") == 0)
+		done = programs_end(&agent->programs, json, 1, &wrong);
+	else
+		return false;
+	if (!done) {
+		text_format(answer, ",\"error\":");
+		text_quote(answer, wrong.bytes, wrong.length);
+	}
+	return true;
+}
+
 static void
 perform(struct agent *agent, const char *verb)
 {
@@ -92,7 +138,7 @@ perform(struct agent *agent, const char *verb)
 		add_log(agent);
 	else if (strcmp(verb, "poweroff") == 0)
 		power_off(agent);
-	else
+	else if (!perform_of_programs(agent, verb))
 		text_format(&agent->answer, ",\"error\":\"there is no such verb\"");
 }
 

@@ -8,11 +8,15 @@
 #include "application.h"
 #include "control.h"
 #include "json.h"
+#include "place.h"
+#include "programs.h"
 
 struct agent {
 	struct control control;
 	struct nics nics;
 	struct application application;
+	struct place place;
+	struct programs programs;
 	struct json request;
 	char answer_bytes[CONTROL_LINE];
 	struct text answer;
@@ -30,7 +34,7 @@ void agent_answer(void *agent, char *line);
 void answer_begin(struct agent *agent);
 void answer_send(struct agent *agent);
 
-/* Some process ended; says so if it was the application. */
+/* Some process ended; says so if it was the application, or a program. */
 void agent_reaped(struct agent *agent, pid_t pid, int status);
 
 /* Collects all processes that ended. */

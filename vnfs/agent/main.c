@@ -16,6 +16,7 @@
 #include "shell.h"
 
 #define MODULES "/etc/modules.boot"
+#define PROGRAMS_FOLDER "/run"
 
 static void __attribute__((noreturn))
 give_up(const char *why)
@@ -86,6 +87,7 @@ main(void)
 	if (!boot_modules(MODULES, &wrong))
 		give_up(bytes);
 	child_init(&agent.application.child);
+	programs_init(&agent.programs, PROGRAMS_FOLDER);
 	nics_find(&agent.nics);
 	signals = child_signals();
 	if (signals < 0 || !control_open(&agent.control))

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <arpa/inet.h>
 #include <net/if_arp.h>
+#include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <linux/ethtool.h>
@@ -19,14 +21,14 @@
 #define MOVED 0x08
 
 static int
-ask_kernel(unsigned long request, struct ifreq *ifreq)
+ask_kernel(unsigned long request, void *about)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int error;
 
 	if (fd < 0)
 		return -errno;
-	error = ioctl(fd, request, ifreq) < 0 ? -errno : 0;
+	error = ioctl(fd, request, about) < 0 ? -errno : 0;
 	close(fd);
 	return error;
 }
@@ -87,19 +89,40 @@ netdev_down(const char *name)
 }
 
 static int
-set_mac(const char *name, const char *mac, unsigned int moved)
+read_mac(const char *mac, unsigned int moved, struct sockaddr *address)
 {
-	struct ifreq ifreq = named(name);
 	unsigned int bytes[6];
 
 	if (sscanf(mac, "%x:%x:%x:%x:%x:%x", &bytes[0], &bytes[1], &bytes[2], &bytes[3], &bytes[4],
 			&bytes[5]) != 6)
 		return -EINVAL;
 	bytes[0] ^= moved;
-	ifreq.ifr_hwaddr.sa_family = ARPHRD_ETHER;
+	address->sa_family = ARPHRD_ETHER;
 	for (int i = 0; i < 6; i++)
-		ifreq.ifr_hwaddr.sa_data[i] = (char)bytes[i];
-	return ask_kernel(SIOCSIFHWADDR, &ifreq);
+		address->sa_data[i] = (char)bytes[i];
+	return 0;
+}
+
+static int
+set_mac(const char *name, const char *mac, unsigned int moved)
+{
+	struct ifreq ifreq = named(name);
+	int error = read_mac(mac, moved, &ifreq.ifr_hwaddr);
+
+	return error != 0 ? error : ask_kernel(SIOCSIFHWADDR, &ifreq);
+}
+
+static bool
+set_mtu(const char *name, unsigned int mtu, struct text *wrong)
+{
+	struct ifreq ifreq = named(name);
+	int error;
+
+	ifreq.ifr_mtu = (int)mtu;
+	error = ask_kernel(SIOCSIFMTU, &ifreq);
+	if (error != 0)
+		text_format(wrong, "%s does not take the MTU %u: %s", name, mtu, strerror(-error));
+	return error == 0;
 }
 
 /* A feature that the device does not have, or cannot lose, is none that it could apply. */
@@ -111,6 +134,15 @@ switch_off(const char *name, unsigned int feature)
 
 	ifreq.ifr_data = (char *)&value;
 	ask_kernel(SIOCETHTOOL, &ifreq);
+}
+
+/* No frame is made of others, or cut into some, on its way through the kernel. */
+static void
+keep_frames(const char *name)
+{
+	switch_off(name, ETHTOOL_SGRO);
+	switch_off(name, ETHTOOL_SGSO);
+	switch_off(name, ETHTOOL_STSO);
 }
 
 /* A device starts with one queue, however many its machine gave it. */
@@ -134,7 +166,6 @@ bool
 netdev_prepare(const struct nic *nic, const struct settings *settings, char name[IFNAMSIZ],
 	struct text *wrong)
 {
-	struct ifreq mtu;
 	int error;
 
 	if (!nic_bind(nic, NULL, wrong))
@@ -150,23 +181,15 @@ netdev_prepare(const struct nic *nic, const struct settings *settings, char name
 		text_format(wrong, "%s does not take an address: %s", name, strerror(-error));
 		return false;
 	}
-	mtu = named(name);
-	mtu.ifr_mtu = (int)settings->mtu;
-	error = ask_kernel(SIOCSIFMTU, &mtu);
-	if (error != 0) {
-		text_format(wrong, "%s does not take the MTU %u: %s", name, settings->mtu,
-			strerror(-error));
+	if (!set_mtu(name, settings->mtu, wrong))
 		return false;
-	}
 	error = set_queues(name, settings->queues);
 	if (error != 0) {
 		text_format(wrong, "%s does not take %u queues: %s", name, settings->queues,
 			strerror(-error));
 		return false;
 	}
-	switch_off(name, ETHTOOL_SGRO);
-	switch_off(name, ETHTOOL_SGSO);
-	switch_off(name, ETHTOOL_STSO);
+	keep_frames(name);
 	return true;
 }
 
@@ -178,6 +201,96 @@ netdev_restore(const struct nic *nic)
 	if (nic_netdev(nic, name)) {
 		netdev_down(name);
 		set_mac(name, nic->mac, 0);
+	}
+}
+
+static int
+set_address(const char *name, unsigned long request, struct in_addr address)
+{
+	struct ifreq ifreq = named(name);
+	struct sockaddr_in of_ip = {.sin_family = AF_INET, .sin_addr = address};
+
+	memcpy(&ifreq.ifr_addr, &of_ip, sizeof(of_ip));
+	return ask_kernel(request, &ifreq);
+}
+
+bool
+netdev_join(const char *name, const char *address, unsigned int prefix, unsigned int mtu,
+	struct text *wrong)
+{
+	struct in_addr mask = {.s_addr = htonl(prefix == 0 ? 0 : UINT32_MAX << (32 - prefix))};
+	struct in_addr own;
+	int error;
+
+	if (inet_pton(AF_INET, address, &own) != 1) {
+		text_format(wrong, "%s is no address of IPv4", address);
+		return false;
+	}
+	netdev_down(name);
+	keep_frames(name);
+	switch_off(name, ETHTOOL_STXCSUM);
+	switch_off(name, ETHTOOL_SRXCSUM);
+	if (!set_mtu(name, mtu, wrong))
+		return false;
+	error = set_address(name, SIOCSIFADDR, own);
+	if (error == 0)
+		error = set_address(name, SIOCSIFNETMASK, mask);
+	if (error != 0) {
+		text_format(wrong, "%s does not take the address %s: %s", name, address,
+			strerror(-error));
+		return false;
+	}
+	set_flags("lo", IFF_UP);
+	return bring_up(name, IFF_UP, wrong);
+}
+
+bool
+netdev_neighbour(const char *name, const char *address, const char *mac, struct text *wrong)
+{
+	struct sockaddr_in of_ip = {.sin_family = AF_INET};
+	struct arpreq arpreq;
+	int error;
+
+	memset(&arpreq, 0, sizeof(arpreq));
+	error = inet_pton(AF_INET, address, &of_ip.sin_addr) == 1
+		? read_mac(mac, 0, &arpreq.arp_ha) : -EINVAL;
+	if (error == 0) {
+		memcpy(&arpreq.arp_pa, &of_ip, sizeof(of_ip));
+		arpreq.arp_flags = ATF_PERM | ATF_COM;
+		snprintf(arpreq.arp_dev, sizeof(arpreq.arp_dev), "%s", name);
+		error = ask_kernel(SIOCSARP, &arpreq);
+	}
+	if (error != 0)
+		text_format(wrong, "%s cannot be told that %s is at %s: %s", name, address, mac,
+			strerror(-error));
+	return error == 0;
+}
+
+void
+netdev_offloads(const char *name, struct text *answer)
+{
+	static const struct {
+		const char *name;
+		unsigned int asked;
+	} features[] = {
+		{"rx checksum", ETHTOOL_GRXCSUM},
+		{"tx checksum", ETHTOOL_GTXCSUM},
+		{"scatter-gather", ETHTOOL_GSG},
+		{"tcp segmentation", ETHTOOL_GTSO},
+		{"segmentation", ETHTOOL_GGSO},
+		{"receive coalescing", ETHTOOL_GGRO},
+	};
+
+	for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++) {
+		struct ethtool_value value = {.cmd = features[i].asked, .data = 0};
+		struct ifreq ifreq = named(name);
+
+		ifreq.ifr_data = (char *)&value;
+		/* A device that knows of no such thing does not do it. */
+		if (ask_kernel(SIOCETHTOOL, &ifreq) != 0)
+			value.data = 0;
+		text_format(answer, "%s\"%s\":%s", i > 0 ? "," : "", features[i].name,
+			value.data != 0 ? "true" : "false");
 	}
 }
 

@@ -21,6 +21,18 @@ bool netdev_down(const char *name);
 /* Gives back the address that `netdev_prepare` changed. */
 void netdev_restore(const struct nic *nic);
 
+/*
+ * Makes the NIC a device of the guest's own stack: with an address of IPv4, no packet longer than
+ * `mtu`, nothing left to the next device, and up. Who is at another address is told, so that
+ * nobody is asked.
+ */
+bool netdev_join(const char *name, const char *address, unsigned int prefix, unsigned int mtu,
+	struct text *wrong);
+bool netdev_neighbour(const char *name, const char *address, const char *mac, struct text *wrong);
+
+/* What the device leaves to the next one, as members of a JSON object. */
+void netdev_offloads(const char *name, struct text *answer);
+
 /* With a bridge: 0 or a negative errno. */
 int bridge_add(const char *bridge);
 int bridge_add_port(const char *bridge, const char *port);

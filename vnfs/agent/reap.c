@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright(c) 2026 The vsperf authors
  */
-/* The end of what forwards: on demand, or by itself. */
+/* The end of what forwards, on demand or by itself, and of programs. */
 #include <sys/wait.h>
 
 #include "agent.h"
@@ -19,11 +19,28 @@ agent_stop(struct agent *agent)
 	application->kind = NULL;
 }
 
+/* A line of its own: another answer may be under way. */
+static void
+say_exited(struct agent *agent, unsigned int number, int status)
+{
+	bool killed = WIFSIGNALED(status);
+	char bytes[96];
+	struct text line;
+
+	text_init(&line, bytes, sizeof(bytes));
+	text_format(&line, "{\"event\":\"exited\",\"program\":%u,\"%s\":%d}", number,
+		killed ? "signal" : "code", killed ? WTERMSIG(status) : WEXITSTATUS(status));
+	control_send(&agent->control, &line);
+}
+
 void
 agent_reaped(struct agent *agent, pid_t pid, int status)
 {
 	struct application *application = &agent->application;
+	unsigned int number = programs_ended(&agent->programs, pid);
 
+	if (number != 0)
+		say_exited(agent, number, status);
 	if (!child_ended(&application->child, pid, status) || !application->forwards)
 		return;
 	application->forwards = false;

@@ -1,7 +1,8 @@
 """Places: the kernel's stack at the end of a link, where programs run. Pure.
 
-A place has the addresses that the test traffic has there, so a switch that is told where frames go
-is told the same for both. Its device carries packets of the case's frame size, and no longer ones.
+It is that of this machine, in a network of its own, or that of a guest. A place has the addresses
+that the test traffic has there, so a switch that is told where frames go is told the same for both.
+Its device carries packets of the case's frame size, and no longer ones.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ ETHERNET_BYTES = 18
 """Header and FCS: a frame of 1518 bytes carries a packet of 1500."""
 ANY_FRAME = ("port", "learn")
 """Rules of a switch by which frames of programs pass: they look at no ports of UDP."""
+IN_GUESTS = ("tcp-stream", "udp-stream", "tcp-rr", "udp-rr")
+"""What programs exchange that were seen to do so in guests."""
 MEANT = ("frame_size", "direction")
 """What of the traffic has a meaning for places: their longest frame, and which way data go."""
 PREFIX_BITS = int(BENCHMARKS["ipv4"].partition("/")[2])
@@ -40,10 +43,10 @@ def place_mtu(case: CaseSpec) -> int:
 
 
 def place_problems(spec: CaseSpec, document: Section) -> list[Problem]:
-    """Return what does not go with places, of a method that has some."""
+    """Return what does not go with places, of a method that has some, or guests with another."""
     if not spec.has_places:
-        return []
-    return [*_program(spec, document), *_traffic(spec, document)]
+        return [*_no_guests(spec, document)]
+    return [*_program(spec, document), *_traffic(spec, document), *_ends(spec, document)]
 
 
 def place_refusals(spec: CaseSpec) -> list[Problem]:
@@ -52,7 +55,7 @@ def place_refusals(spec: CaseSpec) -> list[Problem]:
     Both are often chosen on the command line, for testcases of all kinds: so it is a plan that is
     refused, and no testcase that is wrong.
     """
-    return [*_switch(spec), *_not_so_far(spec)]
+    return [*_switch(spec), *_guests(spec), *_not_so_far(spec)]
 
 
 def _program(spec: CaseSpec, document: Section) -> Iterator[Problem]:
@@ -83,6 +86,60 @@ def _traffic(spec: CaseSpec, document: Section) -> Iterator[Problem]:
             f"the method {spec.search.kind} sends no frames of its own: the kernel makes them of "
             "what programs write",
             f"leave traffic.{name} out",
+        )
+
+
+def _no_guests(spec: CaseSpec, document: Section) -> Iterator[Problem]:
+    """Yield that nobody is in guests at the ends of links, where a generator is there."""
+    if spec.places:
+        yield Problem(
+            f"`places` says nothing to the method {spec.search.kind}",
+            _place(document, "places"),
+            "it has the generator at the ends of the links, and no programs",
+            "leave places out",
+        )
+
+
+def _ends(spec: CaseSpec, document: Section) -> Iterator[Problem]:
+    """Yield guests at the end of nothing."""
+    for link in spec.places:
+        if link not in spec.topology.links:
+            yield Problem(
+                f"`places` names {link}, which topology {spec.topology.name} does not have",
+                _place(document, f"places.{link}"),
+                f"it has {', '.join(spec.topology.links)}",
+                f"--set places.{link}=null",
+            )
+
+
+def _guests(spec: CaseSpec) -> Iterator[Problem]:
+    """Yield what guests cannot have, or do, so far."""
+    if not spec.places:
+        return
+    links, kind = ", ".join(spec.places), spec.vswitch.kind
+    out = " ".join(f"--set places.{link}=null" for link in spec.places)
+    if not getattr(spec.vswitch, "GUESTS", False):
+        yield Problem(
+            f"vswitch {kind} has no ports that a guest with programs can be plugged into, so far",
+            None,
+            f"`places` asks for one at {links}",
+            f"--set vswitch.kind=ovs-dpdk, or a network of the host in its place: {out}",
+        )
+    traffic = getattr(spec.search, "traffic", None)
+    if traffic not in IN_GUESTS:
+        yield Problem(
+            f"the method {spec.search.kind} does not go with guests at {links}, so far",
+            None,
+            f"it has programs exchange {traffic}, and in guests they exchange "
+            f"{', '.join(IN_GUESTS)}",
+            f"--set search.kind=stream, or a network of the host in its place: {out}",
+        )
+    if getattr(spec.search, "offloads", "off") == "on":
+        yield Problem(
+            f"`search.offloads` is on, and the NICs of guests at {links} leave nothing to others",
+            None,
+            "no frame longer than the case's may pass, so QEMU offers the guest none of it",
+            "--set search.offloads=off",
         )
 
 

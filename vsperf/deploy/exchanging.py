@@ -7,11 +7,11 @@ that starts processes slowly makes none of them late.
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -21,10 +21,11 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.places import place_ip
 from vsperf.config.wiring import directions_of
 from vsperf.deploy.cpu_looks import Looks, SwitchCpus
+from vsperf.deploy.guests import Guest, InGuest
 from vsperf.deploy.live_rates import LiveRates, Tell, seen_of
 from vsperf.deploy.places import Places
+from vsperf.deploy.running import Here, How, Running, started
 from vsperf.drivers.programs.base import (
-    NOT_ENDED,
     Found,
     Program,
     Programs,
@@ -32,20 +33,17 @@ from vsperf.drivers.programs.base import (
     Said,
     Told,
 )
-from vsperf.errors import ComponentError
-from vsperf.host import enter_network
+from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpu_time import Watched
 from vsperf.host.cpus import CpuNeed
-from vsperf.host.process import Managed, log_of, managed
-from vsperf.host.procfs import POLL_S, is_in, is_stopped, listens
-from vsperf.host.threads import Polling
+from vsperf.host.procfs import POLL_S
 from vsperf.host.workspace import Workspace
 from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.qemu.programs import MOST_PROGRAMS
 from vsperf.quantities.human import human_ns
 from vsperf.records.cpu_time import PROBE, CpuUse
 from vsperf.records.exchange import CLIENTS, ECHO, SERVERS, DeviceUse, Instance, Interval
 from vsperf.records.run import Placement, Step
-from vsperf.trust import own_python
 from vsperf.waits import sleep, wait_for
 
 FIRST_PORT = 11_001
@@ -61,13 +59,9 @@ EDGE_NS = 50_000_000
 end take with them how often they were switched."""
 AFTER_S = 3.0
 """Patience with a server whose client has ended."""
-LONGEST_ANSWER = 1 << 26
-"""Bytes of what a program tells: a line for each of two million requests, or days of intervals. It
-can write one more, which says that it would have gone on."""
 MOST_LONGER = 20
 """One part in so many of the time that a client ran may be what it says to have sent for beyond."""
 ENDED_EARLY = "its client or its server ended long before its time, and tells of no failure"
-TOO_MUCH = f"more than the {LONGEST_ANSWER >> 20} MiB that are read of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +151,39 @@ def exchange_steps(
         name, server = program.kind, program.SERVER
         meet = Rendezvous(place_ip(case, pair.target), pair.port)
         if names := ", ".join(program.files(case, one, meet)):
+            _require_no_guest(case, pair, name, names)
             steps.append(Step(component="program", action=f"write {names} for {pair.name}"))
         for end, where, cpus, argv in (
             ("server", pair.target, pair.server_cpus, program.server(case, server, one, meet)),
             ("client", pair.source, (pair.client_cpu,), program.client(case, name, one, meet)),
         ):
-            action = f"start the {end} of {pair.name} at {where} on CPU {_listed(cpus)}"
+            guest = "" if case.guest_at(where) is None else ", in its guest,"
+            action = f"start the {end} of {pair.name} at {where}{guest} on CPU {_listed(cpus)}"
             steps.append(Step(component="program", action=action, argv=argv))
     return tuple(sorted(steps, key=lambda step: "client" in step.action))
+
+
+def require_few_in_guests(case: CaseSpec, asked: ExchangeAsked, placement: Placement) -> None:
+    """Raise `UsageError` where a guest would have to run more programs than it can."""
+    pairs = pairs_of(case, asked, placement)
+    ends = Counter(link for pair in pairs for link in (pair.source, pair.target))
+    for link in case.places:
+        if ends[link] > MOST_PROGRAMS:
+            raise UsageError(
+                f"the guest at {link} would have {ends[link]} programs",
+                why=f"{MOST_PROGRAMS} are the most that one runs",
+                fix=f"fewer of `search.instances`, or --set places.{link}=null",
+            )
+
+
+def _require_no_guest(case: CaseSpec, pair: Pair, program: str, names: str) -> None:
+    """Raise `UsageError` for a program that reads files, where one of its ends is in a guest."""
+    for link in (pair.source, pair.target):
+        if case.guest_at(link) is not None:
+            raise UsageError(
+                f"the program {program} reads {names}, and no file comes into the guest at {link}",
+                fix=f"--set places.{link}=null, or another program",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,23 +207,6 @@ class Made:
     """None where it was over before somebody could look twice."""
     device_use: tuple[DeviceUse, ...]
     """None of a device for the same reason."""
-
-
-@dataclass
-class _Running:
-    """A program of a pair that was started."""
-
-    program: Managed
-    ended_ns: int | None = None
-    """When it was seen to have ended."""
-
-    def said(self) -> Said:
-        """Return how it ended, and what it wrote; nobody waits for one that is to go on."""
-        code = self.program.poll()
-        known = code is not None or is_stopped(self.program.pid)
-        ending = self.program.ending() if known else NOT_ENDED
-        text, whole = answer_of(self.program.log)
-        return Said(code, ending if whole else f"{ending}, and wrote {TOO_MUCH}", text, whole)
 
 
 class Around(Protocol):
@@ -261,7 +263,7 @@ def exchanged(
     rows = [(part, pair) for part in parts for pair in part.pairs]
     pairs = [pair for _, pair in rows]
     with ExitStack() as stack:
-        servers, folders = [], []
+        servers, folders = list[Running](), []
         for number, (part, pair) in enumerate(rows, start=1):
             place, found = places.by_link[pair.target], part.found
             meet = Rendezvous(place.address, pair.port)
@@ -271,23 +273,22 @@ def exchanged(
             folders.append(folder)
             path = found.server or found.path
             argv = part.program.server(places.case, path, part.asked, meet)
-            entered = _entered(place.file, pair.server_cpus, 0, argv)
-            name = f"{label}-server-{number}"
-            running = _running(entered, name, workspace, folder, SERVERS)
-            servers.append(stack.enter_context(running))
-        _await_listening(servers, pairs, places, workspace)
+            how = How(f"{label}-server-{number}", SERVERS, pair.server_cpus, folder)
+            servers.append(stack.enter_context(started(place, argv, how, workspace)))
+        _await_listening(servers, pairs, workspace)
+        for place in places.by_link.values():
+            if isinstance(place, Guest):
+                place.read_clock()
         lead_ns = LEAD_NS + LEAD_EACH_NS * len(rows) + around.lead_ns
         instant_ns = time.monotonic_ns() + lead_ns
-        clients = []
+        clients = list[Running]()
         for number, (part, pair) in enumerate(rows, start=1):
             address = places.by_link[pair.target].address
             meet = Rendezvous(address, pair.port)
             argv = part.program.client(places.case, part.found.path, part.asked, meet)
-            place = places.by_link[pair.source]
-            entered = _entered(place.file, (pair.client_cpu,), instant_ns, argv)
-            name, folder = f"{label}-client-{number}", folders[number - 1]
-            running = _running(entered, name, workspace, folder, CLIENTS)
-            clients.append(stack.enter_context(running))
+            place, name = places.by_link[pair.source], f"{label}-client-{number}"
+            how = How(name, CLIENTS, (pair.client_cpu,), folders[number - 1], instant_ns)
+            clients.append(stack.enter_context(started(place, argv, how, workspace)))
         around.begin()
         sending_ns = [part.asked.sending_ns for part in parts]
         deadline_ns = instant_ns + max(sending_ns) + int(ENDS_S * 1e9)
@@ -368,17 +369,25 @@ def believed(told: Told, ran_ns: int | None) -> Told:
 
 
 def _watched(
-    rows: Sequence[tuple[Part, Pair]], clients: Sequence[_Running], servers: Sequence[_Running]
+    rows: Sequence[tuple[Part, Pair]], clients: Sequence[Running], servers: Sequence[Running]
 ) -> Iterator[Watched]:
-    """Yield all programs of all pairs; what measures beside others has a role of its own."""
+    """Yield all programs of all pairs; what measures beside others has a role of its own.
+
+    Of programs in a guest it is the guest, as what it uses for them is what QEMU uses.
+    """
+    guests: dict[str, Guest] = {}
     for (part, pair), client, server in zip(rows, clients, servers, strict=True):
         beside = part is not rows[-1][0]
         for end, role, one, cpus in (
             ("client", CLIENTS, client, (pair.client_cpu,)),
             ("server", SERVERS, server, pair.server_cpus),
         ):
-            name = f"{end} of {pair.name}"
-            yield Watched(PROBE if beside else role, name, one.program.pid, cpus)
+            if isinstance(one, InGuest):
+                guests[one.guest.link] = one.guest
+            elif isinstance(one, Here):
+                name = f"{end} of {pair.name}"
+                yield Watched(PROBE if beside else role, name, one.program.pid, cpus)
+    yield from (guest.watched() for guest in guests.values())
 
 
 def _live(
@@ -393,11 +402,11 @@ def _cpus(pairs: Sequence[Pair]) -> frozenset[int]:
     return frozenset(cpu for pair in pairs for cpu in (pair.client_cpu, *pair.server_cpus))
 
 
-def _ended_ns(client: _Running, told: Told, since_clock_ns: int) -> int | None:
+def _ended_ns(client: Running, told: Told, since_clock_ns: int) -> int | None:
     """Return when a client ceased to send: before it ended, if it tells a time before that."""
     if told.ended_at_ns is None or client.ended_ns is None:
         return client.ended_ns
-    return min(client.ended_ns, told.ended_at_ns + since_clock_ns)
+    return min(client.ended_ns, told.ended_at_ns - client.wall_ahead_ns + since_clock_ns)
 
 
 def _instance(pair: Pair, ended_ns: int | None, instant_ns: int, told: Told) -> Instance:
@@ -437,15 +446,6 @@ def _instance(pair: Pair, ended_ns: int | None, instant_ns: int, told: Told) -> 
     )
 
 
-def _entered(
-    network: str, cpus: Sequence[int], instant_ns: int, argv: Sequence[str]
-) -> tuple[str, ...]:
-    """Return how a program is run in a network, on some CPUs, from an instant on."""
-    script, longest = Path(enter_network.__file__), LONGEST_ANSWER + 1
-    how = (network, _listed(cpus), str(instant_ns), str(longest))
-    return own_python.script(script, *how, *argv)
-
-
 def _listed(cpus: Sequence[int]) -> str:
     return ",".join(map(str, cpus))
 
@@ -462,45 +462,25 @@ def _folder(name: str, workspace: Workspace) -> Iterator[Path]:
             shutil.rmtree(path, ignore_errors=True)  # what is left goes with the workspace
 
 
-@contextmanager
-def _running(
-    argv: Sequence[str], name: str, workspace: Workspace, folder: Path, role: str
-) -> Iterator[_Running]:
-    """Run a program that ends by itself, and remove what it wrote afterwards."""
-    watched = Polling(role, "")
-    try:
-        with managed(
-            argv, name=name, workspace=workspace, folder=folder, polling=watched
-        ) as program:
-            workspace.parts.pop(name, None)  # that it ends is what it is for
-            yield _Running(program)
-    finally:
-        if not workspace.kept:
-            with suppress(OSError):
-                log_of(name, workspace).unlink()
-
-
 def _await_listening(
-    servers: Sequence[_Running], pairs: Sequence[Pair], places: Places, workspace: Workspace
+    servers: Sequence[Running], pairs: Sequence[Pair], workspace: Workspace
 ) -> None:
     """Wait until all servers can be called."""
     deadline = time.monotonic() + LISTENS_S
     for server, pair in zip(servers, pairs, strict=True):
-        network = Path(places.by_link[pair.target].file)
-        while not (is_in(server.program.pid, network) and listens(server.program.pid, pair.port)):
-            ended = server.program.poll() is not None
-            if ended or time.monotonic() > deadline:
+        while not server.listens(pair.port):
+            if server.has_ended() or time.monotonic() > deadline:
                 raise ComponentError(
                     f"the server of {pair.name} does not listen at port {pair.port}",
-                    why=server.program.obituary(),
+                    why=server.obituary(),
                 )
             workspace.attend("while servers started")
             sleep(POLL_S)  # between two looks at a condition, never instead of one
 
 
 def _await(
-    clients: Sequence[_Running],
-    servers: Sequence[_Running],
+    clients: Sequence[Running],
+    servers: Sequence[Running],
     deadline_ns: int,
     whole_ns: int,
     workspace: Workspace,
@@ -509,11 +489,14 @@ def _await(
     """Wait until all clients have ended, or one program of a pair did so before its time.
 
     Descriptors of the processes say so at once, so the time that is written down is the true one
-    unless vsperf itself was kept from running.
+    unless vsperf itself was kept from running. A guest has one for all that runs in it, and may
+    have said so while it was asked for something else.
     """
     every = (*clients, *servers)
     with ExitStack() as stack:
-        watched = {stack.enter_context(_descriptor(one.program.pid)): one for one in every}
+        watched: dict[int, list[Running]] = {}
+        for one in every:
+            watched.setdefault(stack.enter_context(one.descriptor()), []).append(one)
         left = list(clients)
         while left and (now := time.monotonic_ns()) < deadline_ns:
             left_s = min(1.0, (deadline_ns - now) / 1e9, *(look.left_s(now) for look in looks))
@@ -521,8 +504,15 @@ def _await(
             seen_ns = time.monotonic_ns()
             for look in looks:
                 look.attend()
-            for descriptor in ready:
-                watched.pop(descriptor).ended_ns = seen_ns
+            for descriptor, ones in tuple(watched.items()):
+                guest = isinstance(ones[0], InGuest)
+                if descriptor not in ready and not guest:
+                    continue
+                for one in [one for one in ones if one.has_ended()]:
+                    one.ended_ns = time.monotonic_ns() if guest else seen_ns
+                    ones.remove(one)
+                if not ones:
+                    del watched[descriptor]
             workspace.attend("while programs exchanged data")
             if any(one.ended_ns is not None and one.ended_ns < whole_ns for one in every):
                 return
@@ -530,7 +520,7 @@ def _await(
 
 
 def _await_ends(
-    clients: Sequence[_Running], servers: Sequence[_Running], servers_end: Sequence[bool]
+    clients: Sequence[Running], servers: Sequence[Running], servers_end: Sequence[bool]
 ) -> None:
     """Wait a little for servers whose clients have ended, and for clients without a server.
 
@@ -539,26 +529,7 @@ def _await_ends(
     until = time.monotonic() + AFTER_S
     for client, server, ends in zip(clients, servers, servers_end, strict=True):
         for one, other in ((server, client), (client, server)) if ends else ():
-            if other.program.poll() is not None:
-                one.program.await_end(max(0.0, until - time.monotonic()))
-        if client.ended_ns is None and client.program.poll() is not None:
+            if other.has_ended():
+                one.await_end(max(0.0, until - time.monotonic()))
+        if client.ended_ns is None and client.has_ended():
             client.ended_ns = time.monotonic_ns()
-
-
-@contextmanager
-def _descriptor(pid: int) -> Iterator[int]:
-    descriptor = os.pidfd_open(pid)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def answer_of(log: Path) -> tuple[str, bool]:
-    """Return what a program wrote and whether that is all; of too much, the first part."""
-    try:
-        with log.open("rb") as file:
-            read = file.read(LONGEST_ANSWER)
-            return read.decode(errors="replace"), not file.read(1)
-    except OSError:
-        return "", True

@@ -10,14 +10,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from vsperf.deploy.places import Places
 from vsperf.drivers.programs.base import DATA_PORTS
 from vsperf.errors import ComponentError
-from vsperf.host.netns import within
-from vsperf.host.tcp_sockets import received_bytes
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.progress import RateSeen
 from vsperf.quantities.unit import Unit
@@ -102,13 +99,12 @@ class LiveRates:
             counted = place.counts()
             bits[name], frames[name] = 8 * counted.received_bytes, counted.received_frames
             told = [one for one in self.instances if one.place == name and one.stays_open]
-            with suppress(OSError):  # not every kernel can be asked
-                by_port = within(place.network, received_bytes) if told else {}
-                received |= {
-                    one: by_port.get(one.port, 0) + by_port.get(one.port + DATA_PORTS, 0)
-                    for one in told
-                    if one.port in by_port
-                }
+            by_port = place.received() if told else {}
+            received |= {
+                one: by_port.get(one.port, 0) + by_port.get(one.port + DATA_PORTS, 0)
+                for one in told
+                if one.port in by_port
+            }
         return _Look(at_ns, bits, frames, received)
 
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.places import PREFIX_BITS, place_ip, place_mac, place_mtu
@@ -19,6 +19,7 @@ from vsperf.host.netns import path_of, within
 from vsperf.host.networks import private_network
 from vsperf.host.offloads import against as against_offloads
 from vsperf.host.offloads import set_offloads, speed_bps
+from vsperf.host.tcp_sockets import received_bytes
 from vsperf.host.veth import routes
 from vsperf.host.workspace import Workspace
 from vsperf.records.exchange import DeviceCounts, DeviceUse
@@ -42,8 +43,61 @@ same address begins with that, so a repeat would measure another thing than the 
 
 
 @dataclass(frozen=True, slots=True)
+class Device:
+    """What is known of the device of a place that was joined to the switch."""
+
+    offloads: Mapping[str, bool]
+    """What it says of them."""
+    speed_bps: int | None
+    """That it says it has; None where it says none."""
+
+
+class AnyPlace(Protocol):
+    """The kernel's stack at the end of a link, wherever that kernel is."""
+
+    @property
+    def link(self) -> str:
+        """That it is at the end of."""
+        ...
+
+    @property
+    def address(self) -> str:
+        """Its address of IPv4."""
+        ...
+
+    @property
+    def access(self) -> str:
+        """The command by which a person looks at it."""
+        ...
+
+    def join(self, case: CaseSpec, known: Mapping[str, str], *, offloads: bool) -> Device:
+        """Give its device its address, and tell it where all others are; raises OSError."""
+        ...
+
+    def counts(self) -> DeviceCounts:
+        """Return what its device has counted so far; `ComponentError` where it is gone."""
+        ...
+
+    def received(self) -> Mapping[int, int]:
+        """Return the bytes that came by connections of TCP, by port; nothing where none tells."""
+        ...
+
+    def socket_bytes(self) -> int:
+        """Return what the sockets of both ends of TCP can hold, as its kernel sizes them."""
+        ...
+
+    def failure(self) -> str | None:
+        """Return why it no longer works, or None while it does."""
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """Return what it is, for the record."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
-    """A place that is there."""
+    """A network of its own on this machine's kernel."""
 
     link: str
     """That it is at the end of."""
@@ -73,6 +127,43 @@ class Place:
                 return DeviceCounts(place=self.link, **told)
         raise ComponentError(f"the device of the place at {self.link} is gone")
 
+    @property
+    def access(self) -> str:
+        """The command by which a person looks at it."""
+        return f"ip -netns {self.network} -statistics link"
+
+    def join(self, case: CaseSpec, known: Mapping[str, str], *, offloads: bool) -> Device:
+        """Bring it up, once the switch has made its device."""
+        told = within(self.network, partial(_configure, self, known, offloads=offloads))
+        return Device(told, within(self.network, partial(speed_bps, self.device)))
+
+    def received(self) -> Mapping[int, int]:
+        """Return what came by connections; not every kernel can be asked."""
+        try:
+            return within(self.network, received_bytes)
+        except OSError:
+            return {}
+
+    def socket_bytes(self) -> int:
+        """Return the greatest sizes of a socket that sends, and of one that receives."""
+
+        def most() -> int:
+            return sum(int(table.read_text().split()[2]) for table in TCP_BUFFERS)
+
+        return within(self.network, most)
+
+    def failure(self) -> str | None:
+        """Return nothing: a network does not end by itself."""
+        return None
+
+    def facts(self) -> dict[str, Any]:
+        """Return what it is."""
+        return {
+            "network": self.network,
+            "device": self.device,
+            "tcp_forgets_paths": within(self.network, forgets_paths),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -87,7 +178,7 @@ class Places:
     """All places of a case."""
 
     case: CaseSpec
-    by_link: dict[str, Place]
+    by_link: Mapping[str, AnyPlace]
     offloads: dict[str, dict[str, bool]] = field(default_factory=dict)
     """What the device of each says of its offloads, by link."""
     speeds_bps: dict[str, int | None] = field(default_factory=dict)
@@ -101,23 +192,27 @@ class Places:
         for link, place in self.by_link.items():
             others = [other for other in self.case.topology.links if other != link]
             known = {place_ip(self.case, other): place_mac(self.case, other) for other in others}
-            configure = partial(_configure, place, known, offloads=offloads)
             try:
-                told = within(place.network, configure)
+                device = place.join(self.case, known, offloads=offloads)
             except OSError as error:
                 raise ComponentError(
                     f"the place at {link} cannot be given its address",
                     why=error.strerror or str(error),
                 ) from error
-            self.offloads[link] = told
-            self.speeds_bps[link] = within(place.network, partial(speed_bps, place.device))
+            told = self.offloads[link] = dict(device.offloads)
+            self.speeds_bps[link] = device.speed_bps
             if against := against_offloads(told, on=offloads):
                 asked, other = ("on", "off") if offloads else ("off", "on")
                 raise NotReadyError(
                     f"the device of the place at {link} does not do what `search.offloads` asks",
                     why=f"it was to have all of it {asked}, and has {', '.join(against)} {other}",
-                    fix=f"--set search.offloads={other}, or a kernel whose veth can be told that",
+                    fix=f"--set search.offloads={other}, or a kernel whose device can be told that",
                 )
+
+    def failure(self) -> str | None:
+        """Return why one of them no longer works, or None while all do."""
+        found = (place.failure() for place in self.by_link.values())
+        return next((why for why in found if why is not None), None)
 
     def counts(self) -> tuple[DeviceCounts, ...]:
         """Return what all devices have counted so far."""
@@ -144,24 +239,17 @@ class Places:
 
     def socket_bytes(self) -> int:
         """Return what the sockets of both ends of TCP can hold, where the kernel sizes them."""
-        place = next(iter(self.by_link.values()))
-
-        def most() -> int:
-            return sum(int(table.read_text().split()[2]) for table in TCP_BUFFERS)
-
-        return within(place.network, most)
+        return max(place.socket_bytes() for place in self.by_link.values())
 
     def facts(self) -> dict[str, Any]:
         """Return what they are, for the record."""
         return {
             link: {
-                "network": place.network,
-                "device": place.device,
                 "address": f"{place.address}/{PREFIX_BITS}",
                 "mac": place_mac(self.case, link),
                 "mtu": place_mtu(self.case),
                 "offloads": self.offloads.get(link),
-                "tcp_forgets_paths": within(place.network, forgets_paths),
+                **place.facts(),
             }
             for link, place in self.by_link.items()
         }
@@ -169,24 +257,28 @@ class Places:
     @property
     def access(self) -> tuple[str, ...]:
         """The commands by which a person looks at them."""
-        return tuple(
-            f"ip -netns {place.network} -statistics link" for place in self.by_link.values()
-        )
+        return tuple(place.access for place in self.by_link.values())
 
 
 @contextmanager
 def made_places(
-    case: CaseSpec, endpoints: tuple[Endpoint, ...], workspace: Workspace
+    case: CaseSpec,
+    endpoints: tuple[Endpoint, ...],
+    workspace: Workspace,
+    guests: Mapping[str, AnyPlace] | None = None,
 ) -> Iterator[Places]:
-    """Make the networks of all places; the switch puts a device into each."""
+    """Make the networks of all places that are no guests; the switch puts a device into each."""
     with ExitStack() as stack:
-        found = {}
+        found: dict[str, AnyPlace] = {}
         for endpoint in endpoints:
+            link = endpoint.link
+            if guests is not None and link in guests:
+                found[link] = guests[link]
+                continue
             network, _, device = workspace.fill(endpoint.address).partition("/")
-            made = stack.enter_context(private_network(workspace, endpoint.link))
-            assert made == network, f"{endpoint.link} is said to be in {network}"
-            address = place_ip(case, endpoint.link)
-            found[endpoint.link] = Place(endpoint.link, network, device, address)
+            made = stack.enter_context(private_network(workspace, link))
+            assert made == network, f"{link} is said to be in {network}"
+            found[link] = Place(link, network, device, place_ip(case, link))
         yield Places(case, found)
 
 

@@ -11,7 +11,8 @@ from vsperf.config.demands import refusals
 from vsperf.config.places import place_ip, place_mtu, place_refusals
 from vsperf.config.wiring import directions_of, outer_nics
 from vsperf.deploy.cache import cache_cpus, cache_steps
-from vsperf.deploy.exchanging import exchange_steps, program_needs
+from vsperf.deploy.exchanging import exchange_steps, program_needs, require_few_in_guests
+from vsperf.deploy.guests import guest_needs, plan_guests
 from vsperf.deploy.placement import GENERATOR, place, shares_cpu, sharing
 from vsperf.deploy.sides import (
     SidePlan,
@@ -209,9 +210,12 @@ def _plan_of_places(
     assert isinstance(method, Exchanges)
     parts = [driver.needs(spec) for driver in drivers.all]
     needs = [_beside_programs(need) for part in parts for need in part.cpus]
-    cpus = [*needs, *program_needs(spec), CpuNeed(OWN_ROLE, 1, busy=False)]
+    own = Needs(cpus=program_needs(spec))
+    cpus = [*needs, *own.cpus, CpuNeed(OWN_ROLE, 1, busy=False)]
     placement = place(cpus, _allowed(spec, topology))
     switch = drivers.vswitch.plan(spec, placement)
+    require_few_in_guests(spec, method.each, placement)
+    guests = plan_guests(spec, switch.endpoints, placement)
     made = tuple(
         Step(
             component="place",
@@ -219,15 +223,17 @@ def _plan_of_places(
             f"of its own: {place_ip(spec, endpoint.link)}, packets up to {place_mtu(spec)} bytes",
         )
         for endpoint in switch.endpoints
+        if endpoint.link not in guests.links
     )
     steps = exchange_steps(spec, programs, method.each, placement)
+    beside = _steps_beside(spec, drivers, placement)
     plan = Plan(
-        steps=(*made, *switch.steps, *_steps_beside(spec, drivers, placement), *steps),
+        steps=(*guests.steps, *made, *switch.steps, *beside, *steps),
         endpoints=switch.endpoints,
         directions=directions_of(spec.topology, spec.traffic.direction),
         placement=placement,
-        hugepage_bytes=_hugepages(parts, placement),
-        notes=placement.notes,
+        hugepage_bytes=_hugepages((*parts, *guest_needs(spec, own)), placement),
+        notes=(*guests.notes, *placement.notes),
     )
     shared = sharing(placement, cpus)
     return CasePlan(plan, switch, shares_cpu(placement, cpus), shared_roles=shared)

@@ -13,8 +13,9 @@ from functools import partial
 
 from vsperf.config.places import place_mtu
 from vsperf.deploy.cpu_looks import SwitchCpus
-from vsperf.deploy.deployment import PORTS_S, prepare
+from vsperf.deploy.deployment import PORTS_S, blaming, prepare
 from vsperf.deploy.exchanging import Around, Part, exchanged, pairs_of, together
+from vsperf.deploy.guests import started_guests
 from vsperf.deploy.places import Places, growth, made_places
 from vsperf.drivers.collectors.base import Parts
 from vsperf.drivers.programs.base import Found, Program, Programs
@@ -57,13 +58,17 @@ def measure_exchanges(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecor
         prepare(spec, plan, place, stack)
         run.enter("deploy")
         found = {program: program.find(spec) for program in programs.all}
-        places = stack.enter_context(made_places(spec, plan.plan.endpoints, place))
-        starting = run.drivers.vswitch.start(spec, plan.switch, plan.plan.placement, place)
+        ends, placement = plan.plan.endpoints, plan.plan.placement
+        starting_guests = started_guests(spec, ends, placement, found.values(), place)
+        guests = stack.enter_context(starting_guests)
+        places = stack.enter_context(made_places(spec, ends, place, guests))
+        starting = run.drivers.vswitch.start(spec, plan.switch, placement, place)
         switch = stack.enter_context(starting)
         places.join(offloads=method.offloads == "on")
         switch.await_ports(spec.topology.links, PORTS_S)
         conditions = Conditions(
             switch={**switch.facts(), "places": places.facts()},
+            vnfs={guest.vm.name: guest.vm.facts() for guest in guests.values()},
             generator=_facts(programs.program, found)
             | ({} if programs.probe is None else {"probe": _facts(programs.probe, found)}),
         )
@@ -72,7 +77,7 @@ def measure_exchanges(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecor
         parts, where = Parts(switch, None, None), (run.writer, run.attempt)
         collectors = run.drivers.collectors
         collecting = stack.enter_context(
-            collected(run.case, collectors, parts, plan.plan.placement, place, where)
+            collected(run.case, collectors, parts, placement, place, where)
         )
         bench = ExchangeBench(run, place, places, switch, programs, found, beside, collecting)
         run.enter("search")
@@ -152,7 +157,13 @@ class ExchangeBench:
     def _made(
         self, asked: ExchangeAsked, index: int, retry_of: int | None, around: Around
     ) -> Exchange:
-        """Make one exchange, and judge it."""
+        """Make one exchange, and judge it; a guest that was lost meanwhile is named."""
+        with blaming("programs ran", self.places):
+            return self._exchanged(asked, index, retry_of, around)
+
+    def _exchanged(
+        self, asked: ExchangeAsked, index: int, retry_of: int | None, around: Around
+    ) -> Exchange:
         run, spec = self.run, self.run.case.seeded_spec
         placement = run.plan.plan.placement
         parts = self._parts(asked)

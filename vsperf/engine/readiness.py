@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from vsperf.deploy.guests import require_guests
 from vsperf.deploy.planner import Drivers
 from vsperf.engine.run import Planned
 from vsperf.host.binding import pci_addresses, require_bindable
@@ -52,6 +53,7 @@ def require_ready(
             item.drivers.vnf.require(item.case.spec)
         for program in item.drivers.programs.all if item.drivers.programs is not None else ():
             program.find(item.case.spec)
+        require_guests(item.case.spec)
         for name, collector in item.drivers.collectors.items():
             collector.require(item.case.spec, item.case.spec.collect[name])
         if item.case.spec.cache:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from vsperf.errors import ComponentError
-from vsperf.qemu.answers import Booted, Ended, Message, Refused, understood
+from vsperf.qemu.answers import Booted, Ended, Exited, Message, Refused, understood
 from vsperf.trust.heard import Heard
 from vsperf.waits import received, sent
 
@@ -58,6 +58,10 @@ class Agent:
     """What the guest said about itself."""
     ended: str | None = None
     """How the application in the guest ended, when it did so by itself."""
+    programs: dict[int, Exited | None] = field(default_factory=dict)
+    """Programs that were started in the guest, by their numbers, and how each ended, if it has."""
+    hangs: bool = False
+    """Whether it was found not to answer, by who ends what it runs."""
     _number: int = 0
     _heard: Heard = field(init=False)
     _closed: bool = False
@@ -187,6 +191,10 @@ class Agent:
             told = understood(self.vm, message, Ended)
             words = f"; its last words: {last_lines(told.log)}" if told.log else ""
             self.ended = f"{told.app} ended: {told.how}{words}"
+        elif message.get("event") == "exited":
+            exited = understood(self.vm, message, Exited)
+            if exited.program in self.programs:  # one that nobody started is nobody's news
+                self.programs[exited.program] = exited
 
 
 def last_lines(log: str, number: int = 5) -> str:

@@ -11,6 +11,8 @@ from vsperf.trust.plain_json import MOST_COUNTED
 
 Message = dict[str, Any]
 Count = Annotated[int, Field(ge=0, le=MOST_COUNTED)]
+Moment = Annotated[int, Field(ge=0, le=4 * MOST_COUNTED)]
+"""Nanoseconds by the wall, which began to count in 1970."""
 
 
 class _Answer(BaseModel):
@@ -79,6 +81,62 @@ class SeenSystem(_Answer):
     processors: list[SeenProcessor] = Field(default_factory=list)
     interrupts: Count
     switches: Count
+
+
+class Clocks(_Answer):
+    """What a guest's clocks say: the one that nobody sets, and that of the wall."""
+
+    now_ns: Count
+    wall_ns: Moment
+
+
+class Joined(_Answer):
+    """A guest's own stack has the address of a place."""
+
+    device: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,15}$")]
+    send_bytes: Count
+    """Of a socket of TCP that the kernel sizes, at most; 0 where it does not say."""
+    receive_bytes: Count
+    forgets_paths: bool
+    offloads: dict[str, bool]
+
+
+class CountedDevice(_Answer):
+    """What the device of a place has counted."""
+
+    received_bytes: Count
+    received_frames: Count
+    received_dropped: Count
+    sent_bytes: Count
+    sent_frames: Count
+    sent_dropped: Count
+
+
+class Listening(_Answer):
+    """Whether somebody can be called at a port."""
+
+    listens: bool
+
+
+class Piece(_Answer):
+    """A part of what a program wrote, and how long all of that is."""
+
+    size: Count
+    text: str
+
+
+class Exited(_Answer):
+    """A program ended by itself, or was killed in its guest."""
+
+    program: Count
+    code: Annotated[int, Field(ge=0, le=255)] = 0
+    signal: Annotated[int, Field(ge=0, le=64)] = 0
+    """0 where it was none."""
+
+    @property
+    def exit_code(self) -> int:
+        """Its exit code, negative for a signal, as Python has it."""
+        return -self.signal if self.signal else self.code
 
 
 AnyAnswer = TypeVar("AnyAnswer", bound=_Answer)

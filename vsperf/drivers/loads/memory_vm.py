@@ -17,7 +17,6 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.noise import NOISE
 from vsperf.drivers.loads.base import RunningLoad, cpu_of, names_of, needs_of, settings_of
-from vsperf.drivers.loads.initrd import initrd_of
 from vsperf.drivers.loads.patterns import MEMORY_LOAD, PatternSpec, last_report, words_of
 from vsperf.drivers.loads.programs import Instance, Programs, started
 from vsperf.errors import NotReadyError
@@ -27,6 +26,7 @@ from vsperf.qemu.checks import check_accelerator
 from vsperf.qemu.command import NO_OTHER_USER, OWN_GUEST_WORDS, SANDBOX
 from vsperf.qemu.host import ON, PROGRAM, probe, qemu_host
 from vsperf.qemu.image import GuestImage, find_image, planned_image
+from vsperf.qemu.initrd import initrd_of
 from vsperf.quantities.units import Duration
 from vsperf.records.run import Placeholder, Placement, Step
 

@@ -20,7 +20,6 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.noise import NOISE
 from vsperf.drivers.loads.base import RunningLoad, cpu_of, names_of, needs_of, settings_of
 from vsperf.drivers.loads.cpu_time import cpu_time
-from vsperf.drivers.loads.initrd import carried, joined, libraries_of
 from vsperf.drivers.loads.strain import StrainSpec, find_stress, strain_words, stress_version
 from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host.cpus import Needs
@@ -29,6 +28,7 @@ from vsperf.qemu.checks import check_accelerator, check_program
 from vsperf.qemu.command import Vm, command_line
 from vsperf.qemu.host import ON, PROGRAM, QemuHost, probe, qemu_host
 from vsperf.qemu.image import find_image
+from vsperf.qemu.initrd import carried, joined, libraries_of
 from vsperf.qemu.launch import started
 from vsperf.qemu.settings import OwnGuest
 from vsperf.qemu.vm import RunningVm

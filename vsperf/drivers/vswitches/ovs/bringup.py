@@ -347,8 +347,10 @@ def make_taps(design: Design, workspace: Workspace, stack: ExitStack) -> str | N
     network = stack.enter_context(private_network(workspace))
     if design.case.has_places:
         for port in design.ports:
+            if port.tap is None:  # a guest is plugged in there
+                continue
             far = far_end(design.case, port.place, workspace)
-            name = workspace.fill(str(port.tap))
+            name = workspace.fill(port.tap)
             within(network, partial(joined, name, workspace, mtu=design.mtu, far=far))
         return network
     for name in names:

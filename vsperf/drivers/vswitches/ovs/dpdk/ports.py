@@ -48,7 +48,7 @@ def ports_of(case: CaseSpec, spec: OvsDpdkSpec) -> tuple[SwitchPort, ...]:
     for number, place in enumerate(places, start=1):
         if place.nic is not None:
             found.append(_vnf_port(place.nic, number, spec, mtu, case.vnf_queues))
-        elif case.has_places:
+        elif case.has_places and case.guest_at(place.name) is None:
             found.append(_place_port(case, place, number, spec, mtu))
         else:
             device = case.testbed.links[place.name].switch
@@ -176,7 +176,7 @@ def _device(link: str, device: str, spec: OvsDpdkSpec) -> tuple[str, dict[str, s
 
 def _endpoint(case: CaseSpec, port: SwitchPort) -> Endpoint:
     link = str(port.link)
-    if case.has_places:
+    if port.tap is not None:
         return place_endpoint(Place(link))
     if port.type == "dpdkvhostuserclient":
         return Endpoint(

@@ -19,6 +19,8 @@ class OvsDpdkSpec(OvsSettings):
     HELD_STILL: ClassVar[bool] = True
     PLACES: ClassVar[bool] = True
     """Places can be joined to ports of it, each a device that it opens as a packet socket."""
+    GUESTS: ClassVar[bool] = True
+    """Guests can be places, each on a vhost-user port."""
 
     kind: Literal["ovs-dpdk"]
     pmds: Annotated[int, Field(ge=1, le=128)] = 1
@@ -33,7 +35,7 @@ class OvsDpdkSpec(OvsSettings):
     hugepages: bool = True
     """Take memory from hugepages; without, it is slower, and enough for trying things out."""
     ports: Literal["vhost-user-client", "vhost-user"] = "vhost-user-client"
-    """Ports of links without a device in the testbed, unless places are joined to them. As
+    """Ports of links without a device in the testbed, unless networks are joined to them. As
     `vhost-user-client` the switch calls and the other end listens; as `vhost-user` the switch
     listens (OVS calls that one deprecated)."""
     vnf_ports: Literal["vhost-user", "tap"] = "vhost-user"

@@ -60,9 +60,11 @@ MISSING = re.compile(r"^\s*(\S+) => not found", re.MULTILINE)
 LOADER = "ld-linux"
 
 
-def carried(program: Path) -> bytes:
-    """Return an archive with a program in /usr/bin, and its libraries where its loader looks."""
-    files = {f"usr/bin/{program.name}": program, **_places(libraries_of(program))}
+def carried(*programs: Path) -> bytes:
+    """Return an archive with programs in /usr/bin, and their libraries where loaders look."""
+    files: dict[str, Path] = {}
+    for program in programs:
+        files |= {f"usr/bin/{program.name}": program, **_places(libraries_of(program))}
     return initrd_of({place: path.read_bytes() for place, path in files.items()})
 
 

@@ -1,0 +1,31 @@
+"""Guests that a user asks for as places: the kernel's stack at the end of a link is theirs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from vsperf.config.base import Spec
+from vsperf.quantities.units import Duration
+
+PAGE_MB = 2
+"""Size of the hugepages that guests get their memory from."""
+
+
+class GuestPlace(Spec):
+    """A virtual machine at the end of a link, whose kernel's stack programs use."""
+
+    kind: Literal["vm"]
+    """`vm`, vsperf's own guest on a vhost-user port of the switch; without an entry the end of a
+    link is a network of its own, on the host's kernel."""
+    vcpus: Annotated[int, Field(ge=1, le=64)] = 1
+    """Virtual CPUs. They run on the CPUs of clients or servers, whichever the guest has."""
+    memory: Annotated[int, Field(ge=192, le=1048576, multiple_of=PAGE_MB)] = 256
+    """Memory [MB], a multiple of 2. Programs and all that they write are in it, too."""
+    hugepages: bool = True
+    """Take the memory from hugepages; without, it is slower, and enough for trying things out."""
+    accelerator: Literal["auto", "kvm", "tcg"] = "auto"
+    """KVM, or emulation (TCG). `auto` is KVM where a guest has been seen to boot on it."""
+    boot_timeout: Duration = Duration(60_000_000_000)
+    """How long it may take until it has booted."""

@@ -1,0 +1,165 @@
+"""A program of a pair that runs, in a network of this machine or in a guest.
+
+Each waits for its instant before it becomes the program, and writes no more than is read of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from vsperf.deploy.guests import Guest
+from vsperf.deploy.places import AnyPlace, Place
+from vsperf.drivers.programs.base import NOT_ENDED, Said
+from vsperf.host import enter_network
+from vsperf.host.process import Managed, log_of, managed
+from vsperf.host.procfs import is_in, is_stopped, listens
+from vsperf.host.threads import Polling
+from vsperf.host.workspace import Workspace
+from vsperf.trust import own_python
+
+LONGEST_ANSWER = 1 << 26
+"""Bytes of what a program tells: a line for each of two million requests, or days of intervals. It
+can write one more, which says that it would have gone on."""
+TOO_MUCH = f"more than the {LONGEST_ANSWER >> 20} MiB that are read of it"
+
+
+class Running(Protocol):
+    """A program of a pair that was started, wherever that is."""
+
+    ended_ns: int | None
+    """When it was seen to have ended."""
+
+    @property
+    def wall_ahead_ns(self) -> int:
+        """How far the clock of the wall that it sees is before ours."""
+        ...
+
+    def descriptor(self) -> AbstractContextManager[int]:
+        """Return what is ready when it may have ended."""
+        ...
+
+    def has_ended(self) -> bool:
+        """Whether it has; does not wait."""
+        ...
+
+    def await_end(self, patience_s: float) -> bool:
+        """Wait for its end; say whether it came."""
+        ...
+
+    def listens(self, port: int) -> bool:
+        """Whether it can be called at a port."""
+        ...
+
+    def obituary(self) -> str:
+        """Return how it ended and what it said last."""
+        ...
+
+    def said(self) -> Said:
+        """Return how it ended, and what it wrote; nobody waits for one that is to go on."""
+        ...
+
+
+@dataclass
+class Here:
+    """A program in a network of this machine."""
+
+    program: Managed
+    network: Path
+    """The file by which it is entered."""
+    ended_ns: int | None = None
+    wall_ahead_ns: int = 0
+
+    @contextmanager
+    def descriptor(self) -> Iterator[int]:
+        """Return that of its process, which tells of its end and of nothing else."""
+        descriptor = os.pidfd_open(self.program.pid)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def has_ended(self) -> bool:
+        """Whether it has."""
+        return self.program.poll() is not None
+
+    def await_end(self, patience_s: float) -> bool:
+        """Wait for its end."""
+        return self.program.await_end(patience_s)
+
+    def listens(self, port: int) -> bool:
+        """Whether it listens, once it is in its network."""
+        pid = self.program.pid
+        return is_in(pid, self.network) and listens(pid, port)
+
+    def obituary(self) -> str:
+        """Return how it ended and what it said last."""
+        return self.program.obituary()
+
+    def said(self) -> Said:
+        """Return how it ended, and what it wrote; nobody waits for one that is to go on."""
+        code = self.program.poll()
+        known = code is not None or is_stopped(self.program.pid)
+        ending = self.program.ending() if known else NOT_ENDED
+        text, whole = answer_of(self.program.log)
+        return Said(code, ending if whole else f"{ending}, and wrote {TOO_MUCH}", text, whole)
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How a program is started."""
+
+    name: str
+    role: str
+    cpus: tuple[int, ...]
+    folder: Path
+    """That it runs in."""
+    instant_ns: int = 0
+    """When it is to begin; 0 is at once."""
+
+
+@contextmanager
+def started(
+    place: AnyPlace, argv: Sequence[str], how: How, workspace: Workspace
+) -> Iterator[Running]:
+    """Run a program that ends by itself, and remove what it wrote afterwards."""
+    if isinstance(place, Guest):
+        with place.running(argv, how.instant_ns) as running:
+            yield running
+        return
+    assert isinstance(place, Place)
+    name, watched = how.name, Polling(how.role, "")
+    entered = _entered(place.file, how.cpus, how.instant_ns, argv)
+    try:
+        with managed(
+            entered, name=name, workspace=workspace, folder=how.folder, polling=watched
+        ) as program:
+            workspace.parts.pop(name, None)  # that it ends is what it is for
+            yield Here(program, Path(place.file))
+    finally:
+        if not workspace.kept:
+            with suppress(OSError):
+                log_of(name, workspace).unlink()
+
+
+def _entered(
+    network: str, cpus: Sequence[int], instant_ns: int, argv: Sequence[str]
+) -> tuple[str, ...]:
+    """Return how a program is run in a network, on some CPUs, from an instant on."""
+    script, longest = Path(enter_network.__file__), LONGEST_ANSWER + 1
+    how = (network, ",".join(map(str, cpus)), str(instant_ns), str(longest))
+    return own_python.script(script, *how, *argv)
+
+
+def answer_of(log: Path) -> tuple[str, bool]:
+    """Return what a program wrote and whether that is all; of too much, the first part."""
+    try:
+        with log.open("rb") as file:
+            read = file.read(LONGEST_ANSWER)
+            return read.decode(errors="replace"), not file.read(1)
+    except OSError:
+        return "", True
