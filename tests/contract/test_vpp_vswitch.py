@@ -26,17 +26,19 @@ def case_with(settings: dict[str, Any]) -> CaseSpec:
     return real_case(Vpp.Spec.model_validate({"kind": "vpp", "install": vpp_install(), **settings}))
 
 
-class WithVpp:
+def given(require: Callable[[str], None]) -> Iterator[VSwitch]:
+    for part in ("vpp", "tgen", "hugepages"):
+        require(part)
+    with hugepages():
+        yield Vpp()
+
+
+class VppContract(ForwardingContract):
     @pytest.fixture(scope="class")
     @classmethod
     def driver(cls, require: Callable[[str], None]) -> Iterator[VSwitch]:
-        for part in ("vpp", "tgen", "hugepages"):
-            require(part)
-        with hugepages():
-            yield Vpp()
+        yield from given(require)
 
-
-class VppContract(WithVpp, ForwardingContract):
     def is_found_again(self, driver: VSwitch, case: CaseSpec) -> bool:
         """Only where VPP calls: DPDK's ports, a memif as well, do so once."""
         kinds = {end.kind for end in driver.plan(case, PLACEMENT).endpoints}
@@ -63,11 +65,16 @@ class TestVppWithTables(VppContract):
         return case_with({"forwarding": request.param})
 
 
-class TestVppWithConnections(WithVpp, VSwitchContract):
+class TestVppWithConnections(VSwitchContract):
     """A NAT and a load balancer."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls, require: Callable[[str], None]) -> Iterator[VSwitch]:
+        yield from given(require)
 
     @pytest.fixture(scope="class", params=["source", "destination"])
     @classmethod
     def case(cls, request: pytest.FixtureRequest) -> CaseSpec:
-        settings = {"install": vpp_install(), "nat": request.param}
-        return opened_through("vpp", real=True, clients=256, servers=255, **settings)
+        install, nat = vpp_install(), request.param
+        return opened_through("vpp", real=True, clients=256, servers=255, install=install, nat=nat)

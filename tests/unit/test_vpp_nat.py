@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 from all_wrong import hold_each
+from config_world import CHECKOUT
 from connection_cases import opened_through
 from places import PLACEMENT
 from pydantic import ValidationError
@@ -15,9 +16,10 @@ from switch_cases import PVP
 from vpp_cases import vpp_case
 from vpp_segment import WrittenSegment
 
-from vsperf.cli.main import run_cli
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import clients_of, servers_of
+from vsperf.config.loader import Request, load_cases
+from vsperf.config.lookup import Library
 from vsperf.deploy.deployment import Deployment
 from vsperf.drivers.generators.base import ConnectionEnds, ConnectsSession
 from vsperf.drivers.vswitches.base import ForgetsConnections, KeepsConnections
@@ -34,6 +36,7 @@ from vsperf.drivers.vswitches.vpp.startup import buffers_of, heap_mb, plugins_of
 from vsperf.engine.connections import MeasuredConnections
 from vsperf.errors import ComponentError, UsageError
 from vsperf.methods.connections import ConnectionsAsked
+from vsperf.plugins import Plugins
 
 EVERYWHERE = 0xFFFFFFFF
 CLIENTS, SERVERS = "198.18.255.254/16", "198.19.255.254/16"
@@ -45,7 +48,8 @@ TRACKED = (
 
 
 def case(nat: str = "source", **settings: Any) -> CaseSpec:
-    return opened_through("vpp", **{"clients": 2, "servers": 3, "nat": nat, **settings})
+    asked: dict[str, Any] = {"clients": 2, "servers": 3, **settings}
+    return opened_through("vpp", nat=nat, **asked)
 
 
 def design(made: CaseSpec) -> Design:
@@ -201,14 +205,16 @@ def test_a_plan_says_what_becomes_of_connections() -> None:
         assert words in step.action and step.lines
 
 
-def test_testcases_of_nats_and_load_balancers_have_vpp_be_one(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    def check(name: str) -> None:
-        assert run_cli(["plan", name, "--testbed", "local", "--vswitch", "vpp"]) == 0
-        assert "vswitch: keep a table of connections" in capfd.readouterr().out
+def test_testcases_of_nats_and_load_balancers_have_vpp_be_one() -> None:
+    def check(made: CaseSpec) -> None:
+        assert isinstance(made.vswitch, VppSpec)
+        assert made.vswitch.nat == ("source" if made.name.startswith("nat") else "destination")
+        Vpp().plan(made, PLACEMENT)
 
-    hold_each(TRACKED, check)
+    request = Request(TRACKED, testbed="local", sets=("vswitch.kind=vpp",))
+    cases = load_cases(request, Library.find({}, CHECKOUT), Plugins.load().specs())
+    assert {one.spec.name for one in cases} == set(TRACKED)
+    hold_each([one.spec for one in cases], check, lambda made: made.name)
 
 
 # What it counts.

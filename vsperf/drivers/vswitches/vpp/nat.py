@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from socket import IPPROTO_TCP, IPPROTO_UDP
+from typing import Any
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import (
@@ -113,16 +114,20 @@ def _hidden(servers: End) -> Call:
 def _shared_out(case: CaseSpec, clients: End, servers: End) -> Call:
     """Return what has one address called for all servers; VPP takes no list of a single one."""
     number = NUMBERS[protocol_of(case)]
-    called = {"protocol": number, "external_port": SERVICE_PORT, "flags": OUT2IN_ONLY}
+    service: dict[str, Any] = {
+        "is_add": True,
+        "protocol": number,
+        "external_port": SERVICE_PORT,
+        "flags": OUT2IN_ONLY,
+    }
     if servers.addresses == 1:
-        server = {"local_ip_address": str(servers.first_ip), "local_port": SERVICE_PORT}
-        nowhere = {"external_sw_if_index": ANY}
-        called |= {"external_ip_address": clients.service_ip, **server, **nowhere}
-        return Call("nat44_add_del_static_mapping_v2", {"is_add": True, **called})
-    each = {"port": SERVICE_PORT, "probability": 1}
-    several = [{"addr": ip, **each} for ip in servers.ips]
-    called |= {"external_addr": clients.service_ip, "local_num": len(several), "locals": several}
-    return Call("nat44_add_del_lb_static_mapping", {"is_add": True, **called})
+        service |= {"external_ip_address": clients.service_ip, "external_sw_if_index": ANY}
+        service |= {"local_ip_address": str(servers.first_ip), "local_port": SERVICE_PORT}
+        return Call("nat44_add_del_static_mapping_v2", service)
+    several = [{"addr": ip, "port": SERVICE_PORT, "probability": 1} for ip in servers.ips]
+    service |= {"external_addr": clients.service_ip}
+    service |= {"local_num": len(several), "locals": several}
+    return Call("nat44_add_del_lb_static_mapping", service)
 
 
 def _seconds(said: Duration | None, usual: int) -> int:

@@ -146,15 +146,6 @@ class VppSpec(RootedSpec):
         return self
 
     @model_validator(mode="after")
-    def _routes_have_a_table(self) -> Self:
-        if self.routes and self.forwarding == "xconnect":
-            raise ValueError(
-                "routes need a table to be in, and xconnect has none; choose forwarding=ip4, ip6 "
-                "or bridge"
-            )
-        return self
-
-    @model_validator(mode="after")
     def _nat_stands_alone(self) -> Self:
         if self.nat is None:
             if idle := [name for name in OF_NAT if getattr(self, name) is not None]:
@@ -167,6 +158,15 @@ class VppSpec(RootedSpec):
             raise ValueError(
                 f"nat={self.nat} routes between its two ports by itself; leave forwarding and "
                 "routes out, or nat"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _routes_have_a_table(self) -> Self:
+        if self.routes and self.forwarding == "xconnect":
+            raise ValueError(
+                "routes need a table to be in, and xconnect has none; choose forwarding=ip4, ip6 "
+                "or bridge"
             )
         return self
 
