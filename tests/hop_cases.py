@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
@@ -19,14 +19,13 @@ from vsperf.drivers.generators.tgen.connections import (
 )
 from vsperf.drivers.generators.tgen.driver import TgenSession
 from vsperf.drivers.vswitches.base import Routes
-from vsperf.drivers.vswitches.hops import RunningHop
 from vsperf.records.connections import ConnectionCounts
 
 SECOND_NS = 1_000_000_000
 CLIENTS, SERVERS = 4, 3
 CONNECTIONS = 200
 
-Device = TypeVar("Device", bound=RunningHop)
+Device = TypeVar("Device")
 
 
 @dataclass
@@ -39,9 +38,16 @@ class Between(Generic[Device]):
     servers: End
     shares_out: bool
 
+    @property
+    def hops(self) -> Mapping[str, str]:
+        """Whom each end sends to: the device where it says so, or else the other end."""
+        if isinstance(self.device, Routes):
+            return self.device.next_hops()
+        return {self.clients.link: self.servers.mac, self.servers.link: self.clients.mac}
+
     def calls(self) -> Connections:
         """Return connections from all clients to all servers, or to whom they call for them."""
-        hops = self.device.next_hops()
+        hops = self.hops
         way = self.session.ways[0]  # from the clients to the servers
         called = self.clients.service_ip if self.shares_out else str(self.servers.first_ip)
         client = ClientEnd(
@@ -82,7 +88,6 @@ def between(kind: str, device: type[Device], **settings: Any) -> Iterator[Betwee
     shares_out: bool = getattr(case.vswitch, "shares_out", False)
     with deployed(case) as (running, _):
         assert isinstance(running.switch, device)
-        assert isinstance(running.switch, Routes)
         assert isinstance(running.generator, TgenSession)
         yield Between(
             running.switch, running.generator, clients_of(case), servers_of(case), shares_out
@@ -100,3 +105,30 @@ def completed(made: ConnectionCounts) -> int:
 def briefly(asked: Connections) -> Connections:
     """Return a few of the same, of which each is given up soon when nobody answers."""
     return replace(asked, connections=20, attempts=1, repeat_ns=SECOND_NS // 5)
+
+
+def inwards(asked: Connections) -> Connections:
+    """Return the same the other way round: who is behind the last link begins connections."""
+    client, server = asked.client, asked.server
+    assert client is not None and server is not None
+    return replace(
+        asked,
+        client=replace(
+            client,
+            port=server.port,
+            source_mac=server.source_mac,
+            destination_mac=server.destination_mac,
+            ip=server.ip,
+            addresses=server.addresses,
+            target_ip=client.ip,
+            targets=client.addresses,
+        ),
+        server=replace(
+            server,
+            port=client.port,
+            source_mac=client.source_mac,
+            destination_mac=client.destination_mac,
+            ip=client.ip,
+            addresses=client.addresses,
+        ),
+    )

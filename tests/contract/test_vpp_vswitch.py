@@ -1,4 +1,8 @@
-"""VPP keeps the promises of all switch drivers, with each kind of port and way of forwarding."""
+"""VPP keeps the promises of all switch drivers, with each kind of port and way of forwarding.
+
+Where it keeps a table of connections, no frame of a test passes it; what does is seen in
+`integration/test_vpp_nat.py`.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import pytest
+from connection_cases import opened_through
 from places import PLACEMENT, hugepages
 from vpp_cases import vpp_install
-from vswitch_contract import ForwardingContract, real_case
+from vswitch_contract import ForwardingContract, VSwitchContract, real_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.base import VSwitch
@@ -21,14 +26,18 @@ def case_with(settings: dict[str, Any]) -> CaseSpec:
     return real_case(Vpp.Spec.model_validate({"kind": "vpp", "install": vpp_install(), **settings}))
 
 
+def given(require: Callable[[str], None]) -> Iterator[VSwitch]:
+    for part in ("vpp", "tgen", "hugepages"):
+        require(part)
+    with hugepages():
+        yield Vpp()
+
+
 class VppContract(ForwardingContract):
     @pytest.fixture(scope="class")
     @classmethod
     def driver(cls, require: Callable[[str], None]) -> Iterator[VSwitch]:
-        for part in ("vpp", "tgen", "hugepages"):
-            require(part)
-        with hugepages():
-            yield Vpp()
+        yield from given(require)
 
     def is_found_again(self, driver: VSwitch, case: CaseSpec) -> bool:
         """Only where VPP calls: DPDK's ports, a memif as well, do so once."""
@@ -54,3 +63,18 @@ class TestVppWithTables(VppContract):
     @classmethod
     def case(cls, request: pytest.FixtureRequest) -> CaseSpec:
         return case_with({"forwarding": request.param})
+
+
+class TestVppWithConnections(VSwitchContract):
+    """A NAT and a load balancer."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls, require: Callable[[str], None]) -> Iterator[VSwitch]:
+        yield from given(require)
+
+    @pytest.fixture(scope="class", params=["source", "destination"])
+    @classmethod
+    def case(cls, request: pytest.FixtureRequest) -> CaseSpec:
+        install, nat = vpp_install(), request.param
+        return opened_through("vpp", real=True, clients=256, servers=255, install=install, nat=nat)

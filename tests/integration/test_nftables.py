@@ -15,7 +15,17 @@ from typing import Literal
 
 import pytest
 from connection_cases import opened_through
-from hop_cases import CLIENTS, CONNECTIONS, SECOND_NS, SERVERS, Between, between, briefly, completed
+from hop_cases import (
+    CLIENTS,
+    CONNECTIONS,
+    SECOND_NS,
+    SERVERS,
+    Between,
+    between,
+    briefly,
+    completed,
+    inwards,
+)
 from switch_cases import started
 
 from vsperf.config.connections import Protocol
@@ -209,32 +219,8 @@ def test_a_connection_for_which_there_is_no_port_is_counted_as_dropped() -> None
 
 def test_who_is_behind_the_last_link_cannot_begin_a_connection() -> None:
     with nat_between("none") as parts:
-        asked = briefly(parts.calls())
-        client, server = asked.client, asked.server
-        assert client is not None and server is not None
-        inwards = replace(
-            asked,
-            client=replace(
-                client,
-                port=server.port,
-                source_mac=server.source_mac,
-                destination_mac=server.destination_mac,
-                ip=server.ip,
-                addresses=server.addresses,
-                target_ip=client.ip,
-                targets=client.addresses,
-            ),
-            server=replace(
-                server,
-                port=client.port,
-                source_mac=client.source_mac,
-                destination_mac=client.destination_mac,
-                ip=client.ip,
-                addresses=client.addresses,
-            ),
-        )
         before = parts.device.counters()
-        made = parts.made(inwards)
+        made = parts.made(inwards(briefly(parts.calls())))
         growth = parts.device.counters().since(before)
     assert made.client is not None and made.server is not None
     assert made.client.failed == {"no_answer": 20}

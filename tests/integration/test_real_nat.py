@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from leave_no_trace import networks
 from real_runs import Place, fixture_calibrations, fixture_place
+from vpp_cases import vpp_words
 
 from vsperf.drivers.vswitches.nftables.program import Nft
 from vsperf.errors import ExitCode
@@ -92,13 +93,14 @@ def test_flows_of_udp_pass_a_nat_and_a_load_balancer(place: Place, testcase: str
     assert place.traces() == []
 
 
-@pytest.mark.parametrize("switch", ["ovs-dpdk", "ovs"])
+@pytest.mark.parametrize("switch", ["ovs-dpdk", "ovs", "vpp"])
 @pytest.mark.parametrize("testcase", ["nat_cps", "lb_cps", "nat_udp_cps", "lb_udp_cps"])
-def test_connections_pass_rules_of_ovs_that_rewrite_them(
+def test_connections_pass_switches_that_rewrite_them(
     place: Place, require: Callable[[str], None], testcase: str, switch: str
 ) -> None:
     require(switch)
-    ended = place("run", testcase, *BRIEF, f"--vswitch={switch}")
+    words = vpp_words() if switch == "vpp" else (f"--vswitch={switch}",)
+    ended = place("run", testcase, *BRIEF, *words)
     assert ended.code in {ExitCode.OK, ExitCode.INVALID_RESULT}, ended.said
     assert completed(place) > 0
     assert place.traces() == []

@@ -9,6 +9,7 @@ from all_methods import METHODS
 from pydantic import Field
 
 from vsperf.config.base import DriverSpec, Spec
+from vsperf.config.counted import Counted
 from vsperf.config.document import Drivers
 from vsperf.config.loader import Loaded, Request, load
 from vsperf.config.lookup import Folder, Library
@@ -28,7 +29,7 @@ from vsperf.drivers.programs.wrk.driver import WrkSpec
 from vsperf.drivers.vswitches.base import Filters, Rules
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
 from vsperf.errors import Problem, SpecError
-from vsperf.quantities.units import CpuSet, Rate
+from vsperf.quantities.units import CpuSet, Duration, Rate
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -103,6 +104,10 @@ class VppSwitch(DriverSpec):
 
     kind: Literal["vpp"]
     forwarding: str = "xconnect"
+    nat: str | None = None
+    sessions: Annotated[int, Counted] | None = None
+    time_wait: Duration | None = None
+    udp_timeout: Duration | None = None
 
 
 class Generator(DriverSpec):

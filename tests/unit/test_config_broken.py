@@ -323,6 +323,7 @@ def test_every_listed_path_is_known_to_the_loader(tmp_path: Path) -> None:
             "probability": "vswitch.behaviour.kind=lossy",
             "queues": "vnf.kind=loop",
             "nat": "vswitch.kind=nftables",
+            "sessions": "vswitch.kind=vpp",
             "time_wait": "vswitch.kind=nftables",
             "udp_timeout": "vswitch.kind=nftables",
             "vswitch.workers": "vswitch.kind=haproxy",

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Annotated, TypeVar
+
+from pydantic import AfterValidator
 
 from vsperf.config.base import DriverSpec
 from vsperf.errors import UsageError
+from vsperf.quantities.units import NANOSECONDS, Duration
 
 S = TypeVar("S", bound=DriverSpec)
+
+
+def _whole_seconds(value: Duration) -> Duration:
+    if value.ns < NANOSECONDS or value.ns % NANOSECONDS:
+        raise ValueError("it is counted in whole seconds, from 1s on")
+    return value
+
+
+WholeSeconds = Annotated[Duration, AfterValidator(_whole_seconds)]
+"""A time after which a device forgets something, as kernels and routers take it."""
 
 
 def own_settings(given: DriverSpec | None, wanted: type[S], who: str, chosen_by: str) -> S:

@@ -19,7 +19,7 @@ from vsperf.drivers.generators.base import (
     ConnectionsRequest,
     ConnectsSession,
 )
-from vsperf.drivers.vswitches.base import KeepsConnections, Routes
+from vsperf.drivers.vswitches.base import ForgetsConnections, KeepsConnections, Routes
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.attempts import stayed_invalid, until_valid
 from vsperf.engine.closing import close_case
@@ -190,10 +190,12 @@ class MeasuredConnections:
         self, generator: ConnectsSession, asked: ConnectionsAsked
     ) -> tuple[ConnectionCounts, Happened]:
         """Have connections opened, and meanwhile do to the switch what is asked for."""
-        request = ConnectionsRequest(asked, self.ends)
+        request, switch = ConnectionsRequest(asked, self.ends), self.deployment.switch
+        if asked.is_of_open_ones and isinstance(switch, ForgetsConnections):
+            switch.forget_connections()  # those of the trial before are open no more
         if asked.event is None:
             return self._looking(lambda: generator.connect(request), asked), NOTHING
-        parts = Parts(self.deployment.switch, self.deployment.vnfs)
+        parts = Parts(switch, self.deployment.vnfs)
         acts_ns = asked.duration_ns // SHARE_BEFORE
         return acted(
             lambda: generator.connect(request), asked.event, parts, acts_ns, asked.duration_ns

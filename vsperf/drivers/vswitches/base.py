@@ -121,6 +121,15 @@ class KeepsConnections(Protocol):
 
 
 @runtime_checkable
+class ForgetsConnections(Protocol):
+    """A running switch that can be told to forget all connections that it keeps."""
+
+    def forget_connections(self) -> None:
+        """Forget them all; nothing where it keeps none."""
+        ...
+
+
+@runtime_checkable
 class ModelledSwitch(Protocol):
     """A running switch that is a model: what is done to it happens in the time of a trial."""
 

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
-
-from pydantic import AfterValidator
+from typing import ClassVar, Literal
 
 from vsperf.config.base import DriverSpec
+from vsperf.drivers.settings import WholeSeconds
 from vsperf.drivers.vswitches.kernel_ports import OF_CONNECTIONS
-from vsperf.quantities.units import NANOSECONDS, CpuSet, Duration
-
-
-def _whole_seconds(value: Duration) -> Duration:
-    if value.ns < NANOSECONDS or value.ns % NANOSECONDS:
-        raise ValueError("the kernel counts it in seconds, from 1s on")
-    return value
+from vsperf.quantities.units import CpuSet
 
 
 class NftablesSpec(DriverSpec):
@@ -31,10 +24,10 @@ class NftablesSpec(DriverSpec):
     begun; the clients' (`source`), who are all seen as the device's own address by the servers; or
     the one that is called (`destination`), so it shares connections out to the servers, in turns.
     In all three each connection is tracked."""
-    time_wait: Annotated[Duration, AfterValidator(_whole_seconds)] | None = None
+    time_wait: WholeSeconds | None = None
     """How long a connection stays in the table after it has ended, in whole seconds; what the
     kernel has when not given, which is two minutes as a rule."""
-    udp_timeout: Annotated[Duration, AfterValidator(_whole_seconds)] | None = None
+    udp_timeout: WholeSeconds | None = None
     """How long a flow of UDP stays in the table after its last frame, in whole seconds; what the
     kernel has when not given, which is 30 s as a rule, and two minutes where it has gone on for a
     while."""

@@ -21,7 +21,7 @@ from vsperf.waits import received, sent
 
 DEFINITIONS = (
     *("memclnt", "vlib", "vpe", "interface", "l2", "ip", "ip_neighbor", "ip6_nd"),
-    *("vhost_user", "memif", "af_packet"),
+    *("vhost_user", "memif", "af_packet", "nat44_ed"),
 )
 """The parts of the API that are spoken."""
 HEADER = struct.Struct(">QII")

@@ -37,7 +37,7 @@ def switch_counters(
     return SwitchCounters(
         ports=tuple(port for port in counted if port is not None),
         pmds=workers,
-        reasons=dict(found.errors),
+        reasons={**found.errors, **found.translated},
     )
 
 

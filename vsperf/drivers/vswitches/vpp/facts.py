@@ -59,6 +59,7 @@ def facts(
         "threads": [
             {"name": one.name, "cpu": one.cpu_id} for one in api.call("show_threads").thread_data
         ],
+        **({} if design.spec.nat is None else {"connection_tracking": _tracking(design, api)}),
         "queues": _queues(design, api, interfaces),
         "ports": [
             _port(port, found[interfaces[port.name]], api)
@@ -70,6 +71,18 @@ def facts(
 
 def _interfaces(api: Api) -> tuple[Any, ...]:
     return api.dump("sw_interface_dump", {"sw_if_index": 0xFFFFFFFF})
+
+
+def _tracking(design: Design, api: Api) -> dict[str, Any]:
+    """Return what VPP says of its table of connections; each worker has one of that size."""
+    found = api.call("nat44_show_running_config")
+    times = ("udp", "tcp_established", "tcp_transitory", "icmp")
+    return {
+        "nat": design.spec.nat,
+        "sessions": found.sessions,
+        "buckets": found.translation_buckets,
+        **{f"{name}_timeout": getattr(found.timeouts, name) for name in times},
+    }
 
 
 def _queues(design: Design, api: Api, interfaces: Mapping[str, int]) -> list[dict[str, Any]]:

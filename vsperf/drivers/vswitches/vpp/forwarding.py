@@ -12,6 +12,7 @@ from vsperf.config.wiring import Pass, passes
 from vsperf.drivers.vswitches.forwarding import groups, partners
 from vsperf.drivers.vswitches.vpp.calls import Call, InterfaceOf
 from vsperf.drivers.vswitches.vpp.layout import SwitchPort, addressed_to, end_number
+from vsperf.drivers.vswitches.vpp.nat import translating
 from vsperf.drivers.vswitches.vpp.routes import check_routes, idle_routes, routing
 from vsperf.drivers.vswitches.vpp.spec import VppSpec
 from vsperf.errors import UsageError
@@ -28,6 +29,9 @@ NEVER = 0
 
 def forwarding(case: CaseSpec, spec: VppSpec, ports: tuple[SwitchPort, ...]) -> Iterator[Call]:
     """Yield the calls after which frames find their way; ports are there by then."""
+    if spec.nat is not None:
+        yield from translating(case, spec)
+        return
     match spec.forwarding:
         case "xconnect":
             yield from _cross_connects(case.topology)
@@ -44,6 +48,12 @@ def idle(
     """Yield the calls that add routes or addresses that no test frame is for, or take them out."""
     if not numbers:
         return
+    if spec.nat is not None:
+        raise UsageError(
+            "the table of connections of VPP has no rules that could be changed",
+            why="what becomes of a connection is said once, for all of them",
+            fix="choose a switch with rules: --vswitch nftables",
+        )
     if spec.forwarding == "xconnect":
         raise UsageError(
             "a cross-connect has no rules that could be changed",

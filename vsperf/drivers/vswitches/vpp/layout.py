@@ -161,8 +161,11 @@ def _device_port(place: Place, number: int, device: str, mac: str) -> SwitchPort
 
 
 def _own_mac(topology: Topology, spec: VppSpec, place: Place) -> str:
-    """Return the address of a port: a router's is that to which frames for it are sent."""
-    if not spec.routed:
+    """Return the address of a port: a router's is that to which frames for it are sent.
+
+    So it takes frames for whoever is behind it, and keeps the address when VPP is started anew.
+    """
+    if not spec.routed and spec.nat is None:
         return ""
     ways = [way for way in passes(topology) if way.enters == place.name]
     wanted = dict.fromkeys(addressed_to(topology, way) for way in ways)

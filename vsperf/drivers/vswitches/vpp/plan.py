@@ -26,6 +26,8 @@ SAID = {
     "bridge": "make a bridge of each group of ports",
     "ip4": "route between the ports",
     "ip6": "route between the ports",
+    "source": "keep a table of connections, and give clients one address towards the servers",
+    "destination": "keep a table of connections, and choose a server for each",
 }
 
 
@@ -76,11 +78,12 @@ def switch_plan(design: Design, programs: Programs) -> SwitchPlan:
     workers = ", ".join(str(cpu) for cpu in design.placement.of(WORKER_ROLE))
     memory = "" if design.spec.hugepages else "; WITHOUT HUGEPAGES, so it is slower than it can be"
     learns = ", which learn addresses" if design.spec.learns else ""
+    says = SAID[design.spec.nat or design.spec.forwarding]
     steps: tuple[Step, ...] = (
         _step("write its start-up configuration", lines=design.configuration(programs)),
         _step(f"start the switch, polling on CPU {workers}{memory}", design.switch(programs)),
         _step("make the ports, over the API", lines=_lines(design.making)),
-        _step(f"{SAID[design.spec.forwarding]}{learns}", lines=_lines(design.forwarding)),
+        _step(f"{says}{learns}", lines=_lines(design.forwarding)),
     )
     if routes := design.spec.routes:
         first = _lines(islice(design.idle(design.standing, add=True), SHOWN))

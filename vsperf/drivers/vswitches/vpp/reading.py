@@ -17,6 +17,16 @@ LOST_ON_RECEIVING = {
 }
 """Our words for counters of frames that came to an interface and were not taken in."""
 POOLS = "/buffer-pools/"
+TRANSLATED = tuple(
+    f"nat44-ed/{way}/{path}/{what}"
+    for way in ("in2out", "out2in")
+    for path in ("slowpath", "fastpath")
+    for what in ("tcp", "udp", "icmp", "other", "drops")
+)
+"""Counters of frames whose addresses were looked up: from inside or outside, those that begin a
+connection and all others."""
+SESSIONS = "/nat44-ed/total-sessions"
+"""What the table of connections holds, by thread; unlike a counter it shrinks, too."""
 STATES = ("cached", "used", "available")
 """Where a buffer can be: each is in one of these."""
 
@@ -33,6 +43,9 @@ class Reading:
     not_received: Mapping[str, Vector] = field(default_factory=dict)
     errors: Mapping[str, int] = field(default_factory=dict)
     """By `node/reason`."""
+    translated: Mapping[str, int] = field(default_factory=dict)
+    """Frames whose addresses were looked up in the table of connections, by way and protocol, as
+    VPP calls it; what it has not counted yet is missing."""
     nodes: tuple[str, ...] = ()
     """Names, by index."""
     clocks: Vector = ()
@@ -51,12 +64,25 @@ def reading(segment: Segment) -> Reading:
         dropped=segment.simple("/if/drops"),
         not_received={word: segment.simple(name) for word, name in LOST_ON_RECEIVING.items()},
         errors=segment.errors(),
+        translated=translated(segment),
         nodes=segment.names("/sys/node/names"),
         clocks=segment.simple("/sys/node/clocks"),
         calls=segment.simple("/sys/node/calls"),
         vectors=segment.simple("/sys/node/vectors"),
         beats=heartbeat(segment),
     )
+
+
+def translated(segment: Segment) -> dict[str, int]:
+    """Return what NAT counts of frames; nothing where there is none."""
+    found = {name: _sum(segment.simple(f"/{name}")) for name in TRANSLATED}
+    return {name: count for name, count in found.items() if count}
+
+
+def sessions(segment: Segment) -> int | None:
+    """Return how many connections the tables of all threads hold; None where there are none."""
+    held = segment.simple(SESSIONS)
+    return _sum(held) if held else None
 
 
 def buffer_pools(segment: Segment) -> dict[str, int]:
@@ -83,6 +109,10 @@ def total(vector: Vector, index: int) -> int | None:
     """Return a counter over all threads; None where VPP has none of that index."""
     found = [thread[index] for thread in vector if index < len(thread)]
     return sum(found) if found else None
+
+
+def _sum(vector: Vector) -> int:
+    return sum(map(sum, vector))
 
 
 def of_thread(vector: Vector, thread: int, index: int) -> int:

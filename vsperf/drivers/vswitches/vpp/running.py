@@ -16,15 +16,16 @@ from vsperf.drivers.vswitches.vpp.counters import address_counts, switch_counter
 from vsperf.drivers.vswitches.vpp.facts import facts
 from vsperf.drivers.vswitches.vpp.forwarding import LEARN_LIMIT, forgetting, learning
 from vsperf.drivers.vswitches.vpp.layout import SwitchPort
+from vsperf.drivers.vswitches.vpp.nat import FORGET
 from vsperf.drivers.vswitches.vpp.plan import Design
 from vsperf.drivers.vswitches.vpp.programs import Programs
-from vsperf.drivers.vswitches.vpp.reading import buffer_pools, insides
+from vsperf.drivers.vswitches.vpp.reading import buffer_pools, insides, sessions
 from vsperf.drivers.vswitches.vpp.segment import Segment
 from vsperf.drivers.vswitches.vpp.work import Meter
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.process import Managed
-from vsperf.host.procfs import listened_at
-from vsperf.records.switch import SwitchCounters
+from vsperf.host.procfs import listened_at, resident_bytes
+from vsperf.records.switch import Kept, SwitchCounters
 from vsperf.waits import sleep
 
 SWITCH = "vpp"
@@ -112,6 +113,16 @@ class RunningVpp:
         found = settled(self.segment, self.meter.knows_all)
         return insides(found, self.segment.read(buffer_pools))
 
+    def kept(self) -> Kept:
+        """Return how many connections its tables hold, and the memory of VPP, large pages apart.
+
+        An entry that is out of date goes when a new one comes, so a table that nobody uses keeps
+        what it had.
+        """
+        return Kept(
+            entries=self.segment.read(sessions), memory_bytes=resident_bytes(self.daemon.pid)
+        )
+
     def _addresses(self) -> tuple[Any, ...]:
         """Return what bridges that learn know."""
         return tuple(
@@ -189,8 +200,19 @@ class RunningVpp:
             self.kick()
             sleep(POLL_S)  # between two looks at a condition, never instead of one
 
+    def forget_connections(self) -> None:
+        """Empty the table of connections, where there is one."""
+        if self.design.spec.nat is None:
+            return
+        if said := self.api.call("cli_inband", {"cmd": FORGET}).reply:
+            raise ComponentError("VPP does not forget its connections", why=f"it answered: {said}")
+
     def forget_flows(self) -> None:
-        """Have a bridge forget what it learned. VPP keeps nothing else: it looks at each frame."""
+        """Have VPP forget its connections, and a bridge what it learned.
+
+        It keeps nothing else: it looks at each frame.
+        """
+        self.forget_connections()
         bridges = learning(self.design.case, self.design.spec)
         calls = forgetting(bridges, self._learned())
         for _ in self.api.call_all((call.message, call.fields) for call in calls):
@@ -220,4 +242,7 @@ class RunningVpp:
         tool = str(self.programs.daemon.with_name("vppctl"))
         socket = str(self.folder / "cli.sock")
         ask = shlex.join(self.programs.command(tool, "-s", socket, folder=str(self.folder)))
-        return (f"{ask} show interface", f"{ask} show runtime", f"{ask} show errors")
+        shown = ["interface", "runtime", "errors"]
+        if self.design.spec.nat is not None:
+            shown.append("nat44 summary")
+        return tuple(f"{ask} show {what}" for what in shown)

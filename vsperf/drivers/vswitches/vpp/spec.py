@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from vsperf.config.counted import Counted
 from vsperf.config.flows import TTL, link_mac
 from vsperf.config.rooted import RootedSpec
-from vsperf.drivers.settings import require_as_many
+from vsperf.drivers.settings import WholeSeconds, require_as_many
 from vsperf.drivers.vswitches.base import Filters, Rules
 from vsperf.quantities.units import CpuSet
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Forwarding = Literal["xconnect", "bridge", "ip4", "ip6"]
 PluginName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 MOST_ROUTES = 1_048_576
+OF_NAT = ("sessions", "time_wait", "udp_timeout")
+"""Settings that say something only beside `nat`."""
 FORWARDS: dict[Rules, dict[str, object]] = {
     "port": {"forwarding": "xconnect"},
     "l2": {"forwarding": "bridge", "learn": False},
@@ -55,6 +57,20 @@ class VppSpec(RootedSpec):
     learn: bool = True
     """Whether a bridge learns behind which port each address is; otherwise it is told, and never
     floods."""
+    nat: Literal["source", "destination"] | None = None
+    """What becomes of the addresses of connections, of which VPP keeps a table then (NAT44):
+    clients get one towards the servers (`source`), or one address is called, and for each
+    connection a server is chosen at random (`destination`). Only for methods that open
+    connections."""
+    sessions: Annotated[int, Field(ge=1, le=16_777_216), Counted] | None = None
+    """Connections that the table of each worker has room for, with `nat`; 64,512 when not given, as
+    VPP has it."""
+    time_wait: WholeSeconds | None = None
+    """How long a connection stays in the table after its last frame when it has ended, or was not
+    established, in whole seconds; four minutes when not given, as VPP has it."""
+    udp_timeout: WholeSeconds | None = None
+    """How long a flow of UDP stays in the table after its last frame, in whole seconds; five
+    minutes when not given, as VPP has it."""
     routes: Annotated[int, Field(ge=0, le=MOST_ROUTES), Counted] = 0
     """Routes, or addresses of a bridge, beside those of the test; no test frame is for one."""
     buffers: Annotated[int, Field(ge=1024, le=16_777_216), Counted] | None = None
@@ -130,6 +146,22 @@ class VppSpec(RootedSpec):
         return self
 
     @model_validator(mode="after")
+    def _nat_stands_alone(self) -> Self:
+        if self.nat is None:
+            if idle := [name for name in OF_NAT if getattr(self, name) is not None]:
+                raise ValueError(
+                    f"{idle[0]} is of a table of connections, and VPP keeps none; say with "
+                    "nat=source or nat=destination what becomes of their addresses, or leave "
+                    f"{idle[0]} out"
+                )
+        elif self.forwarding != "xconnect" or self.routes:
+            raise ValueError(
+                f"nat={self.nat} routes between its two ports by itself; leave forwarding and "
+                "routes out, or nat"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _routes_have_a_table(self) -> Self:
         if self.routes and self.forwarding == "xconnect":
             raise ValueError(
@@ -137,6 +169,11 @@ class VppSpec(RootedSpec):
                 "or bridge"
             )
         return self
+
+    @property
+    def shares_out(self) -> bool:
+        """Whether clients call one address for all servers."""
+        return self.nat == "destination"
 
     @property
     def worker_count(self) -> int:

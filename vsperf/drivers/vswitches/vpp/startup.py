@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from vsperf.drivers.vswitches.vpp import layout
 from vsperf.drivers.vswitches.vpp.layout import SwitchPort
+from vsperf.drivers.vswitches.vpp.nat import sessions_of
 from vsperf.drivers.vswitches.vpp.programs import Programs, plugin_file
 from vsperf.drivers.vswitches.vpp.spec import VppSpec
 from vsperf.errors import UsageError
@@ -31,6 +32,14 @@ MAIN_SLEEP_US = 10_000
 """How long the main thread sleeps between two looks at its timers and at the API. Left to itself it
 turns round and round for the last part of a millisecond before each timer: 3 % of its CPU, in
 pieces of 0.3 ms, and those are lost to whoever shares it."""
+SESSION_BYTES = 320
+"""Of a connection in the table of a thread, with all lists that it stands in. The main thread has a
+table, too."""
+FLOWS_BYTES = 400
+"""Of both directions of a connection in the table by which they are found, half empty as it is."""
+HANDED_OVER = 2 * 8192
+"""Frames that wait for a worker whose connection they belong to, at most, of both directions."""
+NAT = "nat"
 PLUGINS = {"vhost": "vhost", "memif": "memif", "packet": "af_packet", "pci": "dpdk"}
 """The plugin that makes each kind of port."""
 
@@ -66,7 +75,8 @@ def startup_lines(
 def plugins_of(spec: VppSpec, ports: tuple[SwitchPort, ...]) -> tuple[str, ...]:
     """Return the plugins that the ports need, and those that were asked for."""
     needed = (PLUGINS[port.kind] for port in ports)
-    return tuple(dict.fromkeys((*needed, *spec.plugins)))
+    tracking = () if spec.nat is None else (NAT,)
+    return tuple(dict.fromkeys((*needed, *tracking, *spec.plugins)))
 
 
 def buffers_of(spec: VppSpec, ports: tuple[SwitchPort, ...]) -> int:
@@ -79,7 +89,9 @@ def buffers_of(spec: VppSpec, ports: tuple[SwitchPort, ...]) -> int:
         return spec.buffers
     rings = sum(2 * spec.queues * spec.ring for port in ports if port.kind in ("pci", "packet"))
     bursts = (spec.worker_count + 1) * len(ports) * BURST * 4
-    return max(LEAST_BUFFERS, 1 << (rings + bursts - 1).bit_length())
+    several = spec.nat is not None and spec.worker_count > 1
+    waiting = HANDED_OVER * spec.worker_count if several else 0
+    return max(LEAST_BUFFERS, 1 << (rings + bursts + waiting - 1).bit_length())
 
 
 def hugepage_bytes(spec: VppSpec, ports: tuple[SwitchPort, ...]) -> int:
@@ -88,8 +100,12 @@ def hugepage_bytes(spec: VppSpec, ports: tuple[SwitchPort, ...]) -> int:
 
 
 def heap_mb(spec: VppSpec, ports: tuple[SwitchPort, ...]) -> int:
-    """Return the memory for all but buffers [MB]; routes get what they need, in each table."""
-    return max(spec.heap, 256 + spec.routes * len(ports) * ROUTE_BYTES // MEGABYTE)
+    """Return the memory for all but buffers [MB]; routes and connections get what they need."""
+    routes = spec.routes * len(ports) * ROUTE_BYTES
+    workers = spec.worker_count
+    each = (workers + 1) * SESSION_BYTES + workers * FLOWS_BYTES
+    connections = 0 if spec.nat is None else sessions_of(spec) * each
+    return max(spec.heap, 256 + (routes + connections) // MEGABYTE)
 
 
 def _cpus(placement: Placement) -> tuple[tuple[int, ...], int]:
