@@ -54,7 +54,6 @@ ALLOWED = {
         "self._submit(_cancel_rest()).result": "half a second at most, at the end",
         "self._thread.join": "half a second at most, at the end",
     },
-    "host/tcp_sockets.py": {"netlink.recv": "the kernel has its answer ready"},
     "host/netns.py": {"pool.submit(action).result": "a few system calls that do not wait"},
     "otg/reading.py": {"self._connection.recv_into": "in a thread of its own, with a deadline"},
     "otg/server.py": {
