@@ -6,7 +6,6 @@ come when the ports have their numbers. Each step is looked at before the next o
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -14,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 
-from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.base import SwitchPlan, require_root
 from vsperf.drivers.vswitches.ovs import layout
 from vsperf.drivers.vswitches.ovs.calls import Calls
 from vsperf.drivers.vswitches.ovs.control import ask
@@ -386,12 +385,8 @@ def deployed(design: Design, workspace: Workspace) -> Iterator[RunningOvs]:
 
 def check(design: Design, workspace: Workspace, user: int | None = None) -> None:
     """Raise `NotReadyError` for the first thing that cannot work; `user` stands in for the own."""
-    if (os.geteuid() if user is None else user) != 0:
-        raise NotReadyError(
-            f"{design.title} needs root",
-            why="it locks hugepages, pins threads, and makes network devices",
-            fix="run vsperf with sudo",
-        )
+    why = "it locks hugepages, pins threads, and makes network devices"
+    require_root(design.title, why, user)
     require_fitting(sockets(design.ports), workspace)
 
 
