@@ -60,13 +60,13 @@ from vsperf.host.doctor.wants import Want
 from vsperf.host.packet_sockets import Rings
 from vsperf.host.workspace import Workspace
 from vsperf.qemu.host import qemu_host
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.connections import ConnectionCounts
 from vsperf.records.host import Calibration
 from vsperf.records.run import Endpoint, Placement, Step
 from vsperf.records.trial import TrialCounts
 from vsperf.waits import sleep
 
-NANOSECONDS = 1_000_000_000
 ORDINARY_FRAME = 1518
 ROLE = "generator"
 SWITCH_ROLE = "pmd"

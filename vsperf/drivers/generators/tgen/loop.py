@@ -9,8 +9,7 @@ from typing import Any, Literal
 from vsperf.dpdk.mirror import mirror
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import Workspace, given_or_own
-
-NANOSECONDS = 1_000_000_000
+from vsperf.quantities.units import NANOSECONDS
 
 Loop = Literal["ring", "memif", "vhost", "vnf"]
 

@@ -12,6 +12,7 @@ from vsperf.drivers.generators.tgen.replay import Replayed
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.drivers.generators.tgen.traffic import Way, direction
 from vsperf.errors import ComponentError
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.slots import Slot, Slots
 from vsperf.records.trial import (
     DirectionSample,
@@ -22,7 +23,6 @@ from vsperf.records.trial import (
     TrialCounts,
 )
 
-NANOSECONDS = 1_000_000_000
 LEAST_QUIET_NS = 1_000_000
 
 

@@ -10,9 +10,8 @@ from typing import Any, Self
 
 from vsperf.config.traffic import Replay, TrafficProfile
 from vsperf.errors import ComponentError
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.trust.trusted import without_waiting
-
-NANOSECONDS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)

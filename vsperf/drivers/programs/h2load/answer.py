@@ -21,6 +21,7 @@ from vsperf.drivers.programs import nginx
 from vsperf.drivers.programs.base import Said, Told, problem_of
 from vsperf.drivers.programs.samples import round_trips
 from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import Failures, Interval, RoundTrips
 from vsperf.trust.plain_json import MOST_COUNTED
 
@@ -32,7 +33,6 @@ REQUESTS = re.compile(
     re.MULTILINE,
 )
 STATUSES = re.compile(r"^status codes: (\d+) 2xx, ", re.MULTILINE)
-NANOSECONDS = 1_000_000_000
 MICROSECOND = 1_000
 UNITS = {"us": MICROSECOND, "ms": 1_000_000, "s": NANOSECONDS}
 STEP_NS = 250_000_000

@@ -23,11 +23,11 @@ from vsperf.drivers.programs.base import (
     untold,
 )
 from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import Interval
 from vsperf.trust.plain_json import MOST_COUNTED
 from vsperf.trust.printable import printable
 
-NANOSECONDS = 1_000_000_000
 ROW = re.compile(
     r"^\[ *\d{1,4}\] +(\d{1,9}\.\d{1,9})- *(\d{1,9}\.\d{1,9}) sec +(\d{1,19}(?:\.\d{1,9})?) Bytes "
     r"+\S{1,40} bits/sec *(.*)$",

@@ -21,12 +21,12 @@ from vsperf.drivers.programs.base import (
     untold,
 )
 from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import Interval
 from vsperf.trust.plain_json import MOST_COUNTED, loads
 from vsperf.trust.printable import printable
 
 Document = Mapping[str, Any]
-NANOSECONDS = 1_000_000_000
 BEGIN = re.compile(r"^\{", re.MULTILINE)
 OVERLAP_NS = 1_000_000
 """By which an interval may begin before the one before it ended: times are rounded."""

@@ -22,11 +22,11 @@ from vsperf.drivers.programs.base import (
     too_small,
 )
 from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import Interval, RoundTrips, Traffic, is_stream
 from vsperf.trust.plain_json import MOST_COUNTED
 from vsperf.trust.printable import printable
 
-NANOSECONDS = 1_000_000_000
 SOCKETS = {"LSS_SIZE_END": "wmem", "RSR_SIZE_END": "rmem"}
 """Of the end that sends and of the one that receives: bytes of its socket → what limits them."""
 KEYS = (
