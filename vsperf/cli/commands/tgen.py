@@ -273,7 +273,7 @@ def calibrate(
     from vsperf.cli.tgen_view import print_calibrations
     from vsperf.drivers.generators.tgen import byhand
     from vsperf.drivers.generators.tgen import calibrate as calibrating
-    from vsperf.drivers.generators.tgen.loop import loop as leading_to_itself
+    from vsperf.drivers.generators.tgen.cap import loop as leading_to_itself
     from vsperf.engine.measurer import Measurer
     from vsperf.engine.watch import Watch
 

@@ -12,8 +12,8 @@ from fractions import Fraction
 
 from vsperf.config.traffic import TrialPolicy
 from vsperf.drivers.generators.tgen.byhand import Sending, Stream, trial, ways_between
+from vsperf.drivers.generators.tgen.cap import arrived_fps, nothing_came
 from vsperf.drivers.generators.tgen.driver import TgenSession
-from vsperf.drivers.generators.tgen.loop import arrived_fps, nothing_came
 from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.errors import ComponentError

@@ -8,9 +8,8 @@ from typing import Any
 from vsperf.config.traffic import Bursts, TrialPolicy
 from vsperf.drivers.generators.base import OnSample, TrialRequest
 from vsperf.drivers.generators.tgen.client import Event
-from vsperf.drivers.generators.tgen.replay import Replayed
 from vsperf.drivers.generators.tgen.spec import TgenSpec
-from vsperf.drivers.generators.tgen.traffic import Way, direction
+from vsperf.drivers.generators.tgen.traffic import Replayed, Way, direction
 from vsperf.errors import ComponentError
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.slots import Slot, Slots

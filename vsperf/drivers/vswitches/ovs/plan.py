@@ -12,9 +12,14 @@ from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.ovs import layout
 from vsperf.drivers.vswitches.ovs.layout import SwitchPort
 from vsperf.drivers.vswitches.ovs.programs import Programs
-from vsperf.drivers.vswitches.ovs.rules import rule_count, shown_rules, tags_to_see
+from vsperf.drivers.vswitches.ovs.rules import (
+    FILTER_COOKIE,
+    IDLE_COOKIE,
+    rule_count,
+    shown_rules,
+    tags_to_see,
+)
 from vsperf.drivers.vswitches.ovs.spec import OvsSettings
-from vsperf.drivers.vswitches.ovs.unmatched import FILTER_COOKIE, IDLE_COOKIE
 from vsperf.host.netns import entering
 from vsperf.host.threads import Polling
 from vsperf.records.run import Endpoint, Placeholder, Placement, Step, Wire

@@ -9,9 +9,7 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.ovs.bringup import deployed, planned, required
-from vsperf.drivers.vswitches.ovs.dpdk.design import DpdkDesign
-from vsperf.drivers.vswitches.ovs.dpdk.memory import MEGABYTE, memory_mb
-from vsperf.drivers.vswitches.ovs.dpdk.ports import ports_of
+from vsperf.drivers.vswitches.ovs.dpdk.design import MEGABYTE, DpdkDesign, memory_mb, ports_of
 from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
 from vsperf.drivers.vswitches.ovs.layout import SOCKETS
 from vsperf.drivers.vswitches.ovs.plan import MAIN_ROLE, PMD_ROLE
