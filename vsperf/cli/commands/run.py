@@ -23,7 +23,7 @@ from vsperf.cli.tables import console
 from vsperf.config.loader import Loaded, Request
 from vsperf.engine.baselines import with_baselines
 from vsperf.engine.criteria import not_slower
-from vsperf.engine.quiet import Patience, held_once_free, once_free, require_quiet
+from vsperf.engine.readiness import Patience, held_once_free, once_free, require_quiet
 from vsperf.engine.run import RunOptions, plan_cases
 from vsperf.engine.session import Session, begin, take_up
 from vsperf.errors import ExitCode, UsageError, VsperfError
