@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Annotated, Literal
 
@@ -19,9 +19,56 @@ from pydantic import Field
 
 from vsperf.config.counted import Counted
 from vsperf.quantities.units import NANOSECONDS, Duration, Ratio
+from vsperf.records.switch import AddressCounts
 from vsperf.simulation.base import Behaviour, Conditions, Forwarded, PositiveShare, Spread, share_of
 from vsperf.simulation.chance import WOBBLE_LIMIT, Chance
 from vsperf.simulation.truth import NO_LIMIT, NOTHING_PASSES, Crossing, Truth, overload
+
+
+@dataclass
+class AddressTable:
+    """Learns the first so many of those that come too fast, and forgets the oldest when full.
+
+    The addresses of one direction are numbered, and each trial begins with the first of them.
+    """
+
+    most: int
+    per_second: Fraction | None = None
+    """Addresses that it can learn in a second; None for as many as come."""
+    learned: int = 0
+    evicted: int = 0
+    _known: dict[tuple[str, int], None] = field(default_factory=dict)
+    """Link and number of each, the oldest first."""
+
+    @property
+    def counts(self) -> AddressCounts:
+        """The counters, as a switch says them."""
+        return AddressCounts(
+            known=len(self._known),
+            most=self.most,
+            learned=self.learned,
+            evicted=self.evicted,
+            expired=0,
+        )
+
+    def see(self, link: str, addresses: int, duration_ns: int) -> None:
+        """Learn what can be learned of addresses that come evenly within a time."""
+        new = addresses
+        if self.per_second is not None:
+            new = min(new, int(self.per_second * duration_ns / NANOSECONDS))
+        for number in range(new):
+            if (link, number) in self._known:
+                del self._known[link, number]  # it moves to the end
+            else:
+                self.learned += 1
+                if len(self._known) >= self.most:
+                    del self._known[next(iter(self._known))]
+                    self.evicted += 1
+            self._known[link, number] = None
+
+    def flush(self) -> None:
+        """Forget all addresses."""
+        self._known.clear()
 
 
 class SoftKnee(Behaviour):

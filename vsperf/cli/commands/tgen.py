@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from vsperf.cli.quantities import QuantityType
+from vsperf.cli.selection import QuantityType
 from vsperf.cli.stored import json_option
 from vsperf.cli.tgen_options import DURATION, SIZE, port_options, process_options, stream_options
 from vsperf.drivers.generators.tgen.command import Options
