@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from vsperf.drivers.generators.base import TrialRequest
-from vsperf.drivers.generators.trex.client import Client
+from vsperf.drivers.generators.trex.server import Client
 from vsperf.drivers.generators.trex.session import TrexSession
 from vsperf.errors import ComponentError
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +12,6 @@ from pathlib import Path
 import pytest
 from cli_shell import Shell, fixture_vsperf
 from conftest import Require
-from killed_run import killed
 
 from vsperf.errors import ExitCode
 from vsperf.host.hugepages import read_pools, reserve
@@ -30,6 +30,25 @@ __all__ = ["fixture_vsperf"]
 
 MEGABYTE = 1 << 20
 LEDGER = "/hugepages-"
+KILLED = """
+import os, signal, sys
+from vsperf.host.lock import testbed_lock
+from vsperf.host.process import managed
+from vsperf.host.workspace import workspace
+with testbed_lock("local", "20260101-first"), workspace("run 20260101-first") as place:
+    with managed(["sleep", "100"], name="switch", workspace=place):
+        print(place.folder, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def killed() -> Path:
+    """Return the folder of a deployment whose owner was killed."""
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True, check=False
+    )
+    assert ended.returncode == -signal.SIGKILL
+    return Path(ended.stdout.strip())
 
 
 @pytest.fixture

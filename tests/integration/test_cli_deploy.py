@@ -17,7 +17,7 @@ from cli_shell import Shell, fixture_vsperf
 from real_runs import Place, Run, fixture_calibrations, fixture_place
 
 from vsperf.errors import ExitCode
-from vsperf.host.standing import standing_deployments
+from vsperf.host.dead import standing_deployments
 from vsperf.host.workspace import workspace
 
 __all__ = ["fixture_calibrations", "fixture_place", "fixture_vsperf"]

@@ -23,9 +23,9 @@ from vsperf.cli.main import run_cli
 from vsperf.errors import ExitCode, NotReadyError
 from vsperf.host import places
 from vsperf.host.cache import read_found, write_found
+from vsperf.host.dead import standing_deployments
 from vsperf.host.lock import testbed_lock as hold
 from vsperf.host.procfs import boot_id
-from vsperf.host.standing import standing_deployments
 from vsperf.host.workspace import workspace
 from vsperf.records.files.folders import RECORDS, run_folders
 from vsperf.records.files.index import INDEX

@@ -21,7 +21,7 @@ from scapy.packet import Raw
 from scapy.utils import wrpcap
 
 from vsperf.config.flows import link_mac
-from vsperf.drivers.generators.tgen.headers import frames_in, read
+from vsperf.drivers.generators.tgen.look import frames_in, read
 from vsperf.drivers.generators.tgen.traffic import streams
 from vsperf.drivers.vswitches.ovs.bringup import command
 from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk

@@ -18,7 +18,7 @@ from attacks.tally import Tally
 from conftest import REPOSITORY, Require
 
 from vsperf.errors import ExitCode
-from vsperf.host.pages import Pool
+from vsperf.host.claims import Pool
 
 pytestmark = pytest.mark.scaffolding(
     "tools/soak", "tests/attacks", "tests/integration/test_soak.py"

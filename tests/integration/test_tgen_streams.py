@@ -27,7 +27,7 @@ from vsperf.config.flows import host_ip, link_mac
 from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
 from vsperf.drivers.generators.tgen.client import TgenError
 from vsperf.drivers.generators.tgen.command import Options
-from vsperf.drivers.generators.tgen.headers import frames_in, read
+from vsperf.drivers.generators.tgen.look import frames_in, read
 from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.drivers.generators.tgen.traffic import Way
 from vsperf.records.trial import Headers

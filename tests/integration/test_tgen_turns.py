@@ -26,8 +26,8 @@ from loopbacks import OPTIONS, PATIENCE_S, reference_dut
 from preloads import preload
 
 from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, ways_between
+from vsperf.drivers.generators.tgen.cap import loop
 from vsperf.drivers.generators.tgen.client import TgenError
-from vsperf.drivers.generators.tgen.loop import loop
 from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.drivers.generators.tgen.traffic import Way
 from vsperf.drivers.generators.tgen.turns import (

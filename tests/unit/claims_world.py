@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from vsperf.host import claims
+from vsperf.host.claims import Pool
 from vsperf.host.files import Roots
 from vsperf.host.hugepages import HostMemory, read_pools, reserve
-from vsperf.host.pages import Pool
 from vsperf.host.workspace import Workspace, workspace
 
 MEMORY_KB = 8 << 20

@@ -17,8 +17,8 @@ from serving import answering
 
 from vsperf.drivers.generators.ixnetwork import client as ixnetwork
 from vsperf.drivers.generators.otg import client as otg
-from vsperf.drivers.generators.spirent import client as spirent
-from vsperf.drivers.generators.xena import client as xena
+from vsperf.drivers.generators.spirent import chassis as spirent
+from vsperf.drivers.generators.xena import chassis as xena
 from vsperf.errors import ComponentError
 from vsperf.trust import answers
 from vsperf.trust.answers import whole

@@ -25,8 +25,10 @@ from vsperf.drivers.collectors.pacing import PacingMonitor, PacingSpec, RunningM
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.errors import UsageError
 from vsperf.host.frame_stamps import Stamps
-from vsperf.host.netlink import messages
+from vsperf.host.netlink import dump, messages
 from vsperf.host.packet_sockets import (
+    BY_FAMILY,
+    SOCK_DIAG,
     SOL_PACKET,
     PacketSocket,
     Rings,
@@ -276,6 +278,11 @@ def test_messages_that_are_damaged_are_not_read() -> None:
     assert list(messages(whole[:10])) == []
     with pytest.raises(OSError, match="damaged"):
         list(messages(b"\0" * 64))
+
+
+def test_a_question_that_the_kernel_does_not_take_is_an_error() -> None:
+    with pytest.raises(OSError, match="Invalid argument"):
+        list(dump(SOCK_DIAG, BY_FAMILY, b""))
 
 
 def test_an_own_socket_is_found_with_what_it_dropped(require: Callable[[str], None]) -> None:

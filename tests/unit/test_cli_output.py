@@ -20,12 +20,12 @@ from search_models import case_of
 
 from vsperf.analysis.answers import reasons
 from vsperf.analysis.summary import CaseRow
-from vsperf.cli.foreign_words import HARMLESS, PLAIN, Words
 from vsperf.cli.main import run_cli
 from vsperf.cli.notes import MOST_WARNINGS, notes
 from vsperf.cli.output import say
 from vsperf.cli.tables import print_summary
 from vsperf.cli.terminal import PlainConsole, between_words
+from vsperf.cli.vnf_shell import HARMLESS, PLAIN, Words
 from vsperf.errors import ExitCode
 from vsperf.records.flags import Flag
 from vsperf.records.result import CleanResult, Compliance, Level, Limit, SearchResult, Standard

@@ -17,9 +17,9 @@ from series_samples import CASE, header
 from vsperf.drivers.collectors import stamp
 from vsperf.drivers.collectors.base import Parts, Seat
 from vsperf.drivers.collectors.command import STAMP, Command, CommandSpec, Lines
-from vsperf.drivers.collectors.flames import flame_graph, folded, folded_text
 from vsperf.drivers.collectors.perf import Counting, counted
 from vsperf.drivers.collectors.perf_program import require_perf
+from vsperf.drivers.collectors.switch_trace import flame_graph, folded, folded_text
 from vsperf.errors import NotReadyError
 from vsperf.host.files import Roots
 from vsperf.records.files.series import SeriesFile, series_of

@@ -19,9 +19,8 @@ from vsperf.engine.conditions import busy
 from vsperf.engine.criteria import check_all
 from vsperf.engine.judge_connections import judged
 from vsperf.errors import InvalidTrialError
-from vsperf.methods.connection_limits import limit_of
 from vsperf.methods.connection_search import ConnectionSearch
-from vsperf.methods.connections import ConnectionsAsked, ConnectionsBench
+from vsperf.methods.connections import ConnectionsAsked, ConnectionsBench, limit_of
 from vsperf.methods.estimate import estimate
 from vsperf.output.table import NOTHING
 from vsperf.quantities.unit import Unit

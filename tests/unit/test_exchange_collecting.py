@@ -12,7 +12,7 @@ from exchanges import exchange
 
 from vsperf.deploy.exchanging import Around
 from vsperf.drivers.collectors.base import OwnTrialsSpec
-from vsperf.engine.exchange_collecting import HEAVY_NS, Looking, own_exchanges, own_ns
+from vsperf.engine.exchanges import HEAVY_NS, Looking, own_exchanges, own_ns
 from vsperf.errors import ComponentError
 from vsperf.records.exchange import Exchange
 from vsperf.records.files.series import series_of

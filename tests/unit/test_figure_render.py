@@ -17,9 +17,11 @@ from figure_world import GOLDEN, HOSTILE, all_cases, throughput_case
 
 from vsperf.errors import UsageError
 from vsperf.output.figures import render, text, theme
-from vsperf.output.figures.drawing import Drawing
+from vsperf.output.figures.drawing import Axis, Drawing, Line, Panel, Point
 from vsperf.output.figures.layout import LONGEST_LABEL, compose
 from vsperf.output.figures.plot import Options, all_plots, drawings
+from vsperf.output.figures.render import svg
+from vsperf.output.figures.text import width
 from vsperf.records.files.view import views
 
 BESIDE = Options(beside=("plugfest_2017", "pod3_2016", "dpvs_1_9_2"))
@@ -202,3 +204,14 @@ def test_no_text_covers_another_or_leaves_the_sheet(every: dict[str, Drawing]) -
             assert room.x0 >= 0, f"{one!r} begins left of the sheet"
 
     hold_each(PLOTS, check)
+
+
+# Text of drawings: letters that the font of the drawings has not.
+
+
+@pytest.mark.parametrize("letter", ["一", "\u0526", "\uffff"])
+def test_a_letter_that_the_font_has_not_has_a_width_and_is_drawn(letter: str) -> None:
+    lines = (Line(letter, (Point(1, 2),)), Line("other", (Point(1, 3),)))
+    drawing = Drawing(letter, letter, (Panel(Axis(letter), Axis("y"), lines, title=letter),))
+    assert width(letter, 8) > 0
+    assert svg(drawing)

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from all_wrong import REPOSITORY, none_wrong, relative
 
-from vsperf.config.document import settable_paths
-from vsperf.config.shape import ANY_NAME
+from vsperf.config.document import ANY_NAME, settable_paths
 from vsperf.config.topology import Topology
 from vsperf.plugins import Plugins
 

@@ -76,7 +76,7 @@ def test_a_run_that_is_frozen_amid_a_change_is_not_waited_for_for_ever(
 ) -> None:
     add_pool(host, 0, 2048, 600)
     (pool,) = read_pools(host)
-    monkeypatch.setattr("vsperf.host.pages.LOCK_S", 0.0)
+    monkeypatch.setattr("vsperf.host.claims.LOCK_S", 0.0)
     with (
         pool.locked(),
         pytest.raises(OSError, match="another run has been changing the number of hugepages"),
@@ -342,7 +342,7 @@ from pathlib import Path
 from vsperf.trust import trusted
 from vsperf.host.files import Roots
 from vsperf.host.hugepages import HostMemory, reserve
-from vsperf.host.pages import Pool
+from vsperf.host.claims import Pool
 from vsperf.host.workspace import workspace
 
 folder, deadly, steps = Path(sys.argv[1]), 0, 0

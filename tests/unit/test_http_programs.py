@@ -17,8 +17,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs import find
 from vsperf.drivers.programs.base import Found, Program, Rendezvous, Said, Told
 from vsperf.drivers.programs.find import Installed
-from vsperf.drivers.programs.h2load.answer import due_ns
-from vsperf.drivers.programs.h2load.driver import H2LOAD, H2load, H2loadSpec
+from vsperf.drivers.programs.h2load.driver import H2LOAD, H2load, H2loadSpec, due_ns
 from vsperf.drivers.programs.wrk.driver import WRK, Wrk, WrkSpec
 from vsperf.errors import NotReadyError
 from vsperf.methods.exchanges import ExchangeAsked

@@ -19,8 +19,7 @@ from simulated_cases import simulated_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import Rendezvous, Said, Told
-from vsperf.drivers.programs.irtt.answer import packets_of
-from vsperf.drivers.programs.irtt.driver import IRTT, Irtt, IrttSpec
+from vsperf.drivers.programs.irtt.driver import IRTT, Irtt, IrttSpec, packets_of
 from vsperf.errors import NotReadyError
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import ECHO

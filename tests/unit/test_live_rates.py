@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import math
 import socket
-import struct
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -21,8 +20,8 @@ from vsperf.config.case import Case
 from vsperf.deploy.live_rates import LiveRates, seen_of
 from vsperf.deploy.places import Place
 from vsperf.errors import ComponentError
-from vsperf.host import tcp_sockets
-from vsperf.host.tcp_sockets import received_bytes
+from vsperf.host.netlink import ATTRIBUTE
+from vsperf.host.tcp_sockets import FOUND, INFO, received_bytes, received_of
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.progress import CaseStarted, ExchangeGoesOn, ExchangeStarted, PhaseEntered, RateSeen
 from vsperf.quantities.unit import Unit
@@ -176,26 +175,9 @@ def test_the_kernel_tells_what_came_to_a_port_by_all_its_connections() -> None:
         assert received_bytes()[port] == 1_234
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        tcp_sockets.HEADER.pack(20, tcp_sockets.ERROR, 0, 0, 0) + struct.pack("=i", -2),
-        tcp_sockets.HEADER.pack(0, tcp_sockets.ASK, 0, 0, 0),
-    ],
-)
-def test_an_answer_that_is_none_is_an_error(answer: bytes) -> None:
-    class Netlink:
-        def recv(self, _: int) -> bytes:
-            return answer
-
-    netlink: Any = Netlink()
-    with pytest.raises(OSError, match=r"."):
-        list(tcp_sockets._connections(netlink))
-
-
 def test_a_connection_whose_kernel_counts_no_bytes_is_left_out() -> None:
-    body = bytes(tcp_sockets.FOUND.size) + tcp_sockets.ATTRIBUTE.pack(12, tcp_sockets.INFO)
-    assert tcp_sockets._received(body + bytes(8)) is None
+    body = bytes(FOUND.size) + ATTRIBUTE.pack(12, INFO)
+    assert received_of(body + bytes(8)) is None
 
 
 # What people and programs get to see of it.

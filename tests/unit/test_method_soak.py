@@ -12,7 +12,7 @@ from search_models import case_of
 
 from vsperf.engine.criteria import outcome_of
 from vsperf.methods.base import PLAIN, TrialOptions
-from vsperf.methods.seconds import PARTS, Hours
+from vsperf.methods.soak import PARTS, Hours
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag
 from vsperf.records.result import Compliance, Level, Limit, Standard

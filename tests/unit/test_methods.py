@@ -34,7 +34,7 @@ from vsperf.engine.disturb import run_trial
 from vsperf.engine.events import Parts
 from vsperf.errors import InvalidTrialError
 from vsperf.methods.base import PLAIN, SHARE_BEFORE, TrialOptions, repeated
-from vsperf.methods.seconds import Hours
+from vsperf.methods.soak import Hours
 from vsperf.quantities.units import NANOSECONDS, FrameSize
 from vsperf.records.flags import Flag
 from vsperf.records.result import SearchResult

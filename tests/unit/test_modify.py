@@ -22,13 +22,11 @@ from vsperf.config.loader import Request, load
 from vsperf.config.modify import Modify
 from vsperf.config.traffic import TrafficProfile
 from vsperf.drivers.generators.base import TrialRequest
-from vsperf.drivers.vswitches.ovs.dpdk.design import DpdkDesign
-from vsperf.drivers.vswitches.ovs.dpdk.ports import ports_of
+from vsperf.drivers.vswitches.ovs.dpdk.design import DpdkDesign, ports_of
 from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
 from vsperf.drivers.vswitches.ovs.rules import rules
 from vsperf.drivers.vswitches.sim import SimulatedSwitch, SimulatedSwitchSpec
-from vsperf.engine.checks import check_headers
-from vsperf.engine.headers import expected, worth_a_look
+from vsperf.engine.checks import check_headers, expected, worth_a_look
 from vsperf.errors import PathError, SpecError
 from vsperf.records.trial import Purpose, Trial
 

@@ -17,8 +17,7 @@ from otg_documents import config, flow, increment, packet, value
 from vsperf.otg.answers import refuse_unknown
 from vsperf.otg.config import Config, Place, merged, read_config
 from vsperf.otg.document import Document, RefusedError
-from vsperf.otg.flows import Flow, write_frames
-from vsperf.otg.frames import OLD_MARK, PCAP_HEAD, checksum
+from vsperf.otg.flows import OLD_MARK, PCAP_HEAD, Flow, checksum, write_frames
 from vsperf.otg.generator import fell_short
 
 # What the OTG server takes of a configuration, and with which words it refuses the rest.

@@ -19,8 +19,8 @@ from vsperf.drivers.vswitches.ovs.dpdk.design import DpdkDesign
 from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
 from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
 from vsperf.drivers.vswitches.ovs.parse import PortStatistics
+from vsperf.drivers.vswitches.ovs.plain.design import ports_of
 from vsperf.drivers.vswitches.ovs.plain.driver import Ovs, require_datapath
-from vsperf.drivers.vswitches.ovs.plain.ports import ports_of
 from vsperf.drivers.vswitches.ovs.plain.spec import OvsSpec
 from vsperf.drivers.vswitches.ovs.programs import find_programs, planned_programs
 from vsperf.errors import NotReadyError, UsageError

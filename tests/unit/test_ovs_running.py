@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vsperf.drivers.vswitches.ovs import parse
-from vsperf.drivers.vswitches.ovs.calls import PATH, Calls
+from vsperf.drivers.vswitches.ovs.bringup import PATH, Calls
 from vsperf.drivers.vswitches.ovs.counters import switch_counters
 from vsperf.drivers.vswitches.ovs.database import Interface
 from vsperf.drivers.vswitches.ovs.diagnosis import (

@@ -11,11 +11,16 @@ from machine_tree import MachineTree, kernel, link, write
 
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host import binding
-from vsperf.host.addresses import address_towards, default_routes, interface_addresses
 from vsperf.host.binding import bound, pci_addresses
 from vsperf.host.files import Roots, link_name
 from vsperf.host.journal import NAME, pending
-from vsperf.host.network import Network, session_connection
+from vsperf.host.network import (
+    Network,
+    address_towards,
+    default_routes,
+    interface_addresses,
+    session_connection,
+)
 from vsperf.host.pci import Nic, find_nic, read_nics, refusal
 from vsperf.host.undo import BindDriver
 from vsperf.host.workspace import Workspace, workspace

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vsperf.config.testbed import Testbed
+from vsperf.config.case import Testbed
 from vsperf.deploy.placement import place
 from vsperf.errors import NotReadyError, SpecError
 from vsperf.host.binding import pci_addresses

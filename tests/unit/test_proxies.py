@@ -25,8 +25,7 @@ from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.hops import Hop
 from vsperf.drivers.vswitches.proxy import driver as proxy_driver
 from vsperf.drivers.vswitches.proxy.driver import ProxySwitch, _Maker, proxy_check
-from vsperf.drivers.vswitches.proxy.haproxy.driver import Haproxy, HaproxySpec
-from vsperf.drivers.vswitches.proxy.haproxy.stats import asked, told_in
+from vsperf.drivers.vswitches.proxy.haproxy.driver import Haproxy, HaproxySpec, asked, told_in
 from vsperf.drivers.vswitches.proxy.layout import Design
 from vsperf.drivers.vswitches.proxy.nginx.driver import NginxSpec, NginxStream, module_of
 from vsperf.drivers.vswitches.proxy.running import Found, Instance, RunningProxy, Told

@@ -28,8 +28,8 @@ from vsperf.drivers.vnfs.qemu.spec import QemuSpec
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.ovs.counters import Unseen, switch_counters
 from vsperf.drivers.vswitches.ovs.diagnosis import port_problems
+from vsperf.drivers.vswitches.ovs.dpdk.design import ports_of
 from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
-from vsperf.drivers.vswitches.ovs.dpdk.ports import ports_of
 from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
 from vsperf.drivers.vswitches.ovs.layout import SwitchPort
 from vsperf.drivers.vswitches.ovs.parse import PortStatistics

@@ -13,7 +13,7 @@ import pytest
 from full_disk import longest_file
 
 from vsperf.engine import session
-from vsperf.engine.quiet import (
+from vsperf.engine.readiness import (
     MOST_PPM,
     Patience,
     Taken,
@@ -65,8 +65,8 @@ def used(*ppm: int) -> Any:
 
 @pytest.fixture(name="said", autouse=True)
 def fixture_said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    monkeypatch.setattr("vsperf.engine.quiet.sleep", lambda seconds: None)
-    monkeypatch.setattr("vsperf.engine.quiet.os.sched_getaffinity", lambda pid: {0, 1})
+    monkeypatch.setattr("vsperf.engine.readiness.sleep", lambda seconds: None)
+    monkeypatch.setattr("vsperf.engine.readiness.os.sched_getaffinity", lambda pid: {0, 1})
     return []
 
 
@@ -134,9 +134,9 @@ def test_who_does_not_wait_is_refused_at_once(said: list[str]) -> None:
 def fixture_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have testbeds and what was left of runs on a machine of the test's own."""
     monkeypatch.setattr(
-        "vsperf.engine.quiet.testbed_lock", partial(lock.testbed_lock, root=tmp_path)
+        "vsperf.engine.readiness.testbed_lock", partial(lock.testbed_lock, root=tmp_path)
     )
-    monkeypatch.setattr("vsperf.engine.quiet.refuse_beside_dead", lambda: None)
+    monkeypatch.setattr("vsperf.engine.readiness.refuse_beside_dead", lambda: None)
 
 
 @pytest.mark.usefixtures("lab")
@@ -146,7 +146,7 @@ def test_a_testbed_that_another_run_took_meanwhile_is_waited_for(
     patience = Patience(wait_ns=3600 * NANOSECONDS)
     with ExitStack() as other:
         other.enter_context(lock.testbed_lock("lab", "first", tmp_path))
-        monkeypatch.setattr("vsperf.engine.quiet.sleep", lambda seconds: other.close())
+        monkeypatch.setattr("vsperf.engine.readiness.sleep", lambda seconds: other.close())
         with (
             held_once_free("lab", "second", patience, said.append),
             pytest.raises(TestbedInUse, match="lab is in use"),
@@ -171,9 +171,9 @@ def test_beside_what_is_left_of_the_run_that_was_waited_for_none_begins(
 
         def killed(seconds: float) -> None:
             other.close()
-            monkeypatch.setattr("vsperf.engine.quiet.refuse_beside_dead", refuse)
+            monkeypatch.setattr("vsperf.engine.readiness.refuse_beside_dead", refuse)
 
-        monkeypatch.setattr("vsperf.engine.quiet.sleep", killed)
+        monkeypatch.setattr("vsperf.engine.readiness.sleep", killed)
         with (
             pytest.raises(NotReadyError, match="programs of a run that was killed still run"),
             held_once_free("lab", "second", patience, said.append),
@@ -256,7 +256,7 @@ def fixture_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         proc = tmp_path / "proc"
         proc.mkdir()
         told(proc, [{}] * len(cpus), {pid: (*one[:2], 0) for pid, one in programs.items()})
-        monkeypatch.setattr("vsperf.engine.quiet.sleep", lambda _: told(proc, cpus, programs))
+        monkeypatch.setattr("vsperf.engine.readiness.sleep", lambda _: told(proc, cpus, programs))
         return look_around(Roots(tmp_path))
 
     return look

@@ -26,7 +26,7 @@ from reread_trials import Measured, since_check
 
 from vsperf.cli.main import run_cli
 from vsperf.methods.base import PLAIN, TrialOptions
-from vsperf.methods.seconds import Hours
+from vsperf.methods.soak import Hours
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.files.view import CaseView, views
 from vsperf.records.result import Limit, LoadResult, SearchResult

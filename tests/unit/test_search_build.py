@@ -23,8 +23,7 @@ from search_models import (
 )
 from simulated_cases import session, simulated_case
 
-from vsperf.config.case import CaseSpec
-from vsperf.config.testbed import Testbed
+from vsperf.config.case import CaseSpec, Testbed
 from vsperf.config.traffic import LatencyTrials
 from vsperf.deploy.planner import CasePlan
 from vsperf.drivers.vswitches.base import SwitchPlan

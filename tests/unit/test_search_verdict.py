@@ -15,8 +15,7 @@ from vsperf.records.result import GoalResult, Limit
 from vsperf.records.switch import NicCounters, PortCounters, SwitchCounters, VnfCounters
 from vsperf.records.trial import Direction, GeneratorActivity, Trial
 from vsperf.search.classify import Bounds, DurationRule
-from vsperf.search.doubts import constant_loss
-from vsperf.search.verdict import Question, answer, known_of
+from vsperf.search.verdict import Question, answer, constant_loss, known_of
 
 ONE = NANOSECONDS
 NDR = DurationRule(Fraction(0), Fraction(0), ONE, ONE)

@@ -14,7 +14,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.dpdk.command import Rings
 from vsperf.drivers.vnfs.process.driver import ProcessVnf
 from vsperf.drivers.vswitches.testpmd.driver import TestpmdSwitch
-from vsperf.engine.headers import expected, worth_a_look
+from vsperf.engine.checks import expected, worth_a_look
 from vsperf.errors import UsageError
 from vsperf.records.run import Placement, shown
 

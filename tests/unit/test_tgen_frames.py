@@ -18,8 +18,7 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsperf.drivers.generators.tgen.headers import frames_in, read
-from vsperf.drivers.generators.tgen.look import KEPT, Look
+from vsperf.drivers.generators.tgen.look import KEPT, Look, frames_in, read
 from vsperf.drivers.generators.tgen.traffic import Way
 from vsperf.errors import ComponentError
 from vsperf.records.histogram import percentiles_ns, summary

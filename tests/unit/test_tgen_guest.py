@@ -21,11 +21,16 @@ from vsperf.drivers.generators.tgen import guest
 from vsperf.drivers.generators.tgen.client import Gone
 from vsperf.drivers.generators.tgen.command import Options
 from vsperf.drivers.generators.tgen.driver import TgenGenerator
-from vsperf.drivers.generators.tgen.guest import GuestClient, GuestTgen
-from vsperf.drivers.generators.tgen.guest_clock import Drift, Reading, read_clock
-from vsperf.drivers.generators.tgen.guest_plan import GuestPlan, guest_of, steps_of
+from vsperf.drivers.generators.tgen.guest import (
+    GuestClient,
+    GuestPlan,
+    GuestTgen,
+    guest_of,
+    steps_of,
+)
 from vsperf.drivers.generators.tgen.process import PROTOCOL
 from vsperf.drivers.generators.tgen.spec import TgenSpec
+from vsperf.drivers.generators.tgen.tsc import Drift, Reading, read_clock
 from vsperf.engine.conditions import flags_around
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.qemu.agent import Agent

@@ -23,8 +23,7 @@ from vsperf.drivers.generators.tgen.messages import (
     counts,
     slots_of,
 )
-from vsperf.drivers.generators.tgen.replay import Replayed
-from vsperf.drivers.generators.tgen.traffic import Way, direction, flows_of, streams
+from vsperf.drivers.generators.tgen.traffic import Replayed, Way, direction, flows_of, streams
 from vsperf.drivers.generators.tgen.tsc import Tsc
 from vsperf.drivers.generators.tgen.turns import (
     StreamSide,

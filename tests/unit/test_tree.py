@@ -14,8 +14,7 @@ from trees import program_for
 
 from vsperf.config.rooted import RootedSpec
 from vsperf.errors import NotReadyError
-from vsperf.host.elf import read_elf
-from vsperf.host.tree import Tree
+from vsperf.host.tree import Tree, read_elf
 
 Require = Callable[[str], None]
 X86, ARM = 62, 183

@@ -20,7 +20,7 @@ from trex_server import FAULTS, TrexServer, trex_server
 from vsperf.config.case import CaseSpec
 from vsperf.config.traffic import LatencyTrials
 from vsperf.drivers.generators.base import TrialRequest
-from vsperf.drivers.generators.trex import client
+from vsperf.drivers.generators.trex import server as conversation
 from vsperf.drivers.generators.trex import session as trial
 from vsperf.drivers.generators.trex.driver import TrexGenerator, connected
 from vsperf.drivers.generators.trex.session import TrexSession
@@ -201,7 +201,7 @@ def test_a_liar_gives_a_flag_or_an_error_and_never_a_number(
         session.run(SHORT)
         trex.fault = fault
         if fault == "hang":
-            monkeypatch.setattr(client, "ANSWER_S", 0.3)
+            monkeypatch.setattr(conversation, "ANSWER_S", 0.3)
         if isinstance(expected, Flag):
             assert expected in judged(session.run(SHORT), case)
         else:

@@ -14,7 +14,7 @@ from trex_cases import trex_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.flows import Flow, flows_between
-from vsperf.drivers.generators.tgen.headers import read
+from vsperf.drivers.generators.tgen.look import read
 from vsperf.drivers.generators.trex.driver import TrexGenerator
 from vsperf.drivers.generators.trex.streams import Way, bursts_of, stream_of
 from vsperf.errors import UsageError

@@ -6,6 +6,7 @@ runs and of models, which are the same on any machine.
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shlex
@@ -14,8 +15,20 @@ from pathlib import Path
 
 import pytest
 from conftest import REPOSITORY
+from record_samples import case_record, case_start, header, run_end, trial
+from stored_runs import refreshed, store, store_finished
 
+from vsperf.cli.commands.list import print_entries
+from vsperf.cli.commands.results import _cases, _runs
 from vsperf.cli.main import run_cli
+from vsperf.cli.selection import library
+from vsperf.cli.tables import print_table
+from vsperf.cli.terminal import PlainConsole
+from vsperf.output.table import Table
+from vsperf.output.trial_tables import MOST, stages_table
+from vsperf.records.run import Line, RunResume
+from vsperf.records.switch import PmdCounters, StageCounters, SwitchCounters
+from vsperf.records.trial import Trial
 
 GOLDEN = REPOSITORY / "tests" / "golden"
 VIEWS = GOLDEN / "views"
@@ -85,3 +98,207 @@ def lines_of(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 def too_long(printed: list[str]) -> list[str]:
     return [line for line in printed if len(line) > COLUMNS and " " in line.strip()]
+
+
+# `vsperf list` on a terminal of 80 columns: every name whole, and every title.
+
+
+def listed(kind: str, width: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    places = library()
+    out = PlainConsole(stderr=False, width=width)
+    monkeypatch.setattr(out, "file", io.StringIO())
+    print_entries(out, places, list(getattr(places, kind)().values()))
+    return [line.rstrip() for line in out.file.getvalue().splitlines()]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kind", ["testcases", "testbeds", "presets", "topologies"])
+def test_names_are_whole_and_lines_fit_80_columns(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = listed(kind, 80, monkeypatch)
+    names = set(getattr(library(), kind)())
+    assert names <= {line.split()[0] for line in lines if line}
+    assert max(map(len, lines)) <= 80
+
+
+def test_testcases_stand_by_the_folder_that_they_are_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = listed("testcases", 80, monkeypatch)
+    p2p, vnfs = lines.index("phy2phy"), lines.index("vm")
+    place = {line.split()[0]: number for number, line in enumerate(lines) if line}
+    assert p2p < place["phy2phy_tput"] < vnfs < place["pvp_tput"]
+
+
+def test_where_there_is_room_tags_and_files_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    (row,) = (one for one in listed("testcases", 220, monkeypatch) if "phy2phy_tput " in one)
+    assert "rfc2544" in row
+    assert "testcases/phy2phy/phy2phy_tput.yaml" in row
+
+
+def test_tags_are_named_below_where_there_is_no_room_beside(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = listed("testcases", 80, monkeypatch)
+    assert any(line.startswith("tags: ") and "back2back" in line for line in lines)
+    assert not any(line.startswith("tags: ") for line in listed("testcases", 220, monkeypatch))
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["pvp_t*put", "--names"], ["pvp_tput"]),
+        (["phy2phy_tput", "v2v_tput", "--names"], ["phy2phy_tput", "v2v_tput"]),
+        (["testbeds", "s*", "--names"], ["sim"]),
+        (["pvp_*", "--tag", "pvp", "--tag", "soak", "--names"], ["pvp_soak"]),
+    ],
+)
+def test_names_patterns_and_all_tags_narrow_a_list_down(
+    words: list[str], names: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_cli(["list", *words]) == 0
+    assert capsys.readouterr().out.split() == names
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["pvp"], "'*pvp*'"),
+        (["places"], "'*places*'"),
+        (["testcase"], "did you mean `testcases`?"),
+        (["--tag", "throughputt"], "did you mean `throughput`?"),
+        (["testbeds", "--tag", "vm"], "known tags: none"),
+    ],
+)
+def test_what_fits_nothing_is_a_mistake(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_cli(["list", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+# `vsperf results` at 80 columns: when, how long, what was found and how it ended, nothing cut.
+
+LONG = "2026-11-20-phy2phy_tput_mod_vlan_pop-k7f3"
+FIRST = header().cases[0].key
+
+
+def shown(table: Table, width: int) -> list[str]:
+    out = PlainConsole(stderr=False, width=width)
+    out.file = file = io.StringIO()
+    print_table(out, table)
+    return [line.rstrip() for line in file.getvalue().splitlines()]
+
+
+def test_at_80_columns_a_run_is_told_whole(tmp_path: Path) -> None:
+    store_finished(tmp_path, LONG)
+    with refreshed(tmp_path) as index:
+        found = shown(_runs(index.runs(), index), 80)
+    assert found == [
+        "run, first result                          started  took   testbed  outcome",
+        f"{LONG}  10:00    0.0 s  sim      2 PASS",
+        "  64B: ndr 8.000 … 8.040 Mfps (SIMULATED)",
+    ]
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_of_cases_no_result_is_cut_at_any_width(tmp_path: Path, width: int) -> None:
+    store_finished(tmp_path, LONG)
+    store_finished(tmp_path, f"{LONG[:-4]}m4xq")
+    with refreshed(tmp_path) as index:
+        found = shown(_cases(index.cases()), width)
+    text = "\n".join(found)
+    assert max(map(len, found)) <= width
+    assert text.count("ndr 8.000 … 8.040 Mfps") == 4
+    assert text.count(f"{LONG} (SIMULATED)") == 2
+
+
+def test_where_there_is_room_all_stands_in_columns(tmp_path: Path) -> None:
+    store_finished(tmp_path)
+    with refreshed(tmp_path) as index:
+        names, row = shown(_runs(index.runs(), index), 200)
+    assert names.split()[:6] == ["run", "started", "took", "testbed", "preset", "cases"]
+    assert "64B: ndr 8.000 … 8.040 Mfps (SIMULATED)" in row
+
+
+def test_the_time_between_an_interruption_and_its_resumption_is_none_of_the_run(
+    tmp_path: Path,
+) -> None:
+    at = "2026-11-20T{}.000+00:00"
+    lines: list[Line] = [
+        header(started_at=at.format("10:00:00")),
+        case_start(FIRST).model_copy(update={"started_at": at.format("10:00:02")}),
+        case_record(FIRST).model_copy(update={"finished_at": at.format("10:00:10")}),
+    ]
+    more: list[Line] = [
+        RunResume(resumed_at=at.format("12:00:00"), argv=()),
+        run_end().model_copy(update={"finished_at": at.format("12:00:05")}),
+    ]
+    store(tmp_path, "2026-11-20-x-aaaa", lines)
+    with refreshed(tmp_path) as index:
+        assert index.runs()[0].took_s == pytest.approx(10, abs=0.01)
+        store(tmp_path, "2026-11-20-x-aaaa", [*lines, *more])
+        index.refresh()
+        assert index.runs()[0].took_s == pytest.approx(15, abs=0.01)
+        assert index.runs()[0].as_json()["took_s"] == index.runs()[0].took_s
+
+
+def test_of_a_run_whose_times_are_none_it_is_not_told_how_long_it_took(tmp_path: Path) -> None:
+    head = header(started_at="yesterday")
+    store(tmp_path, "2026-11-20-x-aaaa", [head])
+    with refreshed(tmp_path) as index:
+        assert index.runs()[0].took_s is None
+        assert "–" in shown(_runs(index.runs(), index), 80)[1]
+
+
+# What stages of a switch took is shown for each trial, and only where they were counted.
+
+
+def stage(name: str, calls: int, frames: int, cycles: int) -> StageCounters:
+    return StageCounters(name=name, calls=calls, frames=frames, cycles=cycles)
+
+
+def counted(*threads: tuple[StageCounters, ...]) -> SwitchCounters:
+    return SwitchCounters(
+        pmds=tuple(
+            PmdCounters(cpu=cpu, frames=100, busy_cycles=1, idle_cycles=1, stages=stages)
+            for cpu, stages in enumerate(threads)
+        )
+    )
+
+
+def printed(*trials: Trial) -> list[list[str]]:
+    """Return the names of the columns, and the rows."""
+    table = stages_table(trials)
+    assert table is not None
+    return [list(table.names), *(list(row) for row in table.texts)]
+
+
+def test_cycles_and_frames_of_a_call_are_of_all_threads_together() -> None:
+    first = (stage("l2-input", 10, 1000, 30_000), stage("l2-output", 10, 1000, 20_000))
+    second = (stage("l2-input", 30, 1000, 10_000),)
+    head, row, *_ = printed(trial(switch=counted(first, second)))
+    assert head == ["trial", "l2-input", "l2-output"]
+    assert row[1:] == ["20.0 (50.0 a call)", "20.0 (100.0 a call)"]
+
+
+def test_stages_that_took_most_stand_first_and_the_rest_is_left_out() -> None:
+    stages = tuple(stage(f"node{number}", 1, 1, number) for number in range(1, MOST + 3))
+    head, *_ = printed(trial(switch=counted(stages)))
+    assert head[1:] == [f"node{number}" for number in range(MOST + 2, 2, -1)]
+
+
+def test_a_stage_that_no_frame_passed_is_none() -> None:
+    stages = (stage("unix-epoll-input", 500, 0, 90_000), stage("l2-input", 5, 50, 100))
+    head, *_ = printed(trial(switch=counted(stages)))
+    assert head == ["trial", "l2-input"]
+
+
+def test_a_trial_in_which_one_did_nothing_has_no_figure_of_it() -> None:
+    both = (stage("l2-input", 5, 50, 100), stage("l2-flood", 5, 50, 50))
+    one = (stage("l2-input", 5, 50, 100),)
+    _, first, second, *_ = printed(trial(switch=counted(both)), trial(switch=counted(one)))
+    assert first[-1] == "1.0 (10.0 a call)"
+    assert second[-1] == "–"
+
+
+def test_switches_without_stages_have_no_such_table() -> None:
+    assert stages_table([trial(), trial(switch=counted(()))]) is None

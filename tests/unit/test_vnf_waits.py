@@ -14,8 +14,8 @@ from simulated_cases import simulated_case
 from wires import wires_of
 
 from vsperf.drivers.vnfs.process.command import vnfs_of
+from vsperf.drivers.vnfs.process.driver import RunningVnf as RunningProcess
 from vsperf.drivers.vnfs.process.spec import ProcessSpec
-from vsperf.drivers.vnfs.process.vnf import RunningVnf as RunningProcess
 from vsperf.errors import DiedError
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import Workspace, workspace

@@ -54,7 +54,6 @@ ALLOWED = {
         "self._submit(_cancel_rest()).result": "half a second at most, at the end",
         "self._thread.join": "half a second at most, at the end",
     },
-    "host/tcp_sockets.py": {"netlink.recv": "the kernel has its answer ready"},
     "host/netns.py": {"pool.submit(action).result": "a few system calls that do not wait"},
     "otg/reading.py": {"self._connection.recv_into": "in a thread of its own, with a deadline"},
     "otg/server.py": {
@@ -62,13 +61,13 @@ ALLOWED = {
         "self.connections.acquire": "it does not block",
         "self.generator.turn.acquire": "it does not block",
     },
-    "drivers/generators/trex/client.py": {"self.socket.recv": "its message is there"},
+    "drivers/generators/trex/server.py": {"self.socket.recv": "its message is there"},
     "drivers/generators/trex/driver.py": {"server.acquire": "a method of ours: it asks TRex"},
     "drivers/generators/trex/private.py": {
         "socket.create_connection": "on this machine: yes or no"
     },
     "drivers/generators/ixnetwork/client.py": {"connection.getresponse": "in a thread, by `aside`"},
-    "drivers/generators/xena/client.py": {"socket.create_connection": "in a thread, by `aside`"},
+    "drivers/generators/xena/chassis.py": {"socket.create_connection": "in a thread, by `aside`"},
     "drivers/vswitches/ovs/control.py": {
         "connection.recv": "the library's, which does not block",
         "connection.wait": "the library's: it names its socket to a poller",

@@ -24,7 +24,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.demands import refusals
 from vsperf.drivers.generators.base import TrialRequest
 from vsperf.drivers.generators.chassis import session as trial
-from vsperf.drivers.generators.xena import client
+from vsperf.drivers.generators.xena import chassis as spoken
 from vsperf.drivers.generators.xena.chassis import XenaChassis
 from vsperf.drivers.generators.xena.driver import XenaGenerator, XenaSpec
 from vsperf.engine.judge import Asked, judge
@@ -138,7 +138,7 @@ def test_a_liar_gives_a_flag_or_an_error_and_never_a_number(
     chassis: XenaServer, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if fault in {"hang", "hang-up"}:  # all others answer, however late
-        monkeypatch.setattr(client, "ANSWER_S", 0.5)
+        monkeypatch.setattr(spoken, "ANSWER_S", 0.5)
     case, expected = case_of(chassis.address), LIES[fault]
     with started_generator(XenaGenerator(), case, ENDPOINTS, WAYS) as session:
         session.run(SHORT)

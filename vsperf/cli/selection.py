@@ -24,6 +24,7 @@ from vsperf.config.suggest import quoted
 from vsperf.config.topology import Topology
 from vsperf.errors import UsageError
 from vsperf.plugins import Plugins
+from vsperf.quantities.quantity import Quantity, UnitError
 from vsperf.trust import trusted
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -41,6 +42,21 @@ OPTION = f"--mode {MODE}"
 """Cases as a generator sees them whose device under test others deployed."""
 FULL = "full"
 """The mode in which everything is deployed."""
+Q = TypeVar("Q", bound=Quantity)
+
+
+class QuantityType(click.ParamType[Q]):
+    """A quantity of `vsperf.quantities.units`, such as 64B, 1Mpps or 10s."""
+
+    def __init__(self, kind: type[Q]) -> None:
+        self.kind = kind
+        self.name = kind.__name__.lower()
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Q:
+        try:
+            return self.kind.parse(value)
+        except UnitError as error:
+            self.fail(str(error), param, ctx)
 
 
 def library(*, foreign: bool = False) -> Library:

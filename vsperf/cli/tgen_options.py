@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from vsperf.cli.quantities import QuantityType
+from vsperf.cli.selection import QuantityType
 from vsperf.drivers.generators.tgen.command import Options
 from vsperf.errors import UsageError
 from vsperf.quantities.units import Count, CpuSet, Duration, FrameSize

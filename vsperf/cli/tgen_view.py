@@ -26,8 +26,8 @@ from vsperf.drivers.generators.tgen.summary import (
 from vsperf.drivers.generators.tgen.traffic import Way
 from vsperf.output.table import Column, Table, columns
 from vsperf.quantities.human import End, human_fps, human_interval, human_ns
+from vsperf.quantities.units import NANOSECONDS
 
-NANOSECONDS = 1_000_000_000
 Json = Mapping[str, Any]
 
 

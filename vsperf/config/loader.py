@@ -7,13 +7,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vsperf.config.alternatives import KIND
-from vsperf.config.by_kind import with_settings_by_kind
 from vsperf.config.case import RIVALS, VSWITCH, Case, CaseSpec, Rival
 from vsperf.config.collect import COLLECT, lifted
 from vsperf.config.document import Drivers, document_model, paths_of
-from vsperf.config.expand import MOST_CASES, Axes, axes, in_turns, point_of, points, repeated_values
-from vsperf.config.layers import LayerReader, Layers, merged, names, together
-from vsperf.config.levels import with_levels
+from vsperf.config.expand import (
+    MOST_CASES,
+    Axes,
+    axes,
+    in_turns,
+    point_of,
+    points,
+    repeated_values,
+    with_levels,
+)
+from vsperf.config.layers import LayerReader, Layers, merged, names, together, with_settings_by_kind
 from vsperf.config.lookup import Found, Library
 from vsperf.config.noise import NOISE
 from vsperf.config.rivals import comparing, with_rivals

@@ -1,14 +1,31 @@
-"""Whether the machine is ready for a run: asked before anything starts, and recorded with it."""
+"""Whether the machine is ready, free and quiet: asked before anything starts, and waited for.
+
+What others use of CPUs that the run leaves free does no harm. Where they use more than that, parts
+that poll are kept from running, and nobody can tell afterwards what the switch does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from vsperf.deploy.guests import require_guests
 from vsperf.deploy.planner import Drivers
 from vsperf.engine.run import Planned
+from vsperf.errors import NotReadyError
+from vsperf.host.activity import (
+    Activity,
+    Share,
+    competitors,
+    stolen_ppm,
+    taken_ppm,
+    ticks_per_second,
+)
 from vsperf.host.binding import pci_addresses, require_bindable
 from vsperf.host.dead import refuse_beside_dead
 from vsperf.host.doctor.examine import as_data, demand, examine_for
@@ -16,11 +33,142 @@ from vsperf.host.doctor.finding import Host
 from vsperf.host.doctor.wants import Want
 from vsperf.host.files import Roots
 from vsperf.host.hugepages import require_memory
-from vsperf.host.lock import testbed_lock
+from vsperf.host.lock import TestbedInUse, testbed_lock
 from vsperf.host.resctrl import abilities, masks_of
 from vsperf.host.workspace import require_short
 from vsperf.plugins import Plugins
+from vsperf.quantities.human import human_seconds
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.run import Placeholder
+from vsperf.waits import sleep
+
+LOOK_S = 1.0
+"""Long enough that a program which only begins is no load."""
+PAUSE_S = 5.0
+"""Between two looks."""
+MOST_PPM = 500_000
+"""Of a CPU beyond those that the run leaves free: what doctor warns of (a tenth) disturbs trials,
+which clean time tells; with half of a CPU most of the time is not clean."""
+SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What others take of the CPUs that this process may use."""
+
+    ppm: int
+    """Of one CPU, all together."""
+    stolen_ppm: int = 0
+    """The part of it that a hypervisor gave to others."""
+    programs: Sequence[Share] = ()
+    """Those that can be named, the busiest first."""
+
+    def __str__(self) -> str:
+        named = [str(one) for one in self.programs[:SHOWN]]
+        if self.stolen_ppm:
+            named.insert(0, f"the hypervisor {self.stolen_ppm / 10_000:.0f} %")
+        what = ", ".join(named) or "programs that end at once"
+        return f"others use {self.ppm / 10_000:.0f} % of a CPU ({what})"
+
+
+Held = TypeVar("Held")
+Look = Callable[[], Taken]
+"""Measures for a while what others use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """What is done where the machine is too busy."""
+
+    anyway: bool = False
+    """Measure all the same."""
+    wait_ns: int = 0
+    """For how long it is waited for that others end."""
+
+
+def once_free(act: Callable[[], Held], patience: Patience, say: Callable[[str], None]) -> Held:
+    """Do something that takes a testbed; while another run has it, wait if so told."""
+    told, deadline_ns = False, time.monotonic_ns() + patience.wait_ns
+    while True:
+        try:
+            return act()
+        except TestbedInUse as error:
+            if time.monotonic_ns() >= deadline_ns:
+                raise
+            if not told:
+                say(f"waiting: {error.with_why}")
+                told = True
+        sleep(PAUSE_S)  # between two looks at a condition
+
+
+@contextmanager
+def held_once_free(
+    testbed: str, run: str, patience: Patience, say: Callable[[str], None]
+) -> Iterator[None]:
+    """Hold a testbed for a run, once no other has it.
+
+    Who had it may have been killed, which frees the lock, and programs of his may still run.
+    """
+    with ExitStack() as stack:
+        once_free(lambda: stack.enter_context(testbed_lock(testbed, run)), patience, say)
+        refuse_beside_dead()
+        yield
+
+
+def require_quiet(
+    planned: Sequence[Planned],
+    patience: Patience,
+    say: Callable[[str], None],
+    look: Look | None = None,
+) -> None:
+    """Raise `NotReadyError` while others use what the run needs; wait for their end if so told."""
+    if patience.anyway or all(item.case.spec.testbed.simulated for item in planned):
+        return
+    look = look or look_around
+    left_ppm = free_ppm(planned) + MOST_PPM
+    told, deadline_ns = False, time.monotonic_ns() + patience.wait_ns
+    while True:
+        others = look()
+        if others.ppm <= left_ppm:
+            return
+        if time.monotonic_ns() >= deadline_ns:
+            raise _too_busy(others, patience)
+        if not told:
+            say(f"waiting for a quiet machine: {others}")
+            told = True
+        sleep(PAUSE_S)  # between two looks at a condition
+
+
+def free_ppm(planned: Sequence[Planned]) -> int:
+    """Return what others may use of the CPUs that this process may, and no part of any case has."""
+    taken = {
+        cpu for item in planned for cpus in item.plan.plan.placement.cpus.values() for cpu in cpus
+    }
+    return max(0, len(os.sched_getaffinity(0) - taken)) * 1_000_000
+
+
+def look_around(roots: Roots | None = None) -> Taken:
+    """Measure what is taken of the CPUs that this process may use, by whomever else."""
+    roots, cpus = roots or Roots(), frozenset(os.sched_getaffinity(0))
+    before = Activity.read(roots)
+    sleep(LOOK_S)  # the measurement itself, not a wait for something
+    after = Activity.read(roots)
+    programs = competitors(before, after, os.getpid(), ticks_per_second())
+    ppm = taken_ppm(before, after, cpus, os.getpid())
+    if ppm is None:
+        return Taken(sum(one.ppm for one in programs), 0, programs)
+    stolen = (stolen_ppm(before, after, cpus) or 0) * len(cpus)
+    return Taken(ppm, stolen, programs)
+
+
+def _too_busy(others: Taken, patience: Patience) -> NotReadyError:
+    waited = human_seconds(patience.wait_ns / NANOSECONDS)
+    still = f" still, after {waited}" if patience.wait_ns else ""
+    return NotReadyError(
+        f"this machine is too busy to measure on{still}",
+        why=f"{others}, and the parts of this run need theirs for themselves",
+        fix="end them, wait until they have (`--wait 30m`), or go on all the same (`--anyway`)",
+    )
 
 
 def require_ready(

@@ -1,4 +1,4 @@
-"""Claims on a pool of hugepages: what each run counts on, and what all of them together added.
+"""A pool of hugepages of one size on one node, and claims on it: what each run counts on and added.
 
 Runs that take place at once share the ledger of a pool, which is read and written under the pool's
 lock. A page that one run counts on is no other run's, used or not. What was added stays as long as
@@ -9,23 +9,73 @@ that somebody uses is taken.
 
 from __future__ import annotations
 
+import errno
+import os
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
 from pydantic import Field, NonNegativeInt, ValidationError
 
 from vsperf.host.owner import Owner
-from vsperf.host.pages import Pool
 from vsperf.host.procfs import boot_id
 from vsperf.records.base import Record
+from vsperf.records.files.folders import lock
 from vsperf.trust import trusted
 from vsperf.waits import sleep
 
 FREED_S = 1.0
 """Time for the kernel to free the pages of a program that has just ended."""
 POLL_S = 0.01
+LOCK_S = 60.0
+"""Patience with runs that change the number: one of them may be stopped, or its container frozen,
+and while something is undone no Ctrl-C ends a wait."""
+
+
+class Pool(Record):
+    """The pages of one size on one node, by their folder in sysfs."""
+
+    node: int
+    page_bytes: int
+    folder: Path
+
+    @property
+    def ledger_name(self) -> str:
+        """The name of the file in which runs write down what they claim of it."""
+        return f"hugepages-{self.node}-{self.page_bytes}.json"
+
+    @property
+    def total(self) -> int:
+        """Pages that the kernel holds ready, used ones included."""
+        return int((self.folder / "nr_hugepages").read_text())
+
+    @property
+    def free(self) -> int:
+        """Pages that nobody uses."""
+        return int((self.folder / "free_hugepages").read_text())
+
+    @property
+    def writable(self) -> bool:
+        """Whether this user may change the number of pages."""
+        return os.access(self.folder / "nr_hugepages", os.W_OK, effective_ids=True)
+
+    def resize(self, pages: int) -> None:
+        """Ask the kernel for so many pages; it may give fewer."""
+        (self.folder / "nr_hugepages").write_text(f"{pages}\n")
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other runs from changing the number meanwhile; raises OSError where one hangs."""
+        descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if not lock(descriptor, exclusive=True, wait_s=LOCK_S):
+                why = f"another run has been changing the number of hugepages for {LOCK_S:g} s"
+                raise OSError(errno.ETIMEDOUT, why, str(self.folder))
+            yield
+        finally:
+            os.close(descriptor)
 
 
 class Ledger(Record):

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vsperf.errors import NotReadyError
-from vsperf.host.claims import Ledger, release
-from vsperf.host.pages import Pool
+from vsperf.host.claims import Ledger, Pool, release
 from vsperf.host.places import make_root, require_own, usual_folders
 from vsperf.host.undo import ReturnHugepages
 from vsperf.host.workspace import ATTEMPTS, LeftBehindError, Workspace

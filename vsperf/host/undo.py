@@ -17,9 +17,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, NonNegativeInt, TypeAdapter
 
-from vsperf.host.claims import release
+from vsperf.host.claims import Pool, release
 from vsperf.host.netns import remove_namespace
-from vsperf.host.pages import Pool
 from vsperf.host.places import short_name
 from vsperf.host.procfs import end_all, is_running, left_in_session, marked
 from vsperf.host.schemata import is_wider, put_back

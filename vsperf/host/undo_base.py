@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+from vsperf.host.claims import Pool
 from vsperf.host.files import Roots
-from vsperf.host.pages import Pool
 from vsperf.host.places import usual_folders
 from vsperf.records.base import Record
 

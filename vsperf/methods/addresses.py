@@ -12,9 +12,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from vsperf.config.case import CaseSpec
-from vsperf.methods.base import Bench, TrialOptions, burst_ns, probe_on, refused, repeated
+from vsperf.methods.base import (
+    Bench,
+    TrialOptions,
+    burst_ns,
+    probe_on,
+    refused,
+    repeated,
+    spread_of,
+)
 from vsperf.methods.compliance import Findings
-from vsperf.methods.spread import spread_of
 from vsperf.quantities.unit import Unit
 from vsperf.records.result import Compliance, Figure, Limit, SearchResult, Standard
 from vsperf.records.switch import AddressCounts

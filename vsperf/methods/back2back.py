@@ -13,7 +13,7 @@ from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
 from vsperf.config.counted import Counted
 from vsperf.config.traffic import FULL
-from vsperf.methods.base import Bench, burst_ns, one_rhythm, probe_on, refused, repeated
+from vsperf.methods.base import Bench, burst_ns, one_rhythm, probe_on, refused, repeated, spread_of
 from vsperf.methods.compliance import (
     FULL_NS,
     NOT_ITS_OWN,
@@ -23,7 +23,6 @@ from vsperf.methods.compliance import (
 )
 from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
-from vsperf.methods.spread import spread_of
 from vsperf.quantities.human import End, human_count, human_fps, human_share
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Count, Duration

@@ -6,6 +6,7 @@ it asks for: so the engine measures by it, a plan rehearses it, and a test plays
 
 from __future__ import annotations
 
+import statistics
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -15,8 +16,9 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 from vsperf.config.case import CaseSpec
 from vsperf.config.method import MethodSpec
 from vsperf.errors import InvalidTrialError, Problem, SpecError
+from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS
-from vsperf.records.result import Compliance, SearchResult
+from vsperf.records.result import Compliance, Figure, Limit, SearchResult, Spread
 from vsperf.records.trial import Purpose, RateStep, Second, Trial
 from vsperf.search.base import Budget, BudgetExhausted, Loads, Probe, Whereabouts
 
@@ -24,6 +26,36 @@ Found = TypeVar("Found")
 OnSecond = Callable[[Second], None]
 SHARE_BEFORE = 4
 """An event comes after one part in so many of its trial."""
+
+
+def spread_of(values: Sequence[float]) -> Spread:
+    """Return how far values lie apart; there is at least one."""
+    return Spread(
+        runs=len(values),
+        minimum=min(values),
+        maximum=max(values),
+        deviation=statistics.stdev(values) if len(values) > 1 else None,
+    )
+
+
+def mean_of(
+    name: str,
+    unit: Unit,
+    values: Sequence[float],
+    reason: str,
+    at: str = "",
+    limit: Limit | None = None,
+) -> Figure:
+    """Return the mean of repeats as a figure."""
+    return Figure(
+        name=name,
+        unit=unit,
+        value=statistics.mean(values),
+        spread=spread_of(values),
+        limit=limit,
+        reason=reason,
+        at=at,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,13 +23,15 @@ from vsperf.config.connections import PORTS_EACH, Protocol
 from vsperf.config.counted import Counted
 from vsperf.config.method import Contradiction
 from vsperf.methods.base import Bench, probe_on
-from vsperf.methods.connection_limits import at_load, known, limit_of
 from vsperf.methods.connections import (
     ConnectionMethod,
     ConnectionsAsked,
     ConnectionsBench,
     Count,
+    at_load,
     due_in,
+    known,
+    limit_of,
     tail_ns,
 )
 from vsperf.methods.range import TrialDuration

@@ -15,8 +15,8 @@ from pydantic import model_validator
 
 from vsperf.config.case import CaseSpec
 from vsperf.methods.base import Bench, repeated
-from vsperf.methods.connection_limits import SATURATED_PPM
 from vsperf.methods.connections import (
+    SATURATED_PPM,
     ConnectionMethod,
     ConnectionsAsked,
     ConnectionsBench,

@@ -13,9 +13,16 @@ from pydantic import Field
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
 from vsperf.config.method import MADE_TO_FORGET
-from vsperf.methods.base import Bench, TrialOptions, burst_ns, probe_on, refused, repeated
+from vsperf.methods.base import (
+    Bench,
+    TrialOptions,
+    burst_ns,
+    probe_on,
+    refused,
+    repeated,
+    spread_of,
+)
 from vsperf.methods.range import Rates, Width, WithinRange
-from vsperf.methods.spread import spread_of
 from vsperf.quantities.human import human_count, human_fps, human_share
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Rate, Ratio

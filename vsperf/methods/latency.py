@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
-from vsperf.methods.base import Bench, TrialOptions, probe_on, repeated
+from vsperf.methods.base import Bench, TrialOptions, mean_of, probe_on, repeated, spread_of
 from vsperf.methods.compliance import Findings, evidence, fewer_sizes, too_short, unnumbered
 from vsperf.methods.prerequisite import (
     ABOVE,
@@ -23,7 +23,6 @@ from vsperf.methods.prerequisite import (
     why_not,
 )
 from vsperf.methods.range import TrialDuration
-from vsperf.methods.spread import mean_of, spread_of
 from vsperf.quantities.human import human_fps
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Duration, Ratio

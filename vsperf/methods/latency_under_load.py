@@ -18,9 +18,8 @@ from typing import ClassVar, Literal, Self
 from pydantic import model_validator
 
 from vsperf.config.case import CaseSpec
-from vsperf.methods.base import Repeats, repeated
+from vsperf.methods.base import Repeats, repeated, spread_of
 from vsperf.methods.exchanges import ExchangeAsked, PlacesBench
-from vsperf.methods.spread import spread_of
 from vsperf.methods.stream import Streams
 from vsperf.methods.workload import (
     RATE,

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vsperf.methods.spread import spread_of
+from vsperf.methods.base import spread_of
 from vsperf.quantities.human import End, human_change, human_fps, human_share
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag

@@ -13,9 +13,9 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.counted import Counted
 from vsperf.config.method import RESTARTED, Contradiction
 from vsperf.config.topology import Topology
-from vsperf.methods.base import Bench, repeated
-from vsperf.methods.connection_limits import AWAY
+from vsperf.methods.base import Bench, mean_of, repeated
 from vsperf.methods.connections import (
+    AWAY,
     ConnectionMethod,
     ConnectionsAsked,
     ConnectionsBench,
@@ -23,7 +23,6 @@ from vsperf.methods.connections import (
 )
 from vsperf.methods.events import RESETS, EventName, without_vnfs, word_of
 from vsperf.methods.range import TrialDuration
-from vsperf.methods.spread import mean_of
 from vsperf.quantities.human import human_ns, rounded_share
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Duration

@@ -10,11 +10,10 @@ from pydantic import Field, model_validator
 
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
-from vsperf.methods.base import Bench, TrialOptions, one_rhythm, probe_on, repeated
+from vsperf.methods.base import Bench, TrialOptions, mean_of, one_rhythm, probe_on, repeated
 from vsperf.methods.compliance import FULL_NS, NOT_ITS_OWN, Findings, evidence, unnumbered
 from vsperf.methods.prerequisite import TIME_OVER, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
-from vsperf.methods.spread import mean_of
 from vsperf.quantities.human import human_fps
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Duration, Ratio

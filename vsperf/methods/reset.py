@@ -18,6 +18,7 @@ from vsperf.methods.base import (
     SHARE_BEFORE,
     Bench,
     TrialOptions,
+    mean_of,
     probe_on,
     repeated,
 )
@@ -25,7 +26,6 @@ from vsperf.methods.compliance import NOT_ITS_OWN, Findings, unnumbered
 from vsperf.methods.events import RESETS, EventName, without_vnfs, word_of
 from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
-from vsperf.methods.spread import mean_of
 from vsperf.quantities.human import human_fps, human_ns
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Duration, Ratio

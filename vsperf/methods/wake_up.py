@@ -19,10 +19,10 @@ from vsperf.methods.base import (
     probe_on,
     refused,
     repeated,
+    spread_of,
 )
 from vsperf.methods.prerequisite import TIME_OVER, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
-from vsperf.methods.spread import spread_of
 from vsperf.quantities.human import human_count, human_fps
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Duration, Ratio

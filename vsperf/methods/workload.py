@@ -18,10 +18,9 @@ from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
 from vsperf.config.method import Contradiction
 from vsperf.config.topology import Topology
-from vsperf.methods.base import Bench, Method, Repeats, repeated
+from vsperf.methods.base import Bench, Method, Repeats, repeated, spread_of
 from vsperf.methods.exchanges import ExchangeAsked, PlacesBench
 from vsperf.methods.range import TrialDuration
-from vsperf.methods.spread import spread_of
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import CpuSet, Duration, FrameSize, LinkSpeed
 from vsperf.records.exchange import CLIENTS, SERVERS, Exchange, Traffic, is_stream

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from vsperf.otg.flows import Flow
+from vsperf.quantities.units import NANOSECONDS
 
-NANOSECONDS = 1_000_000_000
 QUIET_NS = 100_000_000
 """For how long nothing may come of a flow that has stopped."""
 SPAN_NS = 500_000_000

@@ -26,11 +26,11 @@ from vsperf.otg.config import Config, Place, merged, read_config
 from vsperf.otg.counters import FlowCounts, PortCounts, final, on_the_way, port_counts
 from vsperf.otg.document import Document, RefusedError
 from vsperf.otg.flows import Flow, write_frames
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.waits import sleep
 
 IDLE = "idle"
 """Said by tgen of a stop when there is nothing to stop."""
-NANOSECONDS = 1_000_000_000
 QUIET_NS = 100_000_000
 DRAIN_NS = 2 * NANOSECONDS
 ENDING_S = DRAIN_NS / NANOSECONDS + 10

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Literal
 
 from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.base import Record
 from vsperf.records.cpu_time import CpuUse, added
 from vsperf.records.flags import Flag, Severity, worst
@@ -18,7 +19,6 @@ from vsperf.records.packets import Packets, Times
 from vsperf.records.switch import NoiseActivity, SwitchCounters, cycles_of
 from vsperf.records.threads import SWITCH
 
-NANOSECONDS = 1_000_000_000
 CLIENTS, SERVERS = "clients", "servers"
 """Roles of the CPUs of programs."""
 KIBIBYTE = 1024

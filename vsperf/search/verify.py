@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from vsperf.search.base import BudgetExhausted, Probe
 from vsperf.search.classify import DurationRule, bounds_of, failed
-from vsperf.search.doubts import lossy_trials
-from vsperf.search.verdict import limited_by_generator
+from vsperf.search.verdict import limited_by_generator, lossy_trials
 
 
 def verify_upper(

@@ -1,21 +1,200 @@
-"""The catalogue of simulated switches, sane and otherwise; each one teaches or tests one thing."""
+"""The catalogue of simulated switches, sane and otherwise; each one teaches or tests one thing.
+
+The one with a buffer in front of it is a fluid, and exact, so that what a method finds can be held
+against it. The realistic one begins to lose frames gently before it is full, and no start is equal.
+Batches, interrupts and cache misses make a real switch drop single frames shortly below its
+capacity. So its loss-free rate lies some percent below the rate with half a percent of loss, and
+longer trials find a lower one. And each start differs a little from the last one.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from vsperf.config.counted import Counted
-from vsperf.quantities.units import Duration, Ratio
+from vsperf.quantities.units import NANOSECONDS, Duration, Ratio
+from vsperf.records.switch import AddressCounts
 from vsperf.simulation.base import Behaviour, Conditions, Forwarded, PositiveShare, Spread, share_of
-from vsperf.simulation.buffer import Buffered
-from vsperf.simulation.chance import WOBBLE_LIMIT
-from vsperf.simulation.knee import SoftKnee
+from vsperf.simulation.chance import WOBBLE_LIMIT, Chance
 from vsperf.simulation.truth import NO_LIMIT, NOTHING_PASSES, Crossing, Truth, overload
+
+
+@dataclass
+class AddressTable:
+    """Learns the first so many of those that come too fast, and forgets the oldest when full.
+
+    The addresses of one direction are numbered, and each trial begins with the first of them.
+    """
+
+    most: int
+    per_second: Fraction | None = None
+    """Addresses that it can learn in a second; None for as many as come."""
+    learned: int = 0
+    evicted: int = 0
+    _known: dict[tuple[str, int], None] = field(default_factory=dict)
+    """Link and number of each, the oldest first."""
+
+    @property
+    def counts(self) -> AddressCounts:
+        """The counters, as a switch says them."""
+        return AddressCounts(
+            known=len(self._known),
+            most=self.most,
+            learned=self.learned,
+            evicted=self.evicted,
+            expired=0,
+        )
+
+    def see(self, link: str, addresses: int, duration_ns: int) -> None:
+        """Learn what can be learned of addresses that come evenly within a time."""
+        new = addresses
+        if self.per_second is not None:
+            new = min(new, int(self.per_second * duration_ns / NANOSECONDS))
+        for number in range(new):
+            if (link, number) in self._known:
+                del self._known[link, number]  # it moves to the end
+            else:
+                self.learned += 1
+                if len(self._known) >= self.most:
+                    del self._known[next(iter(self._known))]
+                    self.evicted += 1
+            self._known[link, number] = None
+
+    def flush(self) -> None:
+        """Forget all addresses."""
+        self._known.clear()
+
+
+class SoftKnee(Behaviour):
+    """Realistic: loss begins gently some percent below the capacity, and starts differ a little."""
+
+    kind: Literal["soft-knee"]
+    knee: PositiveShare = Ratio.parse("94%")
+    """Share of the capacity up to which nothing is lost."""
+    lost_at_capacity: Ratio = Ratio.parse("1%")
+    """Share of the frames that is lost at the capacity; it grows with the square up to there."""
+    spread_of_starts: Spread = Ratio.parse("0.4%")
+    """Standard deviation of the capacity between starts, which the seed decides."""
+    spread_of_trials: Spread = Ratio.parse("0.02%")
+    """Standard deviation of the capacity between trials of one start."""
+
+    def forward(self, conditions: Conditions) -> Forwarded:
+        wobble = float(self.spread_of_trials) * conditions.of_direction.wobble()
+        capacity = conditions.capacity_fps * (1 + wobble) * self._of_start(conditions.of_start)
+        fps = max(1, int(capacity))
+        sent = conditions.sent_frames
+        lost = math.floor(sent * self.loss_ratio(conditions.offered_fps / fps))
+        return Forwarded(sent - lost, fps)
+
+    def loss_ratio(self, used: Fraction) -> Fraction:
+        """Return the lost share at a load of `used` times the capacity."""
+        knee, at_capacity = self.knee.value, self.lost_at_capacity.value
+        if used <= knee:
+            return Fraction(0) if used <= 1 else 1 - 1 / used
+        if used <= 1:
+            return at_capacity * ((used - knee) / (1 - knee)) ** 2
+        return 1 - (1 - at_capacity) / used
+
+    def truth(self, capacity_fps: int, loss_ratio: Fraction, forward: bool, seed: int) -> Truth:
+        if loss_ratio >= 1:
+            return NO_LIMIT
+        middle = capacity_fps * self._of_start(Chance.of(seed, "start"))
+        reach = WOBBLE_LIMIT * float(self.spread_of_trials)
+        low, high = max(1, int(middle * (1 - reach)) - 1), int(middle * (1 + reach)) + 1
+
+        def may_fail(load: int) -> bool:
+            return self.loss_ratio(Fraction(load, low)) > loss_ratio
+
+        def must_fail(load: int) -> bool:
+            lost = math.floor(load * self.loss_ratio(Fraction(load, high)))
+            return lost > loss_ratio * load
+
+        return Truth((Crossing(_first(may_fail) - 1, _first(must_fail)),))
+
+    def _of_start(self, chance: Chance) -> float:
+        return 1 + float(self.spread_of_starts) * chance.wobble()
+
+
+def _first(holds: Callable[[int], bool]) -> int:
+    """Return the least load from which on `holds` is true; it must become so."""
+    high = 1
+    while not holds(high):
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+class Buffered(Behaviour):
+    """Frames beyond the capacity wait in a buffer, and are lost when it is full.
+
+    A burst of n frames at a rate R above the capacity C fills it with n (1 − C / R) frames. At a
+    rate below C it drains, and nothing is lost.
+    """
+
+    kind: Literal["buffered"]
+    frames: Annotated[int, Field(ge=1, le=10**9), Counted] = 2048
+    """How many frames have room in the buffer, for each direction."""
+    recovery: Duration = Duration(0)
+    """Time for which all frames are lost after a load that was too much, before it forwards again;
+    with 0 the first frame of a load below the capacity gets through."""
+
+    def forward(self, conditions: Conditions) -> Forwarded:
+        return self.forward_steps([conditions])[0]
+
+    def forward_steps(self, steps: Sequence[Conditions]) -> list[Forwarded]:
+        waiting, overflown, found = Fraction(0), False, []
+        for step in steps:
+            if step.burst_frames:
+                excess = self._lost_of_bursts(step)
+                found.append(Forwarded(step.sent_frames - excess, step.capacity_fps))
+                continue
+            dead = self._lost_first(step) if overflown else 0
+            frames = step.sent_frames - dead
+            waiting += frames - step.capacity_fps * step.sent_frames / step.pace_fps
+            excess = max(0, math.ceil(waiting - self.frames))
+            waiting = max(Fraction(0), min(waiting, Fraction(self.frames)))
+            overflown = excess > 0
+            last = Fraction(dead - 1, step.sent_frames) if dead and not excess else None
+            found.append(Forwarded(frames - excess, step.capacity_fps, last_loss=last))
+        return found
+
+    def truth(self, capacity_fps: int, loss_ratio: Fraction, forward: bool, seed: int) -> Truth:
+        """Return that a trial passes up to its capacity, and up to one buffer more in a second."""
+        return overload(capacity_fps, capacity_fps + self.frames, loss_ratio)
+
+    def _lost_of_bursts(self, step: Conditions) -> int:
+        """Return how many frames find the buffer full, of bursts after which it drains.
+
+        It fills burst by burst until one does not fit; from then on each loses the same.
+        """
+        fills = step.burst_frames * (1 - step.capacity_fps / step.pace_fps)
+        drains = Fraction(step.capacity_fps * step.gap_ns, NANOSECONDS)
+        grows = max(Fraction(0), fills - drains)
+        if fills > self.frames:
+            fitting = 0
+        elif grows:
+            fitting = math.floor((self.frames - fills) / grows) + 1
+        else:
+            return 0
+        if fitting >= step.bursts:
+            return 0
+        first = fitting * grows + fills - self.frames
+        later = max(Fraction(0), self.frames - drains) + fills - self.frames
+        return math.ceil(first + (step.bursts - fitting - 1) * later)
+
+    def _lost_first(self, step: Conditions) -> int:
+        """Return how many of the first frames leave before it forwards again."""
+        due = math.ceil(step.pace_fps * self.recovery.ns / NANOSECONDS)
+        return min(step.sent_frames, due)
 
 
 class Ideal(Behaviour):

@@ -17,8 +17,7 @@ from vsperf.errors import UsageError
 from vsperf.quantities.units import FCS_BYTES, Duration, FrameSize, LinkSpeed, Rate, Ratio
 from vsperf.simulation.base import Behaviour
 from vsperf.simulation.chance import Chance
-from vsperf.simulation.knee import SoftKnee
-from vsperf.simulation.models import AnyBehaviour
+from vsperf.simulation.models import AnyBehaviour, SoftKnee
 from vsperf.simulation.truth import Truth
 
 ENDPOINT_KIND = "sim"

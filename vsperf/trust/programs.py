@@ -12,6 +12,8 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+FOLDERS_OF_ROOT = "/usr/sbin:/sbin"
+"""Where distributions have servers: not every path leads there, not even each of root's."""
 NOWHERE = "/"
 """Where a program runs that has no folder of its own: only root can put something there."""
 

@@ -11,7 +11,7 @@ import click
 from vsperf.analysis.comparison import Comparison, compare
 from vsperf.analysis.sides import Side, apart, baseline_side, side
 from vsperf.cli.output import say
-from vsperf.cli.quantities import QuantityType
+from vsperf.cli.selection import QuantityType
 from vsperf.cli.stored import complete_baseline, complete_run, results_option
 from vsperf.cli.tables import console, print_table, simulated_banner
 from vsperf.config.document import COMPARABLE

@@ -17,8 +17,7 @@ from vsperf.cli.tables import console
 from vsperf.cli.terminal import fitting
 from vsperf.errors import ExitCode, UsageError
 from vsperf.output.export.base import Watch
-from vsperf.output.export.catalog import LIKE, format_names, load_format, shown
-from vsperf.output.export.files import opened, targets
+from vsperf.output.export.catalog import LIKE, format_names, load_format, opened, shown, targets
 from vsperf.records.files.chosen import find_runs
 from vsperf.records.files.view import CaseView, RunView, open_run
 

@@ -15,15 +15,14 @@ from vsperf.cli.commands.plan import print_plans
 from vsperf.cli.commands.show import print_run, run_as_json
 from vsperf.cli.output import silence_stdout
 from vsperf.cli.progress import Progress, make_progress
-from vsperf.cli.quantities import QuantityType
 from vsperf.cli.reporting import BESIDE_THE_RECORDS, wanted_form, write_after
-from vsperf.cli.selection import load, refuse_foreign, selects_cases
+from vsperf.cli.selection import QuantityType, load, refuse_foreign, selects_cases
 from vsperf.cli.stored import complete_run, json_option, results_option
 from vsperf.cli.tables import console
 from vsperf.config.loader import Loaded, Request
 from vsperf.engine.baselines import with_baselines
 from vsperf.engine.criteria import not_slower
-from vsperf.engine.quiet import Patience, held_once_free, once_free, require_quiet
+from vsperf.engine.readiness import Patience, held_once_free, once_free, require_quiet
 from vsperf.engine.run import RunOptions, plan_cases
 from vsperf.engine.session import Session, begin, take_up
 from vsperf.errors import ExitCode, UsageError, VsperfError

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import click
 
-from vsperf.cli.foreign_words import shown
-from vsperf.cli.vnf_shell import connected
+from vsperf.cli.vnf_shell import connected, shown
 from vsperf.errors import UsageError
-from vsperf.host.standing import StandingDeployment, standing_deployments
+from vsperf.host.dead import StandingDeployment, standing_deployments
 from vsperf.trust import trusted
 from vsperf.waits import lines
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from vsperf.cli.quantities import QuantityType
+from vsperf.cli.selection import QuantityType
 from vsperf.cli.stored import json_option
 from vsperf.cli.tgen_options import DURATION, SIZE, port_options, process_options, stream_options
 from vsperf.drivers.generators.tgen.command import Options
@@ -273,7 +273,7 @@ def calibrate(
     from vsperf.cli.tgen_view import print_calibrations
     from vsperf.drivers.generators.tgen import byhand
     from vsperf.drivers.generators.tgen import calibrate as calibrating
-    from vsperf.drivers.generators.tgen.loop import loop as leading_to_itself
+    from vsperf.drivers.generators.tgen.cap import loop as leading_to_itself
     from vsperf.engine.measurer import Measurer
     from vsperf.engine.watch import Watch
 

@@ -12,11 +12,8 @@ from vsperf.drivers.programs.base import LONGEST_WORDS, Found, ProgramSpec, S
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
 from vsperf.host.software import ANSWER_S
-from vsperf.trust.programs import whole
+from vsperf.trust.programs import FOLDERS_OF_ROOT, whole
 from vsperf.waits import run
-
-FOLDERS_OF_ROOT = "/usr/sbin:/sbin"
-"""Where distributions have servers: not every path leads there, not even each of root's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.counted import Counted
 from vsperf.config.wiring import Nic
+from vsperf.errors import NotReadyError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Endpoint, Placement, Step, Wire
@@ -49,6 +51,12 @@ def wire_of(nic: Nic, kind: str, address: str) -> Wire:
         mac=nic.mac,
         peer_mac=nic.peer_mac,
     )
+
+
+def require_root(who: str, why: str, user: int | None = None) -> None:
+    """Raise `NotReadyError` for anybody but root; `user` stands in for the own."""
+    if (os.geteuid() if user is None else user) != 0:
+        raise NotReadyError(f"{who} needs root", why=why, fix="run vsperf with sudo")
 
 
 class RunningSwitch(Protocol):

@@ -18,6 +18,7 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.counted import PowerOfTwo
 from vsperf.config.method import GIVEN_OTHER_RULES, RESTARTED
+from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.forwarding import partners
 from vsperf.errors import UsageError
@@ -161,9 +162,4 @@ def _endpoints(case: CaseSpec, spec: NoSwitchSpec) -> tuple[Endpoint, ...]:
 
 
 def _spec_of(case: CaseSpec) -> NoSwitchSpec:
-    if not isinstance(case.vswitch, NoSwitchSpec):
-        raise UsageError(
-            f"settings of kind {case.vswitch.kind!r} were given where there is no switch",
-            fix="--set vswitch.kind=none",
-        )
-    return case.vswitch
+    return own_settings(case.vswitch, NoSwitchSpec, "a case without a switch", "vswitch.kind=none")

@@ -21,7 +21,7 @@ from vsperf.quantities.units import FrameSize, LinkSpeed, Rate
 from vsperf.records.run import Endpoint, Placement, Step
 from vsperf.records.switch import SwitchCounters
 from vsperf.records.trial import TrialCounts
-from vsperf.simulation.addresses import AddressTable
+from vsperf.simulation.models import AddressTable
 from vsperf.simulation.switch import ENDPOINT_KIND, SwitchModel, SwitchSettings
 
 

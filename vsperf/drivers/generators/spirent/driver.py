@@ -11,8 +11,7 @@ from vsperf.config.base import DriverSpec
 from vsperf.drivers.generators.chassis.driver import ChassisGenerator, check_places
 from vsperf.drivers.generators.chassis.session import Chassis
 from vsperf.drivers.generators.chassis.spec import ChassisSpec
-from vsperf.drivers.generators.spirent.chassis import Spirent
-from vsperf.drivers.generators.spirent.client import Client
+from vsperf.drivers.generators.spirent.chassis import Client, Spirent
 from vsperf.errors import UsageError
 
 PLACE = re.compile(r"//[A-Za-z0-9][A-Za-z0-9.-]*/\d{1,3}/\d{1,3}")

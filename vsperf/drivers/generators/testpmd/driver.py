@@ -19,8 +19,7 @@ from vsperf.dpdk.mirror import method, mirror
 from vsperf.dpdk.running import Patience, RunningTestpmd, find_testpmd
 from vsperf.drivers.generators.base import GeneratorSession, TrialRequest, Unmeasured
 from vsperf.drivers.generators.directions import check_directions
-from vsperf.drivers.generators.testpmd.checks import MOST_FLOWS, check
-from vsperf.drivers.generators.testpmd.plan import ROLE, Design, Part
+from vsperf.drivers.generators.testpmd.plan import MOST_FLOWS, ROLE, Design, Part, check
 from vsperf.drivers.generators.testpmd.session import Running, TestpmdSession
 from vsperf.drivers.generators.testpmd.spec import TestpmdGeneratorSpec
 from vsperf.drivers.settings import own_settings

@@ -17,9 +17,9 @@ from vsperf.drivers.generators.tgen.process import Tgen, running
 from vsperf.drivers.generators.tgen.traffic import Way, flows_of
 from vsperf.errors import ComponentError, RecordingError
 from vsperf.host.workspace import Workspace
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.trust.named_files import written_together
 
-NANOSECONDS = 1_000_000_000
 DRAIN_NS = 2 * NANOSECONDS
 OWN = 0o600
 """Rights on a capture: what frames carry is for nobody else, whatever the mask."""

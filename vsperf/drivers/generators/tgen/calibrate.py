@@ -12,17 +12,16 @@ from fractions import Fraction
 
 from vsperf.config.traffic import TrialPolicy
 from vsperf.drivers.generators.tgen.byhand import Sending, Stream, trial, ways_between
+from vsperf.drivers.generators.tgen.cap import arrived_fps, nothing_came
 from vsperf.drivers.generators.tgen.driver import TgenSession
-from vsperf.drivers.generators.tgen.loop import arrived_fps, nothing_came
 from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.errors import ComponentError
-from vsperf.quantities.units import Duration, Ratio
+from vsperf.quantities.units import NANOSECONDS, Duration, Ratio
 from vsperf.search.base import Budget, Loads, Measure, Probe
 from vsperf.search.classify import DurationRule
 from vsperf.search.mlr import MlrGoal, MultipleLossRatio
 
-NANOSECONDS = 1_000_000_000
 WIDTH = Fraction(1, 100)
 FLOOR_RATE_FPS = "10000"
 """Slow enough that no frame waits for another."""

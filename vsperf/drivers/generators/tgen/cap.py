@@ -1,12 +1,15 @@
-"""What tgen and its ports do without a switch: a mirror stands in for it, on the same CPUs."""
+"""What tgen and its ports do without a switch: they lead to each other, or to a mirror."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any, Literal
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.wiring import outer_nics
-from vsperf.dpdk.mirror import method
+from vsperf.dpdk.mirror import method, mirror
 from vsperf.drivers.generators.base import HostJitter
 from vsperf.drivers.generators.tgen.byhand import (
     Sending,
@@ -18,9 +21,10 @@ from vsperf.drivers.generators.tgen.byhand import (
 )
 from vsperf.drivers.generators.tgen.client import Answer
 from vsperf.drivers.generators.tgen.command import Options
-from vsperf.drivers.generators.tgen.loop import Loop, arrived_fps, loop, nothing_came
 from vsperf.drivers.generators.tgen.traffic import flow_keys, for_everybody, frames_of, workers_of
-from vsperf.host.workspace import Workspace
+from vsperf.errors import ComponentError
+from vsperf.host.workspace import Workspace, given_or_own
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.host import Stalls
 
 FLAT_OUT = Sending(duration_ns=500_000_000, latency=False)
@@ -30,6 +34,54 @@ MOST_ATTEMPTS = 6
 """A machine that is busy enough lets nothing through for half a second."""
 THRESHOLD_NS = 10_000
 NOTHING = ("net_null0",)
+Loop = Literal["ring", "memif", "vhost", "vnf"]
+
+
+@contextmanager
+def loop(
+    kind: Loop,
+    mirror_cpus: tuple[int, ...],
+    workspace: Workspace | None = None,
+    queues: int = 1,
+    *,
+    withheld: Sequence[str] = (),
+) -> Iterator[tuple[str, ...]]:
+    """Give devices that lead to each other; the CPUs are for what vhost needs in between.
+
+    `withheld` are features of virtio that the ports of a switch do not offer.
+    """
+    match kind:
+        case "ring":
+            yield ("net_ring0",)
+        case "memif":
+            with given_or_own(workspace, "a loop for a traffic generator") as place:
+                common = f"id=0,socket={place.folder / 'loop.sock'},rsize=10"
+                yield (f"net_memif0,role=server,{common}", f"net_memif1,role=client,{common}")
+        case "vhost":
+            with mirror(mirror_cpus, workspace, queues, withheld=withheld) as devices:
+                yield devices
+        case "vnf":
+            with mirror(mirror_cpus, workspace, queues, as_vnf=True) as devices:
+                yield devices
+
+
+def arrived_fps(streams: Sequence[Mapping[str, Any]]) -> int:
+    """Return how much came back per second of sending, of the stream with the least; 0 if none."""
+    return min(_arrived_fps(stream) for stream in streams)
+
+
+def _arrived_fps(stream: Mapping[str, Any]) -> int:
+    span_ns = stream.get("sending_ns")
+    arrived: int = stream["distinct"] + stream.get("unmarked_received", 0)
+    return int(arrived * NANOSECONDS // span_ns) if span_ns else 0
+
+
+def nothing_came(streams: Sequence[Mapping[str, Any]]) -> ComponentError:
+    """Return the error for a trial of which nothing came back."""
+    sent, arrived = (sum(one[key] for one in streams) for key in ("sent", "received"))
+    return ComponentError(
+        "no frame came back from the loop", why=f"{sent} were sent, {arrived} arrived"
+    )
 
 
 def measure_cap(

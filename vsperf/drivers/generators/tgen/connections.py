@@ -14,6 +14,7 @@ from vsperf.drivers.generators.tgen.client import longest_ns
 from vsperf.drivers.generators.tgen.messages import asked_ns
 from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.errors import ComponentError
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.base import Record
 from vsperf.records.connections import (
     Asking,
@@ -28,7 +29,6 @@ from vsperf.records.connections import (
 )
 
 Part = TypeVar("Part", bound=Record)
-NANOSECONDS = 1_000_000_000
 VERB = "connections"
 SLACK_S = 10.0
 OPENING_TIMES, OPENING_NS = 4, 10 * NANOSECONDS

@@ -25,7 +25,7 @@ from vsperf.drivers.generators.base import (
 )
 from vsperf.drivers.generators.directions import check_directions
 from vsperf.drivers.generators.dpdk_ports import Port
-from vsperf.drivers.generators.tgen import guest_plan
+from vsperf.drivers.generators.tgen import guest as in_guest
 from vsperf.drivers.generators.tgen.cap import measure_cap, measure_jitter, method_of
 from vsperf.drivers.generators.tgen.client import longest_ns
 from vsperf.drivers.generators.tgen.command import (
@@ -42,9 +42,8 @@ from vsperf.drivers.generators.tgen.guest import running_in_guest
 from vsperf.drivers.generators.tgen.look import Look
 from vsperf.drivers.generators.tgen.messages import asked_ns, counts, sampler, trial_message
 from vsperf.drivers.generators.tgen.process import CONTROL, PREFIX, TGEN, Tgen, running
-from vsperf.drivers.generators.tgen.replay import Replayed
 from vsperf.drivers.generators.tgen.spec import TgenSpec
-from vsperf.drivers.generators.tgen.traffic import Way, senders_each, streams, ways_of
+from vsperf.drivers.generators.tgen.traffic import Replayed, Way, senders_each, streams, ways_of
 from vsperf.drivers.generators.tgen.tsc import Tsc
 from vsperf.drivers.generators.tgen.turns_session import (
     TgenTurnsSession,
@@ -60,13 +59,13 @@ from vsperf.host.doctor.wants import Want
 from vsperf.host.packet_sockets import Rings
 from vsperf.host.workspace import Workspace
 from vsperf.qemu.host import qemu_host
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.connections import ConnectionCounts
 from vsperf.records.host import Calibration
 from vsperf.records.run import Endpoint, Placement, Step
 from vsperf.records.trial import TrialCounts
 from vsperf.waits import sleep
 
-NANOSECONDS = 1_000_000_000
 ORDINARY_FRAME = 1518
 ROLE = "generator"
 SWITCH_ROLE = "pmd"
@@ -193,13 +192,13 @@ class TgenGenerator:
 
     def capabilities(self, case: CaseSpec) -> Capabilities:
         if _spec_of(case).place == "vm":
-            return guest_plan.ABLE
+            return in_guest.ABLE
         return Capabilities(frozenset(Ability), clock="the CPU's time stamp counter")
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
         if spec.place == "vm":
-            return guest_plan.needs_of(spec)
+            return in_guest.needs_of(spec)
         pinned = spec.cpus.cpus if spec.cpus else None
         workers = len(pinned) if pinned else spec.workers
         needed = memory_bytes(workers, spec.queues, spec.ring)
@@ -222,8 +221,8 @@ class TgenGenerator:
         )
         if spec.place == "vm":
             here = qemu_host()
-            guest = guest_plan.guest_of(spec, endpoints, placement, options, here)
-            return (*guest_plan.steps_of(guest, here), configure)
+            guest = in_guest.guest_of(spec, endpoints, placement, options, here)
+            return (*in_guest.steps_of(guest, here), configure)
         argv = command_line(
             TGEN.planned(),
             PREFIX,
@@ -352,7 +351,7 @@ def _started(
     if spec.place == "vm":
         check_place(spec)
         here = qemu_host()
-        guest = guest_plan.guest_of(spec, endpoints, placement, options, here)
+        guest = in_guest.guest_of(spec, endpoints, placement, options, here)
         check_directions("tgen", guest.ports, directions)
         with running_in_guest(guest, workspace) as tgen:
             yield tgen, guest.ports

@@ -8,10 +8,10 @@ from typing import Any
 from vsperf.config.traffic import Bursts, TrialPolicy
 from vsperf.drivers.generators.base import OnSample, TrialRequest
 from vsperf.drivers.generators.tgen.client import Event
-from vsperf.drivers.generators.tgen.replay import Replayed
 from vsperf.drivers.generators.tgen.spec import TgenSpec
-from vsperf.drivers.generators.tgen.traffic import Way, direction
+from vsperf.drivers.generators.tgen.traffic import Replayed, Way, direction
 from vsperf.errors import ComponentError
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.slots import Slot, Slots
 from vsperf.records.trial import (
     DirectionSample,
@@ -22,7 +22,6 @@ from vsperf.records.trial import (
     TrialCounts,
 )
 
-NANOSECONDS = 1_000_000_000
 LEAST_QUIET_NS = 1_000_000
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from vsperf.quantities.human import human_fps, human_ns, human_share
+from vsperf.quantities.units import NANOSECONDS
 
-NANOSECONDS = 1_000_000_000
 UNKNOWN = "–"
 SHORT = 0.001
 """What is not sent of a stream, as a share, beyond which its rate was not reached."""

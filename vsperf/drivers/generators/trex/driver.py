@@ -11,10 +11,15 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import Unmeasured
 from vsperf.drivers.generators.directions import check_directions
-from vsperf.drivers.generators.trex.client import Client
-from vsperf.drivers.generators.trex.ports import configuration, numbers_of, spec_of
-from vsperf.drivers.generators.trex.private import LOCAL, command, started
-from vsperf.drivers.generators.trex.server import Server
+from vsperf.drivers.generators.trex.private import (
+    LOCAL,
+    command,
+    configuration,
+    numbers_of,
+    spec_of,
+    started,
+)
+from vsperf.drivers.generators.trex.server import Client, Server
 from vsperf.drivers.generators.trex.session import TrexSession
 from vsperf.drivers.generators.trex.spec import TrexSpec
 from vsperf.drivers.generators.trex.streams import check_flows, ways_of

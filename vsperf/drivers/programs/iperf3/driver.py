@@ -1,27 +1,39 @@
-"""The driver: where iperf3 is, and how it is run."""
+"""The driver: where iperf3 is, how it is run with --json, and what is believed of it.
+
+Both ends write a document. The server's says what arrived, in intervals; the client's what was
+sent. Where something went wrong there is a key `error`, or an `end` with nothing in it, whatever
+the exit code: older ones exit with 0 then. Before it there may be warnings, such as that a datagram
+is longer than the largest segment of TCP.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import (
+    LONGEST_WORDS,
     Found,
     ProgramSpec,
     Rendezvous,
     Said,
     Told,
+    both_problems,
     settings_of,
+    untold,
 )
 from vsperf.drivers.programs.find import Installed
-from vsperf.drivers.programs.iperf3.answer import told
 from vsperf.errors import UsageError
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
-from vsperf.records.exchange import Traffic
+from vsperf.records.exchange import Interval, Traffic
+from vsperf.trust.plain_json import MOST_COUNTED, loads
+from vsperf.trust.printable import printable
 
 IPERF3 = Installed("iperf3", "apt-get install iperf3", "--version", r"iperf (3\.\d+(?:\.\d+)?)")
 USE = "for methods that measure between places"
@@ -33,6 +45,112 @@ LEAST_DATAGRAM, MOST_WRITTEN = 16, 1 << 20
 """Bytes: each datagram has a time and its number in it, and more it does not write at once."""
 HONEST, THREADED = (3, 14), (3, 16)
 """Versions from which on it exits with 1 when it fails, and has a thread for each stream."""
+Document = Mapping[str, Any]
+BEGIN = re.compile(r"^\{", re.MULTILINE)
+OVERLAP_NS = 1_000_000
+"""By which an interval may begin before the one before it ended: times are rounded."""
+
+
+def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
+    """Return what both ends say, or what is wrong with it."""
+    sent, at_client = _document("client", client)
+    received, at_server = _document("server", server)
+    if problem := both_problems(client, at_client, at_server):
+        return Told(problem=problem)
+    try:
+        return _told(asked, sent, received)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        return Told(problem=f"its answers cannot be read: {type(error).__name__} {error}")
+
+
+def _document(name: str, said: Said) -> tuple[Document, str]:
+    """Return what one end wrote, or why that is nothing to go by."""
+    document, problem = _read(said)
+    return document, f"its {name} {problem}" if problem else ""
+
+
+def _read(said: Said) -> tuple[Document, str]:
+    begin = BEGIN.search(said.text)
+    text = said.text[begin.start() :] if begin else ""
+    try:
+        _, end = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode(text)
+        document = loads(text[:end])
+    except (ValueError, RecursionError):
+        return {}, said.quoted
+    if error := document.get("error"):
+        return {}, f"says: {printable(str(error))[:LONGEST_WORDS]}"
+    if said.exit_code != 0:
+        return {}, said.ending
+    if not document.get("end"):
+        return {}, "told no end"
+    return document, ""
+
+
+def _told(asked: ExchangeAsked, client: Document, server: Document) -> Told:
+    sent, received = _sums(client, "sum_sent"), _sums(server, "sum_received")
+    streams = client["end"]["streams"]
+    if len(streams) != 1 or len(server["end"]["streams"]) != 1:
+        return Told(problem=f"it has {len(streams)} streams, and was asked for 1")
+    datagrams = asked.traffic == "udp-stream"
+    sent_packets = _count(sent["packets"]) if datagrams else None
+    lost = None
+    if sent_packets is not None:
+        lost = sent_packets - (_count(received["packets"]) - _count(received["lost_packets"]))
+    repeated = None if datagrams else sent.get("retransmits")
+    congestion = client["end"].get("sender_tcp_congestion")
+    received_bytes = _count(received["bytes"])
+    intervals = tuple(_intervals(server["intervals"]))
+    if problem := untold(received_bytes, sum(one.amount for one in intervals)):
+        return Told(problem=problem)
+    return Told(
+        elapsed_ns=_ns(sent["end"]),
+        write_bytes=_count(client["start"]["test_start"]["blksize"]),
+        congestion=None if congestion is None else printable(str(congestion))[:LONGEST_WORDS],
+        sent_bytes=_count(sent["bytes"]),
+        received_bytes=received_bytes,
+        sent_packets=sent_packets,
+        lost_packets=lost,
+        repeated_segments=None if repeated is None else _count(repeated),
+        intervals=intervals,
+    )
+
+
+def _intervals(told: Sequence[Document]) -> Iterator[Interval]:
+    """Yield what a server had in each part of the time; they lie one after the other."""
+    ended_ns = 0
+    for one in told:
+        began_ns, until_ns = _ns(one["sum"]["start"]), _ns(one["sum"]["end"])
+        if until_ns <= began_ns:
+            continue
+        if began_ns + OVERLAP_NS < ended_ns:
+            raise ValueError(f"an interval began at {began_ns} ns, and one ended at {ended_ns} ns")
+        ended_ns = until_ns
+        yield Interval(began_ns=began_ns, ended_ns=until_ns, amount=_count(one["sum"]["bytes"]))
+
+
+def _sums(document: Document, name: str) -> Document:
+    """Return the sums of an end: of datagrams some versions have one for both directions."""
+    end = document["end"]
+    found = end[name] if name in end else end["sum"]
+    if not isinstance(found, dict):
+        raise TypeError(f"{name} is no table")
+    return found
+
+
+def _ns(seconds: object) -> int:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise TypeError(f"{seconds!r:.{LONGEST_WORDS}} is no time")
+    if not 0 <= seconds < MOST_COUNTED / NANOSECONDS:
+        raise ValueError(f"{seconds!r} is no time")
+    return round(seconds * NANOSECONDS)
+
+
+def _count(number: object) -> int:
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise TypeError(f"{number!r:.{LONGEST_WORDS}} is no count")
+    if not 0 <= number <= MOST_COUNTED:
+        raise ValueError(f"{number!r} is no count that is believed")
+    return number
 
 
 class Iperf3Spec(ProgramSpec):

@@ -13,7 +13,7 @@ from typing import ClassVar
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.settings import own_settings
-from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.base import SwitchPlan, require_root
 from vsperf.drivers.vswitches.kernel_ports import MTU, POLL_S, needs_of
 from vsperf.drivers.vswitches.linux_bridge.layout import Design, switch_plan
 from vsperf.drivers.vswitches.linux_bridge.netlink import Netlink, connected, require_bridges
@@ -68,12 +68,7 @@ class LinuxBridge:
         return switch_plan(Design(case, _spec_of(case), placement))
 
     def require(self, case: CaseSpec) -> None:
-        if os.geteuid() != 0:
-            raise NotReadyError(
-                "the kernel's bridge needs root",
-                why="it makes a network apart, bridges and taps",
-                fix="run vsperf with sudo",
-            )
+        require_root("the kernel's bridge", "it makes a network apart, bridges and taps")
         require_bridges()
 
     @contextmanager

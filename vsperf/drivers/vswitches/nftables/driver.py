@@ -11,7 +11,7 @@ from typing import ClassVar
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.settings import own_settings
-from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.base import SwitchPlan, require_root
 from vsperf.drivers.vswitches.hops import Hop, made_hop
 from vsperf.drivers.vswitches.kernel_ports import needs_of
 from vsperf.drivers.vswitches.nftables.layout import Design, switch_plan
@@ -64,12 +64,7 @@ class Nftables:
         return switch_plan(Design(case, _spec_of(case), placement))
 
     def require(self, case: CaseSpec) -> None:
-        if os.geteuid() != 0:
-            raise NotReadyError(
-                "a router of the kernel needs root",
-                why="it makes a network apart, and taps and rules in it",
-                fix="run vsperf with sudo",
-            )
+        require_root("a router of the kernel", "it makes a network apart, and taps and rules in it")
         Nft.find().require_kernel()
 
     @contextmanager

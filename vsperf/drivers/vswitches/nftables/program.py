@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.netns import entering
 from vsperf.host.software import version_text
-from vsperf.trust.programs import program_path
+from vsperf.trust.programs import FOLDERS_OF_ROOT, program_path
 from vsperf.waits import run
 
 NAME = "nft"
-FOLDERS_OF_ROOT = "/usr/sbin:/sbin"
-"""Where distributions have it: not every user's path leads there."""
 READING = (NAME, "-f", "-")
 ALONE = ("unshare", "--net", "--")
 PATIENCE_S = 30.0

@@ -2,21 +2,23 @@
 
 Settings come before the daemon, which reads some of them once; ports come when DPDK is there; rules
 come when the ports have their numbers. Each step is looked at before the next one is made.
+
+DPDK calls a socket when it is given the path, and from then on once a second. A program with
+several ports opens one socket after the other, each when the one before was called, so that every
+one of them would cost a second. Therefore a port is given its path when somebody listens there.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 
-from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.base import SwitchPlan, require_root
 from vsperf.drivers.vswitches.ovs import layout
-from vsperf.drivers.vswitches.ovs.calls import Calls
 from vsperf.drivers.vswitches.ovs.control import ask
 from vsperf.drivers.vswitches.ovs.counters import Unseen
 from vsperf.drivers.vswitches.ovs.database import Database, Interface, connected
@@ -25,9 +27,8 @@ from vsperf.drivers.vswitches.ovs.layout import SwitchPort
 from vsperf.drivers.vswitches.ovs.parse import Matched, matched, thread_statistics
 from vsperf.drivers.vswitches.ovs.plan import Design, switch_plan
 from vsperf.drivers.vswitches.ovs.programs import Programs, find_programs, planned_programs
-from vsperf.drivers.vswitches.ovs.rules import rules
+from vsperf.drivers.vswitches.ovs.rules import idle_rules, rules
 from vsperf.drivers.vswitches.ovs.running import DATABASE, SWITCH, RunningOvs
-from vsperf.drivers.vswitches.ovs.unmatched import idle_rules
 from vsperf.drivers.vswitches.ports import far_end
 from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host import taps
@@ -48,6 +49,47 @@ DAEMON_S = 10.0
 PORTS_S = 30.0
 RULES_S = 300.0
 """Patience with the rules; a million of them take a while."""
+PATH = "vhost-server-path"
+Give = Callable[[Mapping[str, Mapping[str, str]]], None]
+"""Gives interfaces of the switch, by their names, all of their options."""
+
+
+@dataclass
+class Calls:
+    """The calls that were not made yet."""
+
+    give: Give
+    _ahead: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """By interface, the options of the ports whose path is held back."""
+
+    def hold_back(self, ports: Collection[SwitchPort]) -> tuple[SwitchPort, ...]:
+        """Return the ports as they are made: without a path where nobody listens."""
+        self._ahead = {
+            port.interface: port.options
+            for port in ports
+            if PATH in port.options and not _is_listened_at(port.options)
+        }
+        return tuple(_silent(port) if port.interface in self._ahead else port for port in ports)
+
+    def make(self) -> None:
+        """Call where somebody listens by now."""
+        self._make([name for name, told in self._ahead.items() if _is_listened_at(told)])
+
+    def make_all(self) -> None:
+        """Call everywhere: DPDK goes on until there is an answer."""
+        self._make(tuple(self._ahead))
+
+    def _make(self, names: Collection[str]) -> None:
+        if names:
+            self.give({name: self._ahead.pop(name) for name in names})
+
+
+def _is_listened_at(options: Mapping[str, str]) -> bool:
+    return Path(options[PATH]).is_socket()
+
+
+def _silent(port: SwitchPort) -> SwitchPort:
+    return replace(port, options={n: text for n, text in port.options.items() if n != PATH})
 
 
 @dataclass
@@ -388,12 +430,8 @@ def deployed(design: Design, workspace: Workspace) -> Iterator[RunningOvs]:
 
 def check(design: Design, workspace: Workspace, user: int | None = None) -> None:
     """Raise `NotReadyError` for the first thing that cannot work; `user` stands in for the own."""
-    if (os.geteuid() if user is None else user) != 0:
-        raise NotReadyError(
-            f"{design.title} needs root",
-            why="it locks hugepages, pins threads, and makes network devices",
-            fix="run vsperf with sudo",
-        )
+    why = "it locks hugepages, pins threads, and makes network devices"
+    require_root(design.title, why, user)
     require_fitting(sockets(design.ports), workspace)
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from vsperf.drivers.vswitches.ovs.metrics import histograms, milliseconds
 from vsperf.records.switch import AddressCounts
 
 PORT = re.compile(r"^.*?port (?P<number>\d+): (?P<name>\S+)(?: \((?P<about>[^)]*)\))?$", re.M)
@@ -26,6 +25,56 @@ ADDRESSES = {
 """Our names, and how those of the daemon end."""
 RULES = re.compile(r"packet_count=(?P<frames>\d+).*flow_count=(?P<rules>\d+)")
 COVERAGE = re.compile(r"^(?P<name>\w+)\s.*total: (?P<total>\d+)\s*$", re.M)
+HISTOGRAMS = (
+    "cycles/it", "packets/it", "cycles/pkt", "pkts/batch", "max vhost qlen", "upcalls/it",
+    "cycles/upcall",
+)  # fmt: skip
+"""The daemon's names; each has two columns, its bound and its count."""
+REST = ">"
+"""The bound of what is above all others."""
+ABOVE = "bin_more"
+BIN = "bin_"
+COLUMNS = 9
+AT, FRAMES, CYCLES, LENGTH, UPCALLS = 0, 3, 4, 6, 7
+LAST_MS = 1000
+"""How far back the history is asked for."""
+
+
+def histograms(body: str) -> dict[str, dict[str, int]]:
+    """Return each histogram of a thread: how many were at most so much, and more than the last."""
+    found: dict[str, dict[str, int]] = {name: {} for name in HISTOGRAMS}
+    for words in _rows(body, 2 * len(HISTOGRAMS)):
+        for name, bound, count in zip(HISTOGRAMS, words[::2], words[1::2], strict=True):
+            found[name][ABOVE if bound == REST else f"{BIN}{bound}"] = int(count)
+    return {name: bins for name, bins in found.items() if bins}
+
+
+def milliseconds(body: str) -> dict[str, int]:
+    """Return what the worst of the last milliseconds were like; nothing without a history."""
+    _, head, history = body.partition("   ms  ")
+    rows = [[int(word) for word in words] for words in _rows(history, COLUMNS)] if head else []
+    known = [row for row in rows if row[AT] > 0]
+    busy = [row for row in known if row[FRAMES] > 0]
+    if not known:
+        return {}
+    found = {
+        "milliseconds": len(known),
+        "busy_milliseconds": len(busy),
+        "longest_queue": max(row[LENGTH] for row in known),
+        "upcalls_in_milliseconds": sum(row[UPCALLS] for row in known),
+    }
+    if busy:
+        found["most_frames_in_ms"] = max(row[FRAMES] for row in busy)
+        found["most_cycles_per_frame_in_ms"] = max(row[CYCLES] for row in busy)
+    return found
+
+
+def _rows(text: str, columns: int) -> Iterator[Sequence[str]]:
+    """Yield lines of so many whole numbers; averages have a point, and heads are words."""
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) == columns and all(word.isdigit() or word == REST for word in words):
+            yield words
 
 
 @dataclass(frozen=True, slots=True)

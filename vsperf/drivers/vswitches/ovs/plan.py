@@ -12,10 +12,15 @@ from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.ovs import layout
 from vsperf.drivers.vswitches.ovs.layout import SwitchPort
 from vsperf.drivers.vswitches.ovs.programs import Programs
-from vsperf.drivers.vswitches.ovs.rules import rule_count, shown_rules, tags_to_see
+from vsperf.drivers.vswitches.ovs.rules import (
+    FILTER_COOKIE,
+    IDLE_COOKIE,
+    rule_count,
+    shown_rules,
+    tags_to_see,
+)
 from vsperf.drivers.vswitches.ovs.spec import OvsSettings
-from vsperf.drivers.vswitches.ovs.unmatched import FILTER_COOKIE, IDLE_COOKIE
-from vsperf.host.netns import path_of
+from vsperf.host.netns import entering
 from vsperf.host.threads import Polling
 from vsperf.records.run import Endpoint, Placeholder, Placement, Step, Wire
 
@@ -119,7 +124,7 @@ class Design(ABC):
     def network(self) -> tuple[str, ...]:
         """What stands before the daemon to put it into its network."""
         if self.apart:
-            return ("nsenter", f"--net={path_of(str(Placeholder.NAME))}")
+            return entering(str(Placeholder.NAME))
         return OWN_NETWORK if self.own_network else ()
 
     @property

@@ -16,8 +16,7 @@ from vsperf.drivers.vswitches.ovs.counters import Unseen, silent, switch_counter
 from vsperf.drivers.vswitches.ovs.database import Interface
 from vsperf.drivers.vswitches.ovs.diagnosis import late_problem
 from vsperf.drivers.vswitches.ovs.layout import BRIDGE, SwitchPort
-from vsperf.drivers.vswitches.ovs.metrics import LAST_MS
-from vsperf.drivers.vswitches.ovs.parse import insides
+from vsperf.drivers.vswitches.ovs.parse import LAST_MS, insides
 from vsperf.drivers.vswitches.ovs.programs import Programs
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.process import Managed, written_since

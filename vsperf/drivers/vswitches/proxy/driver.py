@@ -17,7 +17,7 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import SERVICE_PORT
 from vsperf.drivers.settings import own_settings
-from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.base import SwitchPlan, require_root
 from vsperf.drivers.vswitches.hops import Hop, asked_in, made_hop
 from vsperf.drivers.vswitches.kernel_ports import POLL_S, needs_of
 from vsperf.drivers.vswitches.proxy.layout import (
@@ -122,12 +122,10 @@ class ProxySwitch(ABC):
         return switch_plan(design, self.configuration(design, None), argv)
 
     def require(self, case: CaseSpec) -> None:
-        if os.geteuid() != 0:
-            raise NotReadyError(
-                "a proxy as the device needs root",
-                why="it is run in a network apart, between taps that are made there",
-                fix="run vsperf with sudo",
-            )
+        require_root(
+            "a proxy as the device",
+            "it is run in a network apart, between taps that are made there",
+        )
         spec = self._spec_of(case)
         self.find(spec)
         require_short(self.sockets)

@@ -1,7 +1,7 @@
-"""What stands in the headers of frames that testpmd has rewritten, as far as is known. Pure.
+"""The order of testpmd's ports, and what stands in the headers of frames that it rewrote. Pure.
 
-It rewrites at each pass, and a VNF may do so in between: so it is known for frames that pass it
-once, from a link to a link.
+It joins the first port with the second, the third with the fourth. It rewrites at each pass, and a
+VNF may do so in between: so it is known for frames that pass it once, from a link to a link.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from typing import Any
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.flows import counts, flows_between, link_mac
+from vsperf.config.topology import Topology
 from vsperf.config.traffic import TrafficProfile
-from vsperf.drivers.vswitches.testpmd.pairs import in_pairs
+from vsperf.drivers.vswitches.forwarding import partners
+from vsperf.drivers.vswitches.ports import Place, places_of
 
 VHOST_MAC = "56:48:4f:53:54:{:02x}"
 """Address that DPDK gives to its vhost-user port of a number: VHOST in ASCII, and the number."""
@@ -21,6 +23,22 @@ VARIED = {
     "port": ("destination_port", "source_port"),
 }
 """Where swapping puts the first and the second field that flows differ by."""
+OTHERS = (
+    "choose a topology in which each port has one other end, such as p2p, pvp with two NICs, or "
+    "pvvp; or a switch that looks into frames: --set vswitch.kind=ovs-dpdk"
+)
+
+
+def in_pairs(topology: Topology) -> tuple[Place, ...]:
+    """Return what each port leads to, in the order of their numbers."""
+    places = {place.name: place for place in places_of(topology)}
+    others = partners(topology, "testpmd", OTHERS)
+    found: dict[str, Place] = {}
+    for name, place in places.items():
+        if name not in found:
+            found[name] = place
+            found[others[name]] = places[others[name]]
+    return tuple(found.values())
 
 
 def arriving(forward: str, case: CaseSpec, enters: str, leaves: str) -> dict[str, Any]:

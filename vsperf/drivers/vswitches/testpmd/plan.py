@@ -19,7 +19,7 @@ from vsperf.drivers.vswitches.ports import (
     vhost_socket,
     vhost_wire,
 )
-from vsperf.drivers.vswitches.testpmd.pairs import in_pairs
+from vsperf.drivers.vswitches.testpmd.headers import in_pairs
 from vsperf.drivers.vswitches.testpmd.spec import TestpmdSpec
 from vsperf.errors import UsageError
 from vsperf.host.tree import Tree

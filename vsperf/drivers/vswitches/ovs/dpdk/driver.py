@@ -7,17 +7,15 @@ from typing import ClassVar
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
+from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.ovs.bringup import deployed, planned, required
-from vsperf.drivers.vswitches.ovs.dpdk.design import DpdkDesign
-from vsperf.drivers.vswitches.ovs.dpdk.memory import MEGABYTE, memory_mb
-from vsperf.drivers.vswitches.ovs.dpdk.ports import ports_of
+from vsperf.drivers.vswitches.ovs.dpdk.design import MEGABYTE, DpdkDesign, memory_mb, ports_of
 from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
 from vsperf.drivers.vswitches.ovs.layout import SOCKETS
 from vsperf.drivers.vswitches.ovs.plan import MAIN_ROLE, PMD_ROLE
 from vsperf.drivers.vswitches.ovs.programs import check_of
 from vsperf.drivers.vswitches.ovs.running import RunningOvs
-from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import POLLING_SWITCH, Want
@@ -61,9 +59,4 @@ class OvsDpdk:
 
 
 def _spec_of(case: CaseSpec) -> OvsDpdkSpec:
-    if not isinstance(case.vswitch, OvsDpdkSpec):
-        raise UsageError(
-            f"OVS-DPDK was given settings of kind {case.vswitch.kind!r}",
-            fix="--set vswitch.kind=ovs-dpdk",
-        )
-    return case.vswitch
+    return own_settings(case.vswitch, OvsDpdkSpec, "OVS-DPDK", "vswitch.kind=ovs-dpdk")

@@ -1,19 +1,132 @@
-"""What one case makes of an OVS without DPDK. Pure."""
+"""What one case makes of an OVS without DPDK, and its ports: taps, devices, AF_XDP. Pure."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from vsperf.drivers.vswitches.ovs.layout import SwitchPort
-from vsperf.drivers.vswitches.ovs.plain.ports import endpoints_of, ports_of, wires_of
+from vsperf.config.case import CaseSpec
+from vsperf.config.wiring import Nic
+from vsperf.drivers.vswitches.base import wire_of
+from vsperf.drivers.vswitches.ovs.layout import (
+    AFXDP,
+    LARGEST_USUAL_MTU,
+    RING_FRAMES,
+    SwitchPort,
+    mtu_request,
+)
 from vsperf.drivers.vswitches.ovs.plain.spec import OvsSpec
 from vsperf.drivers.vswitches.ovs.plan import MAIN_ROLE, PMD_ROLE, Design, caches, limits
+from vsperf.drivers.vswitches.ports import (
+    Place,
+    device_endpoint,
+    link_endpoint,
+    places_of,
+    tap_name,
+    tap_of,
+)
+from vsperf.errors import UsageError
 from vsperf.host.threads import Polling
+from vsperf.host.tuntap import LONGEST_NAME
 from vsperf.quantities.units import CpuSet
 from vsperf.records import threads
-from vsperf.records.run import Endpoint, Wire
+from vsperf.records.run import Endpoint, Placeholder, Wire
+
+NETWORK = str(Placeholder.NAME)
+"""A network of the deployment's own is called like it."""
+DEVICE = re.compile(rf"[^\s/:,]{{1,{LONGEST_NAME}}}")
+"""What a device of the kernel can be called, as far as OVS is concerned."""
+
+
+def ports_of(case: CaseSpec, spec: OvsSpec) -> tuple[SwitchPort, ...]:
+    """Return the ports, in the order of their numbers."""
+    mtu = mtu_request(case, spec.mtu)
+    found = []
+    for number, place in enumerate(places_of(case.topology), start=1):
+        device = None if place.nic else case.testbed.links[place.name].switch
+        if spec.apart and (place.nic or device):
+            raise _out_of_reach(place, spec)
+        if place.nic is not None:
+            found.append(_vnf_port(place.nic, number, mtu))
+        elif device is not None:
+            found.append(_device_port(place.name, number, device, mtu))
+        else:
+            tap = tap_of(place, case.topology)
+            found.append(_tap_port(place.name, number, tap, mtu, apart=spec.apart))
+    return tuple(found)
+
+
+def endpoints_of(case: CaseSpec, ports: tuple[SwitchPort, ...]) -> tuple[Endpoint, ...]:
+    """Return where the generator finds each port.
+
+    By the kernel's queues, a frame that a full tap refuses is dropped at once, and the tap counts
+    it; around them it would be kept, and leave in the next trial.
+    """
+    found = []
+    for number, port in enumerate(port for port in ports if port.link is not None):
+        if port.tap is not None and port.type == "system":
+            place = Place(str(port.link))
+            found.append(link_endpoint(case, place, port.tap, NETWORK))
+        elif port.type == "tap":
+            socket = f"net_af_packet{number},iface={port.device}"
+            address = f"{socket},qdisc_bypass=0,framecnt={RING_FRAMES}"
+            found.append(Endpoint(link=str(port.link), kind="vdev", address=address))
+        else:
+            found.append(device_endpoint(case, str(port.link)))
+    return tuple(found)
+
+
+def wires_of(ports: tuple[SwitchPort, ...]) -> tuple[Wire, ...]:
+    """Return what each NIC of a VNF is plugged into."""
+    return tuple(
+        wire_of(port.nic, "tap", port.tap) for port in ports if port.nic is not None and port.tap
+    )
+
+
+def _tap_port(link: str, number: int, tap: str, mtu: int | None, *, apart: bool) -> SwitchPort:
+    """Return a tap: what is sent on its device comes to who holds it, and the other way round."""
+    if not apart and mtu is not None and mtu > LARGEST_USUAL_MTU:
+        raise UsageError(
+            f"packets of {mtu} bytes do not pass the tap of link {link}",
+            why="DPDK's net_af_packet, by which the generator sends on it, takes "
+            f"{LARGEST_USUAL_MTU} bytes",
+            fix="take shorter frames, or --set vswitch.ports=packet",
+        )
+    return SwitchPort(link, number, link, "system" if apart else "tap", device=tap, tap=tap)
+
+
+def _out_of_reach(place: Place, spec: OvsSpec) -> UsageError:
+    how = "vswitch.datapath=kernel" if spec.datapath == "kernel" else "vswitch.ports=packet"
+    return UsageError(
+        f"{how} cannot reach {place.name}, which is in the network of the host",
+        why="the switch is in a network of its own then, with the taps of the links, so that "
+        "nothing of it is left there",
+        fix="take a topology without VNFs and links without devices, such as p2p on the "
+        "testbed local; or --set vswitch.ports=tap",
+    )
+
+
+def _vnf_port(nic: Nic, number: int, mtu: int | None) -> SwitchPort:
+    """Return the tap of a NIC, which the VNF holds and the switch opens as a device."""
+    tap = tap_name(nic)
+    return SwitchPort(
+        nic.port, number, None, "system", mtu_request=mtu, nic=nic, device=tap, tap=tap
+    )
+
+
+def _device_port(link: str, number: int, device: str, mtu: int | None) -> SwitchPort:
+    name = device.removeprefix(AFXDP)
+    if DEVICE.fullmatch(name):
+        type_ = "afxdp" if device.startswith(AFXDP) else "system"
+        return SwitchPort(link, number, link, type_, mtu_request=mtu, device=name)
+    raise UsageError(
+        f"testbed link {link} names {device!r} as the switch's device, which OVS without DPDK "
+        "cannot take",
+        why="a device is one of the kernel (eth1), or that by AF_XDP (afxdp:eth1)",
+        fix=f"mend testbed.links.{link}.switch, or leave it out for a tap",
+    )
 
 
 @dataclass(frozen=True)

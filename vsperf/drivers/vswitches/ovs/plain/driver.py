@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
+from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.ovs.bringup import deployed, planned, required
 from vsperf.drivers.vswitches.ovs.layout import SOCKETS
@@ -68,19 +69,15 @@ def _need(role: str, pinned: CpuSet | None, *, busy: bool = True) -> CpuNeed:
 
 
 def _spec_of(case: CaseSpec) -> OvsSpec:
-    if not isinstance(case.vswitch, OvsSpec):
-        raise UsageError(
-            f"OVS without DPDK was given settings of kind {case.vswitch.kind!r}",
-            fix="--set vswitch.kind=ovs",
-        )
-    if case.has_places and case.vswitch.ports == "tap":
+    spec = own_settings(case.vswitch, OvsSpec, "OVS without DPDK", "vswitch.kind=ovs")
+    if case.has_places and spec.ports == "tap":
         raise UsageError(
             "a place cannot hold a tap that the switch holds (vswitch.ports=tap)",
             why="its end of a link is one of a pair of devices, and the switch opens the other",
             fix="--set vswitch.ports=packet, or leave it out",
         )
     # Whoever looks at the settings finds there what ports of places are.
-    return case.vswitch.model_copy(update={"ports": "packet"}) if case.has_places else case.vswitch
+    return spec.model_copy(update={"ports": "packet"}) if case.has_places else spec
 
 
 MODULE = "openvswitch"
