@@ -13,8 +13,10 @@ from rich.text import Text
 
 from vsperf.trust.printable import printable
 
-WORD = re.compile(r"\s*\S+(?: %\S*)?\s?")
-"""What lines are broken between; a per cent sign stays with its number."""
+UNIT = r"(?: (?:%|[nµm]?s|min|h|[kMG]?(?:fps|bit/s|B/s|B|Hz)|[KMG]iB|frames?)(?![\w/])\S*)?"
+FIGURE = rf"(?:[≥≤<>±] )?\S*\d\S*{UNIT}"
+WORD = re.compile(rf"\s*(?:{FIGURE}(?: … {FIGURE})?|\S+)\s?")
+"""What lines are broken between: a figure stays with its unit, and a bound with the other one."""
 INDENT = "  "
 
 
@@ -41,6 +43,11 @@ class PlainConsole(Console):
                 yield segment
             else:
                 yield segment._replace(text=printable(segment.text))
+
+
+def words_of(line: str) -> list[str]:
+    """Return what stays whole where a line is broken."""
+    return [word.strip() for word in WORD.findall(line)]
 
 
 def fitting(text: Text, out: Console, indent: str) -> Text:
