@@ -28,24 +28,25 @@ METHODS, METHOD = "methods", "search"
 DRIVERS = "drivers"
 """The subject of all else that packages bring."""
 CALLED = {
-    METHOD: "In a testcase: search.kind={}.",
-    "vswitch": "A switch: --vswitch {}.",
-    "generator": "A generator: --generator {}.",
-    "vnf": "What VNFs are: --vnf {}.",
-    "program": "A program between places: --program {}.",
-    "probe": "A probe beside programs. In a testcase: probe.kind={}.",
-    "collect": "A collector: --set collect={}.",
-    "noise": "A load beside a case: --noise {}.",
-    "export": "A format: vsperf export {} RUN.",
-    "figure": "A plot: vsperf plot {} RUN.",
-    "event": "An event within a trial. In a testcase: search.event={}.",
+    "vswitch": "--vswitch {}",
+    "generator": "--generator {}",
+    "vnf": "--vnf {}",
+    "program": "--program {}",
+    "probe": "--set probe.kind={}",
+    METHOD: "--set search.kind={}",
+    "collect": "--set collect={}",
+    "noise": "--noise {}",
+    "export": "vsperf export {}",
+    "figure": "vsperf plot {}",
+    "event": "--set search.event={}",
 }
+"""How a kind is called on the command line."""
 NAMED = {
-    "testcases": "All its settings: vsperf show {}.",
-    "testbeds": "To run there: --testbed {}.",
-    "presets": "To measure so: --preset {}.",
-    "topologies": "In a testcase: topology={}.",
-    "noise": "A level of noise: --noise {}.",
+    "testcases": "vsperf run {}",
+    "testbeds": "--testbed {}",
+    "presets": "--preset {}",
+    "topologies": "--set topology={}",
+    "noise": "--noise {}",
 }
 """What files have a name, and how each is called."""
 SETTING = re.compile(r"\w+(?:[._\[\]]+\w+)+")
@@ -74,20 +75,17 @@ def topics() -> dict[str, dict[str, str]]:
 
 
 def _told(plugins: Iterable[Plugin]) -> dict[str, str]:
-    """Say of each what it is, and how it is called."""
+    """Say of each how it is called, and what it is."""
     found: dict[str, str] = {}
     for one in plugins:
-        summary = one.summary or "It cannot be loaded."
-        text = f"{_sentence(summary)} {CALLED[one.section].format(one.kind)}"
+        called = CALLED[one.section].format(one.kind)
+        text = _said(called, one.summary or "It cannot be loaded.")
         found[one.kind] = f"{found[one.kind]} {text}" if one.kind in found else text
     return found
 
 
-def _sentence(text: str) -> str:
-    """Write a title as a sentence; one that begins with the name of a file stays as it is."""
-    first = text.partition(" ")[0]
-    start = text[:1].upper() if first.isalpha() else text[:1]
-    return f"{start}{text[1:].removesuffix('.')}."
+def _said(called: str, text: str) -> str:
+    return f"`{called}`: {text.removesuffix('.')}."
 
 
 def _methods() -> tuple[Plugin, ...]:
@@ -139,11 +137,12 @@ def _print_terms(out: Console, found: Mapping[str, Mapping[str, str]]) -> None:
 
 def _print_index(out: Console) -> None:
     """Print the words alone; with what they mean they fill some twenty screens."""
-    kinds = {METHODS: _methods(), DRIVERS: _drivers()}
-    known = {name: dict.fromkeys(one.kind for one in plugins) for name, plugins in kinds.items()}
-    for subject, terms in {**topics(), **known}.items():
+    names = {subject: list(terms) for subject, terms in topics().items()}
+    for subject, offered in {METHODS: _methods(), DRIVERS: _drivers()}.items():
+        names[subject] = list(dict.fromkeys(one.kind for one in offered))
+    for subject, words in names.items():
         out.print(Text(subject, "bold"))
-        _print_broken(out, " · ".join(terms), "  ")
+        _print_broken(out, " · ".join(words), "  ")
     hint = "what they mean: vsperf explain WORD, or SUBJECT; all at once: vsperf explain --json"
     _print_broken(out, hint, "")
 
@@ -172,7 +171,7 @@ def find(topic: str | None) -> dict[str, dict[str, str]]:
             found[name] = _told(meant)
         if any(found.values()):
             return {subject: terms for subject, terms in found.items() if terms}
-    if told := {**_in_files(topic), **_of_settings(topic)}:
+    if told := _in_files(topic) or _of_settings(topic):
         return told
     subjects = [*everything, *offered]
     terms = (term for terms in everything.values() for term in terms)
@@ -191,7 +190,7 @@ def _in_files(topic: str) -> dict[str, dict[str, str]]:
             continue
         heads = (places.head(files[topic], section) for section in ("", kind.removesuffix("s")))
         title = next((head.title for head in heads if head.title), "It has no title")
-        found[kind] = {topic: f"{_sentence(title)} {called.format(topic)}"}
+        found[kind] = {topic: _said(called.format(topic), title)}
     return found
 
 
