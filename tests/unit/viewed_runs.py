@@ -44,7 +44,7 @@ TWO = "vswitch=[{kind: ovs-dpdk, name: old}, {kind: ovs-dpdk, name: new}]"
 def store_what_has_no_frames(results: Path) -> None:
     """Store a run of each kind of bench but that of frames."""
     case, taken = _case("phy2phy_cps"), Device(rate=12_345)
-    _store(results, case, "c0nn", method_of(case.spec).play(taken), taken.made)
+    _store(results, case, "c0nn", _method(case).play(taken), taken.made)
     used = use(cpu(0, busy=1), cpu(1, busy=0.7), cpu(2, busy=0.4), clients=1, servers=0.6)
     ends = (instance(1), instance(2, direction=REVERSE))
     counted = tuple(device(place, 10 * RATE) for place in ("phy0", "phy1"))
@@ -52,13 +52,13 @@ def store_what_has_no_frames(results: Path) -> None:
         judged(exchange(*ends, cpu=used, devices=counted, index=number)) for number in range(1, 4)
     ]
     case = _case("places_tcp_stream", "search.repeats=3")
-    _store(results, case, "str3", method_of(case.spec).play(Bench(streams)), streams)
+    _store(results, case, "str3", _method(case).play(Bench(streams)), streams)
     packets = [alone(probe(1, 2)), beside(probe(20, 30, None), index=2)]
     case = _case("places_latency_under_load", "search.repeats=1")
-    _store(results, case, "1at3", method_of(case.spec).play(Bench(packets)), packets)
+    _store(results, case, "1at3", _method(case).play(Bench(packets)), packets)
     turns = session(PairedModel("quiet"), 1, 0.9)
     case = _case("phy2phy_paired", "search.rounds=6", "search.pairs=20", TWO)
-    answer = method_of(case.spec).play(turns)
+    answer = _method(case).play(turns)
     _store(results, case, "tvrn", answer, [_called(one) for one in turns.rounds])
 
 
@@ -73,6 +73,11 @@ def _case(name: str, *sets: str) -> Case:
     request = Request((name,), testbed="local", sets=sets)
     (case,) = load(request, Library.find({}, REPOSITORY), Plugins.load().specs()).cases
     return case
+
+
+def _method(case: Case) -> Any:
+    """Return its method, each kind of which is played on a bench of its own."""
+    return method_of(case.spec)
 
 
 def _store(
