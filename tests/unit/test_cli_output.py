@@ -344,7 +344,7 @@ MISTYPED = {
     "tgen trail": "Did you mean 'trial'?",
     "plan phy2phy_tputt": "did you mean `phy2phy_tput`?",
     "show phy2phy_tputt": "did you mean `phy2phy_tput`?",
-    "explain places_tcp_stream": "did you mean stream",
+    "explain tcp_stream": "did you mean stream",
 }
 
 

@@ -15,7 +15,7 @@ from vsperf.analysis.answers import answers, findings_of, headlines
 from vsperf.analysis.summary import CaseRow
 from vsperf.cli.tables import print_summary
 from vsperf.engine.criteria import check_all, flags_of, outcome_of
-from vsperf.output.case_tables import load_columns
+from vsperf.output.case_tables import figures_table, load_columns
 from vsperf.output.report.numbers import numbers_of
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag
@@ -274,6 +274,21 @@ def test_figures_and_curves_are_shown_whatever_method_they_are_of() -> None:
     assert "phy2phy_back2back-64B: throughput beside changes" in text
     assert "1,000/s           –      –" in text
     assert headlines(result) == ["burst 26,700 frames"]
+
+
+def test_what_all_figures_of_a_case_were_measured_at_is_told_with_the_first_one() -> None:
+    at = ("tcp stream by iperf3 3.12, both ends on CPU 0", "udp echo, both ends on CPU 0", "")
+    figures = tuple(
+        Figure(name=f"p{number}", unit=Unit.COUNT, value=1, at=where, reason="so it is")
+        for number, where in enumerate(at)
+    )
+    table = figures_table([row(SearchResult(figures=figures))])
+    assert table is not None
+    assert [cells[-1] for cells in table.texts] == [
+        "tcp stream by iperf3 3.12, both ends on CPU 0; so it is",
+        "udp echo; so it is",
+        "so it is",
+    ]
 
 
 def test_figures_are_plain_data_in_json() -> None:

@@ -10,10 +10,11 @@ import pytest
 from conftest import REPOSITORY
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.text import Text
 
 from vsperf.cli import tables
 from vsperf.cli.tables import beside, print_table
-from vsperf.cli.terminal import PlainConsole
+from vsperf.cli.terminal import PlainConsole, between_words
 from vsperf.output.table import Cell, Column, Table, columns, html_table, markdown_table
 
 RUNS = Table(
@@ -63,6 +64,29 @@ def test_words_are_broken_between_and_numbers_never() -> None:
     assert "64B: ndr 1.885 … 1.904 Mfps" in first
     assert first.endswith("6 PASS, 1")
     assert second.strip() == "INVALID"
+
+
+def test_a_line_parts_no_figure_from_its_unit_and_bounds_only_where_it_has_to() -> None:
+    said = Text("it was between 5.792 … 6.095 Mfps for up to 1.812 ms, or ≥ 3 % of it")
+    for width in range(10, 80):
+        broken = between_words(said, width, "").plain.splitlines()
+        words = " ".join(broken)
+        assert words == said.plain
+        for whole in ("6.095 Mfps", "1.812 ms", "≥ 3 %"):
+            assert any(whole in line for line in broken), width
+        if width >= len("5.792 … 6.095 Mfps"):
+            assert any("5.792 … 6.095 Mfps" in line for line in broken), width
+
+
+def test_a_column_whose_cells_may_be_broken_keeps_figures_whole_and_so_does_its_heading() -> None:
+    heads = columns("case", "A", "measured at, and why", right=(1,))
+    why = "at 12.25 Mfps; " * 3
+    out, file = terminal(44)
+    print_table(out, Table("figures", heads, (("phy2phy_tput-64B", "5.8 Mfps", why),)))
+    printed = file.getvalue()
+    assert printed.count("12.25 Mfps") == 3
+    assert "…" not in printed
+    assert {"measured", "why"} <= set(printed.replace(",", " ").split())
 
 
 @given(st.integers(40, 200), st.integers(1, 12))

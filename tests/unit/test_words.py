@@ -22,9 +22,17 @@ from vsperf.config.loader import Request, load
 from vsperf.config.lookup import Library
 from vsperf.errors import ExitCode, UsageError
 from vsperf.methods.base import method_of
-from vsperf.output.case_tables import effort_columns, latency_columns, limit_column, rate_columns
+from vsperf.output.case_tables import (
+    LEVEL_MARKS,
+    effort_columns,
+    latency_columns,
+    limit_column,
+    rate_columns,
+)
+from vsperf.output.table import NOTHING
 from vsperf.output.trial_tables import ALWAYS, WHERE_COUNTED
 from vsperf.plugins import Plugins
+from vsperf.quantities.human import human_bps, human_fps, human_ns
 from vsperf.records.files.reader import RunState
 from vsperf.records.meaning import how_far
 from vsperf.records.result import Limit, heading
@@ -36,6 +44,8 @@ from vsperf.records.words import SUBJECTS, meaning
 REPOSITORY = Path(__file__).resolve().parents[2]
 CURVES = re.compile(r'(?:Curve\(\s*|Axis\()name="(\w+)"')
 BOLD_IN_A_LIST = re.compile(r"^- (?=\*\*)(.*?)(?:$|[:,.] )", re.MULTILINE)
+LEANED_ON = re.compile(r"(?<![*\w])\*(\w+)\*(?!\*)")
+FIGURES_IN_TEXT = re.compile(r"`((?:p50|p99) \w+(?: \w+)?)`")
 BOLD = re.compile(r"\*\*(.+?)\*\*")
 AMBIGUOUS = "machine"
 """A host, a VM or a VNF: a name that holds it does not say which."""
@@ -137,6 +147,52 @@ def test_every_word_that_a_tutorial_points_out_is_explained() -> None:
         words = [word for line in lines for word in BOLD.findall(line) if word.strip("!")]
         assert words
         none_wrong(f"{page}: {word} is not explained" for word in words if not explained(word))
+
+
+def test_every_word_that_the_tutorial_of_services_leans_on_is_explained() -> None:
+    text = (REPOSITORY / "docs" / "tutorial-service.md").read_text()
+    words = {*LEANED_ON.findall(text), *FIGURES_IN_TEXT.findall(text)}
+    assert {"places", "arrived", "p99 from due", "p50 difference"} <= words
+    none_wrong(f"{word} is not explained" for word in words if not explained(word))
+
+
+def test_each_name_that_stands_in_a_table_is_explained() -> None:
+    """Kinds of drivers, presets, testbeds and whatever else is called by a name of its own."""
+    here = Library.find({}, REPOSITORY)
+    words = [one.kind for one in (*Plugins.load().all, *Plugins.beside())]
+    for kind in ("testbeds", "presets", "topologies", "noise"):
+        words += (names := list(here.files(kind)))
+        assert names
+    words.append("phy2phy_tput")  # each testcase is found as that one
+    none_wrong(f"{word} is not explained" for word in dict.fromkeys(words) if not find(word))
+
+
+def test_each_unit_and_each_mark_of_a_table_is_explained() -> None:
+    sizes = [10.0**power for power in range(-1, 11)]
+    texts = [write(size) for size in sizes for write in (human_fps, human_bps, human_ns)]
+    units = {text.split()[-1] for text in texts} | {"MiB", "B", "L1", "L2"}
+    assert {"Mfps", "Gbit/s", "µs", "s"} <= units
+    marks = [*LEVEL_MARKS.values(), NOTHING, "!", "≥", "…", "±", "×", "A′"]
+    none_wrong(f"{word} is not explained" for word in (*units, *marks) if not find(word))
+
+
+def test_a_setting_is_explained_by_its_path_also_behind_a_name_of_the_users_own() -> None:
+    (told,) = find("search.goals.mine.loss_ratio").values()
+    ((path, text),) = told.items()
+    assert path.startswith("search.goals.NAME.loss_ratio")
+    assert "0.5%" in text
+    assert find("vswitch.emc")["settings"]
+    with pytest.raises(UsageError, match="nothing to explain"):
+        find("vswitch.emcc")
+
+
+def test_without_a_word_all_of_them_are_named_and_none_is_explained(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run_cli(["explain"]) == ExitCode.OK
+    printed = capsys.readouterr().out
+    assert re.search(r"(  | · )NDR · ", printed)
+    assert "Non-drop rate" not in printed
 
 
 def test_a_word_is_explained_however_it_is_written() -> None:

@@ -65,6 +65,7 @@ def print_compared(out: Console, run: RunView) -> None:
     """Print a table for each case in which switches took turns."""
     for case in run.cases():
         if rounds := tuple(case.rounds):
+            out.print()
             out.print(f"{case.planned.label}: switches in turns", style="bold")
             terms = Terms.of(case.asked.section("search"))
             told = metrics_of(rounds, terms)

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from vsperf.analysis.summary import CaseRow
 from vsperf.cli.notes import OUTCOME_STYLES, criteria, notes
-from vsperf.cli.terminal import INDENT, PlainConsole, fitting
+from vsperf.cli.terminal import INDENT, PlainConsole, between_words, fitting, words_of
 from vsperf.output.case_tables import (
     REPEATS,
     CaseColumn,
@@ -33,7 +33,7 @@ from vsperf.output.case_tables import (
     repeats_table,
     switch_columns,
 )
-from vsperf.output.table import Cell, Column, Table
+from vsperf.output.table import NOTHING, Cell, Column, Table
 from vsperf.trust.printable import printable
 
 WIDE = 170
@@ -102,14 +102,18 @@ def _shown(table: Table, widths: Sequence[int]) -> RichTable:
     found = RichTable(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
     for column, width in zip(table.columns, widths, strict=True):
         found.add_column(
-            column.name,
+            _broken(column.name, column, width),
             width=width,
             justify="right" if column.align == "right" else "left",
-            no_wrap=not column.breaks,
+            no_wrap=True,
         )
     for row in table.rows:
-        found.add_row(*map(_text, row))
+        found.add_row(*map(_broken, row, table.columns, widths))
     return found
+
+
+def _broken(cell: str | Cell, column: Column[Any], width: int) -> Text:
+    return between_words(_text(cell), width, "") if column.breaks else _text(cell)
 
 
 def _print_blocks(out: Console, table: Table) -> None:
@@ -159,7 +163,7 @@ def _stacked(table: Table, width: int) -> Table:
 
 def _fitting(table: Table, width: int) -> list[int]:
     """Return which columns fit: those of the highest rank are left out first."""
-    widths, left = _widths(table), list(range(len(table.columns)))
+    widths, left = _widths(table, wide=True), list(range(len(table.columns)))
     while sum(widths[place] for place in left) - GAP > width:
         last = max(left, key=lambda place: table.columns[place].rank)
         if table.columns[last].rank == 0:
@@ -168,18 +172,20 @@ def _fitting(table: Table, width: int) -> list[int]:
     return left
 
 
-def _widths(table: Table) -> list[int]:
-    """Return how many places each column takes, with the gap behind it."""
+def _widths(table: Table, *, wide: bool = False) -> list[int]:
+    """Return how many places each column takes, with the gap behind it; `wide` if it may."""
     columns = zip(table.columns, *table.texts, strict=True)
-    return [_width(column, [printable(cell) for cell in cells]) for column, *cells in columns]
+    return [
+        _width(column, [printable(cell) for cell in cells], wide=wide) for column, *cells in columns
+    ]
 
 
-def _width(column: Column[Any], cells: Sequence[str]) -> int:
+def _width(column: Column[Any], cells: Sequence[str], *, wide: bool) -> int:
     lines = [column.name, *(line for cell in cells for line in cell.splitlines())]
     whole = max(1, *map(cell_len, lines))  # Rich gives 1 to what needs 0
     if not column.breaks:
         return whole + GAP
-    word = max((cell_len(word) for line in lines for word in line.split()), default=0)
+    word = max((cell_len(word) for line in lines for word in words_of(line, wide=wide)), default=0)
     return max(word, min(whole, NARROWEST)) + GAP
 
 
@@ -222,20 +228,21 @@ def _of_cases(rows: Sequence[CaseRow], width: int) -> Iterator[Table]:
     bounds = [*goal_columns(rows), *load_columns(rows), *first_figures(rows)]
     switch, hits = switch_columns(rows), hit_columns(rows)
     rates = rate_columns(rows) if any(row.rates_fps for row in rows) else []
-    effort = [*latency_columns(), *effort_columns(rows)]
+    latency, effort = latency_columns(), effort_columns(rows)
+    silent = [column.name for column in (*latency, *effort)]
     if width >= WIDE:
-        every = [case, *switch, *bounds, *hits, *rates, limit, *effort, outcome]
-        yield Table.made("cases", every, rows)
+        every = [case, *switch, *bounds, *hits, *rates, limit, *latency, *effort, outcome]
+        yield Table.made("cases", every, rows).without(NOTHING, silent)
         return
     subjects: tuple[list[CaseColumn], ...] = (
         [*switch, *bounds, limit, outcome],
         rates,
-        effort,
+        [*latency, *effort],
         hits,
     )
     for subject in subjects:
         if subject:
-            yield Table.made("cases", [case, *subject], rows)
+            yield Table.made("cases", [case, *subject], rows).without(NOTHING, silent)
 
 
 def _parts(table: Table, width: int) -> Iterator[Table]:

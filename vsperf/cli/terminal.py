@@ -13,8 +13,12 @@ from rich.text import Text
 
 from vsperf.trust.printable import printable
 
-WORD = re.compile(r"\s*\S+(?: %\S*)?\s?")
-"""What lines are broken between; a per cent sign stays with its number."""
+UNIT = r"(?: (?:%|[nµm]?s|min|h|[kMG]?(?:fps|bit/s|B/s|B|Hz)|[KMG]iB|frames?)(?![\w/])\S*)?"
+FIGURE = rf"(?:[≥≤<>±] )?\S*\d\S*{UNIT}"
+WORD = re.compile(rf"\s*(?:{FIGURE}|\S+)\s?")
+"""What lines are broken between: a figure stays with its unit."""
+WIDE_WORD = re.compile(rf"\s*(?:{FIGURE}(?: … {FIGURE})?|\S+)\s?")
+"""The same where there is room: a bound stays with the other one, too."""
 INDENT = "  "
 
 
@@ -43,6 +47,11 @@ class PlainConsole(Console):
                 yield segment._replace(text=printable(segment.text))
 
 
+def words_of(line: str, *, wide: bool = False) -> list[str]:
+    """Return what stays whole where a line is broken."""
+    return [word.strip() for word in (WIDE_WORD if wide else WORD).findall(line)]
+
+
 def fitting(text: Text, out: Console, indent: str) -> Text:
     """Return a line, on a terminal in several where it is too long, the later ones indented."""
     return between_words(text, out.width, indent) if out.is_terminal else text
@@ -56,7 +65,9 @@ def between_words(text: Text, width: int, indent: str = INDENT) -> Text:
     found = Text()
     for number, line in enumerate(text.split(allow_blank=True)):
         breaks, used = [], 0
-        for word in WORD.finditer(line.plain):
+        longest = max(map(cell_len, words_of(line.plain, wide=True)), default=0)
+        pattern = WIDE_WORD if longest + len(indent) <= width else WORD
+        for word in pattern.finditer(line.plain):
             length = cell_len(word[0])
             if used + cell_len(word[0].rstrip()) > width and used > len(indent):
                 breaks.append(word.start())

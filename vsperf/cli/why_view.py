@@ -26,6 +26,7 @@ BESIDE = ("noise", "collect")
 """Words of a testcase in one of which a sister may differ: what is beside the switch, not what is
 measured. What a frame costs is more likely to be up by the first."""
 QUIET = "none"
+TURNS = "switches that take turns are held against each other, and not to the most that they do"
 MARKS = {Verdict.FULL: "●", Verdict.FREE: "○", Verdict.UNKNOWN: "?"}
 MEANING = "● full, or in the way   ○ was not   ? cannot be told"
 
@@ -46,6 +47,12 @@ def why(run: RunView, case: CaseView) -> tuple[str, tuple[Sentence, ...]]:
         counted = (one for one in case.standing_connections if one.valid and one.purpose in COUNTED)
         if figures := measured.record.result.figures:
             return why_connections(figures, counted)
+    if exchanges or next(iter(case.rounds), None) is not None:
+        raise UsageError(
+            f"of {case.label} there is nothing that could have been full",
+            why="no exchange of it is believed" if exchanges else TURNS,
+            fix=f"look at it: {vsperf_command('show', run.run, case.label)}",
+        )
     sister = sister_of(run, case)
     found = explain(measured, _measured(sister) if sister is not None else None)
     return headline(measured, found), found

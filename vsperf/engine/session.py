@@ -111,7 +111,7 @@ def begin(  # noqa: PLR0913, PLR0917 - what is run, where it is kept, and who ad
             argv=tuple(argv),
             vsperf_version=__version__,
             environment={**environment(), "checks": checks},
-            cases=tuple(_announced(case) for case in loaded.cases),
+            cases=tuple(announced(case) for case in loaded.cases),
         )
 
     names = [case.spec.name for case in loaded.cases]
@@ -211,7 +211,8 @@ def _admitted(planned: Sequence[Planned], admit: Admit) -> tuple[Planned, ...]:
     return anew
 
 
-def _announced(case: Case) -> PlannedCase:
+def announced(case: Case) -> PlannedCase:
+    """Return a case as the header of its run announces it."""
     return PlannedCase(
         key=case.key,
         id=case.id,

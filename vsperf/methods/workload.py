@@ -46,6 +46,11 @@ COSTS_OF = {
     SERVERS: "servers, with what the kernel did as they ran",
     SWITCH: "the switch",
 }
+GAVE = {
+    CLIENTS: "clients gave their",
+    SERVERS: "servers gave their",
+    SWITCH: "the switch gave its",
+}
 HOW_KNOWN = {
     "interrupts": ": what the kernel did in interrupts on the CPUs that forward, which is the "
     "stack of whoever receives, too",
@@ -217,7 +222,7 @@ class Workload(Method):
                 Unit.COUNT,
                 [None if count is None else float(count * many) for count in often],
                 at,
-                f"how often {role} gave their CPU away or had it taken, for each {each}",
+                f"how often {GAVE[role]} CPU away or had it taken, for each {each}",
                 "nobody counts: a kernel forwards in interrupts, or the machine does not tell",
             )
 

@@ -54,6 +54,8 @@ LEAST_BPS = 1_000_000
 """So much is a thousandth of a Gbit/s."""
 LOSSY_MARK = "*"
 """Behind a latency that was measured while frames were lost."""
+AND = ", "
+"""Between what is said of where a figure was measured."""
 LEVEL_MARKS = {Level.UNCONDITIONAL: "✓", Level.CONDITIONAL: "(✓)", Level.NOT: "✗"}
 MOST_GOALS = 3
 """So many goals stand side by side; more of them get a table of their own."""
@@ -287,14 +289,23 @@ def goals_table(rows: Sequence[CaseRow]) -> Table | None:
     return Table("goals", (*columns(case.name), *whole), tuple(found), keys=2)
 
 
+def _shared(places: Sequence[str]) -> set[str]:
+    """Return what is said of each of several places, which is told with the first one alone."""
+    return set.intersection(*(set(one.split(AND)) for one in places)) if len(places) > 1 else set()
+
+
 def figures_table(rows: Sequence[CaseRow]) -> Table | None:
     """Return all figures of all cases, with what defends them; None where there is none."""
     repeated = any(figure.spread_text for row in rows for figure in row.figures)
     case, found = column_case(rows), []
     for row in rows:
-        label = case.cell(row)
+        label, told = case.cell(row), set[str]()
+        shared = _shared([figure.at for figure in row.figures if figure.at])
         for figure in row.figures:
-            why = "; ".join(part for part in (figure.at, figure.reason) if part)
+            parts = figure.at.split(AND)
+            at = AND.join(part for part in parts if part not in told)
+            told |= shared & set(parts)
+            why = "; ".join(part for part in (at, figure.reason) if part)
             spread = [figure.spread_text] if repeated else []
             found.append((label, heading(figure.name), figure.text, *spread, why))
             label = ""

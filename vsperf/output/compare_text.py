@@ -121,7 +121,7 @@ def environment_table(found: Comparison) -> Table:
         values = [one.text(number) for number in range(len(found.sides))]
         rows.append((one.name, *values, first_of(one.cases)))
     head = ("what differs", *LETTERS[: len(found.sides)], "where")
-    return Table("environment", _columns(*head), tuple(rows))
+    return Table("environment", _columns(*head), tuple(rows), "differs")
 
 
 def change_tables(found: Comparison, *, only_changed: bool) -> Iterator[Table]:

@@ -200,8 +200,8 @@ LOOKS = {
 """What pages call that which a cell means."""
 
 
-CHANGES = "changes"
-"""How a page shows the rows of a comparison."""
+BLOCKS = ("changes", "differs")
+"""Looks of tables of a comparison, whose rows are blocks of lines where there is little room."""
 
 
 def html_table(table: Table, *, inline: bool = False) -> str:
@@ -218,8 +218,8 @@ def html_table(table: Table, *, inline: bool = False) -> str:
         return f' class="{_escaped(words)}"' * bool(words)
 
     def named(column: Column[Any]) -> str:
-        """Say the heading in the cell: where there is little room, a change is a block of lines."""
-        wanted = table.look == CHANGES and column.name and not inline
+        """Say the heading in the cell: where there is little room, a row is a block of lines."""
+        wanted = table.look in BLOCKS and column.name and not inline
         return f' data-name="{_escaped(column.name)}"' * bool(wanted)
 
     def heading(column: Column[Any]) -> str:

@@ -174,6 +174,7 @@ def _write(text: str, output: Path | None) -> None:
     try:
         with written(output) as file:
             file.write(text.encode())
+        say(f"comparison: {output}", err=True)
     except OSError as error:
         raise RecordingError(
             f"{output} cannot be written",

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
 
 import click
+from rich.console import Console
+from rich.text import Text
 
+from vsperf.cli.selection import library
 from vsperf.cli.tables import console
+from vsperf.cli.terminal import between_words
+from vsperf.config.described import described
+from vsperf.config.document import document_schema
 from vsperf.errors import ExitCode, UsageError
 from vsperf.plugins import Plugin, Plugins
 from vsperf.records.flags import Flag
@@ -15,8 +23,36 @@ from vsperf.records.meaning import LEVELS, LIMITS, OUTCOMES, SEVERITIES, STANDAR
 from vsperf.records.result import Assumption
 from vsperf.records.words import ALSO, SUBJECTS, without_ending
 
-METHODS = "methods"
+METHODS, METHOD = "methods", "search"
 """The subject of what `search.kind` can be, with the packages that are installed."""
+DRIVERS = "drivers"
+"""The subject of all else that packages bring."""
+CALLED = {
+    "vswitch": "--vswitch {}",
+    "generator": "--generator {}",
+    "vnf": "--vnf {}",
+    "program": "--program {}",
+    "probe": "--set probe.kind={}",
+    METHOD: "--set search.kind={}",
+    "collect": "--set collect={}",
+    "noise": "--noise {}",
+    "export": "vsperf export {}",
+    "figure": "vsperf plot {}",
+    "event": "--set search.event={}",
+}
+"""How a kind is called on the command line."""
+NAMED = {
+    "testcases": "vsperf run {}",
+    "testbeds": "--testbed {}",
+    "presets": "--preset {}",
+    "topologies": "--set topology={}",
+    "noise": "--noise {}",
+}
+"""What files have a name, and how each is called."""
+SETTING = re.compile(r"\w+(?:[._\[\]]+\w+)+")
+"""What may be a setting, by its path or the last part of one."""
+MARKUP = re.compile(r"\[([^]]+)\]\([^)]*\)|(?<!\w)\*([^*]+)\*(?!\w)")
+"""Links and italics of a page."""
 WIDEST = 88
 """Columns of a line that is read easily."""
 
@@ -38,50 +74,90 @@ def topics() -> dict[str, dict[str, str]]:
     }
 
 
-def _methods() -> dict[str, Plugin]:
-    return {one.kind: one for one in Plugins.load().all if one.section == "search"}
+def _told(plugins: Iterable[Plugin]) -> dict[str, str]:
+    """Say of each how it is called, and what it is."""
+    found: dict[str, str] = {}
+    for one in plugins:
+        called = CALLED[one.section].format(one.kind)
+        text = _said(called, one.summary or "It cannot be loaded.")
+        found[one.kind] = f"{found[one.kind]} {text}" if one.kind in found else text
+    return found
 
 
-def _told(method: Plugin) -> str:
-    summary = method.summary or "It cannot be loaded."
-    return f"{summary[:1].upper()}{summary[1:]}. In a testcase: search.kind={method.kind}."
+def _said(called: str, text: str) -> str:
+    return f"`{called}`: {text.removesuffix('.')}."
+
+
+def _methods() -> tuple[Plugin, ...]:
+    return tuple(one for one in Plugins.load().all if one.section == METHOD)
+
+
+def _drivers() -> tuple[Plugin, ...]:
+    others = (one for one in Plugins.load().all if one.section != METHOD)
+    return (*others, *Plugins.beside())
 
 
 def complete_topic(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Complete subjects and terms."""
     names = [name for subject, terms in topics().items() for name in (subject, *terms)]
-    names += [*ALSO, METHODS, *_methods()]
+    names += [*ALSO, METHODS, DRIVERS, *(one.kind for one in (*_methods(), *_drivers()))]
     return [name for name in names if name.startswith(incomplete)]
 
 
 @click.command(
-    epilog="Examples:\n\n\b\n  vsperf explain                 # all subjects\n"
+    epilog="Examples:\n\n\b\n  vsperf explain                 # all words, by subject\n"
     "  vsperf explain exit-codes\n  vsperf explain 5\n  vsperf explain rx-exceeds-tx\n"
     "  vsperf explain NDR\n  vsperf explain cycles/frame\n  vsperf explain so it is\n"
-    "  vsperf explain ratio_b\n"
+    "  vsperf explain ratio_b\n  vsperf explain ovs-dpdk\n  vsperf explain search.width\n"
 )
 @click.argument("words", nargs=-1, metavar="[TOPIC]", shell_complete=complete_topic)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(words: tuple[str, ...], as_json: bool) -> None:
-    """Explain TOPIC: a subject, or a word: a column, a figure, an exit code, a flag, a method."""
-    found = find(" ".join(words) or None)
+    """Explain TOPIC: a subject, or a word.
+
+    Words are columns, figures, flags, exit codes, methods, drivers, presets, testcases, and
+    settings by their paths.
+    """
+    topic = " ".join(words) or None
     if as_json:
-        click.echo(json.dumps(found, indent=2))
-        return
-    width = min(WIDEST, console().width)
+        click.echo(json.dumps(find(topic), indent=2))
+    elif topic is None:
+        _print_index(console())
+    else:
+        _print_terms(console(), find(topic))
+
+
+def _print_terms(out: Console, found: Mapping[str, Mapping[str, str]]) -> None:
     for subject, terms in found.items():
-        click.echo(click.style(subject.replace("-", " ").capitalize(), bold=True))
+        out.print(Text(subject.replace("-", " ").capitalize(), "bold"))
         for term, text in terms.items():
-            click.echo(f"  {click.style(term, fg='cyan')}")
-            click.echo(click.wrap_text(text, width, "      ", "      "))
+            out.print(Text(f"  {term}", "cyan"))
+            _print_broken(out, text, " " * 6)
+
+
+def _print_index(out: Console) -> None:
+    """Print the words alone; with what they mean they fill some twenty screens."""
+    names = {subject: list(terms) for subject, terms in topics().items()}
+    for subject, offered in {METHODS: _methods(), DRIVERS: _drivers()}.items():
+        names[subject] = list(dict.fromkeys(one.kind for one in offered))
+    for subject, words in names.items():
+        out.print(Text(subject, "bold"))
+        _print_broken(out, " · ".join(words), "  ")
+    hint = "what they mean: vsperf explain WORD, or SUBJECT; all at once: vsperf explain --json"
+    _print_broken(out, hint, "")
+
+
+def _print_broken(out: Console, text: str, indent: str) -> None:
+    out.print(between_words(Text(indent + text), min(WIDEST, out.width), indent))
 
 
 def find(topic: str | None) -> dict[str, dict[str, str]]:
     """Return what is explained of a word or a subject, by subject; of none, all there is."""
-    everything, methods = topics(), _methods()
-    if topic in {None, METHODS}:
-        told = {METHODS: {kind: _told(one) for kind, one in methods.items()}}
-        return told if topic else {**everything, **told}
+    everything, offered = topics(), {METHODS: _methods(), DRIVERS: _drivers()}
+    if topic is None:
+        return {**everything, **{name: _told(all_) for name, all_ in offered.items()}}
+    if topic in offered:
+        return {topic: _told(offered[topic])}
     if topic in everything:
         return {topic: everything[topic]}
     for word in filter(None, (topic, without_ending(topic))):
@@ -90,17 +166,62 @@ def find(topic: str | None) -> dict[str, dict[str, str]]:
             subject: {term: text for term, text in terms.items() if _plain(term) == wanted}
             for subject, terms in everything.items()
         }
-        found[METHODS] = {
-            kind: _told(one) for kind, one in methods.items() if _plain(kind) == wanted
-        }
+        for name, plugins in offered.items():
+            meant = (one for one in plugins if _plain(one.kind) in (wanted, _plain(word)))
+            found[name] = _told(meant)
         if any(found.values()):
             return {subject: terms for subject, terms in found.items() if terms}
-    subjects = [*everything, METHODS]
+    if told := _in_files(topic) or _of_settings(topic):
+        return told
+    subjects = [*everything, *offered]
     terms = (term for terms in everything.values() for term in terms)
-    names = dict.fromkeys([*subjects, *methods, *terms])
+    kinds = (one.kind for plugins in offered.values() for one in plugins)
+    names = dict.fromkeys([*subjects, *kinds, *terms])
     close = difflib.get_close_matches(topic, names, n=3, cutoff=0.5)
     fix = f"did you mean {' or '.join(close)}?" if close else f"subjects: {', '.join(subjects)}"
     raise UsageError(f"there is nothing to explain under {topic!r}", fix=fix)
+
+
+def _in_files(topic: str) -> dict[str, dict[str, str]]:
+    """Return the title of what has that name in a file, such as a preset or a testcase."""
+    places, found = library(), {}
+    for kind, called in NAMED.items():
+        if topic not in (files := places.files(kind)):
+            continue
+        heads = (places.head(files[topic], section) for section in ("", kind.removesuffix("s")))
+        title = next((head.title for head in heads if head.title), "It has no title")
+        found[kind] = {topic: _said(called.format(topic), title)}
+    return found
+
+
+def _of_settings(topic: str) -> dict[str, dict[str, str]]:
+    """Return what a setting means, by its path or the last part of one."""
+    if not SETTING.fullmatch(topic):
+        return {}
+    schema = document_schema(Plugins.load().specs())
+    wanted = topic.replace("[]", "").split(".")
+    rows = (
+        row
+        for section in schema["properties"]
+        for row in described(schema, section)
+        if _is_path(row.path.replace("[]", "").split("."), wanted)
+    )
+    found: dict[str, str] = {}
+    for row in rows:
+        name = f"{row.path} ({row.kind})" if row.kind else row.path
+        meaning = f"{row.meaning.removesuffix('.')}. " if row.meaning else ""
+        default = f" By default {row.default}." if row.default else ""
+        text = MARKUP.sub(r"\1\2", f"{meaning}Value: {row.value}.{default}")
+        found[name] = " ".join(text.split())
+    return {"settings": found} if found else {}
+
+
+def _is_path(path: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether a path is meant; a name that the user chose stands for any."""
+    if len(wanted) == 1:
+        return list(path[-1:]) == list(wanted)
+    pairs = zip(path, wanted, strict=False)
+    return len(path) == len(wanted) and all(one in ("NAME", other) for one, other in pairs)
 
 
 def _plain(word: str) -> str:

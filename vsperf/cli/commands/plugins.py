@@ -9,9 +9,9 @@ from rich.text import Text
 
 from vsperf.cli.tables import console
 from vsperf.cli.terminal import fitting
-from vsperf.plugins import GROUPS, OF_READERS, Plugins
+from vsperf.plugins import GROUPS, OF_READERS, OWN, Plugins
 
-KINDS = 12
+KINDS = 18
 """Places that names of drivers take."""
 
 
@@ -20,8 +20,9 @@ KINDS = 12
 def command(as_json: bool) -> None:
     """List all that installed packages offer: drivers, methods, formats, figures and events.
 
-    A package adds some through entry points, such as those of the group vsperf.vswitches. What
-    cannot be loaded is listed with the reason; the others work on.
+    A package adds some through entry points, such as those of the group vsperf.vswitches; what
+    another than vsperf has brought says which. What cannot be loaded is listed with the reason;
+    the others work on. `vsperf explain KIND` says how one is called.
     """
     every = (*Plugins.load().all, *Plugins.beside())
     if as_json:
@@ -44,7 +45,8 @@ def command(as_json: bool) -> None:
         for plugin in mine:
             line = Text("  ").append(*("✗", "red") if plugin.failure else ("✓", "green"))
             text = plugin.failure or plugin.summary
-            line.append(f" {plugin.kind:<{KINDS}} {text} ({plugin.package})")
-            out.print(fitting(line, out, " " * (KINDS + 5)))
+            whose = "" if plugin.package == OWN else f" ({plugin.package})"
+            line.append(f" {plugin.kind:<{KINDS}}  {text}{whose}")
+            out.print(fitting(line, out, " " * (KINDS + 6)))
         if not mine:
             out.print("  none installed")

@@ -28,6 +28,7 @@ from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import console, print_summary, print_table, simulated_banner
 from vsperf.cli.terminal import fitting
 from vsperf.cli.why_view import show_why
+from vsperf.config.case import MADE
 from vsperf.config.document import COMPARABLE
 from vsperf.config.loader import Request
 from vsperf.config.noise import NOISE
@@ -214,6 +215,7 @@ def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
         (path, value, Cell(_origin(first.origins, path), "aside"))
         for path, value in _leaves(first.spec.model_dump(mode="json", exclude_none=True))
         if path.partition(".")[0] not in ("name", "title", "description")
+        if path not in MADE or value not in ("", "[]")
     )
     heads = (*columns("setting", breaks=False), *columns("value", "from"))
     print_table(out, Table("settings", heads, settings), blocks=True)
@@ -300,9 +302,9 @@ def print_run(run: RunView) -> None:
         out.print(f"labels: {labels_text(header.labels)}")
     if (busy := too_busy(row.record for row in rows if row.record)) is not None:
         out.print(busy, style="bold red")
+    print_compared(out, run)
     print_summary(out, rows, header.simulated)
     print_cost(out, run)
-    print_compared(out, run)
     for section in COMPARABLE:
         if len({case.point.get(section) for case in header.cases}) > 1:
             line = f"to compare: {vsperf_command('compare', run.run, '--by', section)}"
@@ -389,10 +391,19 @@ def _latency_text(one: Latency) -> str:
     return f"latency at {one.at}: {values}{lost}"
 
 
+def _uncounted(trials: Sequence[Trial]) -> str:
+    """Say which trials the switch counted nothing in, if any: they have no row."""
+    left = [f"#{one.index}" for one in trials if one.switch is None]
+    if not left:
+        return ""
+    more = f" and {len(left) - MOST_CHOICES:,} more" if len(left) > MOST_CHOICES else ""
+    return f"no row for {', '.join(left[:MOST_CHOICES])}{more}: the switch's counters tell nothing"
+
+
 def _print_work(out: Console, trials: Sequence[Trial]) -> None:
     """Print what the switch and the threads that poll did in trials, as far as it is known."""
     for table, meaning in (
-        (account_table(trials), ""),
+        (account_table(trials), _uncounted(trials)),
         (stages_table(trials), STAGES_MEANING),
         (threads_table(trials), THREADS_MEANING),
     ):

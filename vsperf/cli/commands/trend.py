@@ -90,7 +90,7 @@ def command(
         for line in changes(trend):
             out.print(f"! {line}")
         if not trend.steps:
-            out.print("no change")
+            out.print("no change" if len(trend.points) > 1 else "a single run: nothing to compare")
         out.print()
     if found.left_out:
         left_out = counted(found.left_out, "simulated run")

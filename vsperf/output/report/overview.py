@@ -443,7 +443,7 @@ def _facts(
         "flows": ", ".join(asked.get("flows", ())),
         "testbed": ", ".join(dict.fromkeys(run.header.testbed for run in runs))
         + f"; preset {', '.join(dict.fromkeys(run.header.preset for run in runs))}",
-        "host": "; ".join(dict.fromkeys(host_text(run.header) for run in runs)),
+        "host": "; ".join(filter(None, dict.fromkeys(host_text(run.header) for run in runs))),
         "when": f"{', '.join(_began(run, names) for run in runs)}; {trials} in {took}",
     }
     return tuple(Fact(name, value) for name, value in known.items() if value)
