@@ -41,7 +41,7 @@ from vsperf.host.procfs import POLL_S, is_in, is_stopped, listens
 from vsperf.host.threads import Polling
 from vsperf.host.workspace import Workspace
 from vsperf.methods.exchanges import ExchangeAsked
-from vsperf.quantities.human import human_ns
+from vsperf.quantities.human import human_bytes, human_ns
 from vsperf.records.cpu_time import PROBE, CpuUse
 from vsperf.records.exchange import CLIENTS, ECHO, SERVERS, DeviceUse, Instance, Interval
 from vsperf.records.run import Placement, Step
@@ -64,10 +64,11 @@ AFTER_S = 3.0
 LONGEST_ANSWER = 1 << 26
 """Bytes of what a program tells: a line for each of two million requests, or days of intervals. It
 can write one more, which says that it would have gone on."""
+LONGEST_TOGETHER = 1 << 30
+"""Bytes of what all programs of an exchange tell together: it is in memory until that is over."""
 MOST_LONGER = 20
 """One part in so many of the time that a client ran may be what it says to have sent for beyond."""
 ENDED_EARLY = "its client or its server ended long before its time, and tells of no failure"
-TOO_MUCH = f"more than the {LONGEST_ANSWER >> 20} MiB that are read of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,11 +191,18 @@ class Made:
     """None of a device for the same reason."""
 
 
+def room_of(pairs: int) -> int:
+    """Return how many bytes are read of each program of so many pairs, which may write one more."""
+    return min(LONGEST_ANSWER, LONGEST_TOGETHER // (2 * pairs) - 1)
+
+
 @dataclass
 class _Running:
     """A program of a pair that was started."""
 
     program: Managed
+    room: int
+    """Bytes that are read of it."""
     ended_ns: int | None = None
     """When it was seen to have ended."""
 
@@ -203,8 +211,10 @@ class _Running:
         code = self.program.poll()
         known = code is not None or is_stopped(self.program.pid)
         ending = self.program.ending() if known else NOT_ENDED
-        text, whole = answer_of(self.program.log)
-        return Said(code, ending if whole else f"{ending}, and wrote {TOO_MUCH}", text, whole)
+        text, whole = answer_of(self.program.log, self.room)
+        if not whole:
+            ending += f", and wrote more than the {human_bytes(self.room)} that are read of it"
+        return Said(code, ending, text, whole)
 
 
 class Around(Protocol):
@@ -259,7 +269,7 @@ def exchanged(
     around = around or Nobody()
     began_ns = time.monotonic_ns()
     rows = [(part, pair) for part in parts for pair in part.pairs]
-    pairs = [pair for _, pair in rows]
+    pairs, room = [pair for _, pair in rows], room_of(len(rows))
     with ExitStack() as stack:
         servers, folders = [], []
         for number, (part, pair) in enumerate(rows, start=1):
@@ -271,9 +281,9 @@ def exchanged(
             folders.append(folder)
             path = found.server or found.path
             argv = part.program.server(places.case, path, part.asked, meet)
-            entered = _entered(place.file, pair.server_cpus, 0, argv)
+            entered = _entered(place.file, pair.server_cpus, (0, room), argv)
             name = f"{label}-server-{number}"
-            running = _running(entered, name, workspace, folder, SERVERS)
+            running = _running(entered, name, workspace, folder, (SERVERS, room))
             servers.append(stack.enter_context(running))
         _await_listening(servers, pairs, places, workspace)
         lead_ns = LEAD_NS + LEAD_EACH_NS * len(rows) + around.lead_ns
@@ -284,9 +294,9 @@ def exchanged(
             meet = Rendezvous(address, pair.port)
             argv = part.program.client(places.case, part.found.path, part.asked, meet)
             place = places.by_link[pair.source]
-            entered = _entered(place.file, (pair.client_cpu,), instant_ns, argv)
+            entered = _entered(place.file, (pair.client_cpu,), (instant_ns, room), argv)
             name, folder = f"{label}-client-{number}", folders[number - 1]
-            running = _running(entered, name, workspace, folder, CLIENTS)
+            running = _running(entered, name, workspace, folder, (CLIENTS, room))
             clients.append(stack.enter_context(running))
         around.begin()
         sending_ns = [part.asked.sending_ns for part in parts]
@@ -438,11 +448,14 @@ def _instance(pair: Pair, ended_ns: int | None, instant_ns: int, told: Told) -> 
 
 
 def _entered(
-    network: str, cpus: Sequence[int], instant_ns: int, argv: Sequence[str]
+    network: str, cpus: Sequence[int], begin: tuple[int, int], argv: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return how a program is run in a network, on some CPUs, from an instant on."""
-    script, longest = Path(enter_network.__file__), LONGEST_ANSWER + 1
-    how = (network, _listed(cpus), str(instant_ns), str(longest))
+    """Return how a program is run in a network, on some CPUs, from an instant on.
+
+    `begin` is that instant, and how many bytes are read of what it writes.
+    """
+    script, (instant_ns, room) = Path(enter_network.__file__), begin
+    how = (network, _listed(cpus), str(instant_ns), str(room + 1))
     return own_python.script(script, *how, *argv)
 
 
@@ -464,16 +477,20 @@ def _folder(name: str, workspace: Workspace) -> Iterator[Path]:
 
 @contextmanager
 def _running(
-    argv: Sequence[str], name: str, workspace: Workspace, folder: Path, role: str
+    argv: Sequence[str], name: str, workspace: Workspace, folder: Path, known: tuple[str, int]
 ) -> Iterator[_Running]:
-    """Run a program that ends by itself, and remove what it wrote afterwards."""
+    """Run a program that ends by itself, and remove what it wrote afterwards.
+
+    Of it are `known` its role, and how many bytes are read of it.
+    """
+    role, room = known
     watched = Polling(role, "")
     try:
         with managed(
             argv, name=name, workspace=workspace, folder=folder, polling=watched
         ) as program:
             workspace.parts.pop(name, None)  # that it ends is what it is for
-            yield _Running(program)
+            yield _Running(program, room)
     finally:
         if not workspace.kept:
             with suppress(OSError):
@@ -554,11 +571,11 @@ def _descriptor(pid: int) -> Iterator[int]:
         os.close(descriptor)
 
 
-def answer_of(log: Path) -> tuple[str, bool]:
+def answer_of(log: Path, room: int) -> tuple[str, bool]:
     """Return what a program wrote and whether that is all; of too much, the first part."""
     try:
         with log.open("rb") as file:
-            read = file.read(LONGEST_ANSWER)
+            read = file.read(room)
             return read.decode(errors="replace"), not file.read(1)
     except OSError:
         return "", True
