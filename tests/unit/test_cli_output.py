@@ -22,11 +22,12 @@ from vsperf.analysis.answers import reasons
 from vsperf.analysis.summary import CaseRow
 from vsperf.cli.foreign_words import HARMLESS, PLAIN, Words
 from vsperf.cli.main import run_cli
-from vsperf.cli.notes import MOST_WARNINGS, notes
+from vsperf.cli.notes import notes
 from vsperf.cli.output import say
 from vsperf.cli.tables import print_summary
 from vsperf.cli.terminal import PlainConsole, between_words
 from vsperf.errors import ExitCode
+from vsperf.output.case_tables import MOST_WARNINGS
 from vsperf.records.flags import Flag
 from vsperf.records.result import CleanResult, Compliance, Level, Limit, SearchResult, Standard
 from vsperf.trust.printable import printable

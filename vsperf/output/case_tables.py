@@ -50,6 +50,8 @@ LOSSY_MARK = "*"
 """Behind a latency that was measured while frames were lost."""
 LEVEL_MARKS = {Level.UNCONDITIONAL: "✓", Level.CONDITIONAL: "(✓)", Level.NOT: "✗"}
 MOST_GOALS = 3
+MOST_WARNINGS = 100
+"""Different ones that people are shown at once; somebody's record may hold any number."""
 """So many goals stand side by side; more of them get a table of their own."""
 
 
