@@ -116,6 +116,7 @@ UNBELIEVABLE = (
 )
 
 
+@pytest.mark.usefixtures("never_waits")
 @pytest.mark.parametrize(
     "damage",
     [
