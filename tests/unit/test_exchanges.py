@@ -303,10 +303,11 @@ def test_the_kernel_ends_a_program_that_writes_without_end(
     require: Require, tmp_path: Path
 ) -> None:
     require("root")
-    yes = shutil.which("yes")
-    assert yes is not None
+    head = shutil.which("head")
+    assert head is not None
     cpu, longest = min(os.sched_getaffinity(0)), 10_000
-    how = ("/proc/self/ns/net", str(cpu), "0", str(longest), yes)
+    much = (head, "-c", str(100 * longest), "/dev/zero")
+    how = ("/proc/self/ns/net", str(cpu), "0", str(longest), *much)
     log = tmp_path / "client.log"
     with log.open("ab") as file:
         argv = own_python.script(Path(enter_network.__file__), *how)

@@ -83,6 +83,7 @@ def test_an_image_that_names_what_does_not_lie_beside_it_is_refused(tmp_path: Pa
     hold_each(wanted, check)
 
 
+@pytest.mark.usefixtures("never_waits")
 def test_what_lies_behind_is_held_to_the_same(tmp_path: Path) -> None:
     image(tmp_path / "base", "/etc/passwd", "raw")
     assert "its backing file /etc/passwd" in str(why_not_alone(image(tmp_path / "disk", "base")))
