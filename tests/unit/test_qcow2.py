@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,14 @@ def _extension(layout: str) -> bytes:
 def raw(path: Path) -> Path:
     path.write_bytes(bytes(512))
     return path
+
+
+WRITERS: Mapping[str, Callable[[Path], Path]] = {"qcow2": image, "raw": raw}
+
+
+def planted(write: Callable[[Path], Path], path: Path) -> str:
+    """Write a file; return what JSON can carry."""
+    return str(write(path))
 
 
 def test_an_image_that_names_nothing_is_taken(tmp_path: Path) -> None:
@@ -151,8 +160,8 @@ def test_what_another_user_can_exchange_before_qemu_opens_it_is_refused(require:
     with town() as here:
         theirs = here.tmp / "theirs"
         as_nobody(theirs.mkdir)
-        for write in (image, raw):
-            as_nobody(lambda write=write: str(write(theirs / "disk")))  # type: ignore[misc]
+        for write in WRITERS.values():
+            as_nobody(partial(planted, write, theirs / "disk"))
             for look in (
                 lambda: check_image("vm1", theirs / "disk", bootable=False),
                 lambda: check_ram_disk("vm1", theirs / "disk"),
@@ -163,7 +172,7 @@ def test_what_another_user_can_exchange_before_qemu_opens_it_is_refused(require:
                 (problem,) = refused.value.problems
                 assert f"before QEMU opens it: {theirs} belongs to nobody" in str(problem.why)
                 assert "copy it to where nobody else can change it" in str(problem.fix)
-        for layout, write in (("qcow2", image), ("raw", raw)):
+        for layout, write in WRITERS.items():
             ours = image(here.run / "disk", f"base-{layout}", layout)
             behind = write(here.run / f"base-{layout}")
             assert why_not_alone(ours) is None

@@ -190,7 +190,8 @@ def test_what_a_case_found_stands_whatever_it_left(
 def test_what_a_case_found_stands_whatever_fails_when_it_is_taken_down(
     error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start, started = SimulatedSwitch.start, []
+    start = SimulatedSwitch.start
+    started: list[Any] = []
 
     @contextmanager
     def start_and_fail(*given: Any) -> Iterator[Any]:
