@@ -250,6 +250,8 @@ PARTS: dict[str, Callable[[], str | None]] = {
 UNPACKAGED = frozenset({"dperf", "netperf", "trex", "vpp"})
 """Parts that have to be built or fetched from elsewhere, so that no machine just has them."""
 
+FOR_EVER_S = 60
+"""What does not wait at all is done long before, however busy the machine is."""
 Require = Callable[[str], None]
 SHARED = "shared"
 """The fixture by which a module hands on what it has started once: `kept.py`."""
@@ -272,6 +274,22 @@ def fixture_require() -> Require:
             not_here(part, reason)
 
     return require
+
+
+@pytest.fixture(name="never_waits")
+def fixture_never_waits() -> Iterator[None]:
+    """Fail a test whose code waits for ever, such as for somebody at a pipe, and wait no more."""
+
+    def fail(*_: object) -> None:
+        pytest.fail("it waits for ever")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.alarm(FOR_EVER_S)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(name="repository", scope="session")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import count
 from typing import Any
 
+import pytest
 from all_methods import method_of
 from places import PLACEMENT, started_generator, started_switch
 
@@ -14,6 +16,9 @@ from vsperf.config.traffic import TrialPolicy
 from vsperf.drivers.generators.base import TrialRequest
 from vsperf.drivers.generators.sim import SimulatedGenerator, SimulatedSession
 from vsperf.drivers.vswitches.sim import SimulatedSwitch
+from vsperf.engine.assignment import CaseRun
+from vsperf.host.owner import Owner
+from vsperf.host.workspace import Nowhere
 from vsperf.records.trial import TrialCounts
 from vsperf.simulation.switch import SwitchModel
 
@@ -122,3 +127,19 @@ def trials(case: CaseSpec, *loads_fps: int, duration_ns: int = SECOND) -> list[T
 def switch_of(case: CaseSpec) -> SwitchModel:
     """Return the switch that the case's endpoints describe."""
     return SwitchModel.at(SimulatedSwitch().plan(case, PLACEMENT).endpoints[0].address)
+
+
+LEFT = "process 7 does not end"
+
+
+def leaving(monkeypatch: pytest.MonkeyPatch, *numbers: int) -> None:
+    """Have these of all places of a run, in the order in which they are made, leave something."""
+    made = count(1)
+
+    def workspace(run: CaseRun) -> AbstractContextManager[Nowhere]:
+        place = Nowhere()
+        if next(made) in numbers:
+            place.left, place.owner = (LEFT,), Owner.this_process("a run")
+        return nullcontext(place)
+
+    monkeypatch.setattr(CaseRun, "workspace", workspace)

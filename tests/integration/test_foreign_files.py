@@ -310,6 +310,7 @@ def test_nothing_is_written_through_a_link_of_another_user(
     assert Path(name).stat().st_uid == 0
 
 
+@pytest.mark.usefixtures("never_waits")
 @pytest.mark.parametrize("writer", WRITERS)
 def test_nobody_waits_for_the_reader_of_another_users_pipe(
     vsperf: Shell, here_of_root: Town, writer: str
@@ -383,8 +384,8 @@ def test_a_pipe_in_the_place_of_matplotlibs_settings_is_not_waited_for(
 ) -> None:
     as_nobody(lambda: os.mkfifo("matplotlibrc"))
     argv = own_python.module("vsperf", *words(here_of_root, "plot"))
-    with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as plot:
-        assert plot.wait(60) == ExitCode.OK
+    done = subprocess.run(argv, stdout=subprocess.DEVNULL, timeout=60, check=False)
+    assert done.returncode == ExitCode.OK
     assert Path("search.svg").is_file()
 
 
@@ -507,6 +508,7 @@ def test_roots_shell_talks_to_no_socket_of_another_user(vsperf: Shell, here_of_u
     assert "no deployment is up" in ended.err
 
 
+@pytest.mark.usefixtures("never_waits")
 @pytest.mark.parametrize("name", ["owner.json", "journal.jsonl"])
 def test_a_pipe_in_the_place_of_a_file_stops_nobody(
     vsperf: Shell, here_of_users: Town, name: str

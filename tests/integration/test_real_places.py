@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 from leave_no_trace import networks
@@ -18,17 +19,26 @@ from switch_cases import TWO_CPUS, plugins, real_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.noise import NOISE
+from vsperf.deploy import running
+from vsperf.deploy.cpu_looks import SwitchCpus
 from vsperf.deploy.deployment import PORTS_S, prepare
+from vsperf.deploy.exchanging import Part, exchanged, pairs_of
 from vsperf.deploy.places import Place as NetworkPlace
 from vsperf.deploy.places import Places, made_places
 from vsperf.deploy.planner import Drivers, make_plan
+from vsperf.deploy.running import room_of
+from vsperf.drivers.programs.base import Found
 from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.errors import ExitCode
 from vsperf.host.netns import within
+from vsperf.host.workspace import Workspace
+from vsperf.methods.exchanges import ExchangeAsked
+from vsperf.quantities.human import human_bytes
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import CLIENTS, SERVERS, Exchange
 from vsperf.records.files.series import series_of
 from vsperf.records.flags import Flag
-from vsperf.records.run import Outcome
+from vsperf.records.run import Outcome, Plan
 from vsperf.records.threads import SWITCH
 
 pytestmark = pytest.mark.machine
@@ -250,7 +260,7 @@ def test_data_arrive_as_they_were_sent_and_ports_count_what_devices_count(
         traffic={"frame_size": "1518B"},
         program=program,
     )
-    with between_places(case) as (running, places):
+    with between_places(case) as (running, places, *_):
         assert all(told["tcp_forgets_paths"] for told in places.facts().values())
         data = random.Random(7).randbytes(SENT_BYTES)
         assert sent_through(places, data) == data
@@ -260,6 +270,39 @@ def test_data_arrive_as_they_were_sent_and_ports_count_what_devices_count(
         (source, _) = places.counts()
         assert source.sent_bytes > SENT_BYTES
         assert source.sent_bytes <= 1514 * source.sent_frames
+
+
+ENDLESS = """#!/bin/sh
+case " $* " in *' --client '*) exec yes;; esac
+exec iperf3 "$@"
+"""
+
+
+def test_programs_that_write_without_end_are_ended_at_their_shares_of_the_memory(
+    require: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require("bridges")
+    monkeypatch.setattr(running, "LONGEST_TOGETHER", 1 << 20)
+    (path := tmp_path / "iperf3").write_text(ENDLESS)
+    path.chmod(0o755)
+    program = plugins().driver("program", "iperf3")
+    case = real_case(
+        "linux-bridge",
+        search={"kind": "stream", "duration": "4s"},
+        traffic={"frame_size": "1518B"},
+        program=program.Spec.model_validate({"kind": "iperf3"}),
+    )
+    asked = ExchangeAsked("tcp-stream", 4, 4 * NANOSECONDS)
+    with between_places(case) as (_, places, place, plan):
+        part = Part(program, Found(str(path), "3"), asked, pairs_of(case, asked, plan.placement))
+        switch = SwitchCpus.of(plan.placement, place)
+        made = exchanged((part,), places=places, workspace=place, label="x", switch=switch)
+        assert [*place.folder.glob("x-*")] == []
+    ((*instances,),) = made.instances
+    room = human_bytes(room_of(len(instances)))
+    said = f"its client was killed by SIGXFSZ, and wrote more than the {room} that are read of it"
+    assert said in {one.problem for one in instances}
+    assert all(one.received_bytes is None for one in instances)
 
 
 # Guests as places: each is emulated here, and boots anew for its test.
@@ -367,7 +410,7 @@ def test_what_a_killed_run_left_of_guests_is_cleaned_up(
 
 
 @contextmanager
-def between_places(case: CaseSpec) -> Iterator[tuple[RunningSwitch, Places]]:
+def between_places(case: CaseSpec) -> Iterator[tuple[RunningSwitch, Places, Workspace, Plan]]:
     """Have a switch between places, as a run does."""
     drivers = Drivers.of(case, plugins())
     plan = make_plan(case, drivers, TWO_CPUS)
@@ -378,7 +421,7 @@ def between_places(case: CaseSpec) -> Iterator[tuple[RunningSwitch, Places]]:
         running = stack.enter_context(start)
         places.join(offloads=False)
         running.await_ports(case.topology.links, PORTS_S)
-        yield running, places
+        yield running, places, workspace, plan.plan
 
 
 def sent_through(places: Places, data: bytes) -> bytes:

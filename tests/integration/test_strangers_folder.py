@@ -95,12 +95,17 @@ class Folder:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
 
     def __call__(self, *words: str) -> int:
         """Run a command; return its exit code, and see that no trap was touched."""
         with self.start(*words) as process:
-            said = process.communicate(timeout=600)[0].decode(errors="replace")
+            try:
+                said = process.communicate(timeout=600)[0].decode(errors="replace")
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)  # who waits at a pipe does so for ever
+                raise
         assert "Traceback" not in said
         assert process.returncode not in (ExitCode.BUG, 99), said
         assert self.touched() == [], words

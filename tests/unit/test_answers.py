@@ -119,6 +119,7 @@ def test_who_drips_is_given_up_in_the_time_of_one_answer() -> None:
     hold_each(rows, check, name=str)
 
 
+@pytest.mark.usefixtures("never_waits")
 def test_a_chassis_that_says_nothing_in_any_number_of_lines_is_not_heard_out() -> None:
     with speaking(b"", LINES) as server:
         client = xena.Client(server.address)

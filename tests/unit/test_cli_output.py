@@ -21,12 +21,13 @@ from search_models import case_of
 from vsperf.analysis.answers import reasons
 from vsperf.analysis.summary import CaseRow
 from vsperf.cli.main import run_cli
-from vsperf.cli.notes import MOST_WARNINGS, notes
+from vsperf.cli.notes import notes
 from vsperf.cli.output import say
 from vsperf.cli.tables import print_summary
 from vsperf.cli.terminal import PlainConsole, between_words
 from vsperf.cli.vnf_shell import HARMLESS, PLAIN, Words
 from vsperf.errors import ExitCode
+from vsperf.output.case_tables import MOST_WARNINGS
 from vsperf.records.flags import Flag
 from vsperf.records.result import CleanResult, Compliance, Level, Limit, SearchResult, Standard
 from vsperf.trust.printable import printable

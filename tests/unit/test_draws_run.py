@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from all_wrong import none_wrong
 from conftest import REPOSITORY
+from simulated_cases import LEFT, leaving
 from test_paired_runs import shown, stored, vsperf
 
 sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
@@ -204,6 +205,47 @@ def test_a_deployment_that_fails_takes_nothing_back(
     assert record is not None
     assert "2 of 3 deployments were asked: the switch did not come up" in record.warnings
     assert len(drawn(tmp_path).made) == 2
+
+
+@pytest.mark.parametrize(
+    ("whose", "asked", "why"),
+    [
+        (1, 1, "nothing is measured beside one that was not taken down in order"),
+        (2, 2, "nothing is measured beside one that was not taken down in order"),
+        (3, 3, ""),
+    ],
+)
+def test_what_a_deployment_leaves_takes_nothing_back_and_none_is_made_beside_it(
+    whose: int, asked: int, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leaving(monkeypatch, whose)
+    done = run(tmp_path)
+    assert done.exit_code == 6, done.output
+    record = stored(tmp_path).record
+    assert record is not None
+    assert record.result is not None
+    assert {one.deployment for one in stored(tmp_path).trials} == set(range(1, asked + 1))
+    assert (f"{asked} of 3 deployments were asked: {why}" in record.warnings) is (why != "")
+    assert record.warnings[-1].startswith(
+        f"after all was measured: something of a run is left on this machine: {LEFT}"
+    )
+
+
+def test_one_that_fails_and_leaves_something_takes_nothing_back_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*parts: Any) -> Any:
+        raise ComponentError("the switch did not come up")
+
+    monkeypatch.setattr(engine_draws, "deploy", fails)
+    leaving(monkeypatch, 2)
+    done = run(tmp_path)
+    assert done.exit_code == 6, done.output
+    record = stored(tmp_path).record
+    assert record is not None
+    assert record.result is not None
+    assert "1 of 3 deployments were asked: something of a run is left" in record.warnings[-2]
+    assert "and before that: the switch did not come up" in record.warnings[-1]
 
 
 def test_where_the_answer_is_not_the_switchs_nothing_is_deployed_again(tmp_path: Path) -> None:

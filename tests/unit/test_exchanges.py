@@ -34,9 +34,8 @@ from vsperf.analysis.answers import more_is_better
 from vsperf.analysis.sides import Side
 from vsperf.config.case import Case as PlannedCase
 from vsperf.config.expect import Expectation
-from vsperf.deploy import running
 from vsperf.deploy.exchanging import believed, told_by, whose_fault
-from vsperf.deploy.running import answer_of
+from vsperf.deploy.running import LONGEST_ANSWER, LONGEST_TOGETHER, answer_of, room_of
 from vsperf.drivers.programs.base import Said, Told
 from vsperf.engine import baselines
 from vsperf.engine.baselines import with_baselines
@@ -263,15 +262,23 @@ def test_who_says_to_have_sent_for_longer_than_it_ran_is_not_believed() -> None:
 
 
 def test_of_a_program_that_writes_too_much_it_is_known_that_not_all_was_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(running, "LONGEST_ANSWER", 4)
     log = tmp_path / "client.log"
     log.write_text("1234")
-    assert answer_of(log) == ("1234", True)
+    assert answer_of(log, 4) == ("1234", True)
     log.write_text("12345")
-    assert answer_of(log) == ("1234", False)
-    assert answer_of(tmp_path / "none") == ("", True)
+    assert answer_of(log, 4) == ("1234", False)
+    assert answer_of(tmp_path / "none", 4) == ("", True)
+
+
+def test_all_programs_of_an_exchange_together_write_no_more_than_there_is_room_for() -> None:
+    """The kernel ends one of them a byte behind what is read of it."""
+    for pairs in (1, 2, 8):
+        assert LONGEST_ANSWER - 1 <= room_of(pairs) <= LONGEST_ANSWER
+    for pairs in (*range(1, 200), 10_000):
+        assert room_of(pairs) > 0
+        assert 2 * pairs * (room_of(pairs) + 1) <= LONGEST_TOGETHER
 
 
 def test_what_was_not_read_to_its_end_is_no_answer_whatever_it_says() -> None:
@@ -289,10 +296,11 @@ def test_the_kernel_ends_a_program_that_writes_without_end(
     require: Require, tmp_path: Path
 ) -> None:
     require("root")
-    yes = shutil.which("yes")
-    assert yes is not None
+    head = shutil.which("head")
+    assert head is not None
     cpu, longest = min(os.sched_getaffinity(0)), 10_000
-    how = ("/proc/self/ns/net", str(cpu), "0", str(longest), yes)
+    much = (head, "-c", str(100 * longest), "/dev/zero")
+    how = ("/proc/self/ns/net", str(cpu), "0", str(longest), *much)
     log = tmp_path / "client.log"
     with log.open("ab") as file:
         argv = own_python.script(Path(enter_network.__file__), *how)

@@ -21,7 +21,7 @@ from vsperf.host.owner import Owner
 from vsperf.host.places import LONGEST_SHORT_NAME, runtime_folders, short_name
 from vsperf.host.procfs import end_all, start_ticks
 from vsperf.host.tuntap import LONGEST_NAME
-from vsperf.host.undo import UNDO, BindDriver, EndMarked
+from vsperf.host.undo import UNDO, BindDriver, EndMarked, owner_name
 from vsperf.host.undo_base import Reach, Undo
 from vsperf.host.workspace import (
     LeftBehindError,
@@ -429,6 +429,13 @@ WAYS = {
     "now": "L3:0=700;1=7f0",
 }
 CARD = {"kind": "bind-driver", "address": "0000:08:00.0", "driver": "i40e"}
+CHASSIS = {
+    "kind": "release-chassis",
+    "dialect": "xena",
+    "chassis": "10.0.0.1",
+    "owner": owner_name(NAME_UNDO),
+    "ports": ("0/0",),
+}
 
 
 @pytest.fixture(name="reach")
@@ -443,11 +450,15 @@ def fixture_reach(monkeypatch: pytest.MonkeyPatch) -> Reach:
     [
         {"kind": "end-marked", "mark": f"{NAME_UNDO}/switch"},
         {"kind": "kill-process", "pid": 4711, "started": 1000},
+        {"kind": "continue-process", "pid": 4711, "started": 1000},
         {"kind": "sweep-dpdk", "prefix": NAME_UNDO},
         {"kind": "sweep-shared-memory", "prefix": NAME_UNDO},
         {"kind": "remove-tap", "name": f"{short_name(NAME_UNDO)}-1-0"},
         {"kind": "remove-tap", "name": "ovs-netdev"},
+        {"kind": "remove-veth", "name": f"{short_name(NAME_UNDO)}-1-0"},
         {"kind": "remove-network", "name": NAME_UNDO},
+        CHASSIS,
+        {"kind": "remove-cache-group", "folder": f"/sys/fs/resctrl/{NAME_UNDO}-switch"},
         CARD,
         {**CARD, "driver": None},
         PAGES,
@@ -467,6 +478,8 @@ def test_what_a_deployment_changes_is_taken_back(reach: Reach, undo: dict[str, A
         {"kind": "kill-process", "pid": 1, "started": 1000},
         {"kind": "kill-process", "pid": -1, "started": 1000},
         {"kind": "kill-process", "pid": 4711, "started": 999},
+        {"kind": "continue-process", "pid": 1, "started": 1000},
+        {"kind": "continue-process", "pid": 4711, "started": 999},
         {"kind": "sweep-dpdk", "prefix": ""},
         {"kind": "sweep-dpdk", "prefix": "vsperf-2-abcdef"},
         {"kind": "sweep-dpdk", "prefix": "../etc"},
@@ -474,9 +487,18 @@ def test_what_a_deployment_changes_is_taken_back(reach: Reach, undo: dict[str, A
         {"kind": "sweep-shared-memory", "prefix": "vsperf-2-abcdef"},
         {"kind": "remove-tap", "name": "tap0"},
         {"kind": "remove-tap", "name": "vsp000000-1-0"},
+        {"kind": "remove-veth", "name": "eth0"},
+        {"kind": "remove-veth", "name": "vsp000000-1-0"},
         {"kind": "remove-network", "name": "vsperf-2-abcdef"},
         {"kind": "remove-network", "name": f"../{NAME_UNDO}"},
         {"kind": "remove-network", "name": ""},
+        {**CHASSIS, "owner": "mallory"},
+        {**CHASSIS, "owner": owner_name("vsperf-2-abcdef")},
+        {**CHASSIS, "chassis": "--option"},
+        {**CHASSIS, "ports": ("0/0", "-o")},
+        {"kind": "remove-cache-group", "folder": "/etc"},
+        {"kind": "remove-cache-group", "folder": "/sys/fs/resctrl/vsperf-2-abcdef-switch"},
+        {"kind": "remove-cache-group", "folder": f"/tmp/{NAME_UNDO}-switch"},
         {**CARD, "address": "../../../../etc"},
         {**CARD, "driver": "../../../etc/cron.d"},
         {**CARD, "sysfs": "/tmp/pci"},

@@ -29,7 +29,9 @@ from vsperf.cli.commands.show import MOST_TRIALS as SHOWN
 from vsperf.cli.commands.show import command as show
 from vsperf.cli.commands.show import print_run
 from vsperf.errors import StoreError
+from vsperf.output.case_tables import MOST_WARNINGS
 from vsperf.output.export import case_columns
+from vsperf.output.figures import trials
 from vsperf.output.report.account import MOST_TRIALS, trials_table
 from vsperf.output.report.write import write_markdown
 from vsperf.records.files import view
@@ -235,6 +237,28 @@ def test_a_report_lists_a_bounded_number_of_trials_and_says_of_how_many() -> Non
     assert table is not None
     assert (len(table.rows), table.count_text) == (MOST_TRIALS, "1,000 of 1,001")
     assert (trials_table(made[1:]) or table).count_text == "all 1,000"
+
+
+def test_a_figure_draws_a_bounded_number_of_trials_of_how_many_it_knows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials, "MOST_POINTS", FEW)
+    (seen,) = of_trials(tmp_path, 2 * FEW + 1).cases()
+    (search,) = trials.gather(seen)
+    assert len(search.trials) <= FEW
+    assert search.made == 2 * FEW + 1
+
+
+def test_a_report_tells_the_first_warnings_and_of_how_many(tmp_path: Path) -> None:
+    warnings = tuple(f"warning {number}" for number in range(50_000))
+    record = case_record(KEY, warnings=warnings)
+    run = run_of(tmp_path, [case()], case_start(KEY), record, run_end())
+    page = io.StringIO()
+    write_markdown([run.folder], page, lambda done, of: None)
+    said = page.getvalue()
+    assert all(f"warning {number}" in said for number in (0, MOST_WARNINGS - 1))
+    assert f"warning {MOST_WARNINGS}" not in said
+    assert f"{50_000 - MOST_WARNINGS:,} more warnings" in said
 
 
 def test_a_table_with_more_cells_than_anybody_reads_is_refused(

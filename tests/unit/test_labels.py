@@ -460,3 +460,16 @@ def test_each_second_is_a_row_with_units_in_the_headers(
         "phy0_to_phy1_latency_p99_ns": "9000",
     }
     assert last["switch_frames"] == ""
+
+
+def test_names_of_others_in_the_headers_are_no_formula_and_steer_no_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    one = second(1)
+    (way,) = one.sample.directions
+    named = way.model_copy(update={"name": "=HYPERLINK(1)\x1b]0;mine\x07"})
+    sample = one.sample.model_copy(update={"directions": (named,)})
+    assert write_seconds([one.model_copy(update={"sample": sample})]) == 1
+    said = capsys.readouterr().out
+    assert "\x1b" not in said and "\x07" not in said
+    assert "'=HYPERLINK(1)" in said and ",=HYPERLINK" not in said

@@ -33,6 +33,7 @@ from vsperf.drivers.generators.otg.session import OtgSession
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.otg import generator, reading
 from vsperf.otg.config import Config, Place, read_config
+from vsperf.otg.document import RefusedError
 from vsperf.otg.generator import Generator
 from vsperf.otg.password import password_in
 from vsperf.otg.server import MOST_BYTES, MOST_CONNECTIONS, SMALL_BYTES, OtgServer
@@ -191,6 +192,22 @@ class TestRequests:
         with serving(tmp_path) as server:
             hold_each(self.MALFORMED, check, name=lambda row: row[0])
             assert ask(server.url, "GET", "/config")[0] == 200
+
+    def test_a_body_has_so_many_objects_and_so_many_in_each_other(self) -> None:
+        def many(count: int) -> bytes:
+            return b"[" + b",".join([b"{}"] * (count - 1)) + b"]"
+
+        def deep(count: int) -> bytes:
+            return b"[" * count + b"]" * count
+
+        for made, most, words in (
+            (many, reading.MOST_OBJECTS, "objects and lists"),
+            (deep, reading.MOST_DEPTH, "in each other"),
+        ):
+            assert reading.read_json(made(most)) == json.loads(made(most))
+            with pytest.raises(RefusedError) as refused:
+                reading.read_json(made(most + 1))
+            assert words in refused.value.messages[0]
 
     def test_a_page_in_a_browser_is_told_nothing_either(self, url: str) -> None:
         for path in ("/config", "/capabilities/version"):

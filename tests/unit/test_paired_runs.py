@@ -15,6 +15,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 from conftest import REPOSITORY
+from simulated_cases import LEFT, leaving
 
 sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
@@ -26,10 +27,7 @@ from vsperf.cli.paired_view import compared_data, compared_table
 from vsperf.deploy import together
 from vsperf.deploy.together import StandingSide, Together, start_sides
 from vsperf.engine import paired
-from vsperf.engine.assignment import CaseRun
 from vsperf.errors import ComponentError, DiedError
-from vsperf.host.owner import Owner
-from vsperf.host.workspace import Nowhere
 from vsperf.output.table import NOTHING
 from vsperf.records.files.folders import resolve
 from vsperf.records.files.view import CaseView, open_run
@@ -454,7 +452,7 @@ class TestFailures:
         assert record.reason == "a part died"
         assert record.warnings == ("measured anew on a fresh deployment: a part died",)
 
-    @pytest.mark.parametrize("whose", [0, 1])
+    @pytest.mark.parametrize("whose", [1, 2])
     def test_what_is_left_of_a_case_that_failed_is_told_as_well(
         self, whose: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -464,19 +462,30 @@ class TestFailures:
             raise ComponentError("the generator lost a port")
 
         monkeypatch.setattr(SimulatedTurns, "run", fails)
-        places = [Nowhere() for _ in range(4)]
-        places[whose].left = ("process 7 does not end",)
-        places[whose].owner = Owner.this_process("a run")
-        given = iter(places)
-        monkeypatch.setattr(CaseRun, "workspace", lambda run: nullcontext(next(given)))
+        leaving(monkeypatch, whose)
         done = run(tmp_path)
         assert done.exit_code == 6, done.output
         record = stored(tmp_path).record
         assert record is not None
         assert record.reason == (
-            "something of a run is left on this machine: process 7 does not end; and before that: "
+            f"something of a run is left on this machine: {LEFT}; and before that: "
             "the generator lost a port; to mend it: mend what stands in the way, then: vsperf clean"
         )
+
+    def test_what_a_deployment_leaves_takes_no_round_back(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Of the generator, and then of three sides in each of eight rounds: in the seventh."""
+        leaving(monkeypatch, 1 + 6 * 3 + 1)
+        done = run(tmp_path, "--set", "search.rounds=8")
+        assert done.exit_code == 6, done.output
+        case = stored(tmp_path)
+        assert case.record is not None
+        assert case.record.result is not None
+        assert len(answering(case.rounds)) == 7
+        assert Flag.FEWER_REPEATS in case.record.flags
+        told = "\n".join(case.record.warnings)
+        assert f"after all was measured: something of a run is left on this machine: {LEFT}" in told
 
     def test_a_generator_that_fails_ends_the_case(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
 from all_wrong import hold_each
+from attacker import as_nobody, town
+from conftest import Require
 
-from vsperf.drivers.vnfs.qemu.checks import check_image
+from vsperf.drivers.vnfs.qemu.checks import check_image, check_kernel, check_ram_disk
 from vsperf.errors import NotReadyError
 from vsperf.qemu.qcow2 import BACKING_FORMAT, DATA_ELSEWHERE, MAGIC, named_in, why_not_alone
 
@@ -49,6 +53,14 @@ def raw(path: Path) -> Path:
     return path
 
 
+WRITERS: Mapping[str, Callable[[Path], Path]] = {"qcow2": image, "raw": raw}
+
+
+def planted(write: Callable[[Path], Path], path: Path) -> str:
+    """Write a file; return what JSON can carry."""
+    return str(write(path))
+
+
 def test_an_image_that_names_nothing_is_taken(tmp_path: Path) -> None:
     for version in (2, 3):
         assert why_not_alone(image(tmp_path / "disk", version=version)) is None
@@ -80,6 +92,7 @@ def test_an_image_that_names_what_does_not_lie_beside_it_is_refused(tmp_path: Pa
     hold_each(wanted, check)
 
 
+@pytest.mark.usefixtures("never_waits")
 def test_what_lies_behind_is_held_to_the_same(tmp_path: Path) -> None:
     image(tmp_path / "base", "/etc/passwd", "raw")
     assert "its backing file /etc/passwd" in str(why_not_alone(image(tmp_path / "disk", "base")))
@@ -110,6 +123,61 @@ def test_a_header_that_is_none_is_an_error(tmp_path: Path) -> None:
     for content in (b"", MAGIC, whole[:80], whole[4:], MAGIC + b"\xff" * 200):
         with pytest.raises(ValueError, match="header is"):
             named_in(content)
+
+
+def made(path: Path, *words: str) -> Path:
+    """Have QEMU's own tool make an image."""
+    argv = ("qemu-img", "create", "-q", "-f", "qcow2", *words, str(path), "1M")
+    subprocess.run(argv, check=True, cwd=path.parent)
+    return path
+
+
+def test_an_image_that_qemu_itself_has_made_is_read_in_the_same_way(
+    tmp_path: Path, require: Require
+) -> None:
+    require("qemu-img")
+    (folder := tmp_path / "images").mkdir()
+    secret, beside = raw(tmp_path / "secret"), raw(folder / "base.img")
+    for version in ("0.10", "1.1"):
+        old = ("-o", f"compat={version}")
+        for named in (str(secret), "../secret"):
+            one = made(folder / "disk", *old, "-F", "raw", "-b", named)
+            assert why_not_alone(one) == f"its backing file {named} is no file that lies beside it"
+            with pytest.raises(NotReadyError, match="vm1 cannot be started from"):
+                check_image("vm1", one, bootable=True)
+        for own in ((), ("-F", "raw", "-b", beside.name), ("-F", "raw", "-b", str(beside))):
+            check_image("vm1", made(folder / "disk", *old, *own), bootable=True)
+        middle = made(folder / "middle", *old, "-F", "raw", "-b", str(secret))
+        one = made(folder / "disk", *old, "-F", "qcow2", "-b", middle.name)
+        assert f"its backing file {secret}" in str(why_not_alone(one))
+    one = made(folder / "disk", "-o", f"data_file={tmp_path / 'data'},data_file_raw=on")
+    assert why_not_alone(one) == "its data are in another file, which it names"
+
+
+def test_what_another_user_can_exchange_before_qemu_opens_it_is_refused(require: Require) -> None:
+    """What was looked at would be something else by then, such as a link to a disk of the host."""
+    require("root")
+    with town() as here:
+        theirs = here.tmp / "theirs"
+        as_nobody(theirs.mkdir)
+        for write in WRITERS.values():
+            as_nobody(partial(planted, write, theirs / "disk"))
+            for look in (
+                lambda: check_image("vm1", theirs / "disk", bootable=False),
+                lambda: check_ram_disk("vm1", theirs / "disk"),
+                lambda: check_kernel("vm1", theirs / "disk"),
+            ):
+                with pytest.raises(NotReadyError, match="cannot be started from") as refused:
+                    look()
+                (problem,) = refused.value.problems
+                assert f"before QEMU opens it: {theirs} belongs to nobody" in str(problem.why)
+                assert "copy it to where nobody else can change it" in str(problem.fix)
+        for layout, write in WRITERS.items():
+            ours = image(here.run / "disk", f"base-{layout}", layout)
+            behind = write(here.run / f"base-{layout}")
+            assert why_not_alone(ours) is None
+            behind.chmod(0o666)
+            assert "can be written to by others" in str(why_not_alone(ours))
 
 
 def test_a_guest_is_not_started_from_such_an_image_and_it_is_said_how_to_mend_it(

@@ -105,6 +105,7 @@ def test_a_qcow2_with_nothing_behind_its_first_bytes_is_refused(
     assert str(path) in str(refusal(lambda: check_image("vm1", path, bootable=True)))
 
 
+@pytest.mark.usefixtures("never_waits")
 @pytest.mark.parametrize(
     ("content", "reason"),
     [(None, "No such file"), (b"", "empty"), ("folder", "directory"), ("pipe", "no regular file")],
@@ -415,6 +416,7 @@ def test_an_agent_that_speaks_without_end_of_other_things_has_a_deadline(tmp_pat
         agent.ask("log", 0.3)
 
 
+@pytest.mark.usefixtures("never_waits")
 def test_an_agent_that_speaks_without_end_unasked_is_not_listened_to_forever(
     tmp_path: Path,
 ) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from record_samples import case_record, header
-from simulated_cases import behaving, simulated_case
+from simulated_cases import LEFT, behaving, leaving, simulated_case
 
 from vsperf.cli.main import run_cli
 from vsperf.config.case import Case
@@ -21,12 +22,20 @@ from vsperf.engine import session
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.run import Planned, RunOptions, run_cases
 from vsperf.engine.session import take_up
-from vsperf.errors import ExitCode, RecordingError, StoreError, VsperfError
+from vsperf.errors import (
+    ComponentError,
+    DiedError,
+    ExitCode,
+    RecordingError,
+    StoreError,
+    VsperfError,
+)
 from vsperf.host.cpus import Cpu, CpuTopology
 from vsperf.host.workspace import LeftBehindError, nothing_left_of
 from vsperf.methods.estimate import Estimate
 from vsperf.plugins import Plugins
 from vsperf.progress import CaseFinished, CaseStarted, Event
+from vsperf.records.files.folders import resolve
 from vsperf.records.files.reader import RunState
 from vsperf.records.files.view import RunView, open_run
 from vsperf.records.files.writer import RunWriter
@@ -35,6 +44,7 @@ from vsperf.records.run import CaseRecord, Outcome, PlannedCase, RunEnd, RunHead
 SIZES = ("64B", "128B", "256B")
 HOST = CpuTopology((Cpu(0), Cpu(1, core=1)))
 WHY = "cannot remove the bridge: it is busy"
+TWO = ("--set", "traffic.frame_size=[64,128]")
 
 
 def planned() -> list[Planned]:
@@ -140,6 +150,66 @@ def test_what_was_measured_by_then_is_shown_with_the_way_to_go_on(
     assert "1 of 2 cases not finished" in told.out
     assert WHY in told.err
     assert "vsperf clean" in told.err
+
+
+def smoke(results: Path, *more: str) -> tuple[int, RunView]:
+    where = ("--results", str(results), "--anyway", "--progress", "quiet")
+    code = run_cli(["run", *(more or ("phy2phy_smoke", "--testbed", "sim", *TWO)), *where])
+    return code, open_run(resolve(results, "latest"))
+
+
+def test_what_a_case_found_stands_whatever_it_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    _, undisturbed = smoke(tmp_path / "undisturbed")
+    with monkeypatch.context() as untidy:
+        leaving(untidy, 1)
+        code, stored = smoke(tmp_path / "results")
+    assert code == ExitCode.LEFT_BEHIND
+    told = f"after all was measured: something of a run is left on this machine: {LEFT}"
+    assert told in " ".join(capsys.readouterr().out.split())
+    (first, second), (expected, _) = stored.cases(), undisturbed.cases()
+    assert (first.outcome, first.result) == (expected.outcome, expected.result)
+    assert first.result is not None
+    assert first.record is not None
+    assert first.record.warnings[-1] == (
+        f"{told}; to mend it: mend what stands in the way, then: vsperf clean"
+    )
+    assert second.attempt == 0, "nothing is measured beside what is left"
+    code, stored = smoke(tmp_path / "results", "--resume", stored.run)
+    first, second = stored.cases()
+    assert (code, first.result, second.attempt) == (ExitCode.OK, expected.result, 1)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ComponentError("it does not end"), DiedError("it died"), OSError(16, "it is busy")],
+    ids=repr,
+)
+def test_what_a_case_found_stands_whatever_fails_when_it_is_taken_down(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = SimulatedSwitch.start
+    started: list[Any] = []
+
+    @contextmanager
+    def start_and_fail(*given: Any) -> Iterator[Any]:
+        with start(*given) as running:
+            started.append(running)
+            yield running
+        raise error
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(SimulatedSwitch, "start", start_and_fail)
+    code, stored = smoke(tmp_path / "results")
+    assert code == ExitCode.COMPONENT_FAILED
+    assert len(started) == 2, "a case for which there is an answer is not measured anew"
+    for case in stored.cases():
+        assert case.record is not None
+        assert (case.outcome, case.result is None) == (Outcome.PASS, False)
+        assert case.record.warnings[-1].startswith("after all was measured: ")
+        assert str(error.args[-1]) in case.record.warnings[-1]
 
 
 @pytest.mark.parametrize(

@@ -222,6 +222,7 @@ def a_giant_behind_its_header(path: Path) -> None:
     os.truncate(path, 1 << 40)
 
 
+@pytest.mark.usefixtures("never_waits")
 @pytest.mark.parametrize(
     ("put", "why"),
     [

@@ -144,6 +144,7 @@ def test_hanging_up_is_noticed_at_once(pair: tuple[Client, Peer]) -> None:
         client.ask("trial", 60)
 
 
+@pytest.mark.usefixtures("never_waits")
 def test_events_without_end_end_at_the_deadline(pair: tuple[Client, Peer]) -> None:
     """It may be a guest that speaks in tgen's place."""
     client, peer = pair

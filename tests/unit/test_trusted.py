@@ -86,6 +86,7 @@ UNTRUSTED = [
 ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("never_waits")
 @pytest.mark.parametrize("make", UNTRUSTED)
 def test_what_is_no_private_file_of_modest_size_is_not_read(
     place: Path, make: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
@@ -96,6 +97,7 @@ def test_what_is_no_private_file_of_modest_size_is_not_read(
         trusted.read(place / "file")
 
 
+@pytest.mark.usefixtures("never_waits")
 @pytest.mark.parametrize("make", [link, fifo, listening, hard_link])
 def test_such_a_file_is_not_written_to(
     place: Path, make: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
@@ -252,6 +254,25 @@ def test_another_user_works_in_tmp_as_root_does_in_run(here: Town) -> None:
     assert as_nobody(work) == "content"
 
 
+def test_a_file_of_records_is_opened_and_replaced_behind_no_link_of_others(here: Town) -> None:
+    """Who owns a folder on the way can put a link there at any time."""
+    theirs, ours = here.tmp / "theirs", here.run / "series"
+    (ours / "case").mkdir(parents=True)
+    as_nobody(theirs.mkdir)
+    as_nobody(lambda: (theirs / "series").symlink_to(ours))
+    made = theirs / "series" / "case" / "proc.jsonl"
+    with pytest.raises(DistrustedError, match="is a link of nobody"):
+        trusted.open_plain(made, os.O_WRONLY | os.O_CREAT)
+    with pytest.raises(DistrustedError, match="is a link of nobody"):
+        trusted.replace_plain(made, b"", ".new")
+    assert list((ours / "case").iterdir()) == []
+    trusted.replace_plain(ours / "case" / "proc.jsonl", b"1", ".new")
+    os.close(trusted.open_plain(ours / "case" / "proc.jsonl", os.O_RDONLY))
+    (ours / "link").symlink_to("case")
+    with pytest.raises(DistrustedError, match="link is a link"):
+        trusted.open_plain(ours / "link" / "proc.jsonl", os.O_RDONLY)
+
+
 def test_files_that_do_not_stay_are_made_where_nobody_can_exchange_them(
     here: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -338,6 +359,7 @@ def test_a_second_name_of_a_file_is_replaced_and_the_file_stays(tmp_path: Path) 
     assert (path.read_text(), other.read_text()) == ("page", "precious")
 
 
+@pytest.mark.usefixtures("never_waits")
 def test_a_pipe_is_refused_and_nobody_waits_for_its_reader(tmp_path: Path) -> None:
     os.mkfifo(path := tmp_path / "page")
     with pytest.raises(DistrustedError, match="is there, and is no regular file"), written(path):

@@ -229,6 +229,17 @@ def test_names_patterns_and_all_tags_narrow_a_list_down(
     assert capsys.readouterr().out.split() == names
 
 
+def test_a_name_that_somebody_gave_a_file_is_one_line_and_steers_no_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("VSPERF_PATH", str(tmp_path))
+    (tmp_path / "testcases").mkdir()
+    name = "zz\x1b]0;mine\x07\nphy2phy_tput\x9b"
+    (tmp_path / "testcases" / f"{name}.yaml").write_text("title: mine\n")
+    assert run_cli(["list", "zz*", "--names"]) == 0
+    assert capsys.readouterr().out == "zz\\x1b]0;mine\\x07\\nphy2phy_tput\\x9b\n"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

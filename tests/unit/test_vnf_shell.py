@@ -10,10 +10,12 @@ import select
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +23,7 @@ from vsperf.cli import vnf_shell
 from vsperf.cli.vnf_shell import LEAVE, connected
 from vsperf.errors import ComponentError, UsageError
 from vsperf.trust import heard
-from vsperf.trust.heard import LONGEST, split_before
+from vsperf.trust.heard import LATE, LONGEST, Heard, split_before
 
 
 @dataclass
@@ -213,6 +215,40 @@ def test_output_is_held_back_only_where_the_mark_may_begin(
     assert split_before(text, b"END") == (ready, held)
 
 
+class Counted(bytearray):
+    """Bytes that know how many of them were looked at."""
+
+    looked = 0
+
+    def find(self, sub: Any, start: Any = 0, end: Any = None) -> int:
+        self.looked += len(self) - start
+        return super().find(sub, start)
+
+
+def test_an_end_that_is_waited_for_is_looked_for_once_however_it_comes() -> None:
+    """Counted in bytes, as no clock is asked: with a second look it would be a hundredfold."""
+    buffer, pieces = Counted(), iter([b"0"] * 2000 + [b"EN", b"D"])
+    speaker = Heard("a guest", _buffer=buffer)
+    found = speaker.up_to(b"END", lambda _: next(pieces), time.monotonic() + 60)
+    assert found == b"0" * 2000
+    assert buffer.looked < 5 * 2000
+
+
+def test_who_speaks_on_when_the_time_is_over_is_heard_no_further() -> None:
+    """Each line is one that came in time, as far as a socket can have held it; and no more are."""
+    said, lines = 0, b"a line\n" * 1000
+
+    def read(patience_s: float) -> bytes:
+        nonlocal said
+        said += len(lines)
+        return lines
+
+    speaker, over = Heard("a guest"), time.monotonic() - 1
+    while speaker.up_to(b"\n", read, over) is not None:
+        assert said < 2 * LATE
+    assert said >= LATE
+
+
 class Liar:
     """A guest that speaks in the shell's place: what it says once it knows the marks."""
 
@@ -265,6 +301,7 @@ def test_a_guest_that_says_no_exit_code_is_told_of(tmp_path: Path, code: bytes) 
     assert len(str(caught.value)) < 300
 
 
+@pytest.mark.usefixtures("never_waits")
 @pytest.mark.parametrize("where", ["before the begin", "after the end"])
 def test_a_guest_that_speaks_without_end_is_not_listened_to_for_ever(
     tmp_path: Path, where: str
@@ -281,6 +318,7 @@ def test_a_guest_that_speaks_without_end_is_not_listened_to_for_ever(
     assert liar.told < 3 * LONGEST
 
 
+@pytest.mark.usefixtures("never_waits")
 @pytest.mark.parametrize("where", ["before the begin", "after the end"])
 def test_a_guest_that_drips_has_a_deadline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from vsperf.analysis.summary import CaseRow
 from vsperf.output.case_tables import (
+    MOST_WARNINGS,
     column_case,
     compliances,
     legend,
@@ -23,8 +24,6 @@ from vsperf.records.flags import Flag, Severity
 from vsperf.records.result import Level, Standard
 from vsperf.records.run import Outcome
 
-MOST_WARNINGS = 100
-"""Different ones that people are shown of a run; somebody's record may hold any number."""
 NUMBERS = re.compile(r"\d[\d.,]*(?: [µmn]?s\b)?")
 GOAL = re.compile(r"^no \w+ ")
 FLAGGED = re.compile("|".join(f"{re.escape(flag.value)}: " for flag in Flag))

@@ -24,7 +24,7 @@ from vsperf.deploy.cpu_looks import Looks, SwitchCpus
 from vsperf.deploy.guests import Guest, InGuest
 from vsperf.deploy.live_rates import LiveRates, Tell, seen_of
 from vsperf.deploy.places import Places
-from vsperf.deploy.running import Here, How, Running, started
+from vsperf.deploy.running import Here, How, Running, room_of, started
 from vsperf.drivers.programs.base import (
     Found,
     Program,
@@ -261,7 +261,7 @@ def exchanged(
     around = around or Nobody()
     began_ns = time.monotonic_ns()
     rows = [(part, pair) for part in parts for pair in part.pairs]
-    pairs = [pair for _, pair in rows]
+    pairs, room = [pair for _, pair in rows], room_of(len(rows))
     with ExitStack() as stack:
         servers, folders = list[Running](), []
         for number, (part, pair) in enumerate(rows, start=1):
@@ -273,7 +273,7 @@ def exchanged(
             folders.append(folder)
             path = found.server or found.path
             argv = part.program.server(places.case, path, part.asked, meet)
-            how = How(f"{label}-server-{number}", SERVERS, pair.server_cpus, folder)
+            how = How(f"{label}-server-{number}", SERVERS, pair.server_cpus, folder, room)
             servers.append(stack.enter_context(started(place, argv, how, workspace)))
         _await_listening(servers, pairs, workspace)
         for place in places.by_link.values():
@@ -287,7 +287,8 @@ def exchanged(
             meet = Rendezvous(address, pair.port)
             argv = part.program.client(places.case, part.found.path, part.asked, meet)
             place, name = places.by_link[pair.source], f"{label}-client-{number}"
-            how = How(name, CLIENTS, (pair.client_cpu,), folders[number - 1], instant_ns)
+            folder, cpus = folders[number - 1], (pair.client_cpu,)
+            how = How(name, CLIENTS, cpus, folder, room, instant_ns)
             clients.append(stack.enter_context(started(place, argv, how, workspace)))
         around.begin()
         sending_ns = [part.asked.sending_ns for part in parts]

@@ -20,12 +20,19 @@ from vsperf.host.process import Managed, log_of, managed
 from vsperf.host.procfs import is_in, is_stopped, listens
 from vsperf.host.threads import Polling
 from vsperf.host.workspace import Workspace
+from vsperf.quantities.human import human_bytes
 from vsperf.trust import own_python
 
 LONGEST_ANSWER = 1 << 26
 """Bytes of what a program tells: a line for each of two million requests, or days of intervals. It
 can write one more, which says that it would have gone on."""
-TOO_MUCH = f"more than the {LONGEST_ANSWER >> 20} MiB that are read of it"
+LONGEST_TOGETHER = 1 << 30
+"""Bytes of what all programs of an exchange tell together: it is in memory until that is over."""
+
+
+def room_of(pairs: int) -> int:
+    """Return how many bytes are read of each program of so many pairs, which may write one more."""
+    return min(LONGEST_ANSWER, LONGEST_TOGETHER // (2 * pairs) - 1)
 
 
 class Running(Protocol):
@@ -71,6 +78,8 @@ class Here:
     program: Managed
     network: Path
     """The file by which it is entered."""
+    room: int
+    """Bytes that are read of it."""
     ended_ns: int | None = None
     wall_ahead_ns: int = 0
 
@@ -105,8 +114,10 @@ class Here:
         code = self.program.poll()
         known = code is not None or is_stopped(self.program.pid)
         ending = self.program.ending() if known else NOT_ENDED
-        text, whole = answer_of(self.program.log)
-        return Said(code, ending if whole else f"{ending}, and wrote {TOO_MUCH}", text, whole)
+        text, whole = answer_of(self.program.log, self.room)
+        if not whole:
+            ending += f", and wrote more than the {human_bytes(self.room)} that are read of it"
+        return Said(code, ending, text, whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +129,9 @@ class How:
     cpus: tuple[int, ...]
     folder: Path
     """That it runs in."""
+    room: int
+    """Bytes that are read of what it writes in a network of this machine; a guest's agent has a
+    limit of its own."""
     instant_ns: int = 0
     """When it is to begin; 0 is at once."""
 
@@ -133,33 +147,31 @@ def started(
         return
     assert isinstance(place, Place)
     name, watched = how.name, Polling(how.role, "")
-    entered = _entered(place.file, how.cpus, how.instant_ns, argv)
+    entered = _entered(place.file, how, argv)
     try:
         with managed(
             entered, name=name, workspace=workspace, folder=how.folder, polling=watched
         ) as program:
             workspace.parts.pop(name, None)  # that it ends is what it is for
-            yield Here(program, Path(place.file))
+            yield Here(program, Path(place.file), how.room)
     finally:
         if not workspace.kept:
             with suppress(OSError):
                 log_of(name, workspace).unlink()
 
 
-def _entered(
-    network: str, cpus: Sequence[int], instant_ns: int, argv: Sequence[str]
-) -> tuple[str, ...]:
-    """Return how a program is run in a network, on some CPUs, from an instant on."""
-    script, longest = Path(enter_network.__file__), LONGEST_ANSWER + 1
-    how = (network, ",".join(map(str, cpus)), str(instant_ns), str(longest))
-    return own_python.script(script, *how, *argv)
+def _entered(network: str, how: How, argv: Sequence[str]) -> tuple[str, ...]:
+    """Return how a program is run in a network."""
+    cpus = ",".join(map(str, how.cpus))
+    words = (network, cpus, str(how.instant_ns), str(how.room + 1))
+    return own_python.script(Path(enter_network.__file__), *words, *argv)
 
 
-def answer_of(log: Path) -> tuple[str, bool]:
+def answer_of(log: Path, room: int) -> tuple[str, bool]:
     """Return what a program wrote and whether that is all; of too much, the first part."""
     try:
         with log.open("rb") as file:
-            read = file.read(LONGEST_ANSWER)
+            read = file.read(room)
             return read.decode(errors="replace"), not file.read(1)
     except OSError:
         return "", True

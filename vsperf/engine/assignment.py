@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from vsperf.config.case import Case
 from vsperf.deploy.planner import OWN_ROLE, CasePlan, Drivers
 from vsperf.engine.calibration import Calibrator
+from vsperf.errors import RecordingError, VsperfError
 from vsperf.host.cpus import running_on
 from vsperf.host.workspace import Nowhere, Workspace, nothing_left_of, workspace
 from vsperf.progress import (
@@ -64,6 +65,9 @@ class CaseRun:
     """Every trial of connections, likewise."""
     rounds: list[Round] = field(default_factory=list)
     """Every round of turns, likewise."""
+    undone: list[VsperfError | OSError] = field(default_factory=list)
+    """What went wrong while a deployment was taken down, once there was an answer: it takes nothing
+    back of that. Nothing is deployed beside what is left, so the first says it all."""
 
     @property
     def made(self) -> Sequence[Made]:
@@ -80,15 +84,25 @@ class CaseRun:
         """Give one deployment a place on this machine, and the stack that takes it down again.
 
         We stay on the CPUs that are ours meanwhile. Something that is left of it is an error, and
-        nothing is measured anew beside it.
+        nothing is measured anew beside it. Where all had been measured by then, it is noted in
+        `undone`, and what was found stands.
         """
         places: list[Workspace] = []
-        with nothing_left_of(places), ExitStack() as stack:
-            stack.enter_context(running_on(self.plan.plan.placement.of(OWN_ROLE)))
-            place = stack.enter_context(self.workspace())
-            places.append(place)
-            yield place, stack
-            self.enter("tear down")
+        measured = False
+        try:
+            with nothing_left_of(places), ExitStack() as stack:
+                stack.enter_context(running_on(self.plan.plan.placement.of(OWN_ROLE)))
+                place = stack.enter_context(self.workspace())
+                places.append(place)
+                yield place, stack
+                measured = True
+                self.enter("tear down")
+        except RecordingError:
+            raise
+        except (VsperfError, OSError) as error:
+            if not measured:
+                raise
+            self.undone.append(error)
 
     def enter(self, phase: str) -> None:
         """Tell what begins."""

@@ -14,7 +14,7 @@ from contextlib import suppress
 from vsperf.deploy.deployment import deploy, prepare
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.checks import check_path
-from vsperf.engine.closing import close_case, close_failed, close_interrupted
+from vsperf.engine.closing import close_case, close_failed, close_interrupted, told_of
 from vsperf.engine.conditions import clipped, outdated, uneven
 from vsperf.engine.connections import measure_connections
 from vsperf.engine.draws import ask_again, asked_again
@@ -47,22 +47,37 @@ def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
     try:
         measure = _way_of(run)
         try:
-            return measure(run, again), None
+            record = measure(run, again)
         except DiedError as error:
             again += (f"measured anew on a fresh deployment: {error.with_why}",)
-            return measure(run, again), None
+            record = measure(run, again)
+        return _taken_down(run, record)
     except RecordingError:
         raise  # what cannot be written down does not end the case: a resumed run measures it
     except VsperfError as error:
         return close_failed(run.case, error, run.made, again), error
     except OSError as error:
-        name = f" {error.filename}" if error.filename else ""
-        refused = ComponentError(f"the system refused{name}: {error.strerror or error}")
+        refused = _refused(error)
         return close_failed(run.case, refused, run.made, again), refused
     except KeyboardInterrupt:
         with suppress(RecordingError):  # without this line, too, a resumed run begins it anew
             run.writer.append(close_interrupted(run.case, run.made))
         raise
+
+
+def _taken_down(run: CaseRun, record: CaseRecord) -> tuple[CaseRecord, VsperfError | None]:
+    """Return a record with what went wrong when all had been measured, and that as the error."""
+    if not run.undone:
+        return record, None
+    failure = run.undone[0]
+    error = failure if isinstance(failure, VsperfError) else _refused(failure)
+    warned = (*record.warnings, f"after all was measured: {told_of(error)}")
+    return record.model_copy(update={"warnings": warned}), error
+
+
+def _refused(error: OSError) -> ComponentError:
+    name = f" {error.filename}" if error.filename else ""
+    return ComponentError(f"the system refused{name}: {error.strerror or error}")
 
 
 def _way_of(run: CaseRun) -> Callable[[CaseRun, tuple[str, ...]], CaseRecord]:

@@ -94,12 +94,10 @@ def close_failed(
     last = next((one for one in reversed(trials) if not _looked_after(one)), None)
     flags = last.flags if last is not None and not last.valid else ()
     told = invalid and flags and isinstance(last, Trial)  # flags say what they mean
-    reason = str(error) if told else error.with_why
-    fix = error.problems[0].fix
     return CaseRecord(
         case=case.key,
         outcome=Outcome.INVALID if invalid else Outcome.ERROR,
-        reason=reason if fix is None else f"{reason}; to mend it: {fix}",
+        reason=told_of(error, str(error) if told else None),
         result=None,
         limit=None,
         flags=flags,
@@ -108,6 +106,12 @@ def close_failed(
         warnings=warnings,
         **_totals(trials),
     )
+
+
+def told_of(error: VsperfError, reason: str | None = None) -> str:
+    """Return what went wrong and how it is mended, in a line; in other words where some fit."""
+    said, fix = reason or error.with_why, error.problems[0].fix
+    return said if fix is None else f"{said}; to mend it: {fix}"
 
 
 def _looked_after(one: Made) -> bool:

@@ -16,6 +16,7 @@ from vsperf.engine.checks import check_path
 from vsperf.engine.instruments import disturbed, instruments
 from vsperf.engine.measurer import MeasuredBench, warm_up
 from vsperf.errors import ComponentError, InvalidTrialError
+from vsperf.host.workspace import LeftBehindError
 from vsperf.methods.base import method_of
 from vsperf.progress import DeploymentKept
 from vsperf.records.host import Calibration
@@ -23,6 +24,7 @@ from vsperf.records.result import Limit, SearchResult
 from vsperf.records.trial import Trial
 from vsperf.search.base import Loads
 
+BESIDE = "nothing is measured beside one that was not taken down in order"
 SEED_STEP = 1_000
 """Between the seeds of a model's deployments, so that those of repetitions are others."""
 
@@ -58,9 +60,13 @@ def ask_again(
             "no further deployment was asked: what ended the search on the first one is not its",
         )
     for number in range(2, wanted + 1):
+        if run.undone:
+            return result, (_ended(number, wanted, BESIDE),)
         try:
             result = _on_another(run, result, first, loads, known, number)
-        except (ComponentError, InvalidTrialError) as error:
+        except (ComponentError, InvalidTrialError, LeftBehindError) as error:
+            if isinstance(error, LeftBehindError):
+                run.undone.append(error)
             return result, (_ended(number, wanted, error.with_why),)
         last = [one.draws.made[-1] for one in result.goals if one.draws is not None]
         if any(one.limit is Limit.BUDGET for one in last) and number < wanted:

@@ -29,7 +29,7 @@ from vsperf.errors import (
     PathError,
     PathLostError,
 )
-from vsperf.host.workspace import Workspace, nothing_left_of
+from vsperf.host.workspace import LeftBehindError, Workspace, nothing_left_of
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.turns import Compares, TurnsAsked
 from vsperf.progress import DeploymentKept, RoundStarted
@@ -60,7 +60,7 @@ def measure_together(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord
         loads = loads_of(spec, calibration.cap_fps if calibration else None)
         warnings += clipped(spec, loads) + uneven(spec)
         bench = stack.enter_context(_bench(run, place, loads))
-        result = _played(method, bench)
+        result = _played(run, method, bench)
         found = bench.found.model_copy(
             update={
                 "calibration": calibration,
@@ -75,7 +75,7 @@ def measure_together(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord
     return record.model_copy(update=made)
 
 
-def _played(method: Compares, bench: RoundsBench) -> SearchResult:
+def _played(run: CaseRun, method: Compares, bench: RoundsBench) -> SearchResult:
     """Return what the method found; a part that fails takes nothing back of the rounds before it.
 
     Unless they are too few for an answer, or nobody knows since when a path was dead.
@@ -84,10 +84,12 @@ def _played(method: Compares, bench: RoundsBench) -> SearchResult:
         return method.play(bench)
     except PathLostError:
         raise
-    except (ComponentError, InvalidTrialError) as error:
+    except (ComponentError, InvalidTrialError, LeftBehindError) as error:
         count = len(answering(bench.made))
         if count < method.least_rounds:
             raise
+        if isinstance(error, LeftBehindError):
+            run.undone.append(error)
         why = f"{count} rounds were made, and no more: {error.with_why}"
         return method.answered(bench.made, spoiled=why)
 

@@ -34,6 +34,8 @@ MOST_OF_EACH = 100
 """Requests a second of a connection, by a clock: who sends them looks at its own every 10 ms."""
 MOST_REQUESTS = 2_000_000
 """Of an instance by a clock: each of them is a line of a log."""
+MOST_TOGETHER = 4 * MOST_REQUESTS
+"""Of all instances of a direction: their logs are in memory together."""
 
 
 class Http(Workload):
@@ -77,6 +79,11 @@ class Http(Workload):
             raise ValueError(
                 f"`rate` and `duration` come to {sent:,} requests, and {MOST_REQUESTS:,} of an "
                 "instance are the most whose times are kept"
+            )
+        if sent * self.instances > MOST_TOGETHER:
+            raise ValueError(
+                f"`rate`, `duration` and `instances` come to {sent * self.instances:,} requests, "
+                f"and {MOST_TOGETHER:,} are the most whose times are kept"
             )
         return self
 

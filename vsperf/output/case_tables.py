@@ -58,6 +58,8 @@ AND = ", "
 """Between what is said of where a figure was measured."""
 LEVEL_MARKS = {Level.UNCONDITIONAL: "✓", Level.CONDITIONAL: "(✓)", Level.NOT: "✗"}
 MOST_GOALS = 3
+MOST_WARNINGS = 100
+"""Different ones that people are shown at once; somebody's record may hold any number."""
 """So many goals stand side by side; more of them get a table of their own."""
 
 

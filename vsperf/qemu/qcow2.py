@@ -6,12 +6,13 @@ root's, or a disk of the host. So they are looked at before QEMU is, by what is 
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from vsperf.trust.trusted import opened_file
+from vsperf.trust.trusted import callers, opened_file, why_not
 
 MAGIC = b"QFI\xfb"
 HEAD = struct.Struct(">4sIQI")
@@ -73,6 +74,16 @@ def _extensions(header: bytes, at: int) -> Iterator[tuple[int, bytes]]:
         at += -(-size // 8) * 8
 
 
+def why_exchanged(path: Path) -> str | None:
+    """Return why root opens another file than the one that is looked at now; None if it does not.
+
+    Raises OSError where there is none.
+    """
+    if os.geteuid() == 0 and (reason := why_not(path, callers(os.environ))) is not None:
+        return f"another user can put something else in its place before QEMU opens it: {reason}"
+    return None
+
+
 def why_not_alone(image: Path) -> str | None:
     """Return why an image would have QEMU open what does not lie beside it; None if it would not.
 
@@ -80,6 +91,8 @@ def why_not_alone(image: Path) -> str | None:
     """
     folder = image.resolve().parent
     for _ in range(MOST_BEHIND):
+        if reason := why_exchanged(image):
+            return reason
         with opened_file(image) as file:
             named = named_in(file.read(MOST_READ))
         if named.data_elsewhere:
@@ -87,11 +100,17 @@ def why_not_alone(image: Path) -> str | None:
         if not named.backing:
             return None
         behind = (image.parent / named.backing).resolve()
-        if ":" in named.backing or behind.parent != folder or not behind.is_file():
-            return f"its backing file {named.backing} is no file that lies beside it"
-        if named.layout not in LAYOUTS:
-            return f"it does not say that its backing file is {' or '.join(LAYOUTS)}"
+        if reason := _why_not_behind(named, behind, folder):
+            return reason
         if named.layout == "raw":
-            return None
+            return why_exchanged(behind)
         image = behind
     return f"more than {MOST_BEHIND} images lie behind it"
+
+
+def _why_not_behind(named: Named, behind: Path, folder: Path) -> str | None:
+    if ":" in named.backing or behind.parent != folder or not behind.is_file():
+        return f"its backing file {named.backing} is no file that lies beside it"
+    if named.layout not in LAYOUTS:
+        return f"it does not say that its backing file is {' or '.join(LAYOUTS)}"
+    return None

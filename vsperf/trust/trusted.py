@@ -222,34 +222,48 @@ def replace_plain(path: Path, content: bytes, begin: str, *, durable: bool = Fal
     No link that another user made leads there. What a kill in the middle leaves has a name that
     begins with `begin`. `durable` says that it is on disk before it takes its place.
     """
-    scratch = path.with_name(f"{begin}{secrets.token_hex(8)}")
-    with reached(path.parent):
-        descriptor = open_plain(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    scratch = f"{begin}{secrets.token_hex(8)}"
+    with _reached_plainly(path) as folder:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        descriptor = _open_plain(path.with_name(scratch), flags, folder)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content)
                 if durable:
                     file.flush()
                     os.fsync(file.fileno())
-            scratch.replace(path)
+            os.rename(scratch, path.name, src_dir_fd=folder, dst_dir_fd=folder)
         finally:
-            scratch.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                os.unlink(scratch, dir_fd=folder)
 
 
 def open_plain(path: Path, flags: int) -> int:
     """Open a regular file, whoever owns it, if neither it nor its folder is a link.
 
-    It has no other name, so that what is written goes nowhere else.
+    No link on the way is that of another user, and it has no other name, so that what is written
+    goes nowhere else.
     """
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | SAFELY)
+    with _reached_plainly(path) as folder:
+        return _open_plain(path, flags, folder)
+
+
+@contextmanager
+def _reached_plainly(path: Path) -> Iterator[int]:
+    """Hold the folder of a file open, which is no link."""
+    if path.parent.is_symlink():
+        raise DistrustedError(f"{path.parent} is a link")
+    with reached(path.parent) as folder:
+        yield folder
+
+
+def _open_plain(path: Path, flags: int, folder: int) -> int:
     try:
         descriptor = os.open(path.name, flags | SAFELY, 0o644, dir_fd=folder)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise DistrustedError(f"{path} is a link") from error
         raise
-    finally:
-        os.close(folder)
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         os.close(descriptor)

@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from vsperf.cli.output import say
 from vsperf.cli.problems import print_problems
 from vsperf.cli.selection import hidden_text, library
 from vsperf.cli.stored import json_option
@@ -74,7 +75,8 @@ def command(words: tuple[str, ...], tags: tuple[str, ...], names: bool, as_json:
         click.echo(json.dumps({"folders": folders, kind: rows}, indent=2))
         return ExitCode.OK
     if names:
-        click.echo("".join(f"{entry.name}\n" for entry in entries), nl=False)
+        for entry in entries:
+            say(entry.name.replace("\n", "\\n"))  # a name of others is one line
         return ExitCode.OK
     out = console()
     print_entries(out, places, entries)

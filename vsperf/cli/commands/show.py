@@ -479,12 +479,14 @@ def write_seconds(seconds: Iterable[Second]) -> int:
 
     Frames count since the trial began, all else since the second before.
     """
+    from vsperf.output.export.csv_tables import defused
+
     out, count = csv.writer(sys.stdout, lineterminator="\n"), 0
     for count, second in enumerate(seconds, start=1):
         if count == 1:
             names = [way.name.replace(" ", "_") for way in second.sample.directions]
             columns = [f"{name}_{column}" for name in names for column in EACH_WAY]
-            out.writerow([*COMMON, *columns])
+            out.writerow([*COMMON, *map(defused, columns)])
         out.writerow(list(_second(second)))
     return count
 

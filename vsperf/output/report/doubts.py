@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from vsperf.analysis.summary import CaseRow
-from vsperf.output.case_tables import LEVEL_MARKS
+from vsperf.output.case_tables import LEVEL_MARKS, MOST_WARNINGS
 from vsperf.output.report.page import Concern, Criterion, Doubt, Standing
 from vsperf.records.flags import FUNCTIONAL_ONLY, Flag, Severity
 from vsperf.records.meaning import LEVELS, LIMITED_BY, LIMITS, OUTCOMES, SEVERITIES, STANDARDS
@@ -34,8 +35,17 @@ def doubts_of(row: CaseRow) -> tuple[Doubt, ...]:
         return ()
     found = [*_ending(row.record), *_limited(row.record)]
     found += [_flagged(flag) for flag in row.record.flags]
-    found += [Doubt(4, WARNING, _begin(text), text) for text in row.record.warnings]
+    found += _warned(row.record)
     return tuple(sorted(dict.fromkeys(found), key=lambda doubt: doubt.weight))
+
+
+def _warned(record: CaseRecord) -> Iterator[Doubt]:
+    """Yield the first warnings, and how many more there are."""
+    every = dict.fromkeys(record.warnings)
+    for text in islice(every, MOST_WARNINGS):
+        yield Doubt(4, WARNING, _begin(text), text)
+    if (more := len(every) - MOST_WARNINGS) > 0:
+        yield Doubt(4, WARNING, f"{more:,} more warnings", "An export as JSON has all of them.")
 
 
 def _begin(text: str) -> str:

@@ -16,7 +16,7 @@ from vsperf.qemu.command import image_format
 from vsperf.qemu.emulator import files_of, require_within_reach
 from vsperf.qemu.image import find_image
 from vsperf.qemu.kvm import Probe
-from vsperf.qemu.qcow2 import why_not_alone
+from vsperf.qemu.qcow2 import why_exchanged, why_not_alone
 from vsperf.trust.programs import program_path, whole
 from vsperf.trust.trusted import opened_file
 from vsperf.waits import run
@@ -141,14 +141,21 @@ def _ask_tool(name: str, path: Path) -> None:
 
 
 def _beginning(name: str, setting: str, path: Path, size: int) -> bytes:
-    """Return how a file begins; refuse one that cannot be read or is empty."""
+    """Return how a file begins; refuse one that cannot be read, is empty, or can be exchanged."""
     try:
         with opened_file(path) as file:
             found = file.read(size)
+        exchanged = why_exchanged(path)
     except OSError as error:
         raise _refusal(name, setting, path, error.strerror or str(error)) from error
     if not found:
         raise _refusal(name, setting, path, "it is empty")
+    if exchanged is not None:
+        raise NotReadyError(
+            f"{name} cannot be started from {path}",
+            why=exchanged,
+            fix=f"copy it to where nobody else can change it, and let vnf.{setting} name that",
+        )
     return found
 
 
