@@ -1,7 +1,7 @@
 """VPP keeps the promises of all switch drivers, with each kind of port and way of forwarding.
 
 Where it keeps a table of connections, no frame of a test passes it; what does is seen in
-`integration/test_vpp_nat.py`.
+`integration/test_real_vpp_nat.py`.
 """
 
 from __future__ import annotations

@@ -465,7 +465,7 @@ def test_a_trial_is_what_both_ends_told_of_it(session: DperfSession) -> None:
         assert (made.client.intended, made.client.launched) == (5_000, 1_000)
         assert made.client.completed == 1_000
         assert made.settled
-        assert made.launching_ns is made.paused_ns is made.times is None
+        assert (made.launching_ns, made.paused_ns, made.times) == (None, None, None)
         assert made.busy_ppm == 400_000
     assert first.server is not None and first.server.accepted == 0  # 7 were before the trial
     assert again.begin_port != first.begin_port

@@ -162,13 +162,10 @@ def test_what_another_user_can_exchange_before_qemu_opens_it_is_refused(require:
         as_nobody(theirs.mkdir)
         for write in WRITERS.values():
             as_nobody(partial(planted, write, theirs / "disk"))
-            for look in (
-                lambda: check_image("vm1", theirs / "disk", bootable=False),
-                lambda: check_ram_disk("vm1", theirs / "disk"),
-                lambda: check_kernel("vm1", theirs / "disk"),
-            ):
+            looks = (partial(check_image, bootable=False), check_ram_disk, check_kernel)
+            for look in looks:
                 with pytest.raises(NotReadyError, match="cannot be started from") as refused:
-                    look()
+                    look("vm1", theirs / "disk")
                 (problem,) = refused.value.problems
                 assert f"before QEMU opens it: {theirs} belongs to nobody" in str(problem.why)
                 assert "copy it to where nobody else can change it" in str(problem.fix)

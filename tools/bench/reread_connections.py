@@ -142,7 +142,8 @@ def own_figures(search: Mapping[str, Any], trials: Sequence[ConnectionTrial]) ->
         lowest = None  # the generator was short of it: it is none of a device
     value = lower
     if kind == "cc" and lower is not None:
-        value = min([lower, *(client_of(one).most_established for one in there)])
+        held = [most for one in there if (most := client_of(one).most_established) is not None]
+        value = min([lower, *held])
     floods = [one.counts.flood for one in there if one.counts and one.counts.flood]
     arrived = {}
     if floods and sum(one.sent for one in floods):

@@ -110,7 +110,8 @@ def _human(value: float, unit: str, end: End | None = None) -> str:
 
 def _digits(value: float, factor: int, end: End | None) -> str:
     shown: float | Fraction = value / factor if end is None else _exact(value) / factor
-    decimals = 3 if abs(shown) < 10 else 2 if abs(shown) < 100 else 1
+    size = abs(float(shown))
+    decimals = 3 if size < 10 else 2 if size < 100 else 1
     return f"{_fixed(shown, decimals, end):.{decimals}f}"
 
 

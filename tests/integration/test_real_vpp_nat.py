@@ -172,7 +172,8 @@ def test_a_search_ends_at_the_room_that_the_table_has(place: Place) -> None:
     beyond = [number for number, one in enumerate(held) if one.asked > SMALL]
     assert beyond, "none asked for more than there is room for"
     for one in held:
-        assert one.client is not None and one.client.most_established <= SMALL
+        assert one.client is not None and one.client.most_established is not None
+        assert one.client.most_established <= SMALL
     later = held[beyond[0] + 1 :]
     assert later and all(one.client is not None and one.client.completed for one in later)
     assert place.traces() == []
