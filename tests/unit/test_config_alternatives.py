@@ -434,12 +434,3 @@ class TestRefused:
             tmp_path, f"{START_RIVALS}vswitch: [sim, {{kind: other, cpus: '2', more: 3}}]\n"
         )
         assert found == ["'more' is not known in `vswitch.1`"]
-
-    def test_vnfs_cannot_be_held_still(self, tmp_path: Path) -> None:
-        text = START_RIVALS.replace("p2p", "pvp")
-        (found,) = wrong_of_rivals(
-            tmp_path,
-            f"{text}traffic: {{frame_size: 64}}\n".replace("traffic: {frame_size: [64, 128]}\n", "")
-            + "vswitch: [sim, sim]\nvnf: loop\n",
-        )
-        assert "topology pvp has vm1" in found

@@ -317,10 +317,10 @@ def test_a_port_that_the_switch_calls_has_the_address_of_its_end_and_a_socket() 
 
 def test_a_process_is_in_the_network_of_its_port_with_pages_of_its_own() -> None:
     client, _ = processes_of(dperf_case("nftables"), TAPS, PLACEMENT)
-    argv = client.command("/opt/dperf")
+    argv = client.command("/usr/local/dperf")
     assert argv[0] == "nsenter"
     assert [Path(word).name for word in argv if word.endswith(".py")] == ["pages_apart.py"]
-    assert argv[-3:-1] == ("/opt/dperf", "-c")
+    assert argv[-3:-1] == ("/usr/local/dperf", "-c")
 
 
 def test_the_plan_shows_what_both_processes_read() -> None:

@@ -77,7 +77,7 @@ class TestAsked:
             ({"rate": 1_601, "connections": 16}, "`connections` is to be 17 or more"),
             ({"rate": 900_000, "connections": 10_000}, "2,000,000 of an instance are the most"),
             (
-                {"rate": 100_000, "connections": 1_000, "instances": 16},
+                {"rate": 100_000, "connections": 1_000, "instances": 17},
                 "8,000,000 are the most whose times are kept",
             ),
             ({"object": "17MiB"}, "16MiB are the most"),

@@ -179,7 +179,7 @@ def test_how_long_an_ended_connection_stays_is_the_kernels_unless_it_is_told() -
     assert told_of(udp_timeout="5s").keys() == told_of().keys() | {*both}
     for setting in ("time_wait", "udp_timeout"):
         for wrong in ("500ms", "1500ms", "0"):
-            with pytest.raises(ValidationError, match="in seconds"):
+            with pytest.raises(ValidationError, match="in whole seconds"):
                 told_of(**{setting: wrong})
 
 

@@ -518,7 +518,7 @@ def test_a_table_holds_each_level_against_the_quiet_case(tmp_path: Path) -> None
     reader = page(levels(tmp_path, RATES))
     assert "noise" in reader.ids
     words = reader.words.partition("What the noise cost, against the quiet case")[2]
-    assert "64B ndr level_1 1.000 … 1.010 Mfps 700.0 … 707.0 kfps -30.00 % [" in words
+    assert "64B ndr level_1 1.000 … 1.011 Mfps 700.0 … 707.1 kfps -30.00 % [" in words
     assert "by ranks over repeats, p 0.008 5:5" in words
     assert "about 0.1 show a change by chance alone" in words
 
@@ -526,7 +526,7 @@ def test_a_table_holds_each_level_against_the_quiet_case(tmp_path: Path) -> None
 def test_a_case_beside_noise_says_what_that_cost_and_how_sure_it_is(tmp_path: Path) -> None:
     words = page(levels(tmp_path, RATES)).words
     loud = told("phy2phy_tput-64B-level_1", words)
-    assert "ndr, 700.0 … 707.0 kfps beside level_1 and 1.000 … 1.010 Mfps without noise: " in loud
+    assert "ndr, 700.0 … 707.1 kfps beside level_1 and 1.000 … 1.011 Mfps without noise: " in loud
     assert "without noise: -30.00 % [" in loud
     assert "by ranks over repeats, p 0.008 (5:5 repeats)" in loud
     assert "without noise: ~" in told("phy2phy_tput-64B-level_0", words)

@@ -135,7 +135,8 @@ def requests(traffic: str, p50_ms: int, **changed: Any) -> Exchange:
     """Of two instances, one of which is slower."""
     told: dict[str, Any] = {"round_trips": took(p50_ms, 3 * p50_ms), **changed}
     both = asked(1, **told), asked(2, **{**told, "transactions": 4_000, "direction": REVERSE})
-    return exchange(*both, traffic=traffic, cpu=use(cpu(0), **USED))
+    said = (Flag.REQUESTS_FAILED,) if "failures" in changed else ()
+    return exchange(*both, traffic=traffic, cpu=use(cpu(0), **USED), flags=said)
 
 
 WAITED: dict[str, Any] = {

@@ -152,7 +152,8 @@ class Read:
         if not self.result.complete or Flag.OUT_OF_BUDGET in printed.flags:
             found.add(Limit.BUDGET)
         if upper is None:
-            found |= {Limit.UNKNOWN} if lower is None else open_ended(lower, self.around)
+            open_still = lower is None or any(one.load_fps > lower for one in self.trials)
+            found |= {Limit.UNKNOWN} if open_still else open_ended(lower or 0, self.around)
             return found
         if self._is_generators(upper):
             return found | {Limit.GENERATOR}

@@ -22,6 +22,7 @@ from vsperf.analysis.summary import LOSSY, PERCENTILES, CaseRow, flows_differ
 from vsperf.output.table import NOTHING, Cell, Column, Table, columns
 from vsperf.quantities.human import (
     End,
+    above_text,
     human_count,
     human_fps,
     human_interval,
@@ -43,7 +44,6 @@ from vsperf.records.result import (
     Level,
     LoadResult,
     Standard,
-    above_text,
     amount,
     heading,
     unlikely_above,

@@ -65,8 +65,8 @@ def human_span(values: Iterable[float], written: Written) -> str:
 
 
 def _exact(value: float | Fraction) -> Fraction:
-    """Return a number as it is meant: what a computation adds behind 15 digits is its own."""
-    return Fraction(f"{value:.15g}") if isinstance(value, float) else Fraction(value)
+    """Return a number as it is meant: what computations add behind 13 digits is their own."""
+    return Fraction(f"{value:.13g}") if isinstance(value, float) else Fraction(value)
 
 
 def outward(value: float | Fraction, decimals: int, end: End) -> Fraction:
@@ -154,6 +154,11 @@ def human_share(share: float | Fraction, end: End | None = None) -> str:
     if end is not None:
         return f"{significant(_exact(share) * 100, 4, end):.4g}%"
     return _unless_whole(share, f"{float(share) * 100:.4g}%")
+
+
+def above_text(ratio: float) -> str:
+    """Write from which loss ratio on one is unlikely."""
+    return f"{significant(ratio, 2, End.UPPER):.1e}"
 
 
 def human_factor(factor: float, end: End | None = None) -> str:

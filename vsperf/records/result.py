@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from vsperf.quantities.human import (
     End,
+    above_text,
     human_bps,
     human_bytes,
     human_count,
@@ -18,7 +19,6 @@ from vsperf.quantities.human import (
     human_fps,
     human_ns,
     human_share,
-    significant,
 )
 from vsperf.quantities.quantity import UnitError
 from vsperf.quantities.unit import Unit
@@ -123,18 +123,16 @@ class Figure(Record):
     @property
     def text(self) -> str:
         """The number for people, with what bounds it; one that is not used says that first."""
+        upper = None if self.upper is None else amount(self.upper, self.unit, End.UPPER)
         if self.value is None:
-            return NO_ANSWER if self.upper is None else f"< {self._end(self.upper, End.UPPER)}"
+            return NO_ANSWER if upper is None else f"< {upper}"
         if worst(self.flags) is Severity.INVALID:
             return f"invalid ({amount(self.value, self.unit)})"
         if self.lower is not None and self.open_ended:
-            return f"≥ {self._end(self.lower, End.LOWER)}"
-        if self.upper is not None and self.open_below:
-            return f"≤ {self._end(self.upper, End.UPPER)}"
+            return f"≥ {amount(self.lower, self.unit, End.LOWER)}"
+        if upper is not None and self.open_below:
+            return f"≤ {upper}"
         return amount(self.value, self.unit, End.LOWER if self.value == self.lower else None)
-
-    def _end(self, value: float, end: End) -> str:
-        return amount(value, self.unit, end)
 
     @property
     def open_ended(self) -> bool:
@@ -154,7 +152,7 @@ class Figure(Record):
         ends = (self.spread.minimum, self.spread.maximum)
         if self.spread.minimum == self.spread.maximum:
             return f"the same in {self.spread.runs} runs"
-        low, high = map(self._end, ends, End)
+        low, high = (amount(one, self.unit, end) for one, end in zip(ends, End, strict=True))
         deviation = ""
         if self.spread.deviation is not None:
             deviation = f", s = {amount(self.spread.deviation, self.unit)}"
@@ -592,11 +590,6 @@ LEAST_LOSS = 3
 def unlikely_above(frames: int) -> float | None:
     """Return the loss ratio that no loss in so many frames makes unlikely; None of too few."""
     return LEAST_LOSS / frames if frames > LEAST_LOSS else None
-
-
-def above_text(ratio: float) -> str:
-    """Write from which loss ratio on one is unlikely."""
-    return f"{significant(ratio, 2, End.UPPER):.1e}"
 
 
 def none_lost(frames: int) -> str:
