@@ -36,6 +36,7 @@ SHARED = (
     "reread_rounds",
     "reread_soak",
     "reread_trials",
+    "reread_verdicts",
     "testpmd",
 )
 PROGRAMS = sorted({path.stem for path in FOLDER.glob("*.py")} - {*SHARED})

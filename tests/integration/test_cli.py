@@ -271,7 +271,7 @@ def test_a_case_that_cannot_be_believed_shows_no_number(vsperf: Shell) -> None:
     ended = vsperf(*SMOKE, "--set", "generator.fault=late-counters")
     assert ended.code == ExitCode.INVALID_RESULT
     row = next(line for line in ended.out.splitlines() if "INVALID" in line)
-    assert re.fullmatch(r" *64B +invalid +unknown( +–){3} +\d+ +[\d.]+ s +– +INVALID *", row)
+    assert re.fullmatch(r" *64B +invalid +unknown +\d+ +[\d.]+ s +INVALID *", row)
     assert "no frame lost" not in ended.out
 
 

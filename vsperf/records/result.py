@@ -149,8 +149,7 @@ class Figure(Record):
         """How far the repeats lie apart, for people; empty of one that was not repeated."""
         if self.spread is None or self.spread.runs < 2:
             return ""
-        ends = (self.spread.minimum, self.spread.maximum)
-        if self.spread.minimum == self.spread.maximum:
+        if (ends := (self.spread.minimum, self.spread.maximum))[0] == ends[1]:
             return f"the same in {self.spread.runs} runs"
         low, high = (amount(one, self.unit, end) for one, end in zip(ends, End, strict=True))
         deviation = ""

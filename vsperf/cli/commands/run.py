@@ -137,7 +137,7 @@ def _note(ctx: click.Context, error: BaseException) -> None:
     "--fail-above",
     type=QuantityType(Ratio),
     metavar="SHARE",
-    help="FAIL where a switch in turns is worse by more.",
+    help="FAIL where a switch in turns is worse.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the plan and stop.")
 @click.option(
