@@ -26,7 +26,7 @@ from vsperf.drivers.vswitches.base import ForgetsConnections, KeepsConnections
 from vsperf.drivers.vswitches.vpp.counters import switch_counters
 from vsperf.drivers.vswitches.vpp.driver import Vpp
 from vsperf.drivers.vswitches.vpp.layout import ports_of
-from vsperf.drivers.vswitches.vpp.nat import FORGET
+from vsperf.drivers.vswitches.vpp.nat import emptying
 from vsperf.drivers.vswitches.vpp.plan import Design
 from vsperf.drivers.vswitches.vpp.reading import Reading, reading, sessions
 from vsperf.drivers.vswitches.vpp.running import RunningVpp
@@ -34,7 +34,7 @@ from vsperf.drivers.vswitches.vpp.segment import Segment
 from vsperf.drivers.vswitches.vpp.spec import VppSpec
 from vsperf.drivers.vswitches.vpp.startup import buffers_of, heap_mb, plugins_of
 from vsperf.engine.connections import MeasuredConnections
-from vsperf.errors import ComponentError, UsageError
+from vsperf.errors import UsageError
 from vsperf.methods.connections import ConnectionsAsked
 from vsperf.plugins import Plugins
 
@@ -249,16 +249,14 @@ def test_the_table_of_each_worker_is_counted_and_without_one_nothing_is() -> Non
 
 
 class Asked:
-    """A VPP that answers its command line."""
+    """A VPP that notes what it is called for."""
 
-    def __init__(self, answer: str = "") -> None:
-        self.answer = answer
-        self.asked: list[str] = []
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, bool]] = []
 
     def call(self, message: str, fields: Mapping[str, Any]) -> Any:
-        assert message == "cli_inband"
-        self.asked.append(fields["cmd"])
-        return SimpleNamespace(reply=self.answer)
+        self.asked.append((message, fields["is_add"]))
+        return SimpleNamespace()
 
     def call_all(self, calls: Any) -> list[Any]:
         return list(calls)
@@ -270,23 +268,28 @@ def running(made: CaseSpec, api: Asked) -> RunningVpp:
     return found
 
 
+SERVICE, ADDRESSES = "nat44_add_del_lb_static_mapping", "nat44_add_del_address_range"
+
+
 def test_connections_are_forgotten_where_there_is_a_table_of_them() -> None:
-    for made, asked in ((case("destination"), [FORGET]), (vpp_case(), [])):
+    """What they pass by is taken away, and given back as it was."""
+    for made, asked in (
+        (case("destination"), [(SERVICE, False), (SERVICE, True)]),
+        (case("source"), [(ADDRESSES, False), (ADDRESSES, True)]),
+        (vpp_case(), []),
+    ):
         api = Asked()
         running(made, api).forget_connections()
         assert api.asked == asked
+    whole = design(case("destination"))
+    taken, given = emptying(whole.case, whole.spec)
+    assert taken.fields == {**given.fields, "is_add": False}
 
 
 def test_to_forget_flows_is_to_forget_connections() -> None:
     api = Asked()
     running(case(), api).forget_flows()
-    assert api.asked == [FORGET]
-
-
-def test_a_vpp_that_does_not_know_how_to_forget_says_so() -> None:
-    with pytest.raises(ComponentError, match="does not forget its connections") as caught:
-        running(case(), Asked("unknown input `ed'")).forget_connections()
-    assert "unknown input" in caught.value.with_why
+    assert [given for _, given in api.asked] == [False, True]
 
 
 def test_a_table_of_connections_has_no_rules_to_change() -> None:

@@ -75,12 +75,17 @@ class Attached:
         self._alive()
         os.write(self.control, words)
         deadline, answer = time.monotonic() + ANSWER_S, b""
-        while b"ack" not in answer:
-            self._alive()
-            if time.monotonic() > deadline:
-                raise ComponentError(f"{self.program.name} did not answer in {ANSWER_S:g} s")
+        while True:
+            # It ends with those that it looks at, and may have answered right before.
+            ended = self.program.poll() is not None
             with suppress(BlockingIOError):
                 answer += os.read(self.answers, 64)
+            if b"ack" in answer:
+                return
+            if ended:
+                self._alive()
+            if time.monotonic() > deadline:
+                raise ComponentError(f"{self.program.name} did not answer in {ANSWER_S:g} s")
             sleep(POLL_S)  # between two looks at a condition, never instead of one
 
     def finish(self) -> None:

@@ -38,8 +38,6 @@ TRANSITORY_S, UDP_S, ESTABLISHED_S, ICMP_S = 240, 300, 7440, 60
 NUMBERS = {"tcp": IPPROTO_TCP, "udp": IPPROTO_UDP}
 MOST_SERVERS = 255
 """VPP adds up the weights of servers in a byte, and all have the same."""
-FORGET = "clear nat44 ed sessions"
-"""What empties the table, in words of VPP's command line: its API has no call for that."""
 
 
 def sessions_of(spec: VppSpec) -> int:
@@ -67,7 +65,23 @@ def translating(case: CaseSpec, spec: VppSpec) -> Iterator[Call]:
     for end, flags in ((inside, INSIDE), (outside, OUTSIDE)):
         side = {"sw_if_index": InterfaceOf(end.link), "is_add": True, "flags": flags}
         yield Call("nat44_interface_add_del_feature", side)
-    yield _shared_out(case, clients, servers) if spec.shares_out else _hidden(servers)
+    yield _passed_by(case, spec)
+
+
+def emptying(case: CaseSpec, spec: VppSpec) -> tuple[Call, ...]:
+    """Return the calls that empty the table: what connections pass by is taken away and given back.
+
+    VPP has no other that leaves it as it was: `clear nat44 ed sessions` of its command line loses
+    the servers of a load balancer, too, while it still lists them.
+    """
+    given = _passed_by(case, spec)
+    taken = Call(given.message, {**given.fields, "is_add": False})
+    return taken, given
+
+
+def _passed_by(case: CaseSpec, spec: VppSpec) -> Call:
+    clients, servers = clients_of(case), servers_of(case)
+    return _shared_out(case, clients, servers) if spec.shares_out else _hidden(servers)
 
 
 def check_nat(case: CaseSpec, spec: VppSpec) -> None:

@@ -16,7 +16,7 @@ from vsperf.drivers.vswitches.vpp.counters import address_counts, switch_counter
 from vsperf.drivers.vswitches.vpp.facts import facts
 from vsperf.drivers.vswitches.vpp.forwarding import LEARN_LIMIT, forgetting, learning
 from vsperf.drivers.vswitches.vpp.layout import SwitchPort
-from vsperf.drivers.vswitches.vpp.nat import FORGET
+from vsperf.drivers.vswitches.vpp.nat import emptying
 from vsperf.drivers.vswitches.vpp.plan import Design
 from vsperf.drivers.vswitches.vpp.programs import Programs
 from vsperf.drivers.vswitches.vpp.reading import buffer_pools, insides, sessions
@@ -204,8 +204,8 @@ class RunningVpp:
         """Empty the table of connections, where there is one."""
         if self.design.spec.nat is None:
             return
-        if said := self.api.call("cli_inband", {"cmd": FORGET}).reply:
-            raise ComponentError("VPP does not forget its connections", why=f"it answered: {said}")
+        for call in emptying(self.design.case, self.design.spec):
+            self.api.call(call.message, call.fields)
 
     def forget_flows(self) -> None:
         """Have VPP forget its connections, and a bridge what it learned.
