@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from leave_no_trace import networks
-from netperf_path import netperf_path
+from named_programs import named_program
 from places import room
 from real_runs import Place, fixture_calibrations, fixture_place, wait_until
 from switch_cases import TWO_CPUS, plugins, real_case
@@ -366,7 +366,7 @@ def test_requests_of_a_guest_are_answered_by_another_one(
 ) -> None:
     for part in ("ovs-dpdk", "guests", "netperf"):
         require(part)
-    path = f"--set=program.path={netperf_path()}"
+    path = f"--set=program.path={named_program('netperf')}"
     ended = place.until_decided("run", "places_vm_to_vm_rr", *BETWEEN_GUESTS, path, *AT_EASE)
     assert ended.code == 0, ended.said
     one = next(one for one in exchanges(place) if one.valid)

@@ -26,6 +26,7 @@ from vsperf.drivers.programs.iperf3.driver import Iperf3Spec
 from vsperf.drivers.programs.irtt.driver import IrttSpec
 from vsperf.drivers.programs.netperf.driver import NetperfSpec
 from vsperf.drivers.programs.wrk.driver import WrkSpec
+from vsperf.drivers.programs.wrk2.driver import Wrk2Spec
 from vsperf.drivers.vswitches.base import Filters, Rules
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
 from vsperf.errors import Problem, SpecError
@@ -164,6 +165,7 @@ DRIVERS: Drivers = {
         "iperf3": Iperf3Spec,
         "netperf": NetperfSpec,
         "wrk": WrkSpec,
+        "wrk2": Wrk2Spec,
         "h2load": H2loadSpec,
     },
     "probe": {"irtt": IrttSpec},
