@@ -29,7 +29,7 @@ from vsperf.deploy.exchanging import Around, Made, Nobody, Part, exchanged, pair
 from vsperf.deploy.live_rates import Tell
 from vsperf.deploy.places import Place, Places
 from vsperf.drivers.programs.base import Program, Rendezvous, Said
-from vsperf.host.netns import within
+from vsperf.host.netns import path_of, within
 from vsperf.host.networks import private_network
 from vsperf.host.procfs import is_in, start_ticks
 from vsperf.host.veth import routes
@@ -157,7 +157,7 @@ class ProgramContract:
         wanted = asked("tcp-stream" if "tcp-stream" in known else known[-1], seconds=30)
         wanted = replace(wanted, warm_up_ns=30 * SECOND)
         (network, *_) = {
-            Path(one.file) for one in places.by_link.values() if isinstance(one, Place)
+            path_of(one.network) for one in places.by_link.values() if isinstance(one, Place)
         }
         killing = Thread(target=_kill, args=(place, end, network))
         killing.start()

@@ -21,10 +21,9 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.places import place_ip
 from vsperf.config.wiring import directions_of
 from vsperf.deploy.cpu_looks import Looks, SwitchCpus
-from vsperf.deploy.guests import Guest, InGuest
 from vsperf.deploy.live_rates import LiveRates, Tell, seen_of
 from vsperf.deploy.places import Places
-from vsperf.deploy.running import Here, How, Running, room_of, started
+from vsperf.deploy.running import How, Running, room_of
 from vsperf.drivers.programs.base import (
     Found,
     Program,
@@ -274,11 +273,10 @@ def exchanged(
             path = found.server or found.path
             argv = part.program.server(places.case, path, part.asked, meet)
             how = How(f"{label}-server-{number}", SERVERS, pair.server_cpus, folder, room)
-            servers.append(stack.enter_context(started(place, argv, how, workspace)))
+            servers.append(stack.enter_context(place.running(argv, how, workspace)))
         _await_listening(servers, pairs, workspace)
         for place in places.by_link.values():
-            if isinstance(place, Guest):
-                place.read_clock()
+            place.read_clock()
         lead_ns = LEAD_NS + LEAD_EACH_NS * len(rows) + around.lead_ns
         instant_ns = time.monotonic_ns() + lead_ns
         clients = list[Running]()
@@ -289,13 +287,13 @@ def exchanged(
             place, name = places.by_link[pair.source], f"{label}-client-{number}"
             folder, cpus = folders[number - 1], (pair.client_cpu,)
             how = How(name, CLIENTS, cpus, folder, room, instant_ns)
-            clients.append(stack.enter_context(started(place, argv, how, workspace)))
+            clients.append(stack.enter_context(place.running(argv, how, workspace)))
         around.begin()
         sending_ns = [part.asked.sending_ns for part in parts]
         deadline_ns = instant_ns + max(sending_ns) + int(ENDS_S * 1e9)
         whole_ns = instant_ns + min(sending_ns) * 9 // 10
         warm_ns = instant_ns + max(part.asked.warm_up_ns for part in parts)
-        watched = (*_watched(rows, clients, servers), *switch.threads, *switch.ours)
+        watched = (*dict.fromkeys(_watched(rows, clients, servers)), *switch.threads, *switch.ours)
         edge_ns = min(EDGE_NS, min(part.asked.duration_ns for part in parts) // 20)
         end_ns = instant_ns + min(sending_ns)
         looks = Looks(watched, [warm_ns + edge_ns, end_ns - edge_ns], places.seen)
@@ -372,23 +370,14 @@ def believed(told: Told, ran_ns: int | None) -> Told:
 def _watched(
     rows: Sequence[tuple[Part, Pair]], clients: Sequence[Running], servers: Sequence[Running]
 ) -> Iterator[Watched]:
-    """Yield all programs of all pairs; what measures beside others has a role of its own.
-
-    Of programs in a guest it is the guest, as what it uses for them is what QEMU uses.
-    """
-    guests: dict[str, Guest] = {}
+    """Yield who is looked at for each program; what measures beside others has its own role."""
     for (part, pair), client, server in zip(rows, clients, servers, strict=True):
         beside = part is not rows[-1][0]
         for end, role, one, cpus in (
             ("client", CLIENTS, client, (pair.client_cpu,)),
             ("server", SERVERS, server, pair.server_cpus),
         ):
-            if isinstance(one, InGuest):
-                guests[one.guest.link] = one.guest
-            elif isinstance(one, Here):
-                name = f"{end} of {pair.name}"
-                yield Watched(PROBE if beside else role, name, one.program.pid, cpus)
-    yield from (guest.watched() for guest in guests.values())
+            yield one.watched(PROBE if beside else role, f"{end} of {pair.name}", cpus)
 
 
 def _live(
@@ -490,8 +479,7 @@ def _await(
     """Wait until all clients have ended, or one program of a pair did so before its time.
 
     Descriptors of the processes say so at once, so the time that is written down is the true one
-    unless vsperf itself was kept from running. A guest has one for all that runs in it, and may
-    have said so while it was asked for something else.
+    unless vsperf itself was kept from running. Programs in a guest share one.
     """
     every = (*clients, *servers)
     with ExitStack() as stack:
@@ -506,13 +494,10 @@ def _await(
             for look in looks:
                 look.attend()
             for descriptor, ones in tuple(watched.items()):
-                guest = isinstance(ones[0], InGuest)
-                if descriptor not in ready and not guest:
-                    continue
-                for one in [one for one in ones if one.has_ended()]:
-                    one.ended_ns = time.monotonic_ns() if guest else seen_ns
-                    ones.remove(one)
-                if not ones:
+                for one in ones:
+                    one.notice(seen_ns if descriptor in ready else None)
+                watched[descriptor] = [one for one in ones if one.ended_ns is None]
+                if not watched[descriptor]:
                     del watched[descriptor]
             workspace.attend("while programs exchanged data")
             if any(one.ended_ns is not None and one.ended_ns < whole_ns for one in every):

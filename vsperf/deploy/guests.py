@@ -20,6 +20,7 @@ from vsperf.config.guest import GuestPlace
 from vsperf.config.places import PREFIX_BITS, place_ip, place_mac, place_mtu
 from vsperf.config.wiring import directions_of
 from vsperf.deploy.places import Device
+from vsperf.deploy.running import How
 from vsperf.drivers.programs.base import NOT_ENDED, Found, Said
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.cpu_time import Watched
@@ -315,14 +316,11 @@ class Guest:
         return Watched(self.role, self.vm.name, self.vm.program.pid, cpus)
 
     @contextmanager
-    def running(self, argv: Sequence[str], instant_ns: int) -> Iterator[InGuest]:
-        """Run a program from an instant of our clock on; 0 is at once.
-
-        The program is the first word, wherever it is on this machine.
-        """
+    def running(self, argv: Sequence[str], how: How, workspace: Workspace) -> Iterator[InGuest]:
+        """Run a program: it is the first word, wherever it is on this machine."""
         ahead_ns = 0 if self.clock is None else self.clock.ahead_ns
         words = (f"{THERE}/{Path(argv[0]).name}", *argv[1:])
-        there_ns = max(1, instant_ns + ahead_ns) if instant_ns else 0
+        there_ns = max(1, how.instant_ns + ahead_ns) if how.instant_ns else 0
         with programs.run(self.agent, words, there_ns) as program:
             yield InGuest(self, program)
 
@@ -345,6 +343,15 @@ class InGuest:
     def descriptor(self) -> Iterator[int]:
         """Return what is ready when the guest says something."""
         yield self.guest.agent.connection.fileno()
+
+    def notice(self, ready_ns: int | None) -> None:
+        """Note when its end was heard of, maybe while the guest was asked for something else."""
+        if self.has_ended():
+            self.ended_ns = time.monotonic_ns()
+
+    def watched(self, role: str, name: str, cpus: tuple[int, ...]) -> Watched:
+        """Return that its guest is looked at."""
+        return self.guest.watched()
 
     def has_ended(self) -> bool:
         """Whether its end was heard of."""

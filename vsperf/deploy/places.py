@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.places import PREFIX_BITS, place_ip, place_mac, place_mtu
+from vsperf.deploy.running import How, Running, started
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.devices import PERMANENT
 from vsperf.host.netns import path_of, within
@@ -74,6 +75,16 @@ class AnyPlace(Protocol):
         """Give its device its address, and tell it where all others are; raises OSError."""
         ...
 
+    def read_clock(self) -> None:
+        """Look how its clocks stand to this machine's, so that programs begin at one instant."""
+        ...
+
+    def running(
+        self, argv: Sequence[str], how: How, workspace: Workspace
+    ) -> AbstractContextManager[Running]:
+        """Run a program; leaving the context ends it."""
+        ...
+
     def counts(self) -> DeviceCounts:
         """Return what its device has counted so far; `ComponentError` where it is gone."""
         ...
@@ -106,10 +117,14 @@ class Place:
     device: str
     address: str
 
-    @property
-    def file(self) -> str:
-        """The file by which its network is entered."""
-        return str(path_of(self.network))
+    def read_clock(self) -> None:
+        """Do nothing: its clocks are this machine's."""
+
+    def running(
+        self, argv: Sequence[str], how: How, workspace: Workspace
+    ) -> AbstractContextManager[Running]:
+        """Run a program in its network."""
+        return started(path_of(self.network), argv, how, workspace)
 
     def counts(self) -> DeviceCounts:
         """Return what its device has counted so far; `ComponentError` where it is gone."""
