@@ -377,6 +377,64 @@ def test_requests_of_a_guest_are_answered_by_another_one(
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("testcase", "program"),
+    [("places_vm_to_vm_http", "wrk"), ("places_vm_to_vm_http_open", "h2load")],
+)
+def test_requests_of_http_of_a_guest_are_answered_by_another_one(
+    place: Place, require: Callable[[str], None], testcase: str, program: str
+) -> None:
+    """Both ends read files: nginx its settings and an object, and wrk its script."""
+    for part in ("ovs-dpdk", "guests", "nginx", program):
+        require(part)
+    long = () if program == "h2load" else ("--set=search.object=40KiB",)
+    ended = place.until_decided("run", testcase, *BETWEEN_GUESTS, *long, *AT_EASE)
+    assert ended.code == 0, ended.said
+    one = next(one for one in exchanges(place) if one.valid)
+    (instance,) = one.instances
+    assert instance.transactions and instance.round_trips is not None
+    assert (instance.from_due is not None) is (program == "h2load")
+    assert place.traces() == []
+
+
+@pytest.mark.thorough
+def test_connections_for_each_request_are_opened_from_guest_to_guest(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    for part in ("ovs-dpdk", "guests", "netperf"):
+        require(part)
+    path = f"--set=program.path={named_program('netperf')}"
+    ended = place.until_decided("run", "places_vm_to_vm_crr", *BETWEEN_GUESTS, path, *AT_EASE)
+    assert ended.code == 0, ended.said
+    one = next(one for one in exchanges(place) if one.valid)
+    (instance,) = one.instances
+    assert instance.transactions
+    assert all(device.received_frames >= 2 * instance.transactions for device in one.devices)
+    assert place.traces() == []
+
+
+@pytest.mark.thorough
+def test_latency_under_load_is_measured_between_guests(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    for part in ("ovs-dpdk", "guests", "irtt", "iperf3"):
+        require(part)
+    guests = ("--set=places.phy0.kind=vm", "--set=places.phy1.kind=vm", *BETWEEN_GUESTS)
+    rare = (
+        "--set=traffic.direction=forward",
+        "--set=search.interval=100ms",
+        "--set=trial.retries=4",
+    )
+    ended = place("run", "places_latency_under_load", *guests, *rare, *AT_EASE)
+    made = exchanges(place)
+    assert {one.traffic for one in made} >= {"udp-echo"}, ended.said
+    # An emulated guest may be too slow for a clock, and that is said then; but nobody fails.
+    flags = {flag for one in made for flag in one.flags}
+    assert Flag.PROGRAM_FAILED not in flags, [one.reasons for one in made]
+    assert place.traces() == []
+
+
+@pytest.mark.thorough
 def test_a_guest_that_is_lost_while_programs_run_is_named_and_measured_anew(
     place: Place, require: Callable[[str], None]
 ) -> None:

@@ -8,7 +8,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -174,10 +174,10 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
         ("--set", "search={kind: fixed, loads: [1kfps], duration: 1s}"),
         "`places` says nothing to the method fixed",
     ),
-    "connections for each request": (
-        ("--set", "search.kind=crr", "--set", "program.kind=netperf"),
-        "the method crr does not go with guests at phy0",
-        "it has programs exchange tcp-crr",
+    "more than a guest is given to read": (
+        ("--set", "search={kind: http, object: 2MiB, duration: 1s}", "--program", "wrk"),
+        "the program wrk reads nginx-11001.conf, object, told.lua: 2 MiB, and 1 MiB are the most",
+        "--set places.phy0=null",
     ),
     "more programs than a guest runs": (
         ("--set", "search.instances=33", "--set", "traffic.direction=both"),
@@ -209,6 +209,9 @@ def test_the_testcases_of_guests_need_no_option_on_the_default_testbed(
         "places_vm_to_host_stream": ["phy0"],
         "places_vm_to_vm_rr": ["phy0", "phy1"],
         "places_vm_to_host_rr": ["phy0"],
+        "places_vm_to_vm_crr": ["phy0", "phy1"],
+        "places_vm_to_vm_http": ["phy0", "phy1"],
+        "places_vm_to_vm_http_open": ["phy0", "phy1"],
     }
 
 
@@ -237,7 +240,13 @@ def test_the_disk_of_guests_has_all_programs_what_they_need_and_the_image_before
     write_disk(image, [Path("/bin/true"), Path("/bin/false")], disk)
     content = disk.read_bytes()
     assert content.startswith(b"image" + bytes(3) + b"070701")
-    for name in (b"usr/bin/true\0", b"usr/bin/false\0", b"/libc.so", b"etc/protocols\0"):
+    for name in (
+        b"usr/bin/true\0",
+        b"usr/bin/false\0",
+        b"/libc.so",
+        b"etc/protocols\0",
+        b"etc/passwd\0",
+    ):
         assert name in content, name
     assert content.count(b"/libc.so.6\0") == 1, "what both need is there once"
 
@@ -360,7 +369,7 @@ def test_an_agent_that_does_not_tell_what_its_device_leaves_undone_is_an_old_one
 ASKED = ExchangeAsked("tcp-stream", 2, 900_000_000)
 
 
-def stub() -> Program:
+def stub(files: Mapping[str, str] | None = None) -> Program:
     """Return a program that tells how both ends ended, and how much they wrote."""
 
     def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
@@ -369,7 +378,7 @@ def stub() -> Program:
 
     found = SimpleNamespace(
         kind="stub",
-        files=lambda *_: {},
+        files=lambda *_: files or {},
         server=lambda case, path, asked, meet: (path, "-s", str(meet.port)),
         client=lambda case, path, asked, meet: (path, "-c", meet.address, str(meet.port)),
         told=told,
@@ -378,12 +387,12 @@ def stub() -> Program:
     return cast("Program", found)
 
 
-def between(client: Played, server: Played) -> Made:
+def between(client: Played, server: Played, files: Mapping[str, str] | None = None) -> Made:
     """Have a program exchange data between two guests that are played."""
     case = guest_case(BOTH, instances=2)
     placement = Placement(cpus={CLIENTS: (0,), SERVERS: (0,)})
     found = Found("/stub/of-mine", "1", "/stub/of-mine-too")
-    part = Part(stub(), found, ASKED, pairs_of(case, ASKED, placement))
+    part = Part(stub(files), found, ASKED, pairs_of(case, ASKED, placement))
     with ExitStack() as stack:
         place = stack.enter_context(short_room("a test of guests"))
         ends = {
@@ -418,6 +427,38 @@ def test_all_clients_begin_at_one_instant_of_this_machine_and_all_that_they_writ
     assert [one["program"] for one in clients] == [1, 2]
     for one in (client, server):
         assert one.verbs().count("end") == 2
+
+
+def test_what_a_program_reads_is_written_in_its_guest_before_it_runs() -> None:
+    client, server = Played(), Played(lasts_s=2.0)
+    files = {"own.conf": 'say "yes";\n' * 500, "empty": ""}
+    between(client, server, files)
+    for played in (client, server):
+        for number in (1, 2):
+            *written, (last, _) = [
+                (one["verb"], one)
+                for one in played.asked
+                if one.get("program") == number and one["verb"] in ("file", "run")
+            ]
+            assert last == "run"
+            found = dict.fromkeys(files, "")
+            for verb, one in written:
+                assert verb == "file"
+                found[one["name"]] += one["text"]
+            assert found == files
+    assert all(len(json.dumps(one)) < 16_384 for one in client.asked), "each is one line"
+
+
+def test_an_image_whose_agent_takes_no_files_is_to_be_built_anew() -> None:
+    played = Played()
+    with played.agent() as agent, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(played, "_answer", lambda _: {"error": "there is no such verb"})
+        with (
+            pytest.raises(ComponentError, match="cannot be written in the guest") as refused,
+            run(agent, ["/bin/true"], files={"own.conf": "x"}),
+        ):
+            pass
+    assert "older than this vsperf" in (refused.value.problems[0].fix or "")
 
 
 def test_cpu_time_of_an_exchange_is_that_of_each_guest_once() -> None:

@@ -19,8 +19,6 @@ ETHERNET_BYTES = 18
 """Header and FCS: a frame of 1518 bytes carries a packet of 1500."""
 ANY_FRAME = ("port", "learn")
 """Rules of a switch by which frames of programs pass: they look at no ports of UDP."""
-IN_GUESTS = ("tcp-stream", "udp-stream", "tcp-rr", "udp-rr")
-"""What programs exchange that were seen to do so in guests."""
 MEANT = ("frame_size", "direction")
 """What of the traffic has a meaning for places: their longest frame, and which way data go."""
 PREFIX_BITS = int(BENCHMARKS["ipv4"].partition("/")[2])
@@ -124,15 +122,6 @@ def _guests(spec: CaseSpec) -> Iterator[Problem]:
             None,
             f"`places` asks for one at {links}",
             f"--set vswitch.kind=ovs-dpdk, or a network of the host in its place: {out}",
-        )
-    traffic = getattr(spec.search, "traffic", None)
-    if traffic not in IN_GUESTS:
-        yield Problem(
-            f"the method {spec.search.kind} does not go with guests at {links}, so far",
-            None,
-            f"it has programs exchange {traffic}, and in guests they exchange "
-            f"{', '.join(IN_GUESTS)}",
-            f"--set search.kind=stream, or a network of the host in its place: {out}",
         )
     if getattr(spec.search, "offloads", "off") == "on":
         yield Problem(

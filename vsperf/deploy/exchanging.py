@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -38,8 +38,8 @@ from vsperf.host.cpus import CpuNeed
 from vsperf.host.procfs import POLL_S
 from vsperf.host.workspace import Workspace
 from vsperf.methods.exchanges import ExchangeAsked
-from vsperf.qemu.programs import MOST_PROGRAMS
-from vsperf.quantities.human import human_ns
+from vsperf.qemu.programs import MOST_FILES, MOST_PROGRAMS
+from vsperf.quantities.human import human_bytes, human_ns
 from vsperf.records.cpu_time import PROBE, CpuUse
 from vsperf.records.exchange import CLIENTS, ECHO, SERVERS, DeviceUse, Instance, Interval
 from vsperf.records.run import Placement, Step
@@ -149,8 +149,9 @@ def exchange_steps(
         program = programs.exchanging(one.traffic)
         name, server = program.kind, program.SERVER
         meet = Rendezvous(place_ip(case, pair.target), pair.port)
-        if names := ", ".join(program.files(case, one, meet)):
-            _require_no_guest(case, pair, name, names)
+        files = program.files(case, one, meet)
+        if names := ", ".join(files):
+            _require_room_in_guests(case, pair, name, files)
             steps.append(Step(component="program", action=f"write {names} for {pair.name}"))
         for end, where, cpus, argv in (
             ("server", pair.target, pair.server_cpus, program.server(case, server, one, meet)),
@@ -164,7 +165,7 @@ def exchange_steps(
 
 def require_few_in_guests(case: CaseSpec, asked: ExchangeAsked, placement: Placement) -> None:
     """Raise `UsageError` where a guest would have to run more programs than it can."""
-    pairs = pairs_of(case, asked, placement)
+    pairs = [pair for one in together(asked) for pair in pairs_of(case, one, placement)]
     ends = Counter(link for pair in pairs for link in (pair.source, pair.target))
     for link in case.places:
         if ends[link] > MOST_PROGRAMS:
@@ -175,13 +176,17 @@ def require_few_in_guests(case: CaseSpec, asked: ExchangeAsked, placement: Place
             )
 
 
-def _require_no_guest(case: CaseSpec, pair: Pair, program: str, names: str) -> None:
-    """Raise `UsageError` for a program that reads files, where one of its ends is in a guest."""
+def _require_room_in_guests(
+    case: CaseSpec, pair: Pair, program: str, files: Mapping[str, str]
+) -> None:
+    """Raise `UsageError` for a program that reads more than a guest is given, with an end there."""
+    length = sum(map(len, files.values()))
     for link in (pair.source, pair.target):
-        if case.guest_at(link) is not None:
+        if case.guest_at(link) is not None and length > MOST_FILES:
             raise UsageError(
-                f"the program {program} reads {names}, and no file comes into the guest at {link}",
-                fix=f"--set places.{link}=null, or another program",
+                f"the program {program} reads {', '.join(files)}: {human_bytes(length)}, and "
+                f"{human_bytes(MOST_FILES)} are the most that the guest at {link} is given",
+                fix=f"less of `search.object`, or --set places.{link}=null",
             )
 
 
@@ -262,17 +267,19 @@ def exchanged(
     rows = [(part, pair) for part in parts for pair in part.pairs]
     pairs, room = [pair for _, pair in rows], room_of(len(rows))
     with ExitStack() as stack:
-        servers, folders = list[Running](), []
+        servers, rooms = list[Running](), list[tuple[Path, Mapping[str, str]]]()
         for number, (part, pair) in enumerate(rows, start=1):
             place, found = places.by_link[pair.target], part.found
             meet = Rendezvous(place.address, pair.port)
             folder = stack.enter_context(_folder(f"{label}-{number}-files", workspace))
-            for name, text in part.program.files(places.case, part.asked, meet).items():
+            files = part.program.files(places.case, part.asked, meet)
+            for name, text in files.items():
                 (folder / name).write_text(text)
-            folders.append(folder)
+            rooms.append((folder, files))
             path = found.server or found.path
             argv = part.program.server(places.case, path, part.asked, meet)
-            how = How(f"{label}-server-{number}", SERVERS, pair.server_cpus, folder, room)
+            cpus = pair.server_cpus
+            how = How(f"{label}-server-{number}", SERVERS, cpus, folder, room, files=files)
             servers.append(stack.enter_context(place.running(argv, how, workspace)))
         _await_listening(servers, pairs, workspace)
         for place in places.by_link.values():
@@ -285,8 +292,8 @@ def exchanged(
             meet = Rendezvous(address, pair.port)
             argv = part.program.client(places.case, part.found.path, part.asked, meet)
             place, name = places.by_link[pair.source], f"{label}-client-{number}"
-            folder, cpus = folders[number - 1], (pair.client_cpu,)
-            how = How(name, CLIENTS, cpus, folder, room, instant_ns)
+            folder, files = rooms[number - 1]
+            how = How(name, CLIENTS, (pair.client_cpu,), folder, room, instant_ns, files)
             clients.append(stack.enter_context(place.running(argv, how, workspace)))
         around.begin()
         sending_ns = [part.asked.sending_ns for part in parts]

@@ -48,8 +48,13 @@ THERE = "/usr/bin"
 """Where programs are in a guest."""
 RUNS_PROGRAMS = "agent/programs.c"
 """What is among the sources of an image whose agent does so."""
-PROTOCOLS = b"ip 0 IP\nicmp 1 ICMP\ntcp 6 TCP\nudp 17 UDP\n"
-"""Without their names netperf complains of each datagram's socket."""
+NAMES = {
+    "etc/protocols": b"ip 0 IP\nicmp 1 ICMP\ntcp 6 TCP\nudp 17 UDP\n",
+    "etc/passwd": b"root:x:0:0:root:/root:/bin/sh\n",
+    "etc/group": b"root:x:0:\n",
+}
+"""Without the first netperf complains of each datagram's socket, and without the others nginx knows
+no user."""
 MEGABYTE = 1 << 20
 FIRST_INDEX = 500
 """Far from the numbers of VNFs and of loads, so that their users differ."""
@@ -236,7 +241,7 @@ def started_guests(
 
 def write_disk(image: Path, paths: Sequence[Path], disk: Path) -> None:
     """Write the disk that all guests boot from: the image's, with programs unpacked over it."""
-    over = joined(carried(*paths), initrd_of({"etc/protocols": PROTOCOLS}))
+    over = joined(carried(*paths), initrd_of(NAMES))
     disk.write_bytes(joined(image.read_bytes(), over))
 
 
@@ -321,7 +326,7 @@ class Guest:
         ahead_ns = 0 if self.clock is None else self.clock.ahead_ns
         words = (f"{THERE}/{Path(argv[0]).name}", *argv[1:])
         there_ns = max(1, how.instant_ns + ahead_ns) if how.instant_ns else 0
-        with programs.run(self.agent, words, there_ns) as program:
+        with programs.run(self.agent, words, there_ns, how.files) as program:
             yield InGuest(self, program)
 
 

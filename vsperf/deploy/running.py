@@ -6,9 +6,9 @@ Each waits for its instant before it becomes the program, and writes no more tha
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -153,6 +153,8 @@ class How:
     own."""
     instant_ns: int = 0
     """When it is to begin; 0 is at once."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """What it reads there, by name, for places that have other folders than this machine's."""
 
 
 @contextmanager

@@ -62,6 +62,8 @@ STEP_NS = 250_000_000
 """Of the intervals that are made of the log."""
 WHOLE = (98, 100)
 """From this share of the time on it ran as long as it was told to: it rounds what it says."""
+OWN_OUTPUT = "/proc/self/fd/1"
+"""What else is called /dev/stdout, which a guest need not have."""
 BROKEN = "-1"
 """In place of the status of a request that had no answer."""
 
@@ -244,7 +246,7 @@ class H2load:
         return (
             *(program, "--h1", "-t", "1", "-c", str(asked.connections)),
             *("-D", f"{milliseconds}ms", *clock),
-            *("--log-file", "/dev/stdout", nginx.url(meet)),
+            *("--log-file", OWN_OUTPUT, nginx.url(meet)),
         )
 
     def told(self, asked: ExchangeAsked, client: Said, server: Said) -> Told:
