@@ -22,6 +22,7 @@ from vsperf.output.figures.drawing import (
 )
 from vsperf.output.figures.groups import Evidence, caption, evidence_of, not_drawn
 from vsperf.output.figures.plot import Options, Plot, Scope
+from vsperf.output.figures.published import source_of, told_of
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
 from vsperf.records.result import heading
@@ -75,7 +76,8 @@ def draw(cases: Sequence[Found], options: Options) -> Drawing | None:
         first = "switch"
     kinds = dict.fromkeys(one.simulated for one in cases)
     every = (
-        _drawn([one for one in cases if one.simulated == kind], cases, first) for kind in kinds
+        _drawn([one for one in cases if one.simulated == kind], cases, first, options.beside)
+        for kind in kinds
     )
     return next((drawing for drawing in every if drawing is not None), None)
 
@@ -88,7 +90,9 @@ def _by_switch(cases: Sequence[Found], options: Options) -> bool:
     return in_turns and len({one.side for one in cases}) == 1
 
 
-def _drawn(kind: Sequence[Found], cases: Sequence[Found], noun: str) -> Drawing | None:
+def _drawn(
+    kind: Sequence[Found], cases: Sequence[Found], noun: str, beside: Sequence[str]
+) -> Drawing | None:
     comparable = _comparable(kind)
     sides = dict(list(_sides(comparable).items())[:MOST_SIDES])
     places = list(dict.fromkeys(key for side in sides.values() for key in side))
@@ -97,6 +101,7 @@ def _drawn(kind: Sequence[Found], cases: Sequence[Found], noun: str) -> Drawing 
     layers = list(_layers(sides, shown, simulated=any(one.simulated for one in comparable)))
     if not layers:
         return None
+    others = _published(shown, beside, len(sides)) if noun == "switch" else []
     ends = tuple(Point(number, 1.0) for number in range(len(shown)))
     ticks = tuple(Tick(number, _name(key, shown)) for number, key in enumerate(shown))
     more = len(shared) - MOST
@@ -112,12 +117,13 @@ def _drawn(kind: Sequence[Found], cases: Sequence[Found], noun: str) -> Drawing 
             "Cases of other frames, topologies, hosts or kinds are left out."
             if len(comparable) < len(cases)
             else "",
+            source_of(beside, "ratios") if others else "",
         ),
         panels=(
             Panel(
                 x=Axis("case and number", "", Scale.NAMES, ticks=ticks),
                 y=Axis(f"share of the first {noun}", "%"),
-                layers=(Line("no change", ends, Look.CEILING, markers=False), *layers),
+                layers=(Line("no change", ends, Look.CEILING, markers=False), *layers, *others),
             ),
         ),
         simulated=any(one.simulated for one in comparable),
@@ -138,6 +144,19 @@ def _layers(
         points = tuple(point for point in ratios if point is not None)
         if points:
             yield Points(name, points, simulated=simulated, color=color)
+
+
+def _published(shown: Sequence[Place], beside: Sequence[str], color: int) -> list[Points]:
+    """Return what others published of the same numbers of a switch to the first one."""
+    found: dict[str, list[Point]] = {}
+    for place, (label, name, _) in enumerate(shown):
+        for one in told_of(label.partition("-")[0], "ratios", beside):
+            if one.metric == name:
+                found.setdefault(f"{one.of} ({one.short})", []).append(Point(place, one.value))
+    return [
+        Points(name, tuple(points), Look.PUBLISHED, color=color + number)
+        for number, (name, points) in enumerate(found.items())
+    ]
 
 
 def _comparable(cases: Sequence[Found]) -> list[Found]:

@@ -14,6 +14,7 @@ from vsperf.analysis.ways import ways_of
 from vsperf.output.case_tables import curve_table, outcome_text
 from vsperf.output.collected_tables import sights
 from vsperf.output.cpu_tables import CPU_MEANING, cpu_tables
+from vsperf.output.figures.published import published_table
 from vsperf.output.report.account import account_of, account_table, made_table, telling, told
 from vsperf.output.report.doubts import Concerns, criteria_of, standing_of
 from vsperf.output.report.environment import Found, found_of
@@ -394,6 +395,7 @@ class Teller:
             asked=asked_of(asked),
             numbers=numbers,
             criteria=criteria_of(record),
+            published=published_table((row,)),
             latency=latency_table(row),
             curves=tuple(map(curve_table, row.curves)) if full else (),
             pictures=self.pictures.of_case(case) if full else (),
