@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -31,6 +32,7 @@ from vsperf.drivers.programs.base import Found
 from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.errors import ExitCode
 from vsperf.host.netns import within
+from vsperf.host.veth import known_in
 from vsperf.host.workspace import Workspace
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.human import human_bytes
@@ -271,6 +273,52 @@ def test_data_arrive_as_they_were_sent_and_ports_count_what_devices_count(
         (source, _) = places.counts()
         assert source.sent_bytes > SENT_BYTES
         assert source.sent_bytes <= 1514 * source.sent_frames
+
+
+# The host as a place: nothing of it is left in its network, whoever was killed.
+
+HOST = "--set=places.phy1.kind=host"
+
+
+def host_devices() -> set[str]:
+    """Return the devices of the host's network that a place of some deployment may have left."""
+    return {name for _, name in socket.if_nameindex() if re.fullmatch(r"vsp[0-9a-f]{6}-.*", name)}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("switch", ["linux-bridge", "ovs", "ovs-dpdk"])
+def test_streams_go_through_to_the_host_whose_network_is_as_it_was(
+    place: Place, require: Callable[[str], None], switch: str
+) -> None:
+    require(NEEDS[switch])
+    before, known = host_devices(), known_in("198.18.0.0/15")
+    words = (f"--set=vswitch.kind={switch}", HOST, "--set=traffic.direction=both", *BRIEF)
+    ended = place.until_decided("run", "places_tcp_stream", *words)
+    assert ended.code == 0, ended.said
+    one = next(one for one in exchanges(place) if one.valid)
+    assert all(instance.received_bytes for instance in one.instances)
+    arrived = {each.direction: each.received_bytes or 0 for each in one.instances}
+    (host,) = (device for device in one.devices if device.place == "phy1")
+    assert host.received_bytes > arrived["phy0 to phy1"]
+    assert host.sent_bytes > arrived["phy1 to phy0"]
+    assert (host_devices(), known_in("198.18.0.0/15")) == (before, known)
+    assert place.traces() == []
+
+
+@pytest.mark.thorough
+def test_what_a_killed_run_left_in_the_network_of_the_host_is_cleaned_up(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    require("bridges")
+    before = host_devices()
+    run = place.start("run", "places_tcp_stream", "--set=vswitch.kind=linux-bridge", HOST)
+    run.wait_until(lambda: "exchange-1-client-1" in place.programs().values())
+    assert host_devices() > before
+    run.process.kill()
+    run.process.wait()
+    assert place("clean").code == 0
+    assert host_devices() == before
+    assert place.traces() == []
 
 
 ENDLESS = """#!/bin/sh

@@ -23,7 +23,7 @@ from switch_cases import TWO_CPUS, plugins, real_case
 
 from vsperf.cli.main import run_cli
 from vsperf.config.case import Case, CaseSpec
-from vsperf.config.guest import GuestPlace
+from vsperf.config.guest import AskedPlace
 from vsperf.config.places import place_ip
 from vsperf.deploy.cpu_looks import SwitchCpus
 from vsperf.deploy.exchanging import Made, Part, exchanged, pairs_of
@@ -64,7 +64,7 @@ def guest_case(places: dict[str, Any], direction: str = "forward", **search: Any
         search={"kind": "stream", "duration": "1s", **search},
         traffic={"frame_size": "1518B", "direction": direction},
         program=program,
-        places={link: GuestPlace.model_validate(asked) for link, asked in places.items()},
+        places={link: AskedPlace.model_validate(asked) for link, asked in places.items()},
     )
 
 

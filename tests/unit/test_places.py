@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,16 @@ from exchanges import device
 from simulated_cases import simulated_case
 
 from vsperf.cli.main import run_cli
-from vsperf.deploy.places import Place, Places, Seen, forget_paths, forgets_paths
+from vsperf.deploy.places import (
+    Place,
+    Places,
+    Seen,
+    forget_paths,
+    forgets_paths,
+    require_room_in_host,
+)
+from vsperf.errors import NotReadyError
+from vsperf.host.netns import path_of
 from vsperf.host.offloads import COMMANDS, HIGH, LOW, SETTINGS, against, speed_bps, speed_in
 from vsperf.host.places import short_name
 from vsperf.host.procfs import listens
@@ -90,6 +100,17 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
         "`testbed.simulated` and the method stream do not go together, so far",
         "--testbed local",
     ),
+    "the host at both ends": (
+        (*BRIDGE, "--set", "places.phy0.kind=host", "--set", "places.phy1.kind=host"),
+        "`places` has the host at phy0, phy1",
+        "it would speak with itself",
+        "--set places.phy1=null",
+    ),
+    "a host with the memory of a guest": (
+        (*BRIDGE, "--set", "places.phy1={kind: host, memory: 512}"),
+        "`places.phy1.memory` says nothing to the host",
+        "--set places.phy1.kind=vm",
+    ),
     "a datagram of too many bytes": (
         (*BRIDGE, "--set", "search.protocol=udp", "--set", "search.write=128KiB"),
         "a datagram holds 65,507 bytes at most",
@@ -114,6 +135,38 @@ def test_the_testcases_of_places_need_no_option_on_the_default_testbed(
     kinds = {(case["spec"]["name"], case["spec"]["vswitch"]["kind"]) for case in planned}
     others = {name for name, kind in kinds if kind != "ovs-dpdk"}
     assert others == {"places_ovs_datapaths", "places_ovs_daemons"}, "which are about two switches"
+
+
+@pytest.mark.parametrize("switch", ["linux-bridge", "ovs", "ovs-dpdk"])
+def test_the_host_is_a_place_by_a_device_that_bears_the_name_of_the_deployment(
+    switch: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--testbed", "local", "--vswitch", switch, "--set", "places.phy1.kind=host", "--json")
+    assert run_cli(["plan", STREAM, *words]) == 0
+    (case,) = json.loads(capfd.readouterr().out)
+    near, far = case["plan"]["endpoints"]
+    assert (near["link"], far["link"], far["kind"]) == ("phy0", "phy1", "place")
+    assert near["address"].endswith("-phy0/eth0")
+    network, _, device = far["address"].partition("/")
+    assert network == "", "that of the host has no name"
+    assert re.search(r"TAP\W*-h-1$", device)
+    actions = [step["action"] for step in case["plan"]["steps"]]
+    wanted = "make a place at the end of phy1, in the network of the host: 198.19.0.1"
+    assert any(action.startswith(wanted) for action in actions), actions
+
+
+def test_a_host_that_knows_addresses_of_places_is_none() -> None:
+    require_room_in_host("phy1", lambda network: ())
+    with pytest.raises(NotReadyError, match="cannot be the place at phy1") as refused:
+        require_room_in_host("phy1", lambda network: ("198.18.7.0/24",))
+    (problem,) = refused.value.problems
+    assert "198.18.0.0/15" in (problem.why or "") and "198.18.7.0/24" in (problem.why or "")
+    assert "--set places.phy1=null" in (problem.fix or "")
+
+
+def test_a_network_without_a_name_is_that_of_the_program() -> None:
+    assert path_of("").stat().st_ino == Path("/proc/self/ns/net").stat().st_ino
+    assert path_of("other") == Path("/run/netns/other")
 
 
 @pytest.mark.parametrize("switch", ["linux-bridge", "ovs", "ovs-dpdk"])
@@ -342,7 +395,8 @@ def test_an_undo_is_for_devices_and_networks_of_its_own_deployment_only() -> Non
     for other in (f"{name}-../x", f"{name}-", f"{name}x", "vsperf-1-000000-phy0", "phy0"):
         assert not RemoveNetwork(name=other).is_within(reach), other
     short = short_name(name)
-    assert RemoveVeth(name=f"{short}-0-1").is_within(reach)
+    for own in (f"{short}-0-1", f"{short}-h-1"):
+        assert RemoveVeth(name=own).is_within(reach), own
     for other in ("eth0", f"{short}-0", "vspffffff-0-1", f"{short}-0-1x"):
         assert not RemoveVeth(name=other).is_within(reach), other
 

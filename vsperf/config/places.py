@@ -1,8 +1,8 @@
 """Places: the kernel's stack at the end of a link, where programs run. Pure.
 
-It is that of this machine, in a network of its own, or that of a guest. A place has the addresses
-that the test traffic has there, so a switch that is told where frames go is told the same for both.
-Its device carries packets of the case's frame size, and no longer ones.
+It is that of this machine, in a network of its own or in the host's, or that of a guest. A place
+has the addresses that the test traffic has there, so a switch that is told where frames go is told
+the same for both. Its device carries packets of the case's frame size, and no longer ones.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def place_refusals(spec: CaseSpec) -> list[Problem]:
     Both are often chosen on the command line, for testcases of all kinds: so it is a plan that is
     refused, and no testcase that is wrong.
     """
-    return [*_switch(spec), *_guests(spec), *_not_so_far(spec)]
+    return [*_switch(spec), *_guests(spec), *_hosts(spec), *_not_so_far(spec)]
 
 
 def _program(spec: CaseSpec, document: Section) -> Iterator[Problem]:
@@ -112,10 +112,10 @@ def _ends(spec: CaseSpec, document: Section) -> Iterator[Problem]:
 
 def _guests(spec: CaseSpec) -> Iterator[Problem]:
     """Yield what guests cannot have, or do, so far."""
-    if not spec.places:
+    if not spec.guests:
         return
-    links, kind = ", ".join(spec.places), spec.vswitch.kind
-    out = " ".join(f"--set places.{link}=null" for link in spec.places)
+    links, kind = ", ".join(spec.guests), spec.vswitch.kind
+    out = " ".join(f"--set places.{link}=null" for link in spec.guests)
     if not getattr(spec.vswitch, "GUESTS", False):
         yield Problem(
             f"vswitch {kind} has no ports that a guest with programs can be plugged into, so far",
@@ -130,6 +130,27 @@ def _guests(spec: CaseSpec) -> Iterator[Problem]:
             "no frame longer than the case's may pass, so QEMU offers the guest none of it",
             "--set search.offloads=off",
         )
+
+
+def _hosts(spec: CaseSpec) -> Iterator[Problem]:
+    """Yield what the host cannot have, or be."""
+    if len(spec.hosts) > 1:
+        yield Problem(
+            f"`places` has the host at {', '.join(spec.hosts)}",
+            None,
+            "it would speak with itself, and nothing would come to the switch",
+            f"--set places.{spec.hosts[-1]}=null",
+        )
+    for link in spec.hosts:
+        asked = spec.places[link]
+        for name, field in type(asked).model_fields.items():
+            if name != "kind" and getattr(asked, name) != field.default:
+                yield Problem(
+                    f"`places.{link}.{name}` says nothing to the host",
+                    None,
+                    "it is said of guests",
+                    f"leave places.{link}.{name} out, or --set places.{link}.kind=vm",
+                )
 
 
 def _switch(spec: CaseSpec) -> Iterator[Problem]:

@@ -167,7 +167,7 @@ def require_few_in_guests(case: CaseSpec, asked: ExchangeAsked, placement: Place
     """Raise `UsageError` where a guest would have to run more programs than it can."""
     pairs = [pair for one in together(asked) for pair in pairs_of(case, one, placement)]
     ends = Counter(link for pair in pairs for link in (pair.source, pair.target))
-    for link in case.places:
+    for link in case.guests:
         if ends[link] > MOST_PROGRAMS:
             raise UsageError(
                 f"the guest at {link} would have {ends[link]} programs",

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from vsperf.config.case import CaseSpec
-from vsperf.config.guest import GuestPlace
+from vsperf.config.guest import AskedPlace
 from vsperf.config.places import PREFIX_BITS, place_ip, place_mac, place_mtu
 from vsperf.config.wiring import directions_of
 from vsperf.deploy.places import Device
@@ -88,7 +88,7 @@ def guest_needs(case: CaseSpec, needs: Needs) -> tuple[Needs, ...]:
             cpus=tuple(one for one in needs.cpus if one.role in roles_at(case, link)[:1]),
             hugepage_bytes=guest.memory * MEGABYTE if guest.hugepages else 0,
         )
-        for link, guest in case.places.items()
+        for link, guest in case.guests.items()
     )
 
 
@@ -144,7 +144,7 @@ class GuestsPlan:
 
 def plan_guests(case: CaseSpec, endpoints: Sequence[Endpoint], placement: Placement) -> GuestsPlan:
     """Return what is done for guests; who has none need not have QEMU."""
-    if not case.places:
+    if not case.guests:
         return GuestsPlan()
     here = qemu_host()
     guests = planned_guests(case, endpoints, placement, here)
@@ -192,7 +192,7 @@ def guest_notes(guests: Mapping[str, Planned], here: QemuHost) -> tuple[str, ...
 
 def require_guests(case: CaseSpec) -> None:
     """Raise `NotReadyError` for the first thing without which no guest can be a place."""
-    if not case.places:
+    if not case.guests:
         return
     check_program(PROGRAM)
     image = find_image()
@@ -203,7 +203,7 @@ def require_guests(case: CaseSpec) -> None:
             why="it was built from older sources than this vsperf",
             fix=BUILD_COMMAND,
         )
-    for link, guest in case.places.items():
+    for link, guest in case.guests.items():
         check_accelerator({guest.accelerator}, probe(), f"places.{link}")
 
 
@@ -216,11 +216,11 @@ def started_guests(
     workspace: Workspace,
 ) -> Iterator[dict[str, Guest]]:
     """Start all guests; the switch calls them before they boot. Leaving the context ends them."""
-    if not case.places:
+    if not case.guests:
         yield {}
         return
     require_guests(case)
-    if any(guest.accelerator == "auto" for guest in case.places.values()):
+    if any(guest.accelerator == "auto" for guest in case.guests.values()):
         probe().outcome()
     paths = dict.fromkeys(path for one in found for path in (one.path, one.server) if path)
     write_disk(find_image().initrd, [Path(path) for path in paths], workspace.folder / DISK)
@@ -391,7 +391,7 @@ def _ending(code: int) -> str:
     return f"was killed by {signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
 
 
-def _own(asked: GuestPlace) -> OwnGuest:
+def _own(asked: AskedPlace) -> OwnGuest:
     return OwnGuest(
         vcpu_count=asked.vcpus,
         memory=asked.memory,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from vsperf.config.case import CaseSpec
+from vsperf.config.flows import BENCHMARKS
 from vsperf.config.places import PREFIX_BITS, place_ip, place_mac, place_mtu
 from vsperf.deploy.running import How, Running, started
 from vsperf.errors import ComponentError, NotReadyError
@@ -21,7 +22,8 @@ from vsperf.host.networks import private_network
 from vsperf.host.offloads import against as against_offloads
 from vsperf.host.offloads import set_offloads, speed_bps
 from vsperf.host.tcp_sockets import received_bytes
-from vsperf.host.veth import routes
+from vsperf.host.undo import RemoveVeth
+from vsperf.host.veth import known_in, routes
 from vsperf.host.workspace import Workspace
 from vsperf.records.exchange import DeviceCounts, DeviceUse
 from vsperf.records.run import Endpoint
@@ -35,6 +37,8 @@ COUNTED = {
     "sent_dropped": 11,
 }
 """What is told of a device → the kernel's column."""
+LINK_SCOPE = 253
+"""Of a way without a router."""
 OWN_DEVICES = Path("/proc/thread-self/net/dev")
 TCP_BUFFERS = (Path("/proc/sys/net/ipv4/tcp_wmem"), Path("/proc/sys/net/ipv4/tcp_rmem"))
 """Least, usual and greatest size of a socket that sends, and of one that receives."""
@@ -108,12 +112,12 @@ class AnyPlace(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A network of its own on this machine's kernel."""
+    """A network of this machine's kernel: one of its own, or the host's."""
 
     link: str
     """That it is at the end of."""
     network: str
-    """Its namespace, by name."""
+    """Its namespace, by name; empty for that of the host."""
     device: str
     address: str
 
@@ -145,6 +149,8 @@ class Place:
     @property
     def access(self) -> str:
         """The command by which a person looks at it."""
+        if not self.network:
+            return f"ip -statistics link show {self.device}"
         return f"ip -netns {self.network} -statistics link"
 
     def join(self, case: CaseSpec, known: Mapping[str, str], *, offloads: bool) -> Device:
@@ -174,7 +180,7 @@ class Place:
     def facts(self) -> dict[str, Any]:
         """Return what it is."""
         return {
-            "network": self.network,
+            "network": self.network or "the host's",
             "device": self.device,
             "tcp_forgets_paths": within(self.network, forgets_paths),
         }
@@ -282,7 +288,10 @@ def made_places(
     workspace: Workspace,
     guests: Mapping[str, AnyPlace] | None = None,
 ) -> Iterator[Places]:
-    """Make the networks of all places that are no guests; the switch puts a device into each."""
+    """Make the networks of all places that are no guests; the switch puts a device into each.
+
+    In the host's network there is a promise to remove it before it is there.
+    """
     with ExitStack() as stack:
         found: dict[str, AnyPlace] = {}
         for endpoint in endpoints:
@@ -291,10 +300,24 @@ def made_places(
                 found[link] = guests[link]
                 continue
             network, _, device = workspace.fill(endpoint.address).partition("/")
-            made = stack.enter_context(private_network(workspace, link))
-            assert made == network, f"{link} is said to be in {network}"
+            if network:
+                made = stack.enter_context(private_network(workspace, link))
+                assert made == network, f"{link} is said to be in {network}"
+            else:
+                require_room_in_host(link)
+                stack.enter_context(workspace.undoing(RemoveVeth(name=device)))
             found[link] = Place(link, network, device, place_ip(case, link))
         yield Places(case, found)
+
+
+def require_room_in_host(link: str, known: Callable[[str], Sequence[str]] = known_in) -> None:
+    """Raise `NotReadyError` where the host's network knows addresses of places already."""
+    if used := known(BENCHMARKS["ipv4"]):
+        raise NotReadyError(
+            f"the host's network cannot be the place at {link}",
+            why=f"places have addresses of {BENCHMARKS['ipv4']}, and it knows {', '.join(used)}",
+            fix=f"take these out of it, wait for whoever has them, or --set places.{link}=null",
+        )
 
 
 def growth(
@@ -325,14 +348,25 @@ def forgets_paths(setting: Path = KEEPS_NO_PATHS) -> bool:
 
 
 def _configure(place: Place, known: Mapping[str, str], *, offloads: bool) -> dict[str, bool]:
-    """Bring a place up, in its network."""
-    forget_paths()
+    """Bring a place up, in its network.
+
+    In the host's it is no member of a network, and has a way to each other place and to nobody
+    else. Nothing is changed there but what goes with its device.
+    """
+    own = bool(place.network)
+    if own:
+        forget_paths()
+    else:
+        with suppress(OSError):  # a kernel without IPv6 has no such file
+            Path(f"/proc/sys/net/ipv6/conf/{place.device}/disable_ipv6").write_text("1\n")
     told = set_offloads(place.device, on=offloads)
     with routes() as netlink:
-        for name in ("lo", place.device):
+        for name in ("lo", place.device) if own else (place.device,):
             netlink.link("set", index=socket.if_nametoindex(name), state="up")
-        index = socket.if_nametoindex(place.device)
-        netlink.addr("add", index=index, address=place.address, prefixlen=PREFIX_BITS)
+        index, bits = socket.if_nametoindex(place.device), PREFIX_BITS if own else 32
+        netlink.addr("add", index=index, address=place.address, prefixlen=bits)
         for address, mac in known.items():
+            if not own:
+                netlink.route("add", dst=f"{address}/32", oif=index, scope=LINK_SCOPE)
             netlink.neigh("replace", ifindex=index, dst=address, lladdr=mac, state=PERMANENT)
     return told

@@ -18,13 +18,15 @@ CLONE_NEWNET = 0x40000000
 MS_BIND = 4096
 MNT_DETACH = 2
 OWN = b"/proc/thread-self/ns/net"
+HOST = Path("/proc/self/ns/net")
+"""That of the program itself, whichever its threads are in."""
 
 Found = TypeVar("Found")
 
 
 def path_of(name: str) -> Path:
-    """Return the file by which a namespace is entered."""
-    return FOLDER / name
+    """Return the file by which a namespace is entered; that of the host where none is named."""
+    return FOLDER / name if name else HOST
 
 
 def entering(name: str) -> tuple[str, ...]:

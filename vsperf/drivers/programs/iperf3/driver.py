@@ -213,8 +213,8 @@ class Iperf3:
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
     ) -> tuple[str, ...]:
         return (
-            *(program, "--server", "--one-off", "--version4", "--port", str(meet.port)),
-            *("--json", "--interval", INTERVAL_S),
+            *(program, "--server", "--one-off", "--version4", "--bind", meet.address),
+            *("--port", str(meet.port), "--json", "--interval", INTERVAL_S),
         )
 
     def client(

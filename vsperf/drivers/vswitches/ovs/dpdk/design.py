@@ -203,7 +203,7 @@ def _device(link: str, device: str, spec: OvsDpdkSpec) -> tuple[str, dict[str, s
 def _endpoint(case: CaseSpec, port: SwitchPort) -> Endpoint:
     link = str(port.link)
     if port.tap is not None:
-        return place_endpoint(Place(link))
+        return place_endpoint(case, Place(link))
     if port.type == "dpdkvhostuserclient":
         return Endpoint(
             link=link, kind="vhost-user-client", address=port.options["vhost-server-path"]
