@@ -94,7 +94,7 @@ class ProgramContract:
             one, other = (Rendezvous("198.19.0.1", port) for port in (11_001, 11_002))
             for end in (driver.server, driver.client):
                 words = end(case, "/its/path", asked(traffic), one)
-                assert Path(words[0]).parent == Path("/its")
+                assert Path("/its") in {Path(word).parent for word in words}
                 assert words == end(case, "/its/path", asked(traffic), one)
                 assert words != end(case, "/its/path", asked(traffic), other)
 

@@ -82,6 +82,43 @@ def test_each_request_can_have_a_connection_of_its_own(
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("name", ["places_http_user_space", "places_http_open"])
+def test_a_server_in_user_space_answers_in_both_loops_and_leaves_nothing(
+    place: Place, require: Callable[[str], None], name: str
+) -> None:
+    require("tgen")
+    words = (BRIDGE, "--set=program.stack=user-space", "--set=search.object=5000B", *BRIEF)
+    ended = place.until_decided("run", name, *words)
+    assert ended.code == 0, ended.said
+    (one,) = believed(place)
+    (instance,) = one.instances
+    assert one.polling_servers and "a server in user space" in one.version
+    assert instance.transactions
+    assert (instance.from_due is not None) is (name == "places_http_open")
+    (client,) = (device for device in one.devices if device.place == "phy0")
+    assert client.received_bytes > instance.transactions * 5000
+    assert [*place.traces(), *servers(place)] == []
+
+
+@pytest.mark.thorough
+def test_a_server_in_user_space_that_is_killed_leaves_no_number(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    require("tgen")
+    words = ("--set=search.duration=60s", "--set=search.repeats=1", "--set=trial.retries=0")
+    run = place.start("run", "places_http_user_space", BRIDGE, *words)
+    run.wait_until(lambda: "exchange-1-client-1" in place.programs().values())
+    place.signal("exchange-1-server-1", signal.SIGKILL)
+    ended = run.end()
+    assert ended.code == ExitCode.INVALID_RESULT, ended.said
+    (case,) = place.records().cases()
+    assert case.record is not None and case.record.outcome is Outcome.INVALID
+    assert case.record.flags == (Flag.PROGRAM_FAILED,)
+    assert "its server was killed by SIGKILL" in case.record.reason
+    assert place.traces() == []
+
+
+@pytest.mark.thorough
 def test_a_process_of_the_server_that_is_killed_leaves_no_number(place: Place) -> None:
     words = ("--set=search.duration=5s", "--set=search.repeats=1", "--set=trial.retries=0")
     run = place.start("run", "places_http", BRIDGE, *words)

@@ -88,6 +88,7 @@ NAMED = {
     ("records/words.py", "soak"): "a word of the glossary",
     ("records/words.py", "goodput"): "a word of the glossary",
     ("dpdk/command.py", "paired"): "how testpmd joins its ports",
+    ("drivers/programs/user_space.py", "tgen"): "a program that serves HTTP",
     ("drivers/vnfs/process/spec.py", "testpmd"): "a program that runs in place of a guest",
     ("drivers/vnfs/qemu/spec.py", "testpmd"): "a program that runs in a guest",
 }

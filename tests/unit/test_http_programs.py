@@ -8,25 +8,33 @@ for a second in the midst. Of wrk's that are refused before their times are read
 
 from __future__ import annotations
 
+import json
 import math
 import re
+import signal
+import socket
+import subprocess
 from bisect import bisect_right
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ovs_traffic import wait_until
 from simulated_cases import simulated_case
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.programs import find, lua
+from vsperf.config.places import place_mac
+from vsperf.drivers.programs import find, lua, serve_user_space, user_space
 from vsperf.drivers.programs.base import Found, Program, Rendezvous, Said, Told
 from vsperf.drivers.programs.find import Installed
 from vsperf.drivers.programs.h2load.driver import H2LOAD, H2load, H2loadSpec, due_ns
 from vsperf.drivers.programs.wrk.driver import WRK, Wrk, WrkSpec
 from vsperf.drivers.programs.wrk2.driver import WRK2, Wrk2, Wrk2Spec, due_by_clock
 from vsperf.errors import NotReadyError, UsageError
+from vsperf.host.procfs import listens
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import Failures
+from vsperf.trust import own_python
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "programs"
 SECOND, MS = 1_000_000_000, 1_000_000
@@ -393,6 +401,77 @@ class TestNginx:
         assert "object" not in files
         assert 'return 200 "xxxxx";' in files["nginx-11003.conf"]
         assert "keepalive_timeout 0;" in files["nginx-11003.conf"]
+
+
+USER_SPACE = case(WrkSpec.model_validate({"kind": "wrk", "stack": "user-space"}))
+
+
+class TestUserSpace:
+    def test_it_answers_with_the_object_at_the_place_and_sends_to_its_only_client(self) -> None:
+        asked = ExchangeAsked("http-rr", 1, SECOND, response_bytes=128, connections=64)
+        *_, program, device, port, request = Wrk().server(USER_SPACE, "/its/tgen", asked, MEET)
+        assert (program, device, port) == ("/its/tgen", "eth0", "11003")
+        told = json.loads(request)
+        assert told["verb"] == "connections"
+        assert "client" not in told
+        server = told["server"]
+        assert (server["ip"], server["service_port"]) == ("198.19.0.1", 11003)
+        assert server["source_mac"] == place_mac(USER_SPACE, "phy1")
+        assert server["destination_mac"] == place_mac(USER_SPACE, "phy0")
+        assert server["connections"] >= 64
+        head = (
+            "HTTP/1.1 200 OK\r\nServer: tgen\r\nContent-Type: text/plain\r\n"
+            "Content-Length: 128\r\n\r\n"
+        )
+        assert told["response_bytes"] == len(head) + 128
+        assert list(Wrk().files(USER_SPACE, asked, MEET)) == [lua.FILE], "it reads no settings"
+
+    def test_an_object_that_is_longer_than_its_answers_is_refused(self) -> None:
+        asked = ExchangeAsked("http-rr", 1, SECOND, response_bytes=1 << 20)
+        with pytest.raises(UsageError, match="1,048,576 bytes at most"):
+            Wrk().server(USER_SPACE, "/its/tgen", asked, MEET)
+
+    def test_a_plan_has_the_program_by_its_name_where_it_is_not_built(self) -> None:
+        words = Wrk().server(USER_SPACE, "nginx", SMALL, MEET)
+        assert not any("nginx" in word for word in words)
+        assert user_space.TGEN.planned() in words
+
+    def test_it_polls_on_the_last_of_its_cpus(self) -> None:
+        (lcores,) = (
+            word
+            for word in serve_user_space.command("/its/tgen", "eth0", [2, 5])
+            if word.startswith("--lcores")
+        )
+        assert lcores == "--lcores=0@2,1@5"
+
+    @pytest.mark.parametrize("ok", [True, False])
+    def test_it_is_listened_to_once_it_serves_and_ends_what_it_started(
+        self, ok: bool, tmp_path: Path
+    ) -> None:
+        """Played by a script that says yes or no to both, and notes when its input ends."""
+        said, ended = tmp_path / "said", tmp_path / "ended"
+        answers = '{"id":1,"ok":true}' if ok else '{"id":2,"ok":false}'
+        program = tmp_path / "tgen"
+        program.write_text(
+            f"#!/bin/sh\nread one; read two; echo \"$one\" >{said}; echo '{answers}'\n"
+            f"while read more; do :; done; touch {ended}\n"
+        )
+        program.chmod(0o755)
+        with socket.socket(type=socket.SOCK_DGRAM) as free:
+            free.bind(("", 0))
+            port = free.getsockname()[1]
+        file = Path(serve_user_space.__file__)
+        request = '{"verb":"connections"}'
+        argv = own_python.script(file, str(program), "eth0", str(port), request)
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as server:
+            if ok:
+                wait_until(lambda: listens(server.pid, port))
+                server.terminate()
+            assert server.stdout is not None
+            assert server.stdout.read() == f"{answers}\n"
+        assert server.returncode == (-signal.SIGTERM if ok else serve_user_space.ENDED)
+        wait_until(ended.exists)
+        assert json.loads(said.read_text()) == {"verb": "connections", "id": 2}
 
 
 def test_a_server_is_found_where_distributions_have_those_of_root(

@@ -13,6 +13,8 @@ from exchanges import device
 from simulated_cases import simulated_case
 
 from vsperf.cli.main import run_cli
+from vsperf.config.places import is_silent
+from vsperf.deploy.exchanging import program_needs
 from vsperf.deploy.places import (
     Place,
     Places,
@@ -21,6 +23,7 @@ from vsperf.deploy.places import (
     forgets_paths,
     require_room_in_host,
 )
+from vsperf.drivers.programs.wrk.driver import WrkSpec
 from vsperf.errors import NotReadyError
 from vsperf.host.netns import path_of
 from vsperf.host.offloads import COMMANDS, HIGH, LOW, SETTINGS, against, speed_bps, speed_in
@@ -28,6 +31,7 @@ from vsperf.host.places import short_name
 from vsperf.host.procfs import listens
 from vsperf.host.undo import RemoveNetwork, RemoveVeth
 from vsperf.host.undo_base import Reach
+from vsperf.records.exchange import SERVERS
 
 STREAM = "places_tcp_stream"
 BRIDGE = ("--vswitch", "linux-bridge")
@@ -153,6 +157,46 @@ def test_the_host_is_a_place_by_a_device_that_bears_the_name_of_the_deployment(
     actions = [step["action"] for step in case["plan"]["steps"]]
     wanted = "make a place at the end of phy1, in the network of the host: 198.19.0.1"
     assert any(action.startswith(wanted) for action in actions), actions
+
+
+OWN_STACK = (*BRIDGE, "--set", "program.stack=user-space")
+"""Of the server of `places_http`."""
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        (("--set", "search.instances=2"), "search.instances"),
+        (("--set", "search.workers=2"), "search.workers"),
+        (("--set", "search.keepalive=off"), "search.keepalive"),
+        (("--set", "search.offloads=on"), "search.offloads"),
+        (("--set", "traffic.direction=both"), "traffic.direction"),
+        (("--set", "places.phy1.kind=host"), "places"),
+    ],
+)
+def test_a_server_with_a_stack_of_its_own_has_one_client_and_a_silent_kernel(
+    words: tuple[str, ...], path: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    wanted = f"`{path}` does not go with a server that has a stack of its own"
+    see_refused(capfd, "places_http", [*OWN_STACK, *words], [wanted, "program.stack=kernel"])
+
+
+def test_a_server_that_polls_has_a_cpu_and_the_kernel_is_silent_where_it_is(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert run_cli(["plan", "places_http", "--testbed", "local", *OWN_STACK, "--json"]) == 0
+    (case,) = json.loads(capfd.readouterr().out)
+    server, client = [one for one in case["plan"]["steps"] if one["component"] == "program"][-2:]
+    assert any("serve_user_space.py" in word for word in server["argv"])
+    assert client["argv"][0] == "wrk"
+    spec = WrkSpec.model_validate({"kind": "wrk", "stack": "user-space"})
+    forward = simulated_case().traffic.model_copy(update={"direction": "forward"})
+    one = simulated_case().model_copy(update={"program": spec, "traffic": forward})
+    assert [link for link in one.topology.links if is_silent(one, link)] == ["phy1"]
+    plain = one.model_copy(update={"program": WrkSpec.model_validate({"kind": "wrk"})})
+    assert not any(is_silent(plain, link) for link in plain.topology.links)
+    (need,) = (need for need in program_needs(one) if need.role == SERVERS)
+    assert need.busy
 
 
 def test_a_host_that_knows_addresses_of_places_is_none() -> None:

@@ -13,6 +13,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.flows import BENCHMARKS, link_ip, link_mac
 from vsperf.config.traffic import TrafficProfile
 from vsperf.config.tree import Section, find
+from vsperf.config.wiring import directions_of
 from vsperf.errors import Location, Problem
 
 ETHERNET_BYTES = 18
@@ -40,6 +41,17 @@ def place_mtu(case: CaseSpec) -> int:
     return case.traffic.frame_size.bytes - ETHERNET_BYTES
 
 
+def own_stack(case: CaseSpec) -> bool:
+    """Whether servers have stacks of their own, and threads that never sleep."""
+    return bool(getattr(case.program, "OWN_STACK", False))
+
+
+def is_silent(case: CaseSpec, link: str) -> bool:
+    """Whether the kernel says nothing at the end of a link, as a server there does."""
+    ways = directions_of(case.topology, case.traffic.direction)
+    return own_stack(case) and link in {target for _, target in ways}
+
+
 def place_problems(spec: CaseSpec, document: Section) -> list[Problem]:
     """Return what does not go with places, of a method that has some, or guests with another."""
     if not spec.has_places:
@@ -53,7 +65,7 @@ def place_refusals(spec: CaseSpec) -> list[Problem]:
     Both are often chosen on the command line, for testcases of all kinds: so it is a plan that is
     refused, and no testcase that is wrong.
     """
-    return [*_switch(spec), *_guests(spec), *_hosts(spec), *_not_so_far(spec)]
+    return [*_switch(spec), *_guests(spec), *_hosts(spec), *_own_stacks(spec), *_not_so_far(spec)]
 
 
 def _program(spec: CaseSpec, document: Section) -> Iterator[Problem]:
@@ -151,6 +163,31 @@ def _hosts(spec: CaseSpec) -> Iterator[Problem]:
                     "it is said of guests",
                     f"leave places.{link}.{name} out, or --set places.{link}.kind=vm",
                 )
+
+
+def _own_stacks(spec: CaseSpec) -> Iterator[Problem]:
+    """Yield what does not go with a server that has a stack of its own."""
+    if not own_stack(spec):
+        return
+    ways, search = directions_of(spec.topology, spec.traffic.direction), spec.search
+    sources, targets = ([way[end] for way in ways] for end in (0, 1))
+    asked = {
+        "search.instances": getattr(search, "instances", 1) > 1,
+        "search.workers": getattr(search, "workers", 1) > 1,
+        "search.keepalive": getattr(search, "keepalive", "on") == "off",
+        "search.offloads": getattr(search, "offloads", "off") == "on",
+        "traffic.direction": bool({*sources} & {*targets}) or len({*targets}) < len(targets),
+        "places": any(link in spec.places for link in targets),
+    }
+    for path, there in asked.items():
+        if there:
+            yield Problem(
+                f"`{path}` does not go with a server that has a stack of its own",
+                None,
+                "it is one server that polls on one CPU, in a network of its own where the kernel "
+                "is silent; it has one client, who closes connections, and takes no longer frames",
+                f"--set program.stack=kernel, or leave {path} out",
+            )
 
 
 def _switch(spec: CaseSpec) -> Iterator[Problem]:

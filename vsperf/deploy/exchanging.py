@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from vsperf.config.case import CaseSpec
-from vsperf.config.places import place_ip
+from vsperf.config.places import own_stack, place_ip
 from vsperf.config.wiring import directions_of
 from vsperf.deploy.cpu_looks import Looks, SwitchCpus
 from vsperf.deploy.live_rates import LiveRates, Tell, seen_of
@@ -82,14 +82,14 @@ class Pair:
 
 
 def program_needs(case: CaseSpec) -> tuple[CpuNeed, ...]:
-    """Return the CPUs of clients and servers: they sleep where they have to wait."""
+    """Return the CPUs of clients and servers: a server with its own stack never sleeps."""
     asked = {CLIENTS: "client_cpus", SERVERS: "server_cpus"}
     chosen = {role: getattr(case.search, name, None) for role, name in asked.items()}
     return tuple(
         CpuNeed(
             role,
             1 if cpus is None else len(cpus),
-            busy=False,
+            busy=role == SERVERS and own_stack(case),
             pinned=None if cpus is None else cpus.cpus,
         )
         for role, cpus in chosen.items()

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.flows import BENCHMARKS
-from vsperf.config.places import PREFIX_BITS, place_ip, place_mac, place_mtu
+from vsperf.config.places import PREFIX_BITS, is_silent, place_ip, place_mac, place_mtu
 from vsperf.deploy.running import How, Running, started
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.devices import PERMANENT
@@ -155,7 +155,10 @@ class Place:
 
     def join(self, case: CaseSpec, known: Mapping[str, str], *, offloads: bool) -> Device:
         """Bring it up, once the switch has made its device."""
-        told = within(self.network, partial(_configure, self, known, offloads=offloads))
+        known = {} if (silent := is_silent(case, self.link)) else known
+        told = within(
+            self.network, partial(_configure, self, known, offloads=offloads, silent=silent)
+        )
         return Device(told, within(self.network, partial(speed_bps, self.device)))
 
     def received(self) -> Mapping[int, int]:
@@ -347,8 +350,10 @@ def forgets_paths(setting: Path = KEEPS_NO_PATHS) -> bool:
         return False
 
 
-def _configure(place: Place, known: Mapping[str, str], *, offloads: bool) -> dict[str, bool]:
-    """Bring a place up, in its network.
+def _configure(
+    place: Place, known: Mapping[str, str], *, offloads: bool, silent: bool
+) -> dict[str, bool]:
+    """Bring a place up, in its network; with no address where the kernel is to be silent.
 
     In the host's it is no member of a network, and has a way to each other place and to nobody
     else. Nothing is changed there but what goes with its device.
@@ -364,7 +369,8 @@ def _configure(place: Place, known: Mapping[str, str], *, offloads: bool) -> dic
         for name in ("lo", place.device) if own else (place.device,):
             netlink.link("set", index=socket.if_nametoindex(name), state="up")
         index, bits = socket.if_nametoindex(place.device), PREFIX_BITS if own else 32
-        netlink.addr("add", index=index, address=place.address, prefixlen=bits)
+        if not silent:
+            netlink.addr("add", index=index, address=place.address, prefixlen=bits)
         for address, mac in known.items():
             if not own:
                 netlink.route("add", dst=f"{address}/32", oif=index, scope=LINK_SCOPE)

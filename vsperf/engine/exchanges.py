@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from vsperf.config.places import place_mtu
+from vsperf.config.places import own_stack, place_mtu
 from vsperf.deploy.cpu_looks import SwitchCpus
 from vsperf.deploy.deployment import PORTS_S, blaming, prepare
 from vsperf.deploy.exchanging import Around, Part, exchanged, pairs_of, together
@@ -324,6 +324,7 @@ class ExchangeBench:
                 device_use=made.device_use,
                 switch=None if counters is None or counted is None else counters.since(counted),
                 noise=noise,
+                polling_servers=own_stack(spec),
             ),
             noise_slackened=slackened,
         )

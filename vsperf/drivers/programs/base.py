@@ -63,6 +63,11 @@ class ProgramSpec(DriverSpec):
     path: str | None = None
     """The program; the one in $PATH when not given."""
 
+    @property
+    def OWN_STACK(self) -> bool:
+        """Whether its server has a stack of its own and polls: the kernel is silent there then."""
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class Found:

@@ -230,12 +230,12 @@ class H2load:
         return nginx.found(H2LOAD, settings_of(case, H2loadSpec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
-        return nginx.files(asked, meet)
+        return nginx.files(case, asked, meet)
 
     def server(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
     ) -> tuple[str, ...]:
-        return nginx.words(program, meet)
+        return nginx.words(case, program, asked, meet)
 
     def client(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous

@@ -123,12 +123,12 @@ class Wrk:
         return nginx.found(WRK, settings_of(case, WrkSpec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
-        return {**nginx.files(asked, meet), lua.FILE: SCRIPT}
+        return {**nginx.files(case, asked, meet), lua.FILE: SCRIPT}
 
     def server(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
     ) -> tuple[str, ...]:
-        return nginx.words(program, meet)
+        return nginx.words(case, program, asked, meet)
 
     def client(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous

@@ -151,12 +151,12 @@ class Wrk2:
         return nginx.found(WRK2, settings_of(case, Wrk2Spec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
-        return {**nginx.files(asked, meet), lua.FILE: lua.script()}
+        return {**nginx.files(case, asked, meet), lua.FILE: lua.script()}
 
     def server(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
     ) -> tuple[str, ...]:
-        return nginx.words(program, meet)
+        return nginx.words(case, program, asked, meet)
 
     def client(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
