@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from conftest import not_here
 from leave_no_trace import networks
 from named_programs import named_program
 from places import room
@@ -273,6 +274,22 @@ def test_data_arrive_as_they_were_sent_and_ports_count_what_devices_count(
         (source, _) = places.counts()
         assert source.sent_bytes > SENT_BYTES
         assert source.sent_bytes <= 1514 * source.sent_frames
+
+
+@pytest.mark.thorough
+def test_streams_go_through_xdp_sockets_of_ovs(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    require("ovs")
+    words = ("--set=vswitch.kind=ovs", "--set=vswitch.ports=afxdp", *BRIEF)
+    ended = place.until_decided("run", "places_tcp_stream", *words)
+    if ended.code == ExitCode.NOT_READY and "AF_XDP" in ended.said:
+        not_here("xdp", ended.said)
+    assert ended.code == 0, ended.said
+    one = next(one for one in exchanges(place) if one.valid)
+    assert all(instance.received_bytes for instance in one.instances)
+    assert one.switch is not None and one.switch.pmds, "threads of its own polled"
+    assert place.traces() == []
 
 
 # The host as a place: nothing of it is left in its network, whoever was killed.

@@ -61,6 +61,10 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
         "a place cannot hold a tap that the switch holds",
         "--set vswitch.ports=packet",
     ),
+    "XDP sockets of the kernel's datapath": (
+        ("--vswitch", "ovs", "--set", "vswitch.datapath=kernel", "--set", "vswitch.ports=afxdp"),
+        "in the kernel, ports are `packet`",
+    ),
     "rules for single streams": (
         ("--vswitch", "ovs", "--set", "vswitch.flows=l4"),
         "rules for single streams let no program through",
@@ -197,6 +201,23 @@ def test_a_server_that_polls_has_a_cpu_and_the_kernel_is_silent_where_it_is(
     assert not any(is_silent(plain, link) for link in plain.topology.links)
     (need,) = (need for need in program_needs(one) if need.role == SERVERS)
     assert need.busy
+
+
+def test_ovs_opens_its_end_of_a_pair_by_xdp_sockets_where_it_is_told_so(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    words = ("--vswitch", "ovs", "--set", "vswitch.ports=afxdp")
+    assert run_cli(["plan", STREAM, "--testbed", "local", *words, "--json"]) == 0
+    (case,) = json.loads(capfd.readouterr().out)
+    steps = json.dumps(case["plan"]["steps"])
+    assert steps.count("type=afxdp") == 2
+    assert "type=system" not in steps
+    assert [one["address"] for one in case["plan"]["endpoints"]] == [
+        "NAME-phy0/eth0",
+        "NAME-phy1/eth0",
+    ]
+    assert {"pmd", "switch main"} <= set(case["plan"]["placement"]["cpus"]), "its threads poll"
+    see_refused(capfd, "phy2phy_tput", words, ["vswitch.ports=afxdp is for places"])
 
 
 def test_a_host_that_knows_addresses_of_places_is_none() -> None:

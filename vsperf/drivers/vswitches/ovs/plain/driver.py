@@ -76,8 +76,14 @@ def _spec_of(case: CaseSpec) -> OvsSpec:
             why="its end of a link is one of a pair of devices, and the switch opens the other",
             fix="--set vswitch.ports=packet, or leave it out",
         )
+    if spec.ports == "afxdp" and not case.has_places:
+        raise UsageError(
+            "vswitch.ports=afxdp is for places, and here is a generator at the ends of links",
+            fix="name a device in the testbed, such as `switch: afxdp:eth1`",
+        )
     # Whoever looks at the settings finds there what ports of places are.
-    return spec.model_copy(update={"ports": "packet"}) if case.has_places else spec
+    unsaid = case.has_places and spec.ports is None
+    return spec.model_copy(update={"ports": "packet"}) if unsaid else spec
 
 
 MODULE = "openvswitch"
