@@ -253,6 +253,8 @@ class NetperfSpec(ProgramSpec):
     kind: Literal["netperf"]
     path: str | None = None
     """The program; the one in $PATH when not given. `netserver` is taken from the same folder."""
+    congestion: str | None = None
+    """How TCP adapts its rate, such as cubic, at both ends; what the kernel has when not given."""
 
 
 def _found(spec: NetperfSpec | None, search: str | None = None) -> Found:
@@ -308,6 +310,9 @@ class Netperf:
             words += ["-r", f"{asked.request_bytes},{asked.response_bytes}"]
         elif asked.write_bytes is not None:
             words += ["-m", str(asked.write_bytes)]
+        congestion = settings_of(case, NetperfSpec).congestion
+        if asked.traffic.startswith("tcp") and congestion is not None:
+            words += ["-K", congestion]
         if asked.buffer_bytes is not None:
             words += ["-s", str(asked.buffer_bytes), "-S", str(asked.buffer_bytes)]
         return tuple(words)
