@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> int:
 def command(tgen: str, device: str, cpus: list[int]) -> list[str]:
     """Return how tgen is run: its thread that polls has the last of the CPUs."""
     return [
-        *(tgen, "--no-pci", "--no-huge", "--no-shconf", "-m", str(MEMORY_MB)),
+        *(tgen, "--no-pci", "--no-huge", "--no-shconf", "--no-telemetry", "-m", str(MEMORY_MB)),
         *(f"--file-prefix=user-space-{os.getpid()}", f"--lcores=0@{cpus[0]},1@{cpus[-1]}"),
         f"--vdev=net_af_packet0,iface={device},qdisc_bypass=0,framecnt={RING_FRAMES}",
         *("--", "--stdin", "--max-frame", "1518"),
