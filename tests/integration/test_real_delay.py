@@ -47,7 +47,7 @@ def held(case: CaseSpec, place: Workspace) -> Iterator[Places]:
     """Join two places by the reference DUT, in a network of its own between them."""
     with ExitStack() as stack:
         middle = stack.enter_context(private_network(place))
-        made = {}
+        made = dict[str, Place]()
         for number, link in enumerate(case.topology.links):
             network = stack.enter_context(private_network(place, link))
             far = FarEnd(network, "eth0", place_mac(case, link), place_mtu(case))
@@ -76,9 +76,9 @@ def told(kind: str, asked: ExchangeAsked) -> Instance:
     driver: Any = plugins().driver(section, kind)
     path = {"path": named_program(kind)} if kind in NAMED else {}
     spec = driver.Spec.model_validate({"kind": kind, **path})
-    traffic = simulated_case().traffic.model_copy(update={"direction": "forward"})
-    changed = {"program": spec, "probe": spec, "traffic": traffic}
-    case = simulated_case(traffic={"frame_size": "1518B"}).model_copy(update=changed)
+    plain = simulated_case(traffic={"frame_size": "1518B"})
+    traffic = plain.traffic.model_copy(update={"direction": "forward"})
+    case = plain.model_copy(update={"program": spec, "probe": spec, "traffic": traffic})
     with short_room("a known delay") as place, held(case, place) as places:
         part = Part(driver, driver.find(case), asked, pairs_of(case, asked, PLACED))
         switch = SwitchCpus(())
