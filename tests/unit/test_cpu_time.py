@@ -117,6 +117,18 @@ def test_a_program_has_the_time_of_its_session_and_nobody_elses(machine: Machine
     assert (found.voluntary, found.involuntary) == (310, 52)
 
 
+def test_the_cpus_of_a_program_are_those_that_it_may_run_on_whatever_it_was_told(
+    machine: Machine,
+) -> None:
+    for cpus, seen in (("1", (1,)), ("0-1", (0, 1)), ("nonsense", (0,))):
+        threads = {20: ("netserver", cpus, 1, 1)}
+        machine.process(20, 1, 1, threads=threads)
+        machine.process(21, 1, 1, session=20, threads={21: ("netserver", cpus, 1, 1)})
+        before = machine.look(SERVER)
+        (found,) = grown(before, machine.look(SERVER))
+        assert found.cpus == seen
+
+
 def test_what_a_child_used_that_has_ended_is_told_by_its_parent(machine: Machine) -> None:
     machine.process(20, 1, 2)
     machine.process(21, 10, 20, session=20)
