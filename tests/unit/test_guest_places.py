@@ -176,7 +176,8 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
     ),
     "more than a guest is given to read": (
         ("--set", "search={kind: http, object: 2MiB, duration: 1s}", "--program", "wrk"),
-        "the program wrk reads nginx-11001.conf, object, told.lua: 2 MiB, and 1 MiB are the most",
+        "the program wrk reads nginx-11001.conf, object, told.lua: 2.00",
+        "1.000 MiB are the most that the guest at phy0 is given",
         "--set places.phy0=null",
     ),
     "more programs than a guest runs": (
