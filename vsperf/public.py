@@ -86,7 +86,15 @@ PUBLIC: Mapping[str, Mapping[str, Names]] = {
     },
     "A program": {
         "vsperf.drivers.programs.base": (
-            *("Found", "Program", "ProgramSpec", "Rendezvous", "Said", "Told", "ended_early"),
+            *(
+                "InstalledProgram",
+                "Program",
+                "ProgramSpec",
+                "Rendezvous",
+                "Said",
+                "Told",
+                "ended_early",
+            ),
             *("problem_of", "settings_of"),
         ),
         "vsperf.drivers.programs.find": ("Installed",),

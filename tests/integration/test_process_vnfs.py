@@ -107,7 +107,7 @@ def backend(place: Workspace, cards: int = 2, **options: Any) -> Iterator[Tgen]:
 
 def send(tgen: Tgen, cards: int = 2, sending: Sending = SLOWLY, **stream: Any) -> tuple[int, int]:
     """Send both ways; return the frames sent and the frames that came back, all intact."""
-    return ovs_traffic.send(tgen, sending, byhand.ways_between(cards, "both"), **stream)
+    return ovs_traffic.send(tgen, sending, byhand.directions_between(cards, "both"), **stream)
 
 
 def sent_in(counts: TrialCounts) -> list[int]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from vsperf.analysis.ways import ways_of
+from vsperf.analysis.frame_paths import frame_paths
 from vsperf.config.topology import Topology
 from vsperf.output.trial_tables import chain_tables
 from vsperf.records.chain import gauges_of, joints_of, stages_of
@@ -65,7 +65,7 @@ def trial(
 
 def stages(graph: Topology, made: Trial) -> list[dict[str, int | None]]:
     """Return what ended where: for each way that is counted apart, in the order of the way."""
-    ways = ways_of(graph)
+    ways = frame_paths(graph)
     gauges = gauges_of(made, ways)
     assert gauges is not None
     return [
@@ -275,7 +275,7 @@ def test_the_ends_are_shown_where_frames_were_lost_at_them() -> None:
     ],
 )
 def test_every_crossing_belongs_to_exactly_one_place(paths: tuple[str, ...], cards: int) -> None:
-    ways = ways_of(topology(*paths, cards=cards))
+    ways = frame_paths(topology(*paths, cards=cards))
     joints = [joint for group in joints_of(ways) for joint in group]
     for one in ways:
         for (enter, leave), inside in zip(one.crossings, one.inside, strict=True):

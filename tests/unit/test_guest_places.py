@@ -37,7 +37,7 @@ from vsperf.deploy.guests import (
 )
 from vsperf.deploy.places import Places
 from vsperf.deploy.planner import Drivers, make_plan
-from vsperf.drivers.programs.base import Found, Program, Said, Told, problem_of
+from vsperf.drivers.programs.base import InstalledProgram, Program, Said, Told, problem_of
 from vsperf.engine.conditions import flags_around
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.offloads import COMMANDS
@@ -382,7 +382,7 @@ def between(client: Played, server: Played) -> Made:
     """Have a program exchange data between two guests that are played."""
     case = guest_case(BOTH, instances=2)
     placement = Placement(cpus={CLIENTS: (0,), SERVERS: (0,)})
-    found = Found("/stub/of-mine", "1", "/stub/of-mine-too")
+    found = InstalledProgram("/stub/of-mine", "1", "/stub/of-mine-too")
     part = Part(stub(), found, ASKED, pairs_of(case, ASKED, placement))
     with ExitStack() as stack:
         place = stack.enter_context(short_room("a test of guests"))

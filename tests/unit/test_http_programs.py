@@ -15,7 +15,7 @@ from simulated_cases import simulated_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs import find
-from vsperf.drivers.programs.base import Found, Program, Rendezvous, Said, Told
+from vsperf.drivers.programs.base import InstalledProgram, Program, Rendezvous, Said, Told
 from vsperf.drivers.programs.find import Installed
 from vsperf.drivers.programs.h2load.driver import H2LOAD, H2load, H2loadSpec, due_ns
 from vsperf.drivers.programs.wrk.driver import WRK, Wrk, WrkSpec
@@ -292,7 +292,7 @@ def test_a_server_is_found_where_distributions_have_those_of_root(
     with pytest.raises(NotReadyError, match="nginx cannot be run"):
         nginx.found(None, str(tmp_path))
     monkeypatch.setattr(find, "FOLDERS_OF_ROOT", str(server.parent))
-    assert nginx.found(None, str(tmp_path)) == Found(str(server), "9.9")
+    assert nginx.found(None, str(tmp_path)) == InstalledProgram(str(server), "9.9")
     with pytest.raises(NotReadyError, match="no-such-nginx cannot be run"):
         nginx.found("no-such-nginx", str(tmp_path))
 

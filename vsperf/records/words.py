@@ -311,7 +311,7 @@ PROGRAMS: Mapping[str, str] = MappingProxyType(
         "idle": "The same packets with nothing beside them; of a CPU, that it had nothing to do.",
         "role": "What a program is there for: a client, a server, the probe, the switch, or vsperf "
         "itself.",
-        "who": "Which program it is, or whose programs run on a CPU.",
+        "used by": "Whose CPU time it is: a program, or the roles that run on a CPU.",
         "CPU time": "For how long something ran on CPUs, as the kernel counts it. What the kernel "
         "does for frames is with whoever ran then: the sender, the switch, or, in interrupts, "
         "nobody.",

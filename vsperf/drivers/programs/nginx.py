@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from vsperf.drivers.programs.base import (
     LONGEST_WORDS,
-    Found,
+    InstalledProgram,
     ProgramSpec,
     Rendezvous,
     Said,
@@ -70,7 +70,7 @@ class HttpSpec(ProgramSpec):
     """The nginx that answers it; the one in $PATH when not given."""
 
 
-def found(client: Installed, spec: HttpSpec | None, search: str | None = None) -> Found:
+def found(client: Installed, spec: HttpSpec | None, search: str | None = None) -> InstalledProgram:
     """Return where a client of HTTP is, together with the nginx that answers it."""
     version = r"nginx version: nginx/(\d+(?:\.\d+)*)"
     nginx = Installed(PROGRAM, client.install, "-v", version, "program.server")

@@ -59,7 +59,7 @@ from vsperf.drivers.generators.dperf.process import (
     write,
 )
 from vsperf.drivers.generators.dperf.spec import ENDS, DperfSpec
-from vsperf.drivers.programs.base import Found
+from vsperf.drivers.programs.base import InstalledProgram
 from vsperf.errors import ComponentError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
@@ -94,7 +94,7 @@ class DperfSession:
     """Both processes: somebody holds each port, and the server runs from the first trial on."""
 
     case: CaseSpec
-    program: Found
+    program: InstalledProgram
     client: Process
     server: Process
     workspace: Workspace

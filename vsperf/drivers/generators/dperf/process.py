@@ -11,7 +11,7 @@ from pathlib import Path
 from vsperf.drivers.generators.dperf.answer import Block, blocks_in, totals_of
 from vsperf.drivers.generators.dperf.plan import WHO, Process
 from vsperf.drivers.generators.dperf.spec import DperfSpec
-from vsperf.drivers.programs.base import Found
+from vsperf.drivers.programs.base import InstalledProgram
 from vsperf.drivers.programs.find import Installed, said_by
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, missing, ok
@@ -38,7 +38,7 @@ PCI_VARIABLE = "SYSFS_PCI_DEVICES"
 """Where DPDK looks for NICs: it would take all that no program of the kernel has."""
 
 
-def found(spec: DperfSpec | None, search: str | None = None) -> Found:
+def found(spec: DperfSpec | None, search: str | None = None) -> InstalledProgram:
     """Return where it is; raise `NotReadyError` where there is none, or one that is too old."""
     program = DPERF.found(None if spec is None else spec.path, search)
     if tuple(map(int, program.version.split(".")))[: len(LEAST)] < LEAST:

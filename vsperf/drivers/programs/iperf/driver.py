@@ -19,7 +19,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import (
     LONGEST_WORDS,
     NOT_ENDED,
-    Found,
+    InstalledProgram,
     ProgramSpec,
     Rendezvous,
     Said,
@@ -218,7 +218,7 @@ class IperfSpec(ProgramSpec):
     given."""
 
 
-def _found(spec: IperfSpec | None, search: str | None = None) -> Found:
+def _found(spec: IperfSpec | None, search: str | None = None) -> InstalledProgram:
     found = IPERF.of(spec, search)
     if tuple(int(part) for part in found.version.split(".")[:2]) < READ:
         raise NotReadyError(
@@ -251,7 +251,7 @@ class Iperf:
     SERVER: ClassVar[str] = IPERF.name
     checks: ClassVar[tuple[Check, ...]] = (IPERF.check(IperfSpec, _found, USE, lambda _: KNOWN),)
 
-    def find(self, case: CaseSpec) -> Found:
+    def find(self, case: CaseSpec) -> InstalledProgram:
         return _found(settings_of(case, IperfSpec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:

@@ -17,7 +17,7 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import (
     LONGEST_WORDS,
-    Found,
+    InstalledProgram,
     ProgramSpec,
     Rendezvous,
     Said,
@@ -188,7 +188,7 @@ def _require_size(asked: ExchangeAsked) -> None:
         )
 
 
-def _known(found: Found) -> str:
+def _known(found: InstalledProgram) -> str:
     return "; ".join(lies_of(found.version))
 
 
@@ -203,7 +203,7 @@ class Iperf3:
     SERVER: ClassVar[str] = IPERF3.name
     checks: ClassVar[tuple[Check, ...]] = (IPERF3.check(Iperf3Spec, IPERF3.of, USE, _known),)
 
-    def find(self, case: CaseSpec) -> Found:
+    def find(self, case: CaseSpec) -> InstalledProgram:
         return IPERF3.of(settings_of(case, Iperf3Spec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:

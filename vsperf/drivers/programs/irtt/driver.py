@@ -16,7 +16,7 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import (
     LONGEST_WORDS,
-    Found,
+    InstalledProgram,
     ProgramSpec,
     Rendezvous,
     Said,
@@ -198,7 +198,7 @@ class Irtt:
     SERVER: ClassVar[str] = IRTT.name
     checks: ClassVar[tuple[Check, ...]] = (IRTT.check(IrttSpec, IRTT.of, USE, lambda _: KNOWN),)
 
-    def find(self, case: CaseSpec) -> Found:
+    def find(self, case: CaseSpec) -> InstalledProgram:
         return IRTT.of(settings_of(case, IrttSpec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:

@@ -21,7 +21,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import (
     DATA_PORTS,
     LONGEST_WORDS,
-    Found,
+    InstalledProgram,
     ProgramSpec,
     Rendezvous,
     Said,
@@ -255,7 +255,7 @@ class NetperfSpec(ProgramSpec):
     """The program; the one in $PATH when not given. `netserver` is taken from the same folder."""
 
 
-def _found(spec: NetperfSpec | None, search: str | None = None) -> Found:
+def _found(spec: NetperfSpec | None, search: str | None = None) -> InstalledProgram:
     client = NETPERF.of(spec, search)
     server = str(Path(client.path).with_name(SERVER))
     if shutil.which(server) is None:
@@ -280,7 +280,7 @@ class Netperf:
         NETPERF.check(NetperfSpec, _found, USE, lambda _: KNOWN),
     )
 
-    def find(self, case: CaseSpec) -> Found:
+    def find(self, case: CaseSpec) -> InstalledProgram:
         return _found(settings_of(case, NetperfSpec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
