@@ -164,8 +164,8 @@ def test_a_device_of_the_kernel_is_opened_as_a_packet_socket() -> None:
 
 def test_a_network_card_is_given_to_dpdk_in_the_configuration() -> None:
     links = {"phy0": {"switch": "0000:3b:00.0", "generator": "0000:af:00.0"}}
-    (card,) = configuration(links=links, switch={"queues": 2})["dpdk"]
-    assert card.startswith("dev 0000:3b:00.0 { name phy0 num-rx-queues 2 ")
+    (nic,) = configuration(links=links, switch={"queues": 2})["dpdk"]
+    assert nic.startswith("dev 0000:3b:00.0 { name phy0 num-rx-queues 2 ")
     assert "name_filter=phy0 -> phy0" in " ".join(calls(links=links))
     assert endpoints(links=links)[0].kind == "pci"
 
