@@ -115,6 +115,7 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "VNF": "Virtual network function: what a switch forwards to, in a VM or a process, such as "
         "a router or a firewall; here one that sends everything back.",
         "VM": "Virtual machine: what QEMU runs. The system in it is its guest.",
+        "guest": "The system in a VM: what forwards there as a VNF, or, as a place, runs programs.",
         "KVM": "The kernel's way to run a virtual machine on the processor itself.",
         "TCG": "QEMU's emulation of processors: it works everywhere, and says nothing of speed.",
         "DPDK": "A library by which programs drive ports themselves, past the kernel.",
@@ -151,6 +152,10 @@ RUNS: Mapping[str, str] = MappingProxyType(
         "testcase": "A file that says what is measured; lists in it make several cases.",
         "case": "One concrete point of a testcase: every list expanded, every default filled in.",
         "run": "What one command measured: a folder with its records.",
+        "deployment": "What of a case runs: switch, what is behind it, and generator, in a folder "
+        "of their own.",
+        "journal": "The undo of each step of a deployment, on disk before the step is made: by it "
+        "`vsperf clean` takes down what a killed run left.",
         "trial": "Frames sent at one load for one time, and counted.",
         "trials": "How often frames were sent and counted, at one load for one time.",
         "time": "For how long frames were sent in all.",
