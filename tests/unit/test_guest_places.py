@@ -8,7 +8,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -378,8 +378,23 @@ def stub() -> Program:
     return cast("Program", found)
 
 
-def between(client: Played, server: Played) -> Made:
-    """Have a program exchange data between two guests that are played."""
+class Other:
+    """Does what another one does, and is of no kind that anybody knows."""
+
+    def __init__(self, one: Any) -> None:
+        self.one = one
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.one, name)
+
+    @contextmanager
+    def running(self, *asked: Any) -> Iterator[Other]:
+        with self.one.running(*asked) as running:
+            yield Other(running)
+
+
+def between(client: Played, server: Played, kind: Callable[[Guest], Any] = lambda one: one) -> Made:
+    """Have a program exchange data between two guests that are played, as places of a kind."""
     case = guest_case(BOTH, instances=2)
     placement = Placement(cpus={CLIENTS: (0,), SERVERS: (0,)})
     found = InstalledProgram("/stub/of-mine", "1", "/stub/of-mine-too")
@@ -387,7 +402,7 @@ def between(client: Played, server: Played) -> Made:
     with ExitStack() as stack:
         place = stack.enter_context(short_room("a test of guests"))
         ends = {
-            link: guest_of(stack.enter_context(one.agent()), link, role)
+            link: kind(guest_of(stack.enter_context(one.agent()), link, role))
             for link, one, role in (("phy0", client, CLIENTS), ("phy1", server, SERVERS))
         }
         return exchanged(
@@ -427,6 +442,14 @@ def test_cpu_time_of_an_exchange_is_that_of_each_guest_once() -> None:
         (CLIENTS, "phy0-vm"),
         (SERVERS, "phy1-vm"),
     ]
+
+
+def test_a_place_is_one_by_what_it_does_and_nobody_asks_of_what_kind_it_is() -> None:
+    made = between(Played("xx"), Played(lasts_s=2.0), Other)
+    ((first, second),) = made.instances
+    assert (first.problem, first.sent_bytes) == (second.problem, second.sent_bytes) == ("", 2)
+    assert made.cpu is not None
+    assert [one.name for one in made.cpu.programs] == ["phy0-vm", "phy1-vm"]
 
 
 def test_a_client_that_is_killed_in_its_guest_is_named_and_those_with_it_are_ended() -> None:
