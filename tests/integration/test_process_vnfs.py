@@ -160,7 +160,7 @@ def test_frames_come_back_from_a_vnf_and_are_counted(settings: dict[str, Any]) -
         ]
 
 
-def test_frames_go_back_out_of_a_single_card() -> None:
+def test_frames_go_back_out_of_a_single_nic() -> None:
     case = process_case({**PVP, "nics": 1})
     with hugepages(), alone(case, nics=1) as (running, place), backend(place, nics=1) as tgen:
         running.await_forwarding()

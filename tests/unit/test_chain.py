@@ -179,7 +179,7 @@ def test_vnfs_side_by_side_share_what_the_switch_loses_and_no_more() -> None:
     }
 
 
-def test_a_vnf_with_one_card_shows_both_directions_as_their_sum() -> None:
+def test_a_vnf_with_one_nic_shows_both_directions_as_their_sum() -> None:
     made = trial(
         [way("phy0 to phy1", 100, 90), way("phy1 to phy0", 100, 80)],
         [
@@ -199,7 +199,7 @@ def test_a_vnf_with_one_card_shows_both_directions_as_their_sum() -> None:
     }
 
 
-def test_between_vnfs_the_generator_is_plugged_into_the_outer_cards() -> None:
+def test_between_vnfs_the_generator_is_plugged_into_the_outer_nics() -> None:
     made = trial(
         [way("vm1 to vm2", 100, 70)],
         [port("vm1_1", 95, 0), port("vm2_0", 0, 80, full=9)],

@@ -45,7 +45,7 @@ def test_what_no_part_could_plug_together_is_refused(paths: tuple[str, ...], mes
         topology(*paths)
 
 
-def test_with_one_card_frames_go_back_out_of_it() -> None:
+def test_with_one_nic_frames_go_back_out_of_it() -> None:
     found = passes(topology("phy0 vm1 phy1", nic_count=1))
     assert [(way.enters, way.leaves) for way in found] == [
         ("phy0", "vm1_0"),
