@@ -97,7 +97,7 @@ PUBLIC: Mapping[str, Mapping[str, Names]] = {
             ),
             *("problem_of", "settings_of"),
         ),
-        "vsperf.drivers.programs.find": ("Installed",),
+        "vsperf.drivers.programs.find": ("PackagedProgram",),
         "vsperf.methods.exchanges": ("ExchangeAsked",),
         "vsperf.records.exchange": ("ECHO", "Failures", "Interval", "RoundTrips", "Traffic"),
         "vsperf.records.packets": ("Packets",),

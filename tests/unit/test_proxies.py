@@ -20,7 +20,7 @@ from switch_cases import PVP, switch_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import InstalledProgram
-from vsperf.drivers.programs.find import Installed, said_by
+from vsperf.drivers.programs.find import PackagedProgram, said_by
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.hops import Hop
 from vsperf.drivers.vswitches.proxy import driver as proxy_driver
@@ -239,7 +239,7 @@ def test_an_nginx_that_would_write_into_the_log_of_the_systems_own_is_not_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     old = InstalledProgram("/its/nginx", "1.18.0")
-    monkeypatch.setattr(Installed, "found", lambda *_: old)
+    monkeypatch.setattr(PackagedProgram, "find", lambda *_: old)
     with pytest.raises(NotReadyError, match=r"nginx 1\.18\.0 cannot be told") as refused:
         NginxStream.find(None)
     assert "vswitch.path" in str(refused.value.problems[0].fix)

@@ -17,7 +17,7 @@ from vsperf.waits import run
 
 
 @dataclass(frozen=True, slots=True)
-class Installed:
+class PackagedProgram:
     """A program as distributions have it."""
 
     name: str
@@ -32,9 +32,9 @@ class Installed:
 
     def of(self, spec: ProgramSpec | None, search: str | None = None) -> InstalledProgram:
         """Return the one that settings name, or the one in $PATH."""
-        return self.found(None if spec is None else spec.path, search)
+        return self.find(None if spec is None else spec.path, search)
 
-    def found(self, path: str | None, search: str | None = None) -> InstalledProgram:
+    def find(self, path: str | None, search: str | None = None) -> InstalledProgram:
         """Return where it is; raise `NotReadyError` with how to install it where it is not."""
         place = shutil.which(path or self.name, path=search)
         if path is None:

@@ -19,7 +19,7 @@ from vsperf.drivers.programs.base import (
     Said,
     ended_early,
 )
-from vsperf.drivers.programs.find import Installed
+from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.trust.printable import printable
 
@@ -70,12 +70,14 @@ class HttpSpec(ProgramSpec):
     """The nginx that answers it; the one in $PATH when not given."""
 
 
-def found(client: Installed, spec: HttpSpec | None, search: str | None = None) -> InstalledProgram:
+def find(
+    client: PackagedProgram, spec: HttpSpec | None, search: str | None = None
+) -> InstalledProgram:
     """Return where a client of HTTP is, together with the nginx that answers it."""
     version = r"nginx version: nginx/(\d+(?:\.\d+)*)"
-    nginx = Installed(PROGRAM, client.install, "-v", version, "program.server")
+    nginx = PackagedProgram(PROGRAM, client.install, "-v", version, "program.server")
     asks = client.of(spec, search)
-    answers = nginx.found(None if spec is None else spec.server, search)
+    answers = nginx.find(None if spec is None else spec.server, search)
     return replace(
         asks, version=f"{asks.version} with nginx {answers.version}", server=answers.path
     )

@@ -53,7 +53,7 @@ from vsperf.drivers.generators.dperf.process import (
     CHECK,
     START_S,
     Running,
-    found,
+    find,
     require_taken,
     running,
     write,
@@ -304,7 +304,7 @@ class DperfGenerator(Unmeasured):
         workspace: Workspace,
     ) -> Iterator[DperfSession]:
         check(case)
-        program = found(spec_of(case))
+        program = find(spec_of(case))
         client, server = processes_of(case, endpoints, placement)
         check_directions(WHO, {endpoint.link for endpoint in endpoints}, directions)
         sockets = any(one.port.name.startswith(PACKET_SOCKET) for one in (client, server))

@@ -26,7 +26,7 @@ from vsperf.drivers.programs.base import (
     settings_of,
     untold,
 )
-from vsperf.drivers.programs.find import Installed
+from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.errors import UsageError
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
@@ -35,7 +35,9 @@ from vsperf.records.exchange import Interval, Traffic
 from vsperf.trust.plain_json import MOST_COUNTED, loads
 from vsperf.trust.printable import printable
 
-IPERF3 = Installed("iperf3", "apt-get install iperf3", "--version", r"iperf (3\.\d+(?:\.\d+)?)")
+IPERF3 = PackagedProgram(
+    "iperf3", "apt-get install iperf3", "--version", r"iperf (3\.\d+(?:\.\d+)?)"
+)
 USE = "for methods that measure between places"
 INTERVAL_S = "0.25"
 """Of what a server tells: a window that begins in the midst of one is less than that off."""

@@ -26,14 +26,14 @@ from vsperf.drivers.programs.base import (
     round_trips,
     settings_of,
 )
-from vsperf.drivers.programs.find import Installed
+from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import Failures, Interval, Traffic
 from vsperf.trust.plain_json import MOST_COUNTED
 
-WRK = Installed("wrk", "apt-get install wrk nginx", "-v", r"wrk (?:[a-z]+/)?(\d+(?:\.\d+)+)")
+WRK = PackagedProgram("wrk", "apt-get install wrk nginx", "-v", r"wrk (?:[a-z]+/)?(\d+(?:\.\d+)+)")
 KNOWN = (
     "it exits with 0 when its server died, and adds samples to its times that nobody measured: its "
     "counts are looked at, and these are taken out"
@@ -160,11 +160,11 @@ class Wrk:
     SERVER_ENDS: ClassVar[bool] = False
     SERVER: ClassVar[str] = nginx.PROGRAM
     checks: ClassVar[tuple[Check, ...]] = (
-        WRK.check(WrkSpec, partial(nginx.found, WRK), nginx.USE, lambda _: KNOWN),
+        WRK.check(WrkSpec, partial(nginx.find, WRK), nginx.USE, lambda _: KNOWN),
     )
 
     def find(self, case: CaseSpec) -> InstalledProgram:
-        return nginx.found(WRK, settings_of(case, WrkSpec))
+        return nginx.find(WRK, settings_of(case, WrkSpec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
         return {**nginx.files(asked, meet), FILE: SCRIPT}

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 from vsperf.config.base import DriverSpec
 from vsperf.config.connections import SERVICE_PORT
 from vsperf.drivers.programs.base import LONGEST_WORDS
-from vsperf.drivers.programs.find import Installed
+from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.drivers.vswitches.proxy.driver import ProxySwitch, proxy_check
 from vsperf.drivers.vswitches.proxy.layout import CONNECT_S, QUEUE, Design, configuration_file
 from vsperf.drivers.vswitches.proxy.running import InstalledProxy, Told
@@ -24,7 +24,7 @@ from vsperf.waits import received, sent
 
 NAME = "haproxy"
 SOCKET = f"{NAME}.sock"
-HAPROXY = Installed(
+HAPROXY = PackagedProgram(
     NAME, "apt-get install haproxy", "-v", r"HA-?Proxy version (\d+(?:\.\d+)+)", "vswitch.path"
 )
 ANSWER_S = 5.0
@@ -113,7 +113,7 @@ class HaproxySpec(ProxySpec):
 
 def find(spec: ProxySpec | None) -> InstalledProxy:
     """Return where it is; raise `NotReadyError` where it is not installed."""
-    found = HAPROXY.found(None if spec is None else spec.path)
+    found = HAPROXY.find(None if spec is None else spec.path)
     return InstalledProxy(found.path, found.version)
 
 

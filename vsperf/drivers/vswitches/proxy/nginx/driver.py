@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.connections import SERVICE_PORT
-from vsperf.drivers.programs.find import Installed, said_by
+from vsperf.drivers.programs.find import PackagedProgram, said_by
 from vsperf.drivers.vswitches.proxy.driver import ProxySwitch, proxy_check
 from vsperf.drivers.vswitches.proxy.layout import CONNECT_S, QUEUE, Design, configuration_file
 from vsperf.drivers.vswitches.proxy.running import InstalledProxy
@@ -21,7 +21,7 @@ from vsperf.host.doctor.finding import Check
 from vsperf.records.run import Placeholder
 
 NAME = "nginx"
-NGINX = Installed(
+NGINX = PackagedProgram(
     NAME,
     "apt-get install nginx libnginx-mod-stream",
     "-v",
@@ -49,7 +49,7 @@ class NginxSpec(ProxySpec):
 
 def find(spec: ProxySpec | None) -> InstalledProxy:
     """Return where it is; raise `NotReadyError` where it is missing, or passes no TCP on."""
-    found = NGINX.found(None if spec is None else spec.path)
+    found = NGINX.find(None if spec is None else spec.path)
     if tuple(map(int, found.version.split("."))) < READS_E:
         raise NotReadyError(
             f"nginx {found.version} cannot be told where it writes what goes wrong",
