@@ -29,7 +29,7 @@ from vsperf.deploy.places import Place as NetworkPlace
 from vsperf.deploy.places import Places, made_places
 from vsperf.deploy.planner import Drivers, make_plan
 from vsperf.deploy.running import room_of
-from vsperf.drivers.programs.base import Found
+from vsperf.drivers.programs.base import InstalledProgram
 from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.errors import ExitCode
 from vsperf.host.netns import within
@@ -360,7 +360,9 @@ def test_programs_that_write_without_end_are_ended_at_their_shares_of_the_memory
     )
     asked = ExchangeAsked("tcp-stream", 4, 4 * NANOSECONDS)
     with between_places(case) as (_, places, place, plan):
-        part = Part(program, Found(str(path), "3"), asked, pairs_of(case, asked, plan.placement))
+        part = Part(
+            program, InstalledProgram(str(path), "3"), asked, pairs_of(case, asked, plan.placement)
+        )
         switch = SwitchCpus.of(plan.placement, place)
         made = exchanged((part,), places=places, workspace=place, label="x", switch=switch)
         assert [*place.folder.glob("x-*")] == []

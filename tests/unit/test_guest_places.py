@@ -8,7 +8,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,7 +37,7 @@ from vsperf.deploy.guests import (
 )
 from vsperf.deploy.places import Places
 from vsperf.deploy.planner import Drivers, make_plan
-from vsperf.drivers.programs.base import Found, Program, Said, Told, problem_of
+from vsperf.drivers.programs.base import InstalledProgram, Program, Said, Told, problem_of
 from vsperf.engine.conditions import flags_around
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.offloads import COMMANDS
@@ -388,16 +388,36 @@ def stub(files: Mapping[str, str] | None = None) -> Program:
     return cast("Program", found)
 
 
-def between(client: Played, server: Played, files: Mapping[str, str] | None = None) -> Made:
-    """Have a program exchange data between two guests that are played."""
+class Other:
+    """Does what another one does, and is of no kind that anybody knows."""
+
+    def __init__(self, one: Any) -> None:
+        self.one = one
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.one, name)
+
+    @contextmanager
+    def running(self, *asked: Any) -> Iterator[Other]:
+        with self.one.running(*asked) as running:
+            yield Other(running)
+
+
+def between(
+    client: Played,
+    server: Played,
+    kind: Callable[[Guest], Any] = lambda one: one,
+    files: Mapping[str, str] | None = None,
+) -> Made:
+    """Have a program exchange data between two guests that are played, as places of a kind."""
     case = guest_case(BOTH, instances=2)
     placement = Placement(cpus={CLIENTS: (0,), SERVERS: (0,)})
-    found = Found("/stub/of-mine", "1", "/stub/of-mine-too")
+    found = InstalledProgram("/stub/of-mine", "1", "/stub/of-mine-too")
     part = Part(stub(files), found, ASKED, pairs_of(case, ASKED, placement))
     with ExitStack() as stack:
         place = stack.enter_context(short_room("a test of guests"))
         ends = {
-            link: guest_of(stack.enter_context(one.agent()), link, role)
+            link: kind(guest_of(stack.enter_context(one.agent()), link, role))
             for link, one, role in (("phy0", client, CLIENTS), ("phy1", server, SERVERS))
         }
         return exchanged(
@@ -433,7 +453,7 @@ def test_all_clients_begin_at_one_instant_of_this_machine_and_all_that_they_writ
 def test_what_a_program_reads_is_written_in_its_guest_before_it_runs() -> None:
     client, server = Played(), Played(lasts_s=2.0)
     files = {"own.conf": 'say "yes";\n' * 500, "empty": ""}
-    between(client, server, files)
+    between(client, server, files=files)
     for played in (client, server):
         for number in (1, 2):
             *written, (last, _) = [
@@ -469,6 +489,14 @@ def test_cpu_time_of_an_exchange_is_that_of_each_guest_once() -> None:
         (CLIENTS, "phy0-vm"),
         (SERVERS, "phy1-vm"),
     ]
+
+
+def test_a_place_is_one_by_what_it_does_and_nobody_asks_of_what_kind_it_is() -> None:
+    made = between(Played("xx"), Played(lasts_s=2.0), Other)
+    ((first, second),) = made.instances
+    assert (first.problem, first.sent_bytes) == (second.problem, second.sent_bytes) == ("", 2)
+    assert made.cpu is not None
+    assert [one.name for one in made.cpu.programs] == ["phy0-vm", "phy1-vm"]
 
 
 def test_a_client_that_is_killed_in_its_guest_is_named_and_those_with_it_are_ended() -> None:

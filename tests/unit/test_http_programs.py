@@ -25,8 +25,8 @@ from simulated_cases import simulated_case
 from vsperf.config.case import CaseSpec
 from vsperf.config.places import place_mac
 from vsperf.drivers.programs import find, lua, serve_user_space, user_space
-from vsperf.drivers.programs.base import Found, Program, Rendezvous, Said, Told
-from vsperf.drivers.programs.find import Installed
+from vsperf.drivers.programs.base import InstalledProgram, Program, Rendezvous, Said, Told
+from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.drivers.programs.h2load.driver import H2LOAD, H2load, H2loadSpec, due_ns
 from vsperf.drivers.programs.wrk.driver import WRK, Wrk, WrkSpec
 from vsperf.drivers.programs.wrk2.driver import WRK2, Wrk2, Wrk2Spec, due_by_clock
@@ -482,14 +482,16 @@ def test_a_server_is_found_where_distributions_have_those_of_root(
     server.parent.mkdir()
     server.write_text("#!/bin/sh\necho nginx version: nginx/9.9\n")
     server.chmod(0o755)
-    nginx = Installed("nginx", "apt-get install nginx", "-v", r"nginx version: nginx/([\d.]+)")
+    nginx = PackagedProgram(
+        "nginx", "apt-get install nginx", "-v", r"nginx version: nginx/([\d.]+)"
+    )
     monkeypatch.setattr(find, "FOLDERS_OF_ROOT", str(tmp_path))
     with pytest.raises(NotReadyError, match="nginx cannot be run"):
-        nginx.found(None, str(tmp_path))
+        nginx.find(None, str(tmp_path))
     monkeypatch.setattr(find, "FOLDERS_OF_ROOT", str(server.parent))
-    assert nginx.found(None, str(tmp_path)) == Found(str(server), "9.9")
+    assert nginx.find(None, str(tmp_path)) == InstalledProgram(str(server), "9.9")
     with pytest.raises(NotReadyError, match="no-such-nginx cannot be run"):
-        nginx.found("no-such-nginx", str(tmp_path))
+        nginx.find("no-such-nginx", str(tmp_path))
 
 
 def test_versions_are_read_and_other_programs_are_none() -> None:

@@ -25,7 +25,7 @@ from vsperf.deploy.live_rates import LiveRates, Tell, seen_of
 from vsperf.deploy.places import Places
 from vsperf.deploy.running import How, Running, room_of
 from vsperf.drivers.programs.base import (
-    Found,
+    InstalledProgram,
     Program,
     Programs,
     Rendezvous,
@@ -195,7 +195,7 @@ class Part:
     """What one program exchanges."""
 
     program: Program
-    found: Found
+    found: InstalledProgram
     asked: ExchangeAsked
     pairs: tuple[Pair, ...]
 

@@ -21,7 +21,7 @@ from vsperf.config.places import PREFIX_BITS, place_ip, place_mac, place_mtu
 from vsperf.config.wiring import directions_of
 from vsperf.deploy.places import Device
 from vsperf.deploy.running import How
-from vsperf.drivers.programs.base import NOT_ENDED, Found, Said
+from vsperf.drivers.programs.base import NOT_ENDED, InstalledProgram, Said
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.cpu_time import Watched
 from vsperf.host.cpus import Needs
@@ -212,7 +212,7 @@ def started_guests(
     case: CaseSpec,
     endpoints: Sequence[Endpoint],
     placement: Placement,
-    found: Collection[Found],
+    found: Collection[InstalledProgram],
     workspace: Workspace,
 ) -> Iterator[dict[str, Guest]]:
     """Start all guests; the switch calls them before they boot. Leaving the context ends them."""

@@ -70,7 +70,7 @@ class ProgramSpec(DriverSpec):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class InstalledProgram:
     """A program of this machine."""
 
     path: str
@@ -150,7 +150,7 @@ class Program(Protocol):
     SERVER: ClassVar[str]
     """What is called as a server, for a plan."""
 
-    def find(self, case: CaseSpec) -> Found:
+    def find(self, case: CaseSpec) -> InstalledProgram:
         """Return where the program is; raise `NotReadyError` where it is not, or does not fit."""
         ...
 

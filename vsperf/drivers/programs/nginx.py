@@ -18,14 +18,14 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs import user_space
 from vsperf.drivers.programs.base import (
     LONGEST_WORDS,
-    Found,
+    InstalledProgram,
     ProgramSpec,
     Rendezvous,
     Said,
     ended_early,
     settings_of,
 )
-from vsperf.drivers.programs.find import Installed
+from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.trust.printable import printable
 
@@ -83,15 +83,17 @@ class HttpSpec(ProgramSpec):
         return self.stack == "user-space"
 
 
-def found(client: Installed, spec: HttpSpec | None, search: str | None = None) -> Found:
+def find(
+    client: PackagedProgram, spec: HttpSpec | None, search: str | None = None
+) -> InstalledProgram:
     """Return where a client of HTTP is, together with the nginx that answers it."""
     version = r"nginx version: nginx/(\d+(?:\.\d+)*)"
-    nginx = Installed(PROGRAM, client.install, "-v", version, "program.server")
+    nginx = PackagedProgram(PROGRAM, client.install, "-v", version, "program.server")
     asks = client.of(spec, search)
     if spec is not None and spec.OWN_STACK:
         path = str(user_space.TGEN.find())
         return replace(asks, version=f"{asks.version} with a server in user space", server=path)
-    answers = nginx.found(None if spec is None else spec.server, search)
+    answers = nginx.find(None if spec is None else spec.server, search)
     return replace(
         asks, version=f"{asks.version} with nginx {answers.version}", server=answers.path
     )

@@ -59,8 +59,8 @@ class Place:
 def places_of(topology: Topology) -> tuple[Place, ...]:
     """Return what each port leads to: the links first, then the NICs that face the switch."""
     links = (Place(link) for link in topology.links)
-    cards = (Place(nic.port, nic) for nic in nics(topology) if nic.faces is not None)
-    found = (*links, *cards)
+    facing = (Place(nic.port, nic) for nic in nics(topology) if nic.faces is not None)
+    found = (*links, *facing)
     if not found:
         raise UsageError(
             f"the switch has no port in topology {topology.name}",

@@ -35,7 +35,7 @@ Place = tuple[str, str, Unit]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CaseNumbers:
     """What one case of one run found."""
 
     side: str
@@ -52,7 +52,7 @@ class Found:
     """Its label without the switch."""
 
 
-def gather(view: CaseView) -> tuple[Found, ...]:
+def gather(view: CaseView) -> tuple[CaseNumbers, ...]:
     """Return the numbers of a case."""
     found = tuple(findings_in(view))
     side = labels_text(view.labels) or view.run
@@ -60,10 +60,10 @@ def gather(view: CaseView) -> tuple[Found, ...]:
     evidence = evidence_of(view, left_out)
     ground = ground_of_case(view.header, view.planned)
     switch, apart = view.planned.driver("vswitch") or "", view.planned.label_without("vswitch")
-    return (Found(side, view.label, view.simulated, ground, found, evidence, switch, apart),)
+    return (CaseNumbers(side, view.label, view.simulated, ground, found, evidence, switch, apart),)
 
 
-def draw(cases: Sequence[Found], options: Options) -> Drawing | None:
+def draw(cases: Sequence[CaseNumbers], options: Options) -> Drawing | None:
     """Draw each number as a share of what the first run found that has it.
 
     Or what the first switch came to: where that is asked for, and of one run that has several.
@@ -82,7 +82,7 @@ def draw(cases: Sequence[Found], options: Options) -> Drawing | None:
     return next((drawing for drawing in every if drawing is not None), None)
 
 
-def _by_switch(cases: Sequence[Found], options: Options) -> bool:
+def _by_switch(cases: Sequence[CaseNumbers], options: Options) -> bool:
     """Whether switches are compared, and not runs."""
     if options.by:
         return bool({"switch", "vswitch"} & set(options.by))
@@ -91,7 +91,7 @@ def _by_switch(cases: Sequence[Found], options: Options) -> bool:
 
 
 def _drawn(
-    kind: Sequence[Found], cases: Sequence[Found], noun: str, beside: Sequence[str]
+    kind: Sequence[CaseNumbers], cases: Sequence[CaseNumbers], noun: str, beside: Sequence[str]
 ) -> Drawing | None:
     comparable = _comparable(kind)
     sides = dict(list(_sides(comparable).items())[:MOST_SIDES])
@@ -159,13 +159,13 @@ def _published(shown: Sequence[Place], beside: Sequence[str], color: int) -> lis
     ]
 
 
-def _comparable(cases: Sequence[Found]) -> list[Found]:
+def _comparable(cases: Sequence[CaseNumbers]) -> list[CaseNumbers]:
     """Return the cases that have to do with the first of the same name."""
     grounds: dict[str, str] = {}
     return [one for one in cases if grounds.setdefault(one.label, one.ground) == one.ground]
 
 
-def _sides(cases: Sequence[Found]) -> dict[str, dict[Place, Sample]]:
+def _sides(cases: Sequence[CaseNumbers]) -> dict[str, dict[Place, Sample]]:
     """Return the samples of each side, in the order in which they were given."""
     by_case: dict[str, dict[str, list[Finding]]] = {}
     for one in cases:

@@ -22,7 +22,7 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs import nginx
 from vsperf.drivers.programs.base import (
-    Found,
+    InstalledProgram,
     Rendezvous,
     Said,
     Told,
@@ -30,14 +30,14 @@ from vsperf.drivers.programs.base import (
     round_trips,
     settings_of,
 )
-from vsperf.drivers.programs.find import Installed
+from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import Failures, Interval, RoundTrips, Traffic
 from vsperf.trust.plain_json import MOST_COUNTED
 
-H2LOAD = Installed(
+H2LOAD = PackagedProgram(
     "h2load",
     "apt-get install nghttp2-client nginx",
     "--version",
@@ -223,11 +223,11 @@ class H2load:
     SERVER_ENDS: ClassVar[bool] = False
     SERVER: ClassVar[str] = nginx.PROGRAM
     checks: ClassVar[tuple[Check, ...]] = (
-        H2LOAD.check(H2loadSpec, partial(nginx.found, H2LOAD), nginx.USE, lambda _: KNOWN),
+        H2LOAD.check(H2loadSpec, partial(nginx.find, H2LOAD), nginx.USE, lambda _: KNOWN),
     )
 
-    def find(self, case: CaseSpec) -> Found:
-        return nginx.found(H2LOAD, settings_of(case, H2loadSpec))
+    def find(self, case: CaseSpec) -> InstalledProgram:
+        return nginx.find(H2LOAD, settings_of(case, H2loadSpec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
         return nginx.files(case, asked, meet)

@@ -21,7 +21,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import (
     DATA_PORTS,
     LONGEST_WORDS,
-    Found,
+    InstalledProgram,
     ProgramSpec,
     Rendezvous,
     Said,
@@ -31,7 +31,7 @@ from vsperf.drivers.programs.base import (
     settings_of,
     too_small,
 )
-from vsperf.drivers.programs.find import Installed
+from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
@@ -40,7 +40,9 @@ from vsperf.records.exchange import Interval, RoundTrips, Traffic, is_stream
 from vsperf.trust.plain_json import MOST_COUNTED
 from vsperf.trust.printable import printable
 
-NETPERF = Installed("netperf", "apt-get install netperf", "-V", r"Netperf version (\d+(?:\.\d+)*)")
+NETPERF = PackagedProgram(
+    "netperf", "apt-get install netperf", "-V", r"Netperf version (\d+(?:\.\d+)*)"
+)
 SERVER = "netserver"
 USE = (
     "for requests and responses between places; Debian 12 and Ubuntu have it in non-free and "
@@ -257,7 +259,7 @@ class NetperfSpec(ProgramSpec):
     """How TCP adapts its rate, such as cubic, at both ends; what the kernel has when not given."""
 
 
-def _found(spec: NetperfSpec | None, search: str | None = None) -> Found:
+def _find(spec: NetperfSpec | None, search: str | None = None) -> InstalledProgram:
     client = NETPERF.of(spec, search)
     server = str(Path(client.path).with_name(SERVER))
     if shutil.which(server) is None:
@@ -278,12 +280,10 @@ class Netperf:
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset(TESTS)
     SERVER_ENDS: ClassVar[bool] = False
     SERVER: ClassVar[str] = SERVER
-    checks: ClassVar[tuple[Check, ...]] = (
-        NETPERF.check(NetperfSpec, _found, USE, lambda _: KNOWN),
-    )
+    checks: ClassVar[tuple[Check, ...]] = (NETPERF.check(NetperfSpec, _find, USE, lambda _: KNOWN),)
 
-    def find(self, case: CaseSpec) -> Found:
-        return _found(settings_of(case, NetperfSpec))
+    def find(self, case: CaseSpec) -> InstalledProgram:
+        return _find(settings_of(case, NetperfSpec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
         return {}

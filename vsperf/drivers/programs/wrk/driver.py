@@ -19,7 +19,7 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs import lua, nginx
 from vsperf.drivers.programs.base import (
-    Found,
+    InstalledProgram,
     Rendezvous,
     Said,
     Told,
@@ -27,13 +27,13 @@ from vsperf.drivers.programs.base import (
     round_trips,
     settings_of,
 )
-from vsperf.drivers.programs.find import Installed
+from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import Traffic
 
-WRK = Installed(
+WRK = PackagedProgram(
     "wrk",
     "apt-get install wrk nginx",
     "-v",
@@ -116,11 +116,11 @@ class Wrk:
     SERVER_ENDS: ClassVar[bool] = False
     SERVER: ClassVar[str] = nginx.PROGRAM
     checks: ClassVar[tuple[Check, ...]] = (
-        WRK.check(WrkSpec, partial(nginx.found, WRK), nginx.USE, lambda _: KNOWN),
+        WRK.check(WrkSpec, partial(nginx.find, WRK), nginx.USE, lambda _: KNOWN),
     )
 
-    def find(self, case: CaseSpec) -> Found:
-        return nginx.found(WRK, settings_of(case, WrkSpec))
+    def find(self, case: CaseSpec) -> InstalledProgram:
+        return nginx.find(WRK, settings_of(case, WrkSpec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
         return {**nginx.files(case, asked, meet), lua.FILE: SCRIPT}

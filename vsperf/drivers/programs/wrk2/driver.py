@@ -21,7 +21,7 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs import lua, nginx
 from vsperf.drivers.programs.base import (
-    Found,
+    InstalledProgram,
     Rendezvous,
     Said,
     Told,
@@ -29,7 +29,7 @@ from vsperf.drivers.programs.base import (
     round_trips,
     settings_of,
 )
-from vsperf.drivers.programs.find import Installed
+from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.errors import UsageError
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
@@ -37,7 +37,7 @@ from vsperf.quantities.human import human_ns
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import Traffic
 
-WRK2 = Installed(
+WRK2 = PackagedProgram(
     "wrk2",
     "build it (github.com/giltene/wrk2), and apt-get install nginx",
     "-v",
@@ -144,11 +144,11 @@ class Wrk2:
     SERVER_ENDS: ClassVar[bool] = False
     SERVER: ClassVar[str] = nginx.PROGRAM
     checks: ClassVar[tuple[Check, ...]] = (
-        WRK2.check(Wrk2Spec, partial(nginx.found, WRK2), nginx.USE, lambda _: KNOWN),
+        WRK2.check(Wrk2Spec, partial(nginx.find, WRK2), nginx.USE, lambda _: KNOWN),
     )
 
-    def find(self, case: CaseSpec) -> Found:
-        return nginx.found(WRK2, settings_of(case, Wrk2Spec))
+    def find(self, case: CaseSpec) -> InstalledProgram:
+        return nginx.find(WRK2, settings_of(case, Wrk2Spec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
         return {**nginx.files(case, asked, meet), lua.FILE: lua.script()}

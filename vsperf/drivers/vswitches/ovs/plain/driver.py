@@ -15,7 +15,7 @@ from vsperf.drivers.vswitches.ovs.layout import SOCKETS
 from vsperf.drivers.vswitches.ovs.plain.design import PlainDesign
 from vsperf.drivers.vswitches.ovs.plain.spec import OvsSpec
 from vsperf.drivers.vswitches.ovs.plan import MAIN_ROLE, PMD_ROLE
-from vsperf.drivers.vswitches.ovs.programs import check_of
+from vsperf.drivers.vswitches.ovs.programs import SYSTEM_SWITCH, check_of
 from vsperf.drivers.vswitches.ovs.running import RunningOvs
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
@@ -35,7 +35,7 @@ class Ovs:
     Spec: ClassVar[type[DriverSpec]] = OvsSpec
     sockets: ClassVar[tuple[str, ...]] = SOCKETS
     wants: ClassVar[frozenset[Want]] = POLLING_SWITCH | {Want.TAPS}
-    checks: ClassVar[tuple[Check, ...]] = (check_of(kind, OvsSpec, dpdk=False),)
+    checks: ClassVar[tuple[Check, ...]] = (check_of(kind, OvsSpec, dpdk=False), SYSTEM_SWITCH)
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
