@@ -73,6 +73,7 @@ setup(
             "iperf3 = vsperf.drivers.programs.iperf3.driver:Iperf3",
             "netperf = vsperf.drivers.programs.netperf.driver:Netperf",
             "wrk = vsperf.drivers.programs.wrk.driver:Wrk",
+            "wrk2 = vsperf.drivers.programs.wrk2.driver:Wrk2",
             "h2load = vsperf.drivers.programs.h2load.driver:H2load",
         ],
         "vsperf.probes": [

@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 
 import assertions  # noqa: F401 - before all that it is about
 import debian_trees
+import named_programs
 import pytest
 import tgen_programs
 from dperf_cases import DPERF_VARIABLE, dperf_program
@@ -36,7 +37,6 @@ from leave_no_trace import (
 )
 from loopbacks import tgen_dut
 from machine_lock import machine_to_oneself
-from netperf_path import NETPERF_VARIABLE, netperf_path
 from running import add_options, install
 from trex_cases import TREX_VARIABLE, trex_install
 from vpp_cases import VPP_VARIABLE, vpp_install
@@ -233,7 +233,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "trex": _trex,
     "vpp": _vpp,
     "guests": _guests,
-    "netperf": lambda: None if netperf_path() else f"no {NETPERF_VARIABLE} names it, nor $PATH",
+    **{name: partial(named_programs.why_not, name) for name in named_programs.NAMED},
     "bridges": _bridges,
     "nftables": _nftables,
     "haproxy": partial(_proxy, haproxy.find),
@@ -247,7 +247,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "otg-clients": lambda: None,  # only who installs one can tell
 }
 """What tests may require: a name, and a probe that says why it is missing, or None."""
-UNPACKAGED = frozenset({"dperf", "netperf", "trex", "vpp"})
+UNPACKAGED = frozenset({"dperf", "trex", "vpp", *named_programs.NAMED})
 """Parts that have to be built or fetched from elsewhere, so that no machine just has them."""
 
 FOR_EVER_S = 60

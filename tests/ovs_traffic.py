@@ -18,14 +18,14 @@ from vsperf.drivers.generators.tgen import byhand
 from vsperf.drivers.generators.tgen.byhand import Sending, Stream
 from vsperf.drivers.generators.tgen.command import Options, port_of
 from vsperf.drivers.generators.tgen.process import Tgen
-from vsperf.drivers.generators.tgen.traffic import Way
+from vsperf.drivers.generators.tgen.traffic import TrafficDirection
 from vsperf.drivers.vswitches.ovs.running import RunningOvs
 from vsperf.host.workspace import Workspace
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.run import Endpoint
 from vsperf.records.switch import SwitchCounters
 
-WAYS = byhand.ways_between(2, "both")
+WAYS = byhand.directions_between(2, "both")
 SLOWLY = Sending(rate_fps="20000", frames=20_000, in_flight=128)
 """What any switch can carry, with no more on its way than a ring has room for, should the switch or
 the generator not run for a while."""
@@ -111,7 +111,7 @@ def wait_until(condition: Callable[[], bool], patience_s: float = 30.0) -> None:
 
 
 def send(
-    tgen: Tgen, sending: Sending, ways: Sequence[Way] = WAYS, **stream: Any
+    tgen: Tgen, sending: Sending, ways: Sequence[TrafficDirection] = WAYS, **stream: Any
 ) -> tuple[int, int]:
     """Send both ways; return the frames sent and the frames that came back, all intact."""
     result = byhand.trial(tgen, ways, Stream(**stream), sending, lambda event: None)

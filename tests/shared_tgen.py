@@ -12,7 +12,7 @@ from conftest import Require
 from kept import Kept, State, keeping
 from loopbacks import OPTIONS
 
-from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, ways_between
+from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, directions_between
 from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.errors import ComponentError
 
@@ -47,7 +47,7 @@ def trace_in(tgen: Tgen) -> str | None:
         if (state := tgen.ask("hello")["state"]) != "idle":
             return f"it is in a {state}"
         tgen.listen(lambda event: None)
-        (way,) = ways_between(1, "both")
+        (way,) = directions_between(1, "both")
         tgen.ask("configure", streams=[Stream(64).on(way)])
         found = tgen.ask("trial", 30, frames=PROBE, linger_ns=1)
     except ComponentError as error:

@@ -86,10 +86,18 @@ PUBLIC: Mapping[str, Mapping[str, Names]] = {
     },
     "A program": {
         "vsperf.drivers.programs.base": (
-            *("Found", "Program", "ProgramSpec", "Rendezvous", "Said", "Told", "ended_early"),
+            *(
+                "InstalledProgram",
+                "Program",
+                "ProgramSpec",
+                "Rendezvous",
+                "Said",
+                "Told",
+                "ended_early",
+            ),
             *("problem_of", "settings_of"),
         ),
-        "vsperf.drivers.programs.find": ("Installed",),
+        "vsperf.drivers.programs.find": ("PackagedProgram",),
         "vsperf.methods.exchanges": ("ExchangeAsked",),
         "vsperf.records.exchange": ("ECHO", "Failures", "Interval", "RoundTrips", "Traffic"),
         "vsperf.records.packets": ("Packets",),

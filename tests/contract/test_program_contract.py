@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from conftest import Require
-from netperf_path import netperf_path
+from named_programs import named_program
 from program_contract import ProgramContract
 
 from vsperf.drivers.programs.base import Program
@@ -17,12 +17,13 @@ pytestmark = pytest.mark.machine
 SETTINGS: dict[str, dict[str, Any]] = {
     "iperf": {"congestion": "reno"},
     "iperf3": {"congestion": "reno"},
-    "netperf": {"path": netperf_path()},
+    "netperf": {"path": named_program("netperf")},
     "wrk": {},
+    "wrk2": {"path": named_program("wrk2")},
     "h2load": {},
     "irtt": {},
 }
-BESIDE = dict.fromkeys(("wrk", "h2load"), ("nginx",))
+BESIDE = dict.fromkeys(("wrk", "wrk2", "h2load"), ("nginx",))
 """Programs that serve others."""
 
 

@@ -27,12 +27,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from audit import audited
 from driver_contract import DriverContract
 from kept import Kept, keeping
 from kept_session import state_of
 from leave_no_trace import Places, left_behind, snapshot
 from places import PLACEMENT, started_generator
-from witness import witness
 
 from vsperf.config.abilities import Ability, Capabilities
 from vsperf.config.base import DriverSpec
@@ -106,7 +106,7 @@ class TrafficGeneratorContract(DriverContract):
         self, driver: TrafficGenerator, case: CaseSpec, rig: Rig
     ) -> None:
         first = driver.plan(case, rig.endpoints, PLACEMENT)  # imports what has to be imported
-        with witness() as seen:
+        with audited() as seen:
             second = driver.plan(case, rig.endpoints, PLACEMENT)
         assert seen == []
         assert first == second
@@ -119,7 +119,7 @@ class TrafficGeneratorContract(DriverContract):
         self, driver: TrafficGenerator, case: CaseSpec
     ) -> None:
         first = driver.capabilities(case)
-        with witness() as seen:
+        with audited() as seen:
             second = driver.capabilities(case)
         assert seen == []
         assert first == second

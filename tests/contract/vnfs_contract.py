@@ -14,9 +14,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from audit import audited
 from driver_contract import DriverContract
 from switch_cases import TWO_CPUS, deployed, plugins
-from witness import witness
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
@@ -55,7 +55,7 @@ class VnfsContract(DriverContract):
         self, driver: Vnf, case: CaseSpec, planned: tuple[tuple[Wire, ...], Placement]
     ) -> None:
         first = driver.plan(case, *planned)  # imports what has to be imported
-        with witness() as seen:
+        with audited() as seen:
             second = driver.plan(case, *planned)
         assert seen == []
         assert first == second

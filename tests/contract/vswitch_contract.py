@@ -33,12 +33,12 @@ from typing import Any, ClassVar
 
 import pytest
 import switch_cases
+from audit import audited
 from driver_contract import DriverContract
 from kept import Kept, State, keeping
 from leave_no_trace import Places, left_behind, snapshot
 from places import PLACEMENT, room, started_switch
 from standing import Standing, failure_of, forwards, sent_and_arrived, stopped
-from witness import witness
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
@@ -115,7 +115,7 @@ class VSwitchContract(DriverContract):
 
     def test_planning_touches_nothing(self, driver: VSwitch, case: CaseSpec) -> None:
         driver.plan(case, PLACEMENT)  # whatever has to be imported is imported now
-        with witness() as seen:
+        with audited() as seen:
             driver.plan(case, PLACEMENT)
         assert seen == []
 
@@ -131,7 +131,7 @@ class VSwitchContract(DriverContract):
         self, driver: VSwitch, case: CaseSpec
     ) -> None:
         driver.needs(case)
-        with witness() as seen:
+        with audited() as seen:
             first, second = driver.needs(case), driver.needs(case)
         assert seen == []
         assert first == second

@@ -83,12 +83,12 @@ class Bridge:
 
     reading: socket.socket
     writing: socket.socket
-    witness: socket.socket
+    sniffer: socket.socket
     arrived: list[bytes] = field(default_factory=list)
 
     def carry_on(self, over: threading.Event) -> None:
         while not over.is_set():
-            ready, _, _ = select.select([self.reading, self.witness], [], [], 0.1)
+            ready, _, _ = select.select([self.reading, self.sniffer], [], [], 0.1)
             for one in ready:
                 frame, (_, _, kind, *_) = one.recvfrom(2048)
                 if kind == socket.PACKET_OUTGOING:
@@ -119,12 +119,12 @@ def bridged(enters: str, leaves: str, port: str) -> Iterator[Bridge]:
     with (
         socket.socket(*family, socket.htons(ETH_P_ALL)) as reading,
         socket.socket(*family, 0) as writing,
-        socket.socket(*family, socket.htons(ETH_P_ALL)) as witness,
+        socket.socket(*family, socket.htons(ETH_P_ALL)) as sniffer,
     ):
         reading.bind((enters, ETH_P_ALL))
         writing.bind((leaves, 0))
-        witness.bind((port, ETH_P_ALL))
-        bridge = Bridge(reading, writing, witness)
+        sniffer.bind((port, ETH_P_ALL))
+        bridge = Bridge(reading, writing, sniffer)
         thread = threading.Thread(target=bridge.carry_on, args=(over,))
         thread.start()
         try:

@@ -65,7 +65,7 @@ def process_case(
     return patient.model_copy(update={"generator": generator})
 
 
-def wires(cards: int = 2) -> tuple[Wire, ...]:
+def wires(nics: int = 2) -> tuple[Wire, ...]:
     """Return NICs that listen, for a generator that takes the switch's part."""
     return tuple(
         Wire(
@@ -76,38 +76,38 @@ def wires(cards: int = 2) -> tuple[Wire, ...]:
             mac=nic_mac("vm1", number),
             peer_mac=f"02:0{number}:00:00:00:01",
         )
-        for number in range(cards)
+        for number in range(nics)
     )
 
 
 @contextmanager
-def alone(case: CaseSpec, cards: int = 2) -> Iterator[tuple[Processes, Workspace]]:
+def alone(case: CaseSpec, nics: int = 2) -> Iterator[tuple[Processes, Workspace]]:
     """Start the one VNF of a case, and no switch."""
     with room("a test of processes") as place:
         filled = tuple(
-            wire.model_copy(update={"address": place.fill(wire.address)}) for wire in wires(cards)
+            wire.model_copy(update={"address": place.fill(wire.address)}) for wire in wires(nics)
         )
         with ProcessVnf().start(case, filled, PLACEMENT, place) as running:
             yield running, place
 
 
 @contextmanager
-def backend(place: Workspace, cards: int = 2, **options: Any) -> Iterator[Tgen]:
+def backend(place: Workspace, nics: int = 2, **options: Any) -> Iterator[Tgen]:
     """Let the generator play the switch on all NICs."""
     chosen = Options(cpus=(0,), **options)
     devices = [
         port_of(
             Endpoint(link="vm1", kind="vhost-user-backend", address=wire.address), wire.nic, chosen
         ).device
-        for wire in wires(cards)
+        for wire in wires(nics)
     ]
     with byhand.at_hand(devices, chosen, place) as tgen:
         yield tgen
 
 
-def send(tgen: Tgen, cards: int = 2, sending: Sending = SLOWLY, **stream: Any) -> tuple[int, int]:
+def send(tgen: Tgen, nics: int = 2, sending: Sending = SLOWLY, **stream: Any) -> tuple[int, int]:
     """Send both ways; return the frames sent and the frames that came back, all intact."""
-    return ovs_traffic.send(tgen, sending, byhand.ways_between(cards, "both"), **stream)
+    return ovs_traffic.send(tgen, sending, byhand.directions_between(nics, "both"), **stream)
 
 
 def sent_in(counts: TrialCounts) -> list[int]:
@@ -160,11 +160,11 @@ def test_frames_come_back_from_a_vnf_and_are_counted(settings: dict[str, Any]) -
         ]
 
 
-def test_frames_go_back_out_of_a_single_card() -> None:
+def test_frames_go_back_out_of_a_single_nic() -> None:
     case = process_case({**PVP, "nics": 1})
-    with hugepages(), alone(case, cards=1) as (running, place), backend(place, cards=1) as tgen:
+    with hugepages(), alone(case, nics=1) as (running, place), backend(place, nics=1) as tgen:
         running.await_forwarding()
-        assert send(tgen, cards=1) == (2000, 2000)
+        assert send(tgen, nics=1) == (2000, 2000)
 
 
 def test_frames_come_back_over_two_queues() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -79,6 +80,70 @@ def test_each_request_can_have_a_connection_of_its_own(
     (one,) = believed(place)
     made = sum(instance.transactions or 0 for instance in one.instances)
     assert all(device.received_frames >= 2 * made for device in one.devices)
+
+
+@pytest.mark.thorough
+def test_who_stood_still_made_all_late_who_came_meanwhile(place: Place) -> None:
+    """A second of ten: the 99th percentile is so long, less a hundredth of all the time."""
+    length_s = 10
+    words = ("--set=search.rate=500", f"--set=search.duration={length_s}s", "--set=trial.retries=0")
+    run = place.start("run", "places_http_open", BRIDGE, *words, *BRIEF[1:])
+    run.wait_until(lambda: "exchange-1-client-1" in place.programs().values())
+    run.wait_until(lambda: len(servers(place)) == 2)
+    time.sleep(4)  # into the midst of what is measured, wherever that is
+    _, worker = servers(place)
+    os.kill(worker, signal.SIGSTOP)
+    began = time.monotonic()
+    time.sleep(1)  # it is about how long it stood still, and not about when
+    os.kill(worker, signal.SIGCONT)
+    still_s = time.monotonic() - began
+    ended = run.end()
+    assert ended.code == 0, ended.said
+    (one,) = believed(place)
+    (instance,) = one.instances
+    assert instance.from_due is not None and instance.round_trips is not None
+    expected_ns = (still_s - 0.01 * length_s) * 1e9
+    assert instance.from_due.p99_ns == pytest.approx(expected_ns, rel=0.05)
+    assert instance.round_trips.p99_ns < instance.from_due.p99_ns / 4
+    shown = place("show", "latest", "places_http_open-1518B").out
+    assert "p99 from due" in shown and "p99 from sent" in shown
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["places_http_user_space", "places_http_open"])
+def test_a_server_in_user_space_answers_in_both_loops_and_leaves_nothing(
+    place: Place, require: Callable[[str], None], name: str
+) -> None:
+    require("tgen")
+    words = (BRIDGE, "--set=program.stack=user-space", "--set=search.object=5000B", *BRIEF)
+    ended = place.until_decided("run", name, *words)
+    assert ended.code == 0, ended.said
+    (one,) = believed(place)
+    (instance,) = one.instances
+    assert one.polling_servers and "a server in user space" in one.version
+    assert instance.transactions
+    assert (instance.from_due is not None) is (name == "places_http_open")
+    (client,) = (device for device in one.devices if device.place == "phy0")
+    assert client.received_bytes > instance.transactions * 5000
+    assert [*place.traces(), *servers(place)] == []
+
+
+@pytest.mark.thorough
+def test_a_server_in_user_space_that_is_killed_leaves_no_number(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    require("tgen")
+    words = ("--set=search.duration=60s", "--set=search.repeats=1", "--set=trial.retries=0")
+    run = place.start("run", "places_http_user_space", BRIDGE, *words)
+    run.wait_until(lambda: "exchange-1-client-1" in place.programs().values())
+    place.signal("exchange-1-server-1", signal.SIGKILL)
+    ended = run.end()
+    assert ended.code == ExitCode.INVALID_RESULT, ended.said
+    (case,) = place.records().cases()
+    assert case.record is not None and case.record.outcome is Outcome.INVALID
+    assert case.record.flags == (Flag.PROGRAM_FAILED,)
+    assert "its server was killed by SIGKILL" in case.record.reason
+    assert place.traces() == []
 
 
 @pytest.mark.thorough

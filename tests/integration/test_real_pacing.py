@@ -16,7 +16,7 @@ from switch_cases import deployed, real_case
 
 from vsperf.drivers.collectors.pacing import View, pace
 from vsperf.drivers.generators.base import TrialRequest
-from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, ways_between
+from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, directions_between
 from vsperf.host.frame_stamps import Stamps, stamping
 from vsperf.records.files.series import series_of
 from vsperf.records.trial import TrialCounts
@@ -44,7 +44,7 @@ def seen(device: str, send: Callable[[], object], *, sent: bool, network: str = 
 @pytest.mark.usefixtures("cables")
 def test_frames_that_are_paced_and_frames_in_bursts_are_told_apart() -> None:
     device = "net_af_packet0,iface=vscable0g,qdisc_bypass=0"
-    (way,) = ways_between(1, "both")
+    (way,) = directions_between(1, "both")
     waits = {"quiet_ns": 1_000_000, "drain_ns": 1_000_000}
     with at_hand([device], OPTIONS) as tgen:
         tgen.ask("configure", streams=[Stream().on(way)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -11,8 +12,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from conftest import not_here
 from leave_no_trace import networks
-from netperf_path import netperf_path
+from named_programs import named_program
 from places import room
 from real_runs import Place, fixture_calibrations, fixture_place, wait_until
 from switch_cases import TWO_CPUS, plugins, real_case
@@ -27,10 +29,11 @@ from vsperf.deploy.places import Place as NetworkPlace
 from vsperf.deploy.places import Places, made_places
 from vsperf.deploy.planner import Drivers, make_plan
 from vsperf.deploy.running import room_of
-from vsperf.drivers.programs.base import Found
+from vsperf.drivers.programs.base import InstalledProgram
 from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.errors import ExitCode
 from vsperf.host.netns import within
+from vsperf.host.veth import known_in
 from vsperf.host.workspace import Workspace
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.human import human_bytes
@@ -273,6 +276,68 @@ def test_data_arrive_as_they_were_sent_and_ports_count_what_devices_count(
         assert source.sent_bytes <= 1514 * source.sent_frames
 
 
+@pytest.mark.thorough
+def test_streams_go_through_xdp_sockets_of_ovs(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    require("ovs")
+    words = ("--set=vswitch.kind=ovs", "--set=vswitch.ports=afxdp", *BRIEF)
+    ended = place.until_decided("run", "places_tcp_stream", *words)
+    if ended.code == ExitCode.NOT_READY and "AF_XDP" in ended.said:
+        not_here("xdp", ended.said)
+    assert ended.code == 0, ended.said
+    one = next(one for one in exchanges(place) if one.valid)
+    assert all(instance.received_bytes for instance in one.instances)
+    assert one.switch is not None and one.switch.pmds, "threads of its own polled"
+    assert place.traces() == []
+
+
+# The host as a place: nothing of it is left in its network, whoever was killed.
+
+HOST = "--set=places.phy1.kind=host"
+
+
+def host_devices() -> set[str]:
+    """Return the devices of the host's network that a place of some deployment may have left."""
+    return {name for _, name in socket.if_nameindex() if re.fullmatch(r"vsp[0-9a-f]{6}-.*", name)}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("switch", ["linux-bridge", "ovs", "ovs-dpdk"])
+def test_streams_go_through_to_the_host_whose_network_is_as_it_was(
+    place: Place, require: Callable[[str], None], switch: str
+) -> None:
+    require(NEEDS[switch])
+    before, known = host_devices(), known_in("198.18.0.0/15")
+    words = (f"--set=vswitch.kind={switch}", HOST, "--set=traffic.direction=both", *BRIEF)
+    ended = place.until_decided("run", "places_tcp_stream", *words)
+    assert ended.code == 0, ended.said
+    one = next(one for one in exchanges(place) if one.valid)
+    assert all(instance.received_bytes for instance in one.instances)
+    arrived = {each.direction: each.received_bytes or 0 for each in one.instances}
+    (host,) = (device for device in one.devices if device.place == "phy1")
+    assert host.received_bytes > arrived["phy0 to phy1"]
+    assert host.sent_bytes > arrived["phy1 to phy0"]
+    assert (host_devices(), known_in("198.18.0.0/15")) == (before, known)
+    assert place.traces() == []
+
+
+@pytest.mark.thorough
+def test_what_a_killed_run_left_in_the_network_of_the_host_is_cleaned_up(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    require("bridges")
+    before = host_devices()
+    run = place.start("run", "places_tcp_stream", "--set=vswitch.kind=linux-bridge", HOST)
+    run.wait_until(lambda: "exchange-1-client-1" in place.programs().values())
+    assert host_devices() > before
+    run.process.kill()
+    run.process.wait()
+    assert place("clean").code == 0
+    assert host_devices() == before
+    assert place.traces() == []
+
+
 ENDLESS = """#!/bin/sh
 case " $* " in *' --client '*) exec yes;; esac
 exec iperf3 "$@"
@@ -295,7 +360,9 @@ def test_programs_that_write_without_end_are_ended_at_their_shares_of_the_memory
     )
     asked = ExchangeAsked("tcp-stream", 4, 4 * NANOSECONDS)
     with between_places(case) as (_, places, place, plan):
-        part = Part(program, Found(str(path), "3"), asked, pairs_of(case, asked, plan.placement))
+        part = Part(
+            program, InstalledProgram(str(path), "3"), asked, pairs_of(case, asked, plan.placement)
+        )
         switch = SwitchCpus.of(plan.placement, place)
         made = exchanged((part,), places=places, workspace=place, label="x", switch=switch)
         assert [*place.folder.glob("x-*")] == []
@@ -366,13 +433,71 @@ def test_requests_of_a_guest_are_answered_by_another_one(
 ) -> None:
     for part in ("ovs-dpdk", "guests", "netperf"):
         require(part)
-    path = f"--set=program.path={netperf_path()}"
+    path = f"--set=program.path={named_program('netperf')}"
     ended = place.until_decided("run", "places_vm_to_vm_rr", *BETWEEN_GUESTS, path, *AT_EASE)
     assert ended.code == 0, ended.said
     one = next(one for one in exchanges(place) if one.valid)
     (instance,) = one.instances
     assert instance.transactions and one.worst_rate
     assert all(device.received_frames >= instance.transactions for device in one.devices)
+    assert place.traces() == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("testcase", "program"),
+    [("places_vm_to_vm_http", "wrk"), ("places_vm_to_vm_http_open", "h2load")],
+)
+def test_requests_of_http_of_a_guest_are_answered_by_another_one(
+    place: Place, require: Callable[[str], None], testcase: str, program: str
+) -> None:
+    """Both ends read files: nginx its settings and an object, and wrk its script."""
+    for part in ("ovs-dpdk", "guests", "nginx", program):
+        require(part)
+    long = () if program == "h2load" else ("--set=search.object=40KiB",)
+    ended = place.until_decided("run", testcase, *BETWEEN_GUESTS, *long, *AT_EASE)
+    assert ended.code == 0, ended.said
+    one = next(one for one in exchanges(place) if one.valid)
+    (instance,) = one.instances
+    assert instance.transactions and instance.round_trips is not None
+    assert (instance.from_due is not None) is (program == "h2load")
+    assert place.traces() == []
+
+
+@pytest.mark.thorough
+def test_connections_for_each_request_are_opened_from_guest_to_guest(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    for part in ("ovs-dpdk", "guests", "netperf"):
+        require(part)
+    path = f"--set=program.path={named_program('netperf')}"
+    ended = place.until_decided("run", "places_vm_to_vm_crr", *BETWEEN_GUESTS, path, *AT_EASE)
+    assert ended.code == 0, ended.said
+    one = next(one for one in exchanges(place) if one.valid)
+    (instance,) = one.instances
+    assert instance.transactions
+    assert all(device.received_frames >= 2 * instance.transactions for device in one.devices)
+    assert place.traces() == []
+
+
+@pytest.mark.thorough
+def test_latency_under_load_is_measured_between_guests(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    for part in ("ovs-dpdk", "guests", "irtt", "iperf3"):
+        require(part)
+    guests = ("--set=places.phy0.kind=vm", "--set=places.phy1.kind=vm", *BETWEEN_GUESTS)
+    rare = (
+        "--set=traffic.direction=forward",
+        "--set=search.interval=100ms",
+        "--set=trial.retries=4",
+    )
+    ended = place("run", "places_latency_under_load", *guests, *rare, *AT_EASE)
+    made = exchanges(place)
+    assert {one.traffic for one in made} >= {"udp-echo"}, ended.said
+    # An emulated guest may be too slow for a clock, and that is said then; but nobody fails.
+    flags = {flag for one in made for flag in one.flags}
+    assert Flag.PROGRAM_FAILED not in flags, [one.reasons for one in made]
     assert place.traces() == []
 
 

@@ -113,7 +113,7 @@ def test_vnfs_side_by_side_share_the_frames_equally(place: Place, dispatch: str)
         assert abs(first - second) <= 2 * UNEXPLAINED
 
 
-def test_frames_go_back_out_of_a_single_card(place: Place) -> None:
+def test_frames_go_back_out_of_a_single_nic(place: Place) -> None:
     topology = "--set=topology={name: pvp, nics: 1}"
     ended = place("run", "pvp_tput", "--vnf=process", topology, *LOAD)
     assert ended.code == 0, ended.err

@@ -180,8 +180,8 @@ def test_a_switch_that_was_killed_in_the_network_of_the_host_leaves_no_device_th
     )
     there = [name for name in BRIDGE_DEVICES if is_there(name)]
     with workspace("a test of taps") as room, ExitStack() as stack:
-        for card in range(2):
-            name = room.fill(f"{Placeholder.TAP}-1-{card}")
+        for nic in range(2):
+            name = room.fill(f"{Placeholder.TAP}-1-{nic}")
             stack.enter_context(tap(name, room, mtu=1500, several_queues=False))
         driver = OvsDpdk()
         plan = driver.plan(case, PLACEMENT)

@@ -22,10 +22,10 @@ from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
 from scapy.packet import Packet
 from scapy.utils import wrpcap
 
-from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, ways_between
+from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, directions_between
 from vsperf.drivers.generators.tgen.client import TgenError
 from vsperf.drivers.generators.tgen.process import Tgen
-from vsperf.drivers.generators.tgen.traffic import Way
+from vsperf.drivers.generators.tgen.traffic import TrafficDirection
 
 pytestmark = pytest.mark.machine
 
@@ -123,7 +123,7 @@ def test_both_ends_of_both_ways_are_announced(
     more: dict[str, Any], addresses: tuple[str, str], tmp_path: Path
 ) -> None:
     """Each port says where the addresses are that its frames come from, and go to."""
-    streams = [Stream(more=more).on(way) for way in ways_between(2, "both")]
+    streams = [Stream(more=more).on(way) for way in directions_between(2, "both")]
     for port, frames in enumerate(learned(tmp_path, streams)):
         assert len(frames) == 2 * ROUNDS
         for frame in frames:
@@ -132,7 +132,7 @@ def test_both_ends_of_both_ways_are_announced(
 
 
 def test_one_way_is_announced_at_both_ends_in_its_vlan(tmp_path: Path) -> None:
-    (forward, _) = ways_between(2, "both")
+    (forward, _) = directions_between(2, "both")
     sent = learned(tmp_path, [Stream(68, more={"vlans": [100]}).on(forward)])
     for port, address in enumerate(("198.18.0.1", "198.19.0.1")):
         assert len(sent[port]) == ROUNDS
@@ -142,7 +142,7 @@ def test_one_way_is_announced_at_both_ends_in_its_vlan(tmp_path: Path) -> None:
 
 
 def test_each_mac_address_that_varies_is_announced(tmp_path: Path) -> None:
-    (forward, _) = ways_between(2, "both")
+    (forward, _) = directions_between(2, "both")
     flows = {"vary": [{"field": "source_mac", "count": 300}]}
     first, second = learned(tmp_path, [Stream(more={"flows": flows}).on(forward)])
     expected = [f"02:00:00:00:{1 + n >> 8:02x}:{1 + n & 255:02x}" for n in range(300)]
@@ -158,7 +158,7 @@ def test_of_a_tunnel_the_ends_are_announced_not_what_is_inside(tmp_path: Path) -
         "source_ip": "198.18.7.1",
         "destination_ip": "198.19.7.1",
     }
-    (forward, _) = ways_between(2, "both")
+    (forward, _) = directions_between(2, "both")
     first, second = learned(tmp_path, [Stream(256, more={"vxlan": ends}).on(forward)])
     for frame in first:
         assert_announces(frame, "02:00:00:00:00:aa", "198.18.7.1")
@@ -168,7 +168,7 @@ def test_of_a_tunnel_the_ends_are_announced_not_what_is_inside(tmp_path: Path) -
 
 
 def test_of_a_tunnel_on_ipv6_the_ends_are_announced_in_the_outer_vlan(tmp_path: Path) -> None:
-    (forward, _) = ways_between(2, "both")
+    (forward, _) = directions_between(2, "both")
     geneve = {"vni": 7, "layer3": "ipv6", "vlans": [{"id": 30}]}
     more = {"geneve": geneve, "vlans": [5]}
     first, second = learned(tmp_path, [Stream(256, more=more).on(forward)])
@@ -184,7 +184,7 @@ def test_of_a_tunnel_on_ipv6_the_ends_are_announced_in_the_outer_vlan(tmp_path: 
 
 def test_learning_of_many_addresses_leaves_tgen_open_to_its_controller() -> None:
     """It tells what it does meanwhile, and stops when told to, long before the end."""
-    ways = ways_between(2, "both") * 4
+    ways = directions_between(2, "both") * 4
     vary = [{"field": field, "count": 4096} for field in ("source_mac", "destination_mac")]
     streams = [Stream(more={"flows": {"vary": vary}}).on(way) for way in ways]
     asked = [
@@ -211,7 +211,7 @@ def test_learning_of_many_addresses_leaves_tgen_open_to_its_controller() -> None
 
 PATIENCE_S = 20.0
 LONGEST = 1518
-(FORWARD,) = ways_between(2, "forward")
+(FORWARD,) = directions_between(2, "forward")
 DEVICE = "02:aa:00:00:00:01"
 """The MAC address of whoever asks."""
 FIELDS_RESPOND = (
@@ -272,7 +272,7 @@ def answers(
 
 def test_arp_is_answered_in_its_vlans_for_all_hosts_of_the_streams(tmp_path: Path) -> None:
     flows = {"vary": [{"field": "source_ip", "count": 100, "step": 2}]}
-    (way,) = ways_between(1, "both")
+    (way,) = directions_between(1, "both")
     asked = [
         arp("198.18.0.1"),
         arp("198.18.0.2"),  # between two hosts
@@ -305,7 +305,7 @@ def test_arp_is_answered_in_its_vlans_for_all_hosts_of_the_streams(tmp_path: Pat
 def test_a_port_answers_whose_number_at_dpdk_is_another_one(tmp_path: Path) -> None:
     """A device that is made of others takes numbers for all of its parts."""
     host = {"port": 1, "ip": "198.18.9.9", "mac": "02:00:00:00:00:fe"}
-    way = Way("the second port to itself", 1, 1)
+    way = TrafficDirection("the second port to itself", 1, 1)
     nested = ("net_failsafe0,dev(net_null0),dev(net_null1)",)
     (found,) = answers(
         tmp_path, [arp("198.18.9.9")], [Stream().on(way)], 1, before=nested, hosts=[host]
@@ -320,7 +320,7 @@ def test_neighbours_of_ipv6_are_found_and_addresses_in_use_are_defended(tmp_path
         solicitation("2001:2::9"),
         solicitation("2001:2::1", source="::"),
     ]
-    (way,) = ways_between(1, "both")
+    (way,) = directions_between(1, "both")
     found = answers(tmp_path, asked, [Stream(84, more={"layer3": "ipv6"}).on(way)], 2)
     assert [frame["ipv6.dst"] for frame in found] == ["2001:2::fe", "ff02::1"]
     assert [frame["eth.dst"] for frame in found] == [DEVICE, "33:33:00:00:00:01"]

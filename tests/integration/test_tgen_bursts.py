@@ -17,7 +17,7 @@ from captures import dissected
 from conftest import Require
 from loopbacks import OPTIONS
 
-from vsperf.drivers.generators.tgen.byhand import Bursts, Stream, at_hand, ways_between
+from vsperf.drivers.generators.tgen.byhand import Bursts, Stream, at_hand, directions_between
 
 pytestmark = pytest.mark.machine
 
@@ -33,7 +33,7 @@ def _parts(require: Require) -> None:
 
 def sent(folder: Path, streams: list[dict[str, Any]], **burst: Any) -> tuple[list[Frame], ...]:
     """Send bursts into a file, and return the frames as tgen and as libpcap saw them leave."""
-    (way,) = ways_between(1, "both")
+    (way,) = directions_between(1, "both")
     files = folder / "tgen.pcap", folder / "libpcap.pcap"
     with at_hand([f"net_pcap0,tx_pcap={files[1]}"], OPTIONS) as tgen:
         tgen.ask("configure", streams=[Stream(more=more).on(way) for more in streams])

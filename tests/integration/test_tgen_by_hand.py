@@ -20,7 +20,13 @@ from dpdk_files import dpdk_files
 from loopbacks import OPTIONS
 from real_runs import hugepages
 
-from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.drivers.generators.tgen.byhand import (
+    Sending,
+    Stream,
+    at_hand,
+    directions_between,
+    trial,
+)
 from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.host.hugepages import read_pools
 
@@ -221,7 +227,7 @@ def test_a_share_of_a_line_is_no_rate_by_hand() -> None:
 # tgen through DPDK's own telemetry socket: what any DPDK tool sees beside the controller.
 
 VIEWS = ("stats", "ports", "trial")
-WAYS = ways_between(2, "both")
+WAYS = directions_between(2, "both")
 PATIENCE_S = 10.0
 
 

@@ -18,7 +18,7 @@ from preloads import preload
 from scapy.layers.l2 import ARP, Ether
 from scapy.utils import wrpcap
 
-from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, ways_between
+from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, directions_between
 
 pytestmark = pytest.mark.machine
 
@@ -40,7 +40,7 @@ def test_streams_learning_and_answers_share_one_pool(tmp_path: Path) -> None:
     requests, written = tmp_path / "requests.pcap", tmp_path / "written.pcap"
     asked = Ether(dst="ff:ff:ff:ff:ff:ff") / ARP(psrc="198.18.0.254", pdst="198.18.0.1")
     wrpcap(str(requests), [asked])
-    (way,) = ways_between(1, "both")
+    (way,) = directions_between(1, "both")
     streams = [Stream(more={"sizes": list(SIZES)}).on(way), Stream(64).on(way)]
     with at_hand([f"net_pcap0,rx_pcap={requests},tx_pcap={written}"], OPTIONS) as tgen:
         (port,) = tgen.ask("ports")["ports"]

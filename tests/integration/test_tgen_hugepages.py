@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 from conftest import Require, not_here
 
-from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.drivers.generators.tgen.byhand import (
+    Sending,
+    Stream,
+    at_hand,
+    directions_between,
+    trial,
+)
 from vsperf.drivers.generators.tgen.command import Options
 from vsperf.errors import ComponentError
 
@@ -61,7 +67,7 @@ def test_pages_are_taken_without_files_and_given_back() -> None:
         assert free_pages() < before
         assert files() == names
         sending = Sending("10000", frames=1000)
-        found = trial(tgen, ways_between(1, "both"), Stream(), sending, lambda event: None)
+        found = trial(tgen, directions_between(1, "both"), Stream(), sending, lambda event: None)
         assert found["streams"][0]["distinct"] == 1000
     assert wait_for_pages(before) == before
 

@@ -17,7 +17,7 @@ from scapy.layers.l2 import Ether
 from scapy.utils import wrpcap
 from shared_tgen import fixture_kept_tgen, fixture_ring
 
-from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, ways_between
+from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, directions_between
 from vsperf.drivers.generators.tgen.byhand import trial as trial_of_faults
 from vsperf.drivers.generators.tgen.byhand import trial as trial_of_truth
 from vsperf.drivers.generators.tgen.client import TgenError
@@ -39,7 +39,7 @@ def _parts(require: Require) -> None:
 
 
 def test_no_more_frames_are_on_their_way_than_may_be(ring: Tgen) -> None:
-    ring.ask("configure", streams=[Stream(64).on(way) for way in ways_between(1, "both")])
+    ring.ask("configure", streams=[Stream(64).on(way) for way in directions_between(1, "both")])
     full_polls = []
     for bound in (0, 8):
         found = ring.ask("trial", 60, frames=100_000, in_flight=bound)
@@ -51,7 +51,7 @@ def test_no_more_frames_are_on_their_way_than_may_be(ring: Tgen) -> None:
 
 def test_frames_that_never_come_back_hold_others_for_a_tenth_of_a_second(tmp_path: Path) -> None:
     with at_hand([f"net_pcap0,tx_pcap={tmp_path / 'sent.pcap'}"], OPTIONS) as tgen:
-        tgen.ask("configure", streams=[Stream(64).on(way) for way in ways_between(1, "both")])
+        tgen.ask("configure", streams=[Stream(64).on(way) for way in directions_between(1, "both")])
         sending = {"frames": 1000, "rate_fps": 100_000, "in_flight": 400}
         found = tgen.ask("trial", 60, quiet_ns=1_000_000, drain_ns=1_000_000, **sending)
     (stream,), (port,) = found["streams"], found["ports"]
@@ -81,7 +81,9 @@ def test_who_finds_more_than_half_a_ring_was_behind_for_so_long(tmp_path: Path) 
         at_hand(switch.devices, OPTIONS) as tgen,
     ):
         tgen.ports()
-        tgen.ask("configure", streams=[Stream(64).on(way) for way in ways_between(2, "both")[:1]])
+        tgen.ask(
+            "configure", streams=[Stream(64).on(way) for way in directions_between(2, "both")[:1]]
+        )
         with frozen_soon(tgen.process.pid, 1.0, frozen_s):  # of 2 s, so surely in their midst
             found = tgen.ask("trial", 60, **sending, **patience)
     (stream,), (nothing, arrived) = found["streams"], found["ports"]
@@ -94,7 +96,7 @@ def test_who_finds_more_than_half_a_ring_was_behind_for_so_long(tmp_path: Path) 
 
 def test_a_backlog_that_the_ring_has_room_for_is_none(tmp_path: Path) -> None:
     """While tgen is frozen, all that the reference DUT has delayed gathers in its ring of 1024."""
-    streams = [Stream(64).on(way) for way in ways_between(2, "both")[:1]]
+    streams = [Stream(64).on(way) for way in directions_between(2, "both")[:1]]
     sending = {"frames": 800_000, "rate_fps": 800_000, "in_flight": 900}
     with (
         reference_dut(tmp_path, delay_ns=(1_000_000, 0)) as switch,
@@ -119,7 +121,7 @@ LONG_S = 20
 
 def trial(folder: Path, *rules: str, **waits: int) -> tuple[dict[str, Any], float]:
     """Return a trial through the reference DUT, which follows the rules, and its length [s]."""
-    (way, _) = ways_between(2, "both")
+    (way, _) = directions_between(2, "both")
     with (
         reference_dut(folder, rules, period=FRAMES) as switch,
         at_hand(switch.devices, OPTIONS) as tgen,
@@ -162,7 +164,7 @@ PERIOD = 1000
 ROUNDS = 500
 FRAMES_TRUTH = PERIOD * ROUNDS
 """Per direction; what happens in one period happens in each."""
-WAYS = ways_between(2, "both")
+WAYS = directions_between(2, "both")
 MIXED = Stream(flows=4096, more={"sizes": [68] * 7 + [570] * 4 + [1518], "vlans": [100]})
 """Several sizes, a tag and many flows at once."""
 
@@ -273,7 +275,7 @@ def test_a_known_delay_is_read_as_such(tmp_path: Path, delay_ns: int) -> None:
 # Ports that fail at what tgen asks: it says so, or goes on without, and makes up nothing.
 
 RING = ("net_ring0",)
-WAYS_FAULTS = ways_between(1, "both")
+WAYS_FAULTS = directions_between(1, "both")
 SLOT_NS = 10_000_000
 PATIENCE_S = 30.0
 

@@ -17,7 +17,7 @@ from conftest import Require
 from loopbacks import OPTIONS, PATIENTLY, reference_dut
 from shared_tgen import fixture_kept_tgen, fixture_ring
 
-from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, capture, ways_between
+from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, capture, directions_between
 from vsperf.drivers.generators.tgen.client import TgenError
 from vsperf.drivers.generators.tgen.process import Tgen
 
@@ -135,7 +135,7 @@ def test_tshark_finds_nothing_wrong(
     headers, protocols = TEMPLATES[name]
     file = tmp_path / "seen.pcap"
     stream = Stream(more={"sizes": list(SIZES), **headers})
-    result = capture(ring, ways_between(1, "both"), stream, FRAMES, {0: file})
+    result = capture(ring, directions_between(1, "both"), stream, FRAMES, {0: file})
     assert result["streams"][0]["distinct"] == FRAMES
     frames = dissected(file, FIELDS)
     assert len(frames) == 2 * FRAMES  # each was sent, and came back
@@ -161,7 +161,7 @@ def test_the_outer_source_port_of_a_tunnel_follows_the_inner_flow(
     file = tmp_path / "seen.pcap"
     vary = [{"field": "source_ip", "count": 16}, {"field": "destination_port", "count": 16}]
     stream = Stream(146, more={"vxlan": VXLAN, "flows": {"vary": vary}})
-    capture(ring, ways_between(1, "both"), stream, 512, {0: file})
+    capture(ring, directions_between(1, "both"), stream, 512, {0: file})
     fields = ("ip.src", "udp.srcport", "udp.dstport", "udp.length", "udp.checksum")
     flows: dict[tuple[str, str], set[int]] = {}
     for frame in dissected(file, fields):
@@ -258,7 +258,7 @@ def test_each_size_has_good_checksums(name: str, tmp_path: Path, require: Requir
     smallest, more = HEADERS[name]
     sizes = list(range(smallest, LARGEST + 1))
     random.Random(name).shuffle(sizes)
-    (way,) = ways_between(1, "both")
+    (way,) = directions_between(1, "both")
     shares = [sizes[at : at + MOST_SIZES] for at in range(0, len(sizes), MOST_SIZES)]
     streams = [Stream(more={"sizes": share, **UNKNOWN, **more}).on(way) for share in shares]
     file = tmp_path / "sent.pcap"
@@ -280,7 +280,7 @@ def test_each_size_has_good_checksums(name: str, tmp_path: Path, require: Requir
 
 # Frames of several sizes in one stream: every byte of each is right, on ports that keep buffers.
 
-WAYS = ways_between(2, "both")
+WAYS = directions_between(2, "both")
 FRAMES_SIZES = 6000
 """More than there are buffers: each is used for frames of different sizes."""
 MIXES = {
@@ -352,7 +352,7 @@ def test_tshark_finds_the_checksum_of_every_size_right(tmp_path: Path, require: 
 
 # What a capture may write to, and what it tells when it cannot.
 
-WAYS_CAPTURE = ways_between(1, "both")
+WAYS_CAPTURE = directions_between(1, "both")
 
 
 def test_a_new_file_is_its_owners_alone_whatever_the_mask(ring: Tgen, tmp_path: Path) -> None:
@@ -399,7 +399,7 @@ def test_a_full_disk_is_told_and_costs_no_trial(tmp_path: Path, require: Require
     prepare = f"{VETH}mount -t tmpfs -o size=32k none '{small}'\n"
     with tgen_apart(tmp_path, prepare=prepare) as tgen:
         tgen.ports()
-        ways = ways_between(2, "forward")
+        ways = directions_between(2, "forward")
         tgen.ask("configure", streams=[Stream(1518).on(way) for way in ways])
         tgen.ask("capture", port=0, path=str(small / "seen.pcap"), frames=400)
         told = tgen.ask("trial", 30, frames=200, rate_fps=1000, burst=1)

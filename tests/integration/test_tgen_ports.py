@@ -17,10 +17,16 @@ from cable import PACKET_SOCKETS, VETH, tgen_apart
 from conftest import Require, not_here
 from loopbacks import OPTIONS, through_testpmd
 
-from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.drivers.generators.tgen.byhand import (
+    Sending,
+    Stream,
+    at_hand,
+    directions_between,
+    trial,
+)
 from vsperf.drivers.generators.tgen.command import port_of
 from vsperf.drivers.generators.tgen.process import Tgen, running
-from vsperf.drivers.generators.tgen.traffic import Way
+from vsperf.drivers.generators.tgen.traffic import TrafficDirection
 from vsperf.errors import ComponentError
 
 pytestmark = pytest.mark.machine
@@ -29,7 +35,7 @@ FRAMES = 5000
 SENDING = Sending(rate_fps="20000", frames=FRAMES)
 IN_A_RING = replace(SENDING, in_flight=512)
 """Through another program, which drops what finds no room while tgen does not run."""
-WAYS = ways_between(2, "both")
+WAYS = directions_between(2, "both")
 
 Apart = Callable[..., AbstractContextManager[Tgen]]
 
@@ -190,7 +196,7 @@ def test_frames_from_a_pcap_file_are_of_another_trial(tmp_path: Path, require: R
 
 def alone(tgen: Tgen, frames: int = FRAMES, **more: Any) -> dict[str, Any]:
     """Return the result of a trial on one port."""
-    (way,) = ways_between(1, "both")
+    (way,) = directions_between(1, "both")
     tgen.ask("configure", streams=[Stream(64).on(way)])
     result: dict[str, Any] = tgen.ask("trial", frames=frames, rate_fps=20_000, **more)
     return result
@@ -208,7 +214,7 @@ def test_a_port_whose_number_at_dpdk_is_above_all_that_tgen_has(require: Require
         ports = tgen.ask("ports")["ports"]
         assert [port["port"] for port in ports] == list(range(7))
         last = next(port["port"] for port in ports if port["name"] == "net_ring0")
-        way = Way("the ring to itself", last, last)
+        way = TrafficDirection("the ring to itself", last, last)
         found = trial(tgen, [way], Stream(64), Sending(frames=1000), lambda event: None)
     assert found["streams"][0]["arrived"] == {str(last): 1000}
 

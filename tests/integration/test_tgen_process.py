@@ -22,7 +22,13 @@ from loopbacks import OPTIONS
 from shared_tgen import fixture_kept_tgen, fixture_ring
 
 from vsperf.drivers.generators.tgen import command
-from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.drivers.generators.tgen.byhand import (
+    Sending,
+    Stream,
+    at_hand,
+    directions_between,
+    trial,
+)
 from vsperf.drivers.generators.tgen.command import Options
 from vsperf.drivers.generators.tgen.process import TGEN, Tgen
 from vsperf.errors import ComponentError, NotReadyError
@@ -233,7 +239,7 @@ def test_help_needs_no_dpdk() -> None:
 # When things go wrong with tgen: nothing hangs, nothing stays, and the error says why.
 
 RINGS = ("net_ring0",)
-WAYS = ways_between(1, "both")
+WAYS = directions_between(1, "both")
 LONG_S = 60
 LONG = Sending(rate_fps="1000", duration_ns=LONG_S * 1_000_000_000)
 CONTROLLER = """
@@ -242,7 +248,8 @@ from vsperf.drivers.generators.tgen.command import Options
 with at_hand(["net_ring0"], Options(hugepages=False)) as tgen:
     print(tgen.process.pid, tgen.control, flush=True)
     sending = Sending("1000", 60_000_000_000)
-    trial(tgen, ways_between(1, "both"), Stream(), sending, lambda e: print("stats", flush=True))
+    ring = directions_between(1, "both")
+    trial(tgen, ring, Stream(), sending, lambda e: print("stats", flush=True))
 """
 
 

@@ -15,7 +15,7 @@ from preloads import preload
 from shared_tgen import fixture_kept_tgen, fixture_ring
 from test_tgen_replay import ROOM, written
 
-from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, ways_between
+from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, directions_between
 from vsperf.drivers.generators.tgen.command import Options
 from vsperf.drivers.generators.tgen.process import Tgen
 
@@ -26,8 +26,8 @@ __all__ = ["fixture_kept_tgen", "fixture_ring"]
 # Slots of time: where frames left that were lost, and who stood still then.
 
 RING = ("net_ring0",)
-(LOOP,) = ways_between(1, "both")
-BOTH = ways_between(2, "both")
+(LOOP,) = directions_between(1, "both")
+BOTH = directions_between(2, "both")
 MS = 1_000_000
 SLOT_NS = 10 * MS
 PATIENT = {"slot_ns": SLOT_NS, **PATIENTLY}

@@ -24,12 +24,18 @@ from loopbacks import OPTIONS, reference_dut, through_testpmd
 from shared_tgen import fixture_kept_tgen, fixture_ring
 
 from vsperf.config.flows import host_ip, link_mac
-from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.drivers.generators.tgen.byhand import (
+    Sending,
+    Stream,
+    at_hand,
+    directions_between,
+    trial,
+)
 from vsperf.drivers.generators.tgen.client import TgenError
 from vsperf.drivers.generators.tgen.command import Options
 from vsperf.drivers.generators.tgen.look import frames_in, read
 from vsperf.drivers.generators.tgen.process import Tgen
-from vsperf.drivers.generators.tgen.traffic import Way
+from vsperf.drivers.generators.tgen.traffic import TrafficDirection
 from vsperf.records.trial import Headers
 
 pytestmark = pytest.mark.machine
@@ -38,8 +44,8 @@ __all__ = ["fixture_kept_tgen", "fixture_ring"]
 
 # Every n-th frame of a stream is for everybody, and nothing else of it changes.
 
-(LOOP,) = ways_between(1, "both")
-(FORWARD,) = ways_between(2, "forward")
+(LOOP,) = directions_between(1, "both")
+(FORWARD,) = directions_between(2, "forward")
 FRAMES = 1000
 EVERYBODY = "ff:ff:ff:ff:ff:ff"
 FLOWS = {"vary": [{"field": "source_ip", "count": FRAMES}]}
@@ -50,7 +56,7 @@ def _parts(require: Require) -> None:
     require("tgen")
 
 
-def arrived(tgen: Tgen, way: Way, file: Path, **more: Any) -> dict[str, Headers]:
+def arrived(tgen: Tgen, way: TrafficDirection, file: Path, **more: Any) -> dict[str, Headers]:
     """Send a stream one way, all of which arrives intact; return its frames by source address.
 
     A ring gives back what it gets, so its capture has each frame as it was sent and as it came.
@@ -66,7 +72,7 @@ def arrived(tgen: Tgen, way: Way, file: Path, **more: Any) -> dict[str, Headers]
     return {str(one.headers.source_ip): one.headers for one in frames if one is not None}
 
 
-def wanted(every: int, way: Way) -> dict[str, str]:
+def wanted(every: int, way: TrafficDirection) -> dict[str, str]:
     """Return where each frame should go to."""
     return {
         host_ip(0, number): EVERYBODY if number % every == every - 1 else link_mac(way.receive)
@@ -84,7 +90,7 @@ def test_as_many_frames_as_asked_are_for_everybody(every: int, tmp_path: Path, r
     assert {source: same_station(one, LOOP) for source, one in found.items()} == plain
 
 
-def same_station(headers: Headers, way: Way) -> Headers:
+def same_station(headers: Headers, way: TrafficDirection) -> Headers:
     return headers.model_copy(update={"destination_mac": link_mac(way.receive)})
 
 
@@ -111,7 +117,7 @@ def test_flows_that_differ_by_their_destination_make_room(tmp_path: Path, ring: 
 # Several streams, flows and controllers' commands at once: tgen loses and mixes up nothing.
 
 BURST = 64
-SAME_PORT = Way("0 to itself", 0, 0)
+SAME_PORT = TrafficDirection("0 to itself", 0, 0)
 SECOND = 1_000_000_000
 
 SPEAKER = """
@@ -192,7 +198,7 @@ def test_what_others_say_on_a_port_keeps_no_trial_from_settling(
         with subprocess.Popen(argv, stdout=subprocess.PIPE) as speaker:
             assert speaker.stdout is not None
             speaker.stdout.readline()
-            tgen.ask("configure", streams=[Stream(64).on(Way("0 to 1", 0, 1))])
+            tgen.ask("configure", streams=[Stream(64).on(TrafficDirection("0 to 1", 0, 1))])
             found = tgen.ask("trial", 30, frames=100, quiet_ns=SECOND, drain_ns=8 * SECOND)
             speaker.kill()
     assert found["settled"]
@@ -211,7 +217,7 @@ def test_order_is_that_of_a_flow(flows: int, extent: int, tmp_path: Path, requir
         with at_hand(switch.devices, OPTIONS) as tgen:
             tgen.ports()
             sending = Sending(rate_fps="50000", frames=frames)
-            found = trial(tgen, ways_between(2, "both"), stream, sending, lambda event: None)
+            found = trial(tgen, directions_between(2, "both"), stream, sending, lambda event: None)
         switch.stop()
     for seen, truth in zip(found["streams"], switch.report["ports"], strict=True):
         late = truth["reorder"]
@@ -231,7 +237,7 @@ def test_a_generator_that_was_frozen_goes_on_where_it_was_and_says_for_how_long(
     rate, burst, window_s = 10_000, 4, 0.001
     with tgen_apart(tmp_path) as tgen:
         tgen.ports()
-        tgen.ask("configure", streams=[Stream(64).on(Way("0 to 1", 0, 1))])
+        tgen.ask("configure", streams=[Stream(64).on(TrafficDirection("0 to 1", 0, 1))])
         tgen.ask("capture", port=0, path=str(file), frames=8000)
         with frozen_soon(tgen.process.pid, 0.3, 0.04):
             found = tgen.ask("trial", 30, frames=8000, rate_fps=rate, burst=burst)
@@ -256,7 +262,7 @@ def test_streams_do_not_fire_at_the_same_moment(tmp_path: Path, require: Require
     streams, rounds, rate = 4, 8, 10
     with tgen_apart(tmp_path) as tgen:
         tgen.ports()
-        tgen.ask("configure", streams=[Stream(64).on(Way("0 to 1", 0, 1))] * streams)
+        tgen.ask("configure", streams=[Stream(64).on(TrafficDirection("0 to 1", 0, 1))] * streams)
         tgen.ask("capture", port=0, path=str(file), frames=streams * rounds)
         tgen.ask("trial", 30, frames=rounds, rate_fps=rate, burst=1)
     times = times_s(file)
@@ -325,7 +331,7 @@ def test_several_streams_of_several_workers_and_sizes() -> None:
 
 def test_vhost_user_ports_with_two_queues_each(require: Require, tmp_path: Path) -> None:
     require("dpdk-testpmd")
-    ways = ways_between(2, "both")
+    ways = directions_between(2, "both")
     with through_testpmd(tmp_path, queues=2) as switch:
         devices = [f"{device},queues=2" for device in switch.devices]
         with at_hand(devices, shared(4, 2)) as tgen:

@@ -25,11 +25,11 @@ from conftest import Require
 from loopbacks import OPTIONS, PATIENCE_S, reference_dut
 from preloads import preload
 
-from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, ways_between
+from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, directions_between
 from vsperf.drivers.generators.tgen.cap import loop
 from vsperf.drivers.generators.tgen.client import TgenError
 from vsperf.drivers.generators.tgen.process import Tgen
-from vsperf.drivers.generators.tgen.traffic import Way
+from vsperf.drivers.generators.tgen.traffic import TrafficDirection
 from vsperf.drivers.generators.tgen.turns import (
     StreamSide,
     StreamTurns,
@@ -92,7 +92,9 @@ def two_rings() -> Iterator[Tgen]:
 
 
 def configure(tgen: Tgen, *ways: tuple[int, int]) -> None:
-    named = [Way(f"{sends} to {receives}", sends, receives) for sends, receives in ways]
+    named = [
+        TrafficDirection(f"{sends} to {receives}", sends, receives) for sends, receives in ways
+    ]
     tgen.ask("configure", streams=[Stream(64).on(way) for way in named])
 
 
@@ -156,7 +158,9 @@ def test_every_frame_is_accounted_for_and_each_switch_has_those_of_its_turns(
         ]
         with at_hand(devices, OPTIONS) as tgen:
             tgen.ports()
-            tgen.ask("configure", streams=[Stream(64).on(way) for way in ways_between(4, "both")])
+            tgen.ask(
+                "configure", streams=[Stream(64).on(way) for way in directions_between(4, "both")]
+            )
             sides = (
                 StreamSide((0, 1), (first.process.pid,)),
                 StreamSide((2, 3), (second.process.pid,)),

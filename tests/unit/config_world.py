@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
+import pytest
 from all_methods import METHODS
 from pydantic import Field
 
+from vsperf.cli.main import run_cli
 from vsperf.config.base import DriverSpec, Spec
 from vsperf.config.counted import Counted
 from vsperf.config.document import Drivers
@@ -26,6 +29,7 @@ from vsperf.drivers.programs.iperf3.driver import Iperf3Spec
 from vsperf.drivers.programs.irtt.driver import IrttSpec
 from vsperf.drivers.programs.netperf.driver import NetperfSpec
 from vsperf.drivers.programs.wrk.driver import WrkSpec
+from vsperf.drivers.programs.wrk2.driver import Wrk2Spec
 from vsperf.drivers.vswitches.base import Filters, Rules
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
 from vsperf.errors import Problem, SpecError
@@ -164,6 +168,7 @@ DRIVERS: Drivers = {
         "iperf3": Iperf3Spec,
         "netperf": NetperfSpec,
         "wrk": WrkSpec,
+        "wrk2": Wrk2Spec,
         "h2load": H2loadSpec,
     },
     "probe": {"irtt": IrttSpec},
@@ -204,6 +209,24 @@ def problems(library: Library, request: Request) -> tuple[Problem, ...]:
     except SpecError as error:
         return error.problems
     return ()
+
+
+def planned(capfd: pytest.CaptureFixture[str], testcase: str, *words: str) -> tuple[int, str]:
+    """Plan a testcase on the real testbed unless words say where; return the code and one line."""
+    testbed = () if "--testbed" in words else ("--testbed", "local")
+    code = run_cli(["plan", testcase, *testbed, *words])
+    said = capfd.readouterr()
+    return code, " ".join(f"{said.out} {said.err}".split())
+
+
+def see_refused(
+    capfd: pytest.CaptureFixture[str], testcase: str, words: Iterable[str], wanted: Iterable[str]
+) -> None:
+    """See that there is no plan of a testcase with these words, and that all of this is said."""
+    code, said = planned(capfd, testcase, *words)
+    assert code == 2, said
+    for text in wanted:
+        assert text in said, said
 
 
 def shown(problem: Problem) -> str:

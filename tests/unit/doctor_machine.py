@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from machine_tree import MachineTree
 
 from vsperf.host.doctor.examine import GENERAL, examine
-from vsperf.host.doctor.finding import Finding, Host
+from vsperf.host.doctor.finding import Check, Finding, Host
 
 
 @pytest.fixture(name="tree")
@@ -29,6 +30,6 @@ def fixture_here(tree: MachineTree, tmp_path: Path) -> Host:
     )
 
 
-def answer(here: Host, name: str) -> Finding:
-    (finding,) = examine(here, [check for check in GENERAL if check.name == name])
+def answer(here: Host, name: str, checks: Iterable[Check] = GENERAL) -> Finding:
+    (finding,) = examine(here, [check for check in checks if check.name == name])
     return finding

@@ -32,7 +32,7 @@ from vsperf.drivers.generators.sim import SimulatedGenerator
 from vsperf.drivers.generators.tgen.driver import check_hosts
 from vsperf.drivers.generators.tgen.messages import counts, trial_message
 from vsperf.drivers.generators.tgen.spec import TgenSpec
-from vsperf.drivers.generators.tgen.traffic import Way
+from vsperf.drivers.generators.tgen.traffic import TrafficDirection
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.ports import places_of, vhost_endpoint
 from vsperf.drivers.vswitches.sim import SimulatedSwitch
@@ -300,7 +300,10 @@ def test_every_driver_declares_what_it_can_do(kind: str) -> None:
 # Less load in one direction than in the other: who is offered what, and what a result means.
 
 WHOLE, HALF = Fraction(1), Fraction(1, 2)
-WAYS = (Way("phy0 to phy1", 0, 1), Way("phy1 to phy0", 1, 0, share=Fraction(1, 3)))
+WAYS = (
+    TrafficDirection("phy0 to phy1", 0, 1),
+    TrafficDirection("phy1 to phy0", 1, 0, share=Fraction(1, 3)),
+)
 
 
 def test_the_reverse_direction_is_offered_its_share() -> None:
@@ -370,7 +373,7 @@ def test_a_direction_is_offered_a_frame_at_least() -> None:
 
 # Bursts at a stated gap: how many fill a trial, what tgen is asked for, and who refuses them.
 
-WAYS_GAPS = (Way("phy0 to phy1", 0, 1), Way("phy1 to phy0", 1, 0))
+WAYS_GAPS = (TrafficDirection("phy0 to phy1", 0, 1), TrafficDirection("phy1 to phy0", 1, 0))
 BURSTS = Bursts.model_validate({"frames": 100, "gap": "9ms"})
 CASE = simulated_case(traffic={"bursts": {"frames": 100, "gap": "9ms"}})
 

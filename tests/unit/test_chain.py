@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from vsperf.analysis.ways import ways_of
+from vsperf.analysis.frame_paths import frame_paths
 from vsperf.config.topology import Topology
 from vsperf.output.trial_tables import chain_tables
 from vsperf.records.chain import gauges_of, joints_of, stages_of
@@ -14,8 +14,8 @@ from vsperf.records.switch import NicCounters, PortCounters, SwitchCounters, Vnf
 from vsperf.records.trial import Direction, Purpose, Trial
 
 
-def topology(*paths: str, cards: int = 2) -> Topology:
-    return Topology.model_validate({"paths": [path.split() for path in paths], "nics": cards})
+def topology(*paths: str, nics: int = 2) -> Topology:
+    return Topology.model_validate({"paths": [path.split() for path in paths], "nics": nics})
 
 
 def port(name: str, received: int, sent: int, full: int = 0) -> PortCounters:
@@ -31,11 +31,11 @@ def port(name: str, received: int, sent: int, full: int = 0) -> PortCounters:
     )
 
 
-def vnf(name: str, *cards: tuple[int, int]) -> VnfCounters:
+def vnf(name: str, *nics: tuple[int, int]) -> VnfCounters:
     """A VNF whose NICs received and sent so many frames."""
     return VnfCounters(
         name=name,
-        nics=tuple(NicCounters(received_frames=got, sent_frames=gave) for got, gave in cards),
+        nics=tuple(NicCounters(received_frames=got, sent_frames=gave) for got, gave in nics),
     )
 
 
@@ -65,7 +65,7 @@ def trial(
 
 def stages(graph: Topology, made: Trial) -> list[dict[str, int | None]]:
     """Return what ended where: for each way that is counted apart, in the order of the way."""
-    ways = ways_of(graph)
+    ways = frame_paths(graph)
     gauges = gauges_of(made, ways)
     assert gauges is not None
     return [
@@ -179,7 +179,7 @@ def test_vnfs_side_by_side_share_what_the_switch_loses_and_no_more() -> None:
     }
 
 
-def test_a_vnf_with_one_card_shows_both_directions_as_their_sum() -> None:
+def test_a_vnf_with_one_nic_shows_both_directions_as_their_sum() -> None:
     made = trial(
         [way("phy0 to phy1", 100, 90), way("phy1 to phy0", 100, 80)],
         [
@@ -189,7 +189,7 @@ def test_a_vnf_with_one_card_shows_both_directions_as_their_sum() -> None:
         ],
         [vnf("vm1", (190, 175))],
     )
-    (both,) = stages(topology("phy0 vm1 phy1", cards=1), made)
+    (both,) = stages(topology("phy0 vm1 phy1", nics=1), made)
     assert {name: count for name, count in both.items() if count} == {
         "phy0, phy1 → vm1": 2,
         "ring of vm1": 8,
@@ -199,7 +199,7 @@ def test_a_vnf_with_one_card_shows_both_directions_as_their_sum() -> None:
     }
 
 
-def test_between_vnfs_the_generator_is_plugged_into_the_outer_cards() -> None:
+def test_between_vnfs_the_generator_is_plugged_into_the_outer_nics() -> None:
     made = trial(
         [way("vm1 to vm2", 100, 70)],
         [port("vm1_1", 95, 0), port("vm2_0", 0, 80, full=9)],
@@ -264,7 +264,7 @@ def test_the_ends_are_shown_where_frames_were_lost_at_them() -> None:
     assert [row[4] for row in there.texts] == ["?"]
 
 
-@pytest.mark.parametrize("cards", [1, 2])
+@pytest.mark.parametrize("nics", [1, 2])
 @pytest.mark.parametrize(
     "paths",
     [
@@ -274,8 +274,8 @@ def test_the_ends_are_shown_where_frames_were_lost_at_them() -> None:
         ("vm1 vm2",),
     ],
 )
-def test_every_crossing_belongs_to_exactly_one_place(paths: tuple[str, ...], cards: int) -> None:
-    ways = ways_of(topology(*paths, cards=cards))
+def test_every_crossing_belongs_to_exactly_one_place(paths: tuple[str, ...], nics: int) -> None:
+    ways = frame_paths(topology(*paths, nics=nics))
     joints = [joint for group in joints_of(ways) for joint in group]
     for one in ways:
         for (enter, leave), inside in zip(one.crossings, one.inside, strict=True):

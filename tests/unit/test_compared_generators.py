@@ -109,7 +109,7 @@ def a_run(results: Path, *names: str, repeats: int = REPEATS) -> None:
     store(results, RUN, [made, *lines, run_end()])
 
 
-def witnessed(results: Path, name: str, gaps: Sequence[int | None]) -> None:
+def monitored(results: Path, name: str, gaps: Sequence[int | None]) -> None:
     """Add what a pacing monitor saw of each repeat: such a gap one way, and shorter ones back."""
     for repeat, gap in enumerate(gaps, start=1):
         label = f"generators_compare-64B-{name}"
@@ -134,11 +134,11 @@ def rows(
     results: Path,
     *names: str,
     repeats: int = REPEATS,
-    witness: Mapping[str, Sequence[int | None]] | None = None,
+    monitor: Mapping[str, Sequence[int | None]] | None = None,
 ) -> dict[str, GeneratorRow]:
     a_run(results, *names, repeats=repeats)
-    for name, gaps in (witness or {}).items():
-        witnessed(results, name, gaps)
+    for name, gaps in (monitor or {}).items():
+        monitored(results, name, gaps)
     compared = compare(apart([side(results, "aaaa")], "generator"))
     return {row.generator: row for row in compared.generators}
 
@@ -178,8 +178,8 @@ class TestTheRowOfAGenerator:
         assert found["tgen"].per_cpu_fps == 8_000_000
         assert found["tgen-two"].per_cpu_fps == 4_000_000
 
-    def test_holds_the_median_of_what_a_witness_saw(self, tmp_path: Path) -> None:
-        row = rows(tmp_path, "tgen", "testpmd", witness={"tgen": (300, 100, 200, 900)})["tgen"]
+    def test_holds_the_median_of_what_a_monitor_saw(self, tmp_path: Path) -> None:
+        row = rows(tmp_path, "tgen", "testpmd", monitor={"tgen": (300, 100, 200, 900)})["tgen"]
         assert row.pace == {
             "repeats": 4,
             "rate_off_ppm": -1000,
@@ -189,11 +189,11 @@ class TestTheRowOfAGenerator:
         }
 
     def test_goes_by_the_less_even_direction(self, tmp_path: Path) -> None:
-        row = rows(tmp_path, "tgen", "testpmd", repeats=1, witness={"tgen": (300,)})["tgen"]
+        row = rows(tmp_path, "tgen", "testpmd", repeats=1, monitor={"tgen": (300,)})["tgen"]
         assert row.pace is not None and row.pace["gap_off_p99_ns"] == 300
 
-    def test_says_what_the_witness_said_where_it_saw_not_all(self, tmp_path: Path) -> None:
-        found = rows(tmp_path, "tgen", "testpmd", repeats=1, witness={"tgen": (None,)})
+    def test_says_what_the_monitor_said_where_it_saw_not_all(self, tmp_path: Path) -> None:
+        found = rows(tmp_path, "tgen", "testpmd", repeats=1, monitor={"tgen": (None,)})
         assert found["tgen"].pace is None
         assert found["tgen"].missing["pacing"] == "it had no room"
 
@@ -306,7 +306,7 @@ def test_the_command_shows_the_table_in_every_format(tmp_path: Path) -> None:
 
 def test_the_pace_is_shown_as_the_mean_rate_and_the_gaps(tmp_path: Path) -> None:
     a_run(tmp_path, "tgen", "testpmd", repeats=1)
-    witnessed(tmp_path, "tgen", (3000,))
+    monitored(tmp_path, "tgen", (3000,))
     assert "-0.10%, 20 ns … 3.000 µs" in command(tmp_path, "--format", "md").output
     first, second = json.loads(command(tmp_path, "--json").output)["generators"]
     assert (first["pace"]["gap_off_p99_ns"], second["pace"]) == (3000, None)

@@ -17,10 +17,13 @@ from vsperf.analysis.difference import Change, Means
 from vsperf.analysis.sides import apart, side
 from vsperf.cli.main import cli
 from vsperf.errors import UsageError
+from vsperf.output.figures.drawing import Look, Points
 from vsperf.output.figures.groups import Traits, groups_of, traits_of
-from vsperf.output.figures.plot import drawings
+from vsperf.output.figures.plot import Options, drawings
+from vsperf.quantities.unit import Unit
 from vsperf.records.files.chosen import find_runs
 from vsperf.records.files.view import views
+from vsperf.records.result import Figure, SearchResult
 from vsperf.records.run import Line
 
 
@@ -157,6 +160,36 @@ def test_the_ratios_of_one_run_are_those_of_its_switches(tmp_path: Path) -> None
     assert drawing.title == "Change from the first switch, number by number"
     names = [layer.name for layer in drawing.panels[0].layers]
     assert names == ["no change", "vpp"]
+
+
+def test_published_ratios_stand_beside_those_of_a_testcase_that_repeats_them(
+    tmp_path: Path,
+) -> None:
+    """A paper had 5.5 times as much with DPDK, from guest to guest."""
+    cases, lines = [], list[Line]()
+    for name, rate in (("daemon", 1_000_000_000), ("dpdk", 2_000_000_000)):
+        label = f"places_ovs_daemons-1518B-{name}"
+        point = {"frame_size": "1518B", "vswitch": name}
+        case = planned(7, key=label, id=label, label=label, point=point)
+        spec = {**case.spec, "name": "places_ovs_daemons", "vswitch": {"kind": "ovs", "name": name}}
+        cases.append(case.model_copy(update={"spec": spec}))
+        figure = Figure(name="rate", unit=Unit.BPS, value=rate)
+        lines += [case_start(label), case_record(label, result=SearchResult(figures=(figure,)))]
+    run_id = "2026-11-20-places_ovs_daemons-aaaa"
+    made = header(run_id, environment=HOST).model_copy(update={"cases": tuple(cases)})
+    store(tmp_path, run_id, [made, *lines, run_end()])
+    argv = ["compare", "aaaa", "--by", "vswitch", "--results", str(tmp_path)]
+    shown = CliRunner().invoke(cli, argv, catch_exceptions=False)
+    said = " ".join(shown.output.split())
+    assert "rate 5.5 guest to guest, rate 3 guest to host" in said
+    assert "Xeon D-1540" in said
+    (one,) = find_runs(tmp_path, ["aaaa"])
+    for beside, wanted in ((("ovs_dpdk_2016",), {5.5, 3.0}), ((), set())):
+        ((_, drawing),) = drawings(views(one), ["ratios"], Options((), beside))
+        layers = [layer for layer in drawing.layers if isinstance(layer, Points)]
+        others = [layer for layer in layers if layer.look is Look.PUBLISHED]
+        assert {point.y for layer in others for point in layer.points} == wanted
+        assert ("Xeon D-1540" in drawing.caption) is bool(beside)
 
 
 def test_lines_of_a_figure_are_called_by_the_switch(tmp_path: Path) -> None:

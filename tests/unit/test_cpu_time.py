@@ -117,6 +117,18 @@ def test_a_program_has_the_time_of_its_session_and_nobody_elses(machine: Machine
     assert (found.voluntary, found.involuntary) == (310, 52)
 
 
+def test_the_cpus_of_a_program_are_those_that_it_may_run_on_whatever_it_was_told(
+    machine: Machine,
+) -> None:
+    for cpus, seen in (("1", (1,)), ("0-1", (0, 1)), ("nonsense", (0,))):
+        threads = {20: ("netserver", cpus, 1, 1)}
+        machine.process(20, 1, 1, threads=threads)
+        machine.process(21, 1, 1, session=20, threads={21: ("netserver", cpus, 1, 1)})
+        before = machine.look(SERVER)
+        (found,) = grown(before, machine.look(SERVER))
+        assert found.cpus == seen
+
+
 def test_what_a_child_used_that_has_ended_is_told_by_its_parent(machine: Machine) -> None:
     machine.process(20, 1, 2)
     machine.process(21, 10, 20, session=20)
@@ -283,7 +295,7 @@ def test_each_program_has_a_row_and_a_role_of_several_their_sum_with_the_cost() 
         program(SERVERS, 0.25, 1, voluntary=None),
     )
     found = rows(roles_table(requests(cpu=use(cpu(0), programs=programs))))
-    assert [row["who"] for row in found] == [
+    assert [row["used by"] for row in found] == [
         *("client of instance 1", "client of instance 2", "all of them", "servers 1"),
     ]
     assert [row["of a CPU"] for row in found] == ["50.0%", "25.0%", "75.0%", "25.0%"]
@@ -294,10 +306,14 @@ def test_each_program_has_a_row_and_a_role_of_several_their_sum_with_the_cost() 
 def test_a_kernel_that_forwards_is_a_row_of_the_switch() -> None:
     one = requests(cpu=use(cpu(2, soft=0.5), switch=None))
     (found,) = (row for row in rows(roles_table(one)) if row["role"] == SWITCH)
-    assert (found["who"], found["CPU"]) == ("the kernel, in interrupts", "2")
+    assert (found["used by"], found["CPU"]) == ("the kernel, in interrupts", "2")
     assert (found["of a CPU"], found["user"]) == ("50.0%", "–")
     (of_cpu,) = rows(cpus_table(one))
-    assert (of_cpu["who"], of_cpu["soft interrupts"], of_cpu["steal"]) == (SWITCH, "50.0%", "0.0%")
+    assert (of_cpu["used by"], of_cpu["soft interrupts"], of_cpu["steal"]) == (
+        SWITCH,
+        "50.0%",
+        "0.0%",
+    )
 
 
 def test_where_nobody_looked_there_is_no_table() -> None:

@@ -9,6 +9,7 @@ import pytest
 from doctor_machine import answer, fixture_here, fixture_tree
 from machine_tree import MachineTree, write
 
+from vsperf.drivers.vswitches.ovs.plain.driver import Ovs
 from vsperf.host.activity import Activity, Process, competitors, stolen_ppm
 from vsperf.host.doctor.devices import ask_kvm
 from vsperf.host.doctor.examine import examine
@@ -246,9 +247,9 @@ def test_a_cycle_counter_that_rests_with_its_cpu_is_a_warning(
 
 
 def test_a_system_switch_is_named_and_left_alone(tree: MachineTree, here: Host) -> None:
-    assert answer(here, "system switch").evidence == "none runs"
+    assert answer(here, "system switch", Ovs.checks).evidence == "none runs"
     tree.proc("77/cmdline", "/usr/sbin/ovs-vswitchd\0unix:/run/openvswitch/db.sock\0")
-    found = answer(here, "system switch")
+    found = answer(here, "system switch", Ovs.checks)
     assert found.status is Status.OK
     assert "ovs-vswitchd (77)" in found.evidence
 
@@ -256,7 +257,7 @@ def test_a_system_switch_is_named_and_left_alone(tree: MachineTree, here: Host) 
 def test_programs_of_a_run_are_no_strangers(tree: MachineTree, here: Host) -> None:
     tree.proc("77/cmdline", "/usr/sbin/ovs-vswitchd\0")
     tree.proc("77/environ", "PATH=/bin\0VSPERF_PROCESS=vsperf-1-a/ovs\0")
-    assert answer(here, "system switch").evidence == "none runs"
+    assert answer(here, "system switch", Ovs.checks).evidence == "none runs"
 
 
 def test_another_program_on_dpdk_is_a_warning_with_its_number(

@@ -45,7 +45,7 @@ from vsperf.drivers.generators.dperf.plan import (
     server_file,
     server_sockets,
 )
-from vsperf.drivers.generators.dperf.process import CHECK, found
+from vsperf.drivers.generators.dperf.process import CHECK, find
 from vsperf.drivers.generators.dperf.spec import DperfSpec
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.doctor.finding import Host, Status
@@ -427,7 +427,7 @@ def test_doctor_tells_its_version_and_which_one_is_right(tmp_path: Path) -> None
 def test_a_program_that_tells_no_version_is_none(tmp_path: Path) -> None:
     program = fake_dperf(tmp_path, version="hello")
     with pytest.raises(NotReadyError, match="is no dperf"):
-        found(DperfSpec(kind="dperf", path=str(program)))
+        find(DperfSpec(kind="dperf", path=str(program)))
 
 
 @pytest.fixture

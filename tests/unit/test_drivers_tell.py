@@ -88,6 +88,7 @@ NAMED = {
     ("records/words.py", "soak"): "a word of the glossary",
     ("records/words.py", "goodput"): "a word of the glossary",
     ("dpdk/command.py", "paired"): "how testpmd joins its ports",
+    ("drivers/programs/user_space.py", "tgen"): "a program that serves HTTP",
     ("drivers/vnfs/process/spec.py", "testpmd"): "a program that runs in place of a guest",
     ("drivers/vnfs/qemu/spec.py", "testpmd"): "a program that runs in a guest",
 }
@@ -126,7 +127,9 @@ def named_in(tree: ast.AST, kinds: set[str]) -> Iterator[tuple[str, int]]:
         if isinstance(node, ast.Constant) and node.value not in WORDS:
             texts = [node]
         elif isinstance(node, ast.Compare) and any(map(is_kind, (node.left, *node.comparators))):
-            texts = [one for one in ast.walk(node) if isinstance(one, ast.Constant)]
+            texts = constants(node)
+        elif isinstance(node, ast.Match) and is_kind(node.subject):
+            texts = [one for case in node.cases for one in constants(case.pattern)]
         elif isinstance(node, (ast.Tuple, ast.List, ast.Set, ast.Dict)):
             items = node.keys if isinstance(node, ast.Dict) else node.elts
             listed = [one for one in items if isinstance(one, ast.Constant)]
@@ -138,8 +141,18 @@ def named_in(tree: ast.AST, kinds: set[str]) -> Iterator[tuple[str, int]]:
                 yield kind, text.lineno
 
 
+def constants(node: ast.AST) -> list[ast.Constant]:
+    return [one for one in ast.walk(node) if isinstance(one, ast.Constant)]
+
+
 def is_kind(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "kind"
+    """Whether it is a kind, by whatever it is reached."""
+    match node:
+        case ast.Attribute(attr="kind") | ast.Name(id="kind"):
+            return True
+        case ast.Subscript(slice=asked) | ast.Call(args=[asked]) | ast.Call(args=[_, asked, *_]):
+            return isinstance(asked, ast.Constant) and asked.value == "kind"
+    return False
 
 
 @cache
@@ -180,6 +193,10 @@ def test_a_name_is_seen_wherever_it_is_used_as_one() -> None:
     assert seen("case.vswitch.kind == 'ovs'") == ["ovs", "ovs"]
     assert seen("'vswitch.kind=vpp'") == ["vpp"]
     assert seen("one.kind in ('guest',)") == ["guest"]
+    assert seen("kind != 'guest'") == seen("spec['kind'] == 'guest'") == ["guest"]
+    assert seen("getattr(spec, 'kind', '') == 'guest'") == ["guest"]
+    assert seen("spec.get('kind') == 'guest'") == ["guest"]
+    assert seen("match case.kind:\n case 'guest' | 'tap': pass") == ["guest"]
     assert sorted(seen("FIRST = ('latency', 'loss')")) == ["latency", "loss"]
     assert seen("quantity = 'latency'") == []
 

@@ -63,6 +63,24 @@ CASES = {
         Limit.SERVER,
         ("CPU 1", "servers 99%"),
     ),
+    "servers that poll, of which a full CPU says nothing": Case(
+        exchange(
+            cpu=use(QUIET[0], cpu(1, busy=1), QUIET[2], **{**LOAD, "servers": 0.99}),
+            server_cpus=(1,),
+            polling_servers=True,
+        ),
+        Limit.UNKNOWN,
+        ("servers poll",),
+    ),
+    "clients of servers that poll": Case(
+        exchange(
+            cpu=use(cpu(0, busy=1), cpu(1, busy=1), QUIET[2], clients=0.97, servers=0.99),
+            server_cpus=(1,),
+            polling_servers=True,
+        ),
+        Limit.GENERATOR,
+        ("CPU 0", "clients 97%"),
+    ),
     "the switch": Case(
         looked(*QUIET[:2], cpu(2, busy=0.96), **{**LOAD, "switch": 0.95}),
         Limit.DUT,

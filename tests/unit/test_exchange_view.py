@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from exchanges import REVERSE, cpu, device, device_use, exchange, instance, use
+from record_samples import case_record, header, planned
 from rich.console import Console
 
+from vsperf.analysis.summary import CaseRow
 from vsperf.cli.exchange_view import (
     devices_table,
     exchanges_data,
@@ -19,10 +22,14 @@ from vsperf.cli.exchange_view import (
 )
 from vsperf.cli.tables import print_table
 from vsperf.cli.terminal import PlainConsole
+from vsperf.output.figures.published import known, names, published_table
 from vsperf.output.report.case_part import asked_of
 from vsperf.output.table import Table
+from vsperf.quantities.unit import Unit
 from vsperf.records.asked import Asked
 from vsperf.records.exchange import Exchange, Failures, RoundTrips
+from vsperf.records.files.view import CaseView
+from vsperf.records.result import Figure, SearchResult
 from vsperf.records.switch import PmdCounters, SwitchCounters
 
 
@@ -143,3 +150,34 @@ def test_a_record_in_which_nobody_sent_for_any_time_says_nothing_of_polling_thre
     one = exchange(nothing, switch=busy, asked_ns=0, warm_up_ns=0, cpu=use(cpu(0, busy=1)))
     assert one.polling_share is None
     assert exchange(switch=busy).polling_share is not None
+
+
+def answered(testcase: str, *figures: Figure) -> CaseRow:
+    """Return a case of a testcase that came to these figures."""
+    one = planned(7, label=f"{testcase}-1518B", spec={"name": testcase})
+    record = case_record(one.key, result=SearchResult(figures=figures))
+    return CaseRow.of(CaseView(Path("nowhere"), header(simulated=False), one, record=record))
+
+
+RATE = Figure(name="rate", unit=Unit.PER_SECOND, value=12_000)
+TAIL = Figure(name="p99_from_sent", unit=Unit.NANOSECONDS, value=3_000_000)
+
+
+def test_figures_stand_beside_what_others_published_of_the_same_question() -> None:
+    table = published_table([answered("places_http", RATE, TAIL)])
+    assert table is not None
+    rows = [of(table, place) for place in range(len(table.rows))]
+    nginx = [row for row in rows if "nginx, 32 cores" in row["of"]]
+    assert [(row["figure"], row["here"], row["published"]) for row in nginx] == [
+        ("rate", "12,000/s", "971,666/s"),
+        ("p99 from sent", "3.000 ms", "235.0 ms"),
+    ]
+    assert "r4.8xlarge" in table.title and "no difference" in table.title
+
+
+def test_nothing_stands_beside_what_nobody_published_or_what_is_no_number() -> None:
+    assert published_table([answered("places_tcp_stream", RATE)]) is None
+    unknown = RATE.model_copy(update={"value": None})
+    assert published_table([answered("places_http", unknown)]) is None
+    for name in names():
+        known(name)

@@ -49,7 +49,7 @@ from vsperf.methods.http import Http
 from vsperf.methods.stream import Stream, Streams
 from vsperf.methods.transactions import Connections, Transactions
 from vsperf.quantities.unit import Unit
-from vsperf.quantities.units import FoundTime
+from vsperf.quantities.units import MeasuredTime
 from vsperf.records.exchange import (
     Exchange,
     Failures,
@@ -504,7 +504,7 @@ def test_a_baseline_of_a_part_of_a_nanosecond_is_held_to_its_parts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for change, ns in ({"rise": "5%"}, 0.84), ({"drop": "5%"}, 0.76):
-        found = FoundTime.parse(bound(monkeypatch, "cpu_per_bit", 0.8, None, **change))
+        found = MeasuredTime.parse(bound(monkeypatch, "cpu_per_bit", 0.8, None, **change))
         assert float(found) == pytest.approx(ns, rel=1e-5)
     assert bound(monkeypatch, "cpu_per_bit", 20_001.0, rise="5%") == "21002ns"
 

@@ -8,7 +8,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,13 +16,14 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from config_world import see_refused
 from places import short_room
 from qemu_cases import ACCELERATED, EMULATED, UNTRIED
 from switch_cases import TWO_CPUS, plugins, real_case
 
 from vsperf.cli.main import run_cli
 from vsperf.config.case import Case, CaseSpec
-from vsperf.config.guest import GuestPlace
+from vsperf.config.guest import AskedPlace
 from vsperf.config.places import place_ip
 from vsperf.deploy.cpu_looks import SwitchCpus
 from vsperf.deploy.exchanging import Made, Part, exchanged, pairs_of
@@ -36,7 +37,7 @@ from vsperf.deploy.guests import (
 )
 from vsperf.deploy.places import Places
 from vsperf.deploy.planner import Drivers, make_plan
-from vsperf.drivers.programs.base import Found, Program, Said, Told, problem_of
+from vsperf.drivers.programs.base import InstalledProgram, Program, Said, Told, problem_of
 from vsperf.engine.conditions import flags_around
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.offloads import COMMANDS
@@ -63,7 +64,7 @@ def guest_case(places: dict[str, Any], direction: str = "forward", **search: Any
         search={"kind": "stream", "duration": "1s", **search},
         traffic={"frame_size": "1518B", "direction": direction},
         program=program,
-        places={link: GuestPlace.model_validate(asked) for link, asked in places.items()},
+        places={link: AskedPlace.model_validate(asked) for link, asked in places.items()},
     )
 
 
@@ -173,10 +174,11 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
         ("--set", "search={kind: fixed, loads: [1kfps], duration: 1s}"),
         "`places` says nothing to the method fixed",
     ),
-    "connections for each request": (
-        ("--set", "search.kind=crr", "--set", "program.kind=netperf"),
-        "the method crr does not go with guests at phy0",
-        "it has programs exchange tcp-crr",
+    "more than a guest is given to read": (
+        ("--set", "search={kind: http, object: 2MiB, duration: 1s}", "--program", "wrk"),
+        "the program wrk reads nginx-11001.conf, object, told.lua: 2.00",
+        "1.000 MiB are the most that the guest at phy0 is given",
+        "--set places.phy0=null",
     ),
     "more programs than a guest runs": (
         ("--set", "search.instances=33", "--set", "traffic.direction=both"),
@@ -193,11 +195,8 @@ def test_what_does_not_go_with_guests_is_refused_with_a_way_out(
     name: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     words, *wanted = REFUSED[name]
-    command = ["plan", "places_tcp_stream", "--testbed", "local", "--set", "places.phy0.kind=vm"]
-    assert run_cli([*command, *words]) == 2
-    said = " ".join("".join(capfd.readouterr()).split())
-    for text in wanted:
-        assert text in said, said
+    guest = ("--set", "places.phy0.kind=vm")
+    see_refused(capfd, "places_tcp_stream", [*guest, *words], wanted)
 
 
 def test_the_testcases_of_guests_need_no_option_on_the_default_testbed(
@@ -211,6 +210,9 @@ def test_the_testcases_of_guests_need_no_option_on_the_default_testbed(
         "places_vm_to_host_stream": ["phy0"],
         "places_vm_to_vm_rr": ["phy0", "phy1"],
         "places_vm_to_host_rr": ["phy0"],
+        "places_vm_to_vm_crr": ["phy0", "phy1"],
+        "places_vm_to_vm_http": ["phy0", "phy1"],
+        "places_vm_to_vm_http_open": ["phy0", "phy1"],
     }
 
 
@@ -239,7 +241,13 @@ def test_the_disk_of_guests_has_all_programs_what_they_need_and_the_image_before
     write_disk(image, [Path("/bin/true"), Path("/bin/false")], disk)
     content = disk.read_bytes()
     assert content.startswith(b"image" + bytes(3) + b"070701")
-    for name in (b"usr/bin/true\0", b"usr/bin/false\0", b"/libc.so", b"etc/protocols\0"):
+    for name in (
+        b"usr/bin/true\0",
+        b"usr/bin/false\0",
+        b"/libc.so",
+        b"etc/protocols\0",
+        b"etc/passwd\0",
+    ):
         assert name in content, name
     assert content.count(b"/libc.so.6\0") == 1, "what both need is there once"
 
@@ -362,7 +370,7 @@ def test_an_agent_that_does_not_tell_what_its_device_leaves_undone_is_an_old_one
 ASKED = ExchangeAsked("tcp-stream", 2, 900_000_000)
 
 
-def stub() -> Program:
+def stub(files: Mapping[str, str] | None = None) -> Program:
     """Return a program that tells how both ends ended, and how much they wrote."""
 
     def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
@@ -371,7 +379,7 @@ def stub() -> Program:
 
     found = SimpleNamespace(
         kind="stub",
-        files=lambda *_: {},
+        files=lambda *_: files or {},
         server=lambda case, path, asked, meet: (path, "-s", str(meet.port)),
         client=lambda case, path, asked, meet: (path, "-c", meet.address, str(meet.port)),
         told=told,
@@ -380,16 +388,36 @@ def stub() -> Program:
     return cast("Program", found)
 
 
-def between(client: Played, server: Played) -> Made:
-    """Have a program exchange data between two guests that are played."""
+class Other:
+    """Does what another one does, and is of no kind that anybody knows."""
+
+    def __init__(self, one: Any) -> None:
+        self.one = one
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.one, name)
+
+    @contextmanager
+    def running(self, *asked: Any) -> Iterator[Other]:
+        with self.one.running(*asked) as running:
+            yield Other(running)
+
+
+def between(
+    client: Played,
+    server: Played,
+    kind: Callable[[Guest], Any] = lambda one: one,
+    files: Mapping[str, str] | None = None,
+) -> Made:
+    """Have a program exchange data between two guests that are played, as places of a kind."""
     case = guest_case(BOTH, instances=2)
     placement = Placement(cpus={CLIENTS: (0,), SERVERS: (0,)})
-    found = Found("/stub/of-mine", "1", "/stub/of-mine-too")
-    part = Part(stub(), found, ASKED, pairs_of(case, ASKED, placement))
+    found = InstalledProgram("/stub/of-mine", "1", "/stub/of-mine-too")
+    part = Part(stub(files), found, ASKED, pairs_of(case, ASKED, placement))
     with ExitStack() as stack:
         place = stack.enter_context(short_room("a test of guests"))
         ends = {
-            link: guest_of(stack.enter_context(one.agent()), link, role)
+            link: kind(guest_of(stack.enter_context(one.agent()), link, role))
             for link, one, role in (("phy0", client, CLIENTS), ("phy1", server, SERVERS))
         }
         return exchanged(
@@ -422,6 +450,38 @@ def test_all_clients_begin_at_one_instant_of_this_machine_and_all_that_they_writ
         assert one.verbs().count("end") == 2
 
 
+def test_what_a_program_reads_is_written_in_its_guest_before_it_runs() -> None:
+    client, server = Played(), Played(lasts_s=2.0)
+    files = {"own.conf": 'say "yes";\n' * 500, "empty": ""}
+    between(client, server, files=files)
+    for played in (client, server):
+        for number in (1, 2):
+            *written, (last, _) = [
+                (one["verb"], one)
+                for one in played.asked
+                if one.get("program") == number and one["verb"] in ("file", "run")
+            ]
+            assert last == "run"
+            found = dict.fromkeys(files, "")
+            for verb, one in written:
+                assert verb == "file"
+                found[one["name"]] += one["text"]
+            assert found == files
+    assert all(len(json.dumps(one)) < 16_384 for one in client.asked), "each is one line"
+
+
+def test_an_image_whose_agent_takes_no_files_is_to_be_built_anew() -> None:
+    played = Played()
+    with played.agent() as agent, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(played, "_answer", lambda _: {"error": "there is no such verb"})
+        with (
+            pytest.raises(ComponentError, match="cannot be written in the guest") as refused,
+            run(agent, ["/bin/true"], files={"own.conf": "x"}),
+        ):
+            pass
+    assert "older than this vsperf" in (refused.value.problems[0].fix or "")
+
+
 def test_cpu_time_of_an_exchange_is_that_of_each_guest_once() -> None:
     use = between(Played(), Played(lasts_s=2.0)).cpu
     assert use is not None
@@ -429,6 +489,14 @@ def test_cpu_time_of_an_exchange_is_that_of_each_guest_once() -> None:
         (CLIENTS, "phy0-vm"),
         (SERVERS, "phy1-vm"),
     ]
+
+
+def test_a_place_is_one_by_what_it_does_and_nobody_asks_of_what_kind_it_is() -> None:
+    made = between(Played("xx"), Played(lasts_s=2.0), Other)
+    ((first, second),) = made.instances
+    assert (first.problem, first.sent_bytes) == (second.problem, second.sent_bytes) == ("", 2)
+    assert made.cpu is not None
+    assert [one.name for one in made.cpu.programs] == ["phy0-vm", "phy1-vm"]
 
 
 def test_a_client_that_is_killed_in_its_guest_is_named_and_those_with_it_are_ended() -> None:

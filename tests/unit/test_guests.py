@@ -541,6 +541,45 @@ def test_a_program_is_ended_with_all_that_it_started_and_its_number_is_free_agai
     wait_until(lambda: subprocess.run(["pgrep", "-f", marker], check=False).returncode == 1)
 
 
+def file_of(text: object = "", number: int = 1, name: str = "own.conf") -> dict[str, object]:
+    return {"verb": "file", "program": number, "name": name, "text": text}
+
+
+def test_a_program_finds_what_was_written_for_it_in_a_folder_that_goes_with_it(
+    program: Path, tmp_path: Path
+) -> None:
+    parts = [file_of('say "one";\n'), file_of("\ttwo\n"), file_of(name="empty")]
+    reads = "cat own.conf; wc -c empty; mkdir -p deep/er; echo x >deep/er/behind"
+    asked = (
+        *parts,
+        run_there(SHELL, "-c", reads),
+        AWAIT,
+        {"verb": "output", "program": 1},
+        file_of("late"),
+        {"verb": "end", "program": 1},
+        file_of("for nobody", number=2),
+        {"verb": "end", "program": 2},
+    )
+    *written, started, ended, told, late, gone, alone, undone = conversation(
+        program, tmp_path, *asked
+    )
+    assert all(one["done"] for one in (*written, started, gone, alone, undone))
+    assert ended["code"] == 0
+    assert told["text"] == 'say "one";\n\ttwo\n0 empty\n'
+    assert late["wrong"] == "there is a program 1 already"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_file_of_a_program_is_refused(program: Path, tmp_path: Path) -> None:
+    bad = ("", ".", "..", ".own", "../own.conf", "/own.conf", "x" * 65)
+    asked = [*(file_of("x", name=name) for name in bad), file_of(7)]
+    for answer in conversation(program, tmp_path, *asked):
+        assert not answer["done"] and "is no name of a file" in answer["wrong"]
+    (answer,) = conversation(program, tmp_path, file_of("x", number=65))
+    assert "is no number from 1 to 64" in answer["wrong"]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_is_no_program_is_refused_in_words(program: Path, tmp_path: Path) -> None:
     refused = {
         "is no number from 1 to 64": run_there(SHELL, number=65),
@@ -620,7 +659,9 @@ talk(const char *folder)
 			text_format(&answer, ",\"ended\":%u,\"signal\":%d,\"code\":%d",
 				programs_ended(&programs, pid),
 				WIFSIGNALED(status) ? WTERMSIG(status) : 0, WEXITSTATUS(status));
-		} else if (strcmp(verb, "run") == 0)
+		} else if (strcmp(verb, "file") == 0)
+			done = programs_file(&programs, &json, 1, &wrong);
+		else if (strcmp(verb, "run") == 0)
 			done = programs_run(&programs, &json, 1, &wrong);
 		else if (strcmp(verb, "output") == 0)
 			done = programs_output(&programs, &json, 1, &answer, &wrong);

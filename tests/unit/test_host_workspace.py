@@ -428,7 +428,7 @@ WAYS = {
     "before": "L3:0=7ff;1=7ff",
     "now": "L3:0=700;1=7f0",
 }
-CARD = {"kind": "bind-driver", "address": "0000:08:00.0", "driver": "i40e"}
+NIC = {"kind": "bind-driver", "address": "0000:08:00.0", "driver": "i40e"}
 CHASSIS = {
     "kind": "release-chassis",
     "dialect": "xena",
@@ -459,8 +459,8 @@ def fixture_reach(monkeypatch: pytest.MonkeyPatch) -> Reach:
         {"kind": "remove-network", "name": NAME_UNDO},
         CHASSIS,
         {"kind": "remove-cache-group", "folder": f"/sys/fs/resctrl/{NAME_UNDO}-switch"},
-        CARD,
-        {**CARD, "driver": None},
+        NIC,
+        {**NIC, "driver": None},
         PAGES,
         WAYS,
     ],
@@ -499,9 +499,9 @@ def test_what_a_deployment_changes_is_taken_back(reach: Reach, undo: dict[str, A
         {"kind": "remove-cache-group", "folder": "/etc"},
         {"kind": "remove-cache-group", "folder": "/sys/fs/resctrl/vsperf-2-abcdef-switch"},
         {"kind": "remove-cache-group", "folder": f"/tmp/{NAME_UNDO}-switch"},
-        {**CARD, "address": "../../../../etc"},
-        {**CARD, "driver": "../../../etc/cron.d"},
-        {**CARD, "sysfs": "/tmp/pci"},
+        {**NIC, "address": "../../../../etc"},
+        {**NIC, "driver": "../../../etc/cron.d"},
+        {**NIC, "sysfs": "/tmp/pci"},
         {**PAGES, "ledger": "/etc/shadow"},
         {**PAGES, "ledger": "/tmp/vsperf-0/hugepages-0-2097152.json"},
         {**PAGES, "ledger": "/run/vsperf/hugepages-1-2097152.json"},

@@ -1,27 +1,40 @@
-"""What wrk and h2load tell of HTTP, by recorded answers of the real ones, and what is believed.
+"""What wrk, wrk2 and h2load tell of HTTP, by recorded answers, and what is believed.
 
-Recorded with wrk 4.1.0, h2load 1.52.0 and nginx 1.22.1. In those called `frozen` nginx stood still
+Recorded with wrk 4.1.0, h2load 1.52.0 and nginx 1.22.1; those of wrk2 are written as its source
+writes them, and no wrk2 has said them. In those called `frozen` nginx stood still
 for a second in the midst. Of wrk's that are refused before their times are read (`error`,
 `killed-server`) most times are left out.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import re
+import signal
+import socket
+import subprocess
+from bisect import bisect_right
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ovs_traffic import wait_until
 from simulated_cases import simulated_case
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.programs import find
-from vsperf.drivers.programs.base import Found, Program, Rendezvous, Said, Told
-from vsperf.drivers.programs.find import Installed
+from vsperf.config.places import place_mac
+from vsperf.drivers.programs import find, lua, serve_user_space, user_space
+from vsperf.drivers.programs.base import InstalledProgram, Program, Rendezvous, Said, Told
+from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.drivers.programs.h2load.driver import H2LOAD, H2load, H2loadSpec, due_ns
 from vsperf.drivers.programs.wrk.driver import WRK, Wrk, WrkSpec
-from vsperf.errors import NotReadyError
+from vsperf.drivers.programs.wrk2.driver import WRK2, Wrk2, Wrk2Spec, due_by_clock
+from vsperf.errors import NotReadyError, UsageError
+from vsperf.host.procfs import listens
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import Failures
+from vsperf.trust import own_python
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "programs"
 SECOND, MS = 1_000_000_000, 1_000_000
@@ -54,11 +67,12 @@ def changed(client: Said, pattern: str, by: str) -> Said:
     return Said(client.exit_code, client.ending, text)
 
 
-def case(spec: WrkSpec | H2loadSpec) -> CaseSpec:
+def case(spec: WrkSpec | Wrk2Spec | H2loadSpec) -> CaseSpec:
     return simulated_case().model_copy(update={"program": spec})
 
 
 WRK_CASE = case(WrkSpec.model_validate({"kind": "wrk"}))
+WRK2_CASE = case(Wrk2Spec.model_validate({"kind": "wrk2"}))
 H2LOAD_CASE = case(H2loadSpec.model_validate({"kind": "h2load"}))
 
 
@@ -151,6 +165,116 @@ class TestWrk:
         words = Wrk().client(WRK_CASE, "/its/wrk", asked, MEET)
         assert words[1:7] == ("-t", "1", "-c", "64", "-d", "2s")
         assert words[-1] == "http://198.19.0.1:11003/object"
+
+
+BY_CLOCK = ExchangeAsked("http-open", 1, 10 * SECOND, 11 * SECOND, connections=10, rate=500)
+SHARES = [1 - 0.5**half * (1 - tick / 10) for half in range(12) for tick in range(5)] + [1.0]
+"""At which wrk2 prints times: five in each half of what is left to 1."""
+
+
+def spectrum(kind: str, times_us: list[int]) -> str:
+    """Return times as wrk2 prints them: how many took no longer, at some percentiles."""
+    rows, times = [], sorted(times_us)
+    for share in SHARES:
+        time = times[max(0, math.ceil(share * len(times)) - 1)]
+        seen = bisect_right(times, time)
+        inverse = "inf" if share == 1 else f"{1 / (1 - share):.2f}"
+        rows.append(f"{time / 1000:12.3f} {share:12f} {seen:12d} {inverse:>12}")
+    return (
+        f"  Latency Distribution (HdrHistogram - {kind} Latency)\n"
+        f" 50.000%    {times[len(times) // 2] / 1000:.2f}ms\n\n  Detailed Percentile spectrum:\n"
+        "       Value   Percentile   TotalCount 1/(1-Percentile)\n\n" + "\n".join(rows) + "\n"
+        f"#[Mean    = {1.0:12.3f}, StdDeviation   = {1.0:12.3f}]\n"
+        f"#[Max     = {times[-1] / 1000:12.3f}, Total count    = {len(times):12d}]\n"
+        f"#[Buckets = {27:12d}, SubBuckets     = {2048:12d}]\n"
+    )
+
+
+def by_clock(due_us: list[int], sent_us: list[int], requests: int = 10_500) -> Said:
+    """Return what wrk2 says of 21 seconds at 500 requests a second, of which ten are forgotten."""
+    sums = {"ended_us": 1_800_000_000_000_000, "duration_us": 21_000_000, "requests": requests}
+    errors = dict.fromkeys(("connect", "read", "write", "status", "timeout"), 0)
+    sums |= {f"errors_{name}": count for name, count in errors.items()}
+    lines = "".join(f"{lua.MARK} {name} {value}\n" for name, value in sums.items())
+    calibrated = "  Thread calibration: mean lat.: 1.2ms, rate sampling interval: 10ms\n"
+    due, sent = spectrum("Recorded", due_us), spectrum("Uncorrected", sent_us)
+    return Said(0, ENDED, f"{calibrated}{due}{sent}{lines}{lua.MARK} whole 1\n")
+
+
+FREEZE_US = [1_000] * 4_500 + [*range(2_000, 1_002_000, 2_000)]
+"""Its server stood still for one second of ten: a tenth of all waited, evenly distributed."""
+QUICK_US = [1_000] * 4_990 + [1_000_000] * 10
+"""The same from when requests were sent, of which one of each connection waited."""
+
+
+class TestWrk2:
+    def test_it_has_times_from_when_requests_were_due_and_from_when_they_were_sent(self) -> None:
+        found = Wrk2().told(BY_CLOCK, by_clock(FREEZE_US, QUICK_US), STANDS)
+        assert found.problem == ""
+        assert found.transactions == 10_500
+        assert found.elapsed_ns == 21 * SECOND
+        assert found.from_due is not None and found.round_trips is not None
+        assert found.from_due.p99_ns == pytest.approx(900 * MS, rel=0.03)
+        assert found.from_due.most_ns == SECOND
+        assert found.round_trips.p99_ns == MS
+
+    def test_requests_that_wait_in_the_end_are_counted_by_the_clock_and_have_waited(self) -> None:
+        """500 of them on ten connections, as if each had one of each of its last 50 due times."""
+        whole = due_by_clock(BY_CLOCK, 21 * SECOND)
+        assert whole == pytest.approx(10_500, abs=150)  # connections begin one after the other
+        client = by_clock([1_000] * 5_000, [1_000] * 5_000, requests=whole - 500)
+        found = Wrk2().told(BY_CLOCK, client, STANDS)
+        assert found.failures == Failures(statuses=0, sockets=0, timeouts=0, unanswered=500)
+        assert found.from_due is not None and found.round_trips is not None
+        assert found.from_due.most_ns == 980 * MS
+        assert found.from_due.p99_ns > 800 * MS
+        assert found.round_trips.most_ns == MS
+
+    def test_times_that_it_forgets_are_those_of_the_warm_up(self) -> None:
+        words = Wrk2().client(WRK2_CASE, "/its/wrk2", BY_CLOCK, MEET)
+        assert words[words.index("-d") + 1] == "21s"
+        assert words[words.index("-R") + 1] == "500"
+        assert {"-L", "-U"} <= set(words)
+        brief = replace(BY_CLOCK, warm_up_ns=SECOND, duration_ns=2 * SECOND)
+        assert "3s" in Wrk2().client(WRK2_CASE, "/its/wrk2", brief, MEET), "it forgets nothing"
+        with pytest.raises(UsageError, match="forgets the times") as refused:
+            Wrk2().client(WRK2_CASE, "/its/wrk2", replace(BY_CLOCK, warm_up_ns=SECOND), MEET)
+        assert refused.value.problems[0].fix == "--set search.warm_up=11s"
+
+    @pytest.mark.parametrize(
+        ("pattern", "by", "problem"),
+        [
+            (r"^ *Thread calibration.*$", "", "no answer in its first ten seconds"),
+            (r"- Uncorrected Latency", "- Latency", "not tell all of its times (Uncorrected)"),
+            (r"^#\[Max .*$", "", "not tell all of its times (Recorded)"),
+            (r"Total count    = +\d+", "Total count    = 9", "not tell all of its times"),
+            (r"^ +0\.\d+ +0\.\d+ +\d+ ", "  0.001  0.000000  999999 ", "not in their order"),
+            (r"^vsperf requests \d+$", "vsperf requests 3", "counted 3 answers"),
+            (r"^vsperf whole 1$", "", "told no end"),
+        ],
+    )
+    def test_what_cannot_be_is_no_answer(self, pattern: str, by: str, problem: str) -> None:
+        client = by_clock([900] * 5_000, [900] * 5_000)
+        found = Wrk2().told(BY_CLOCK, changed(client, pattern, by), STANDS)
+        assert problem in found.problem
+        assert found.transactions is None
+
+    def test_a_server_that_died_is_told_though_it_exits_with_0(self) -> None:
+        client = by_clock(FREEZE_US, QUICK_US)
+        found = Wrk2().told(BY_CLOCK, client, Said(-9, "was killed by SIGKILL", ""))
+        assert found.problem == "its server was killed by SIGKILL"
+
+    def test_wrk_and_wrk2_have_one_name_and_are_told_apart_by_what_they_can_be_told(self) -> None:
+        usage = "Usage: wrk <options> <url>\n    -t, --threads <N>\n"
+        other = f"{usage}    -R, --rate        <T>  work rate (throughput)\n"
+        said = "wrk 4.0.0 [epoll] Copyright (C) 2012 Will Glozer\n"
+        assert WRK2.version_of(said + other, "/its/wrk") == "4.0.0"
+        assert WRK2.version_of("wrk  [epoll] Copyright\n" + other, "/its/wrk") == "[epoll]"
+        assert WRK.version_of(said + usage, "/its/wrk") == "4.0.0"
+        with pytest.raises(NotReadyError, match="is no wrk2"):
+            WRK2.version_of(said + usage, "/its/wrk")
+        with pytest.raises(NotReadyError, match="is no wrk:"):
+            WRK.version_of(said + other, "/its/wrk")
 
 
 class TestH2load:
@@ -279,6 +403,77 @@ class TestNginx:
         assert "keepalive_timeout 0;" in files["nginx-11003.conf"]
 
 
+USER_SPACE = case(WrkSpec.model_validate({"kind": "wrk", "stack": "user-space"}))
+
+
+class TestUserSpace:
+    def test_it_answers_with_the_object_at_the_place_and_sends_to_its_only_client(self) -> None:
+        asked = ExchangeAsked("http-rr", 1, SECOND, response_bytes=128, connections=64)
+        *_, program, device, port, request = Wrk().server(USER_SPACE, "/its/tgen", asked, MEET)
+        assert (program, device, port) == ("/its/tgen", "eth0", "11003")
+        told = json.loads(request)
+        assert told["verb"] == "connections"
+        assert "client" not in told
+        server = told["server"]
+        assert (server["ip"], server["service_port"]) == ("198.19.0.1", 11003)
+        assert server["source_mac"] == place_mac(USER_SPACE, "phy1")
+        assert server["destination_mac"] == place_mac(USER_SPACE, "phy0")
+        assert server["connections"] >= 64
+        head = (
+            "HTTP/1.1 200 OK\r\nServer: tgen\r\nContent-Type: text/plain\r\n"
+            "Content-Length: 128\r\n\r\n"
+        )
+        assert told["response_bytes"] == len(head) + 128
+        assert list(Wrk().files(USER_SPACE, asked, MEET)) == [lua.FILE], "it reads no settings"
+
+    def test_an_object_that_is_longer_than_its_answers_is_refused(self) -> None:
+        asked = ExchangeAsked("http-rr", 1, SECOND, response_bytes=1 << 20)
+        with pytest.raises(UsageError, match="1,048,576 bytes at most"):
+            Wrk().server(USER_SPACE, "/its/tgen", asked, MEET)
+
+    def test_a_plan_has_the_program_by_its_name_where_it_is_not_built(self) -> None:
+        words = Wrk().server(USER_SPACE, "nginx", SMALL, MEET)
+        assert not any("nginx" in word for word in words)
+        assert user_space.TGEN.planned() in words
+
+    def test_it_polls_on_the_last_of_its_cpus(self) -> None:
+        (lcores,) = (
+            word
+            for word in serve_user_space.command("/its/tgen", "eth0", [2, 5])
+            if word.startswith("--lcores")
+        )
+        assert lcores == "--lcores=0@2,1@5"
+
+    @pytest.mark.parametrize("ok", [True, False])
+    def test_it_is_listened_to_once_it_serves_and_ends_what_it_started(
+        self, ok: bool, tmp_path: Path
+    ) -> None:
+        """Played by a script that says yes or no to both, and notes when its input ends."""
+        said, ended = tmp_path / "said", tmp_path / "ended"
+        answers = '{"id":1,"ok":true}' if ok else '{"id":2,"ok":false}'
+        program = tmp_path / "tgen"
+        program.write_text(
+            f"#!/bin/sh\nread one; read two; echo \"$one\" >{said}; echo '{answers}'\n"
+            f"while read more; do :; done; touch {ended}\n"
+        )
+        program.chmod(0o755)
+        with socket.socket(type=socket.SOCK_DGRAM) as free:
+            free.bind(("", 0))
+            port = free.getsockname()[1]
+        file = Path(serve_user_space.__file__)
+        request = '{"verb":"connections"}'
+        argv = own_python.script(file, str(program), "eth0", str(port), request)
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as server:
+            if ok:
+                wait_until(lambda: listens(server.pid, port))
+                server.terminate()
+            assert server.stdout is not None
+            assert server.stdout.read() == f"{answers}\n"
+        assert server.returncode == (-signal.SIGTERM if ok else serve_user_space.ENDED)
+        wait_until(ended.exists)
+        assert json.loads(said.read_text()) == {"verb": "connections", "id": 2}
+
+
 def test_a_server_is_found_where_distributions_have_those_of_root(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,14 +482,16 @@ def test_a_server_is_found_where_distributions_have_those_of_root(
     server.parent.mkdir()
     server.write_text("#!/bin/sh\necho nginx version: nginx/9.9\n")
     server.chmod(0o755)
-    nginx = Installed("nginx", "apt-get install nginx", "-v", r"nginx version: nginx/([\d.]+)")
+    nginx = PackagedProgram(
+        "nginx", "apt-get install nginx", "-v", r"nginx version: nginx/([\d.]+)"
+    )
     monkeypatch.setattr(find, "FOLDERS_OF_ROOT", str(tmp_path))
     with pytest.raises(NotReadyError, match="nginx cannot be run"):
-        nginx.found(None, str(tmp_path))
+        nginx.find(None, str(tmp_path))
     monkeypatch.setattr(find, "FOLDERS_OF_ROOT", str(server.parent))
-    assert nginx.found(None, str(tmp_path)) == Found(str(server), "9.9")
+    assert nginx.find(None, str(tmp_path)) == InstalledProgram(str(server), "9.9")
     with pytest.raises(NotReadyError, match="no-such-nginx cannot be run"):
-        nginx.found("no-such-nginx", str(tmp_path))
+        nginx.find("no-such-nginx", str(tmp_path))
 
 
 def test_versions_are_read_and_other_programs_are_none() -> None:

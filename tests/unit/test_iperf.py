@@ -11,8 +11,8 @@ import pytest
 from simulated_cases import simulated_case
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.programs.base import NOT_ENDED, Found, Rendezvous, Said, Told
-from vsperf.drivers.programs.find import Installed
+from vsperf.drivers.programs.base import NOT_ENDED, InstalledProgram, Rendezvous, Said, Told
+from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.drivers.programs.iperf.driver import IPERF, Iperf, IperfSpec
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.methods.exchanges import ExchangeAsked
@@ -263,8 +263,8 @@ def test_its_version_is_read_and_neither_iperf3_nor_an_old_one_is_taken(
     with pytest.raises(NotReadyError, match="is no iperf"):
         IPERF.version_of("iperf 3.12 (cJSON 1.7.15)", "/its/iperf")
     for version, fits in (("2.1.8", True), ("2.2.1", True), ("2.0.13", False)):
-        found = Found("/its/iperf", version)
-        monkeypatch.setattr(Installed, "of", lambda *_, found=found: found)
+        found = InstalledProgram("/its/iperf", version)
+        monkeypatch.setattr(PackagedProgram, "of", lambda *_, found=found: found)
         if fits:
             assert Iperf().find(case()) == found
             continue

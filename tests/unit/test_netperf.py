@@ -279,6 +279,15 @@ def test_requests_writes_and_sockets_are_what_is_asked_for() -> None:
     assert words.endswith("-m 1400 -s 65536 -S 65536")
 
 
+def test_how_tcp_adapts_its_rate_is_said_where_it_was_asked_for_and_never_of_datagrams() -> None:
+    spec = NetperfSpec.model_validate({"kind": "netperf", "congestion": "cubic"})
+    chosen = case().model_copy(update={"program": spec})
+    words = Netperf().client(chosen, "/its/netperf", RR, MEET)
+    assert words[words.index("-K") + 1] == "cubic"
+    assert "-K" not in Netperf().client(chosen, "/its/netperf", DATAGRAMS, MEET)
+    assert "-K" not in Netperf().client(case(), "/its/netperf", RR, MEET)
+
+
 def test_a_version_is_read_and_another_program_is_none() -> None:
     assert NETPERF.version_of("Netperf version 2.7.1", "/its/netperf") == "2.7.1"
     for other in ("iperf 3.12", "x" * 1_000_000):

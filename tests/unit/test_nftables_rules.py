@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from places import PLACEMENT, known_too_early
 from pydantic import ValidationError
-from switch_cases import PVP, driver_of, switch_case
+from switch_cases import PVP, switch_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import servers_of
@@ -74,8 +74,7 @@ def refusal(case: CaseSpec, placement: Placement = PLACEMENT) -> UsageError:
     return caught.value
 
 
-def test_it_is_found_by_its_kind_and_asks_for_a_cpu_that_forwards() -> None:
-    assert isinstance(driver_of("nftables"), Nftables)
+def test_it_asks_for_a_cpu_that_forwards() -> None:
     (need,) = Nftables().needs(opened()).cpus
     assert (need.role, need.count, need.pinned) == ("pmd", 1, None)
     (need,) = Nftables().needs(opened(cpus="2-3")).cpus

@@ -20,7 +20,7 @@ from simulated_cases import simulated_case
 from vsperf.drivers.generators.otg.client import Client
 from vsperf.drivers.generators.otg.session import OtgSession
 from vsperf.drivers.generators.otg.spec import OtgSpec
-from vsperf.drivers.generators.otg.traffic import Way
+from vsperf.drivers.generators.otg.traffic import TrafficDirection
 from vsperf.engine.judge import Asked, judge
 from vsperf.errors import ComponentError, DiedError
 from vsperf.otg.captures import MOST_BYTES, MOST_FRAMES, Capture
@@ -400,8 +400,8 @@ def test_links_are_not_set_and_captures_that_there_are_not_cannot_be_had(served:
 # A server of the OTG model that lies gives a flag or an error, and never a number.
 
 BOTH = (
-    Way("phy0 to phy1", 0, 1, "phy0", "phy1"),
-    Way("phy1 to phy0", 1, 0, "phy1", "phy0"),
+    TrafficDirection("phy0 to phy1", 0, 1, "phy0", "phy1"),
+    TrafficDirection("phy1 to phy0", 1, 0, "phy1", "phy0"),
 )
 
 

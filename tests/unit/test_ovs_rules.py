@@ -111,7 +111,7 @@ def test_vnfs_side_by_side_get_what_is_addressed_to_them(
     assert "in_port=6,actions=output:2" in found
 
 
-def test_frames_of_a_single_card_are_told_apart_by_where_they_go() -> None:
+def test_frames_of_a_single_nic_are_told_apart_by_where_they_go() -> None:
     assert made(ovs_case(topology={**PVP, "nics": 1})) == [
         "priority=10,in_port=1,actions=output:3",
         "priority=10,in_port=3,dl_dst=02:00:00:00:00:01,actions=output:1",

@@ -321,7 +321,7 @@ def test_a_port_without_a_path_is_left_as_it_is(calls: Calls, given: Given) -> N
 # When OVS does not come up, its log says why, and the error says it on.
 
 TIME = "2026-11-21T02:12:19Z|00011|dpdk"
-CARD = SwitchPort("phy0", 1, "phy0", "dpdk", {"dpdk-devargs": "0000:03:00.0"})
+NIC = SwitchPort("phy0", 1, "phy0", "dpdk", {"dpdk-devargs": "0000:03:00.0"})
 
 
 @pytest.mark.parametrize(
@@ -372,7 +372,7 @@ def test_a_port_that_fell_out_when_the_other_end_connected_is_found_in_the_log()
 
 def test_a_port_that_could_not_be_opened_is_named_with_what_the_switch_says() -> None:
     interface = Interface("phy0", -1, "Error attaching device '0000:03:00.0' to DPDK", None, {})
-    error = port_problems([CARD], [interface], f"{TIME}|ERR|EAL: Driver cannot attach 0000:03:00.0")
+    error = port_problems([NIC], [interface], f"{TIME}|ERR|EAL: Driver cannot attach 0000:03:00.0")
     assert isinstance(error, NotReadyError)
     why = error.problems[0].why or ""
     assert "Error attaching device" in why and "Driver cannot attach" in why
@@ -391,11 +391,11 @@ def test_a_packet_socket_that_could_not_be_opened_is_not_blamed_on_the_testbed()
 def test_a_port_that_is_missing_or_has_another_number_is_an_error(
     interfaces: list[Interface],
 ) -> None:
-    assert port_problems([CARD], interfaces, "") is not None
+    assert port_problems([NIC], interfaces, "") is not None
 
 
 def test_ports_that_are_as_asked_for_are_fine() -> None:
-    assert port_problems([CARD], [Interface("phy0", 1, None, 1500, {})], "") is None
+    assert port_problems([NIC], [Interface("phy0", 1, None, 1500, {})], "") is None
 
 
 # A daemon of OVS that says nothing: stopped by somebody, or busy with something else.

@@ -4,20 +4,36 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
+from config_world import planned, see_refused
 from exchanges import device
 from simulated_cases import simulated_case
 
 from vsperf.cli.main import run_cli
-from vsperf.deploy.places import Place, Places, Seen, forget_paths, forgets_paths
+from vsperf.config.places import is_silent
+from vsperf.deploy.exchanging import program_needs
+from vsperf.deploy.places import (
+    Place,
+    Places,
+    Seen,
+    forget_paths,
+    forgets_paths,
+    require_room_in_host,
+)
+from vsperf.drivers.programs.wrk.driver import WrkSpec
+from vsperf.errors import NotReadyError
+from vsperf.host.netns import path_of
 from vsperf.host.offloads import COMMANDS, HIGH, LOW, SETTINGS, against, speed_bps, speed_in
 from vsperf.host.places import short_name
 from vsperf.host.procfs import listens
 from vsperf.host.undo import RemoveNetwork, RemoveVeth
 from vsperf.host.undo_base import Reach
+from vsperf.records.exchange import SERVERS
 
+STREAM = "places_tcp_stream"
 BRIDGE = ("--vswitch", "linux-bridge")
 REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
     "no program": (
@@ -44,6 +60,10 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
         ("--vswitch", "ovs", "--set", "vswitch.ports=tap"),
         "a place cannot hold a tap that the switch holds",
         "--set vswitch.ports=packet",
+    ),
+    "XDP sockets of the kernel's datapath": (
+        ("--vswitch", "ovs", "--set", "vswitch.datapath=kernel", "--set", "vswitch.ports=afxdp"),
+        "in the kernel, ports are `packet`",
     ),
     "rules for single streams": (
         ("--vswitch", "ovs", "--set", "vswitch.flows=l4"),
@@ -88,6 +108,17 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
         "`testbed.simulated` and the method stream do not go together, so far",
         "--testbed local",
     ),
+    "the host at both ends": (
+        (*BRIDGE, "--set", "places.phy0.kind=host", "--set", "places.phy1.kind=host"),
+        "`places` has the host at phy0, phy1",
+        "it would speak with itself",
+        "--set places.phy1=null",
+    ),
+    "a host with the memory of a guest": (
+        (*BRIDGE, "--set", "places.phy1={kind: host, memory: 512}"),
+        "`places.phy1.memory` says nothing to the host",
+        "--set places.phy1.kind=vm",
+    ),
     "a datagram of too many bytes": (
         (*BRIDGE, "--set", "search.protocol=udp", "--set", "search.write=128KiB"),
         "a datagram holds 65,507 bytes at most",
@@ -95,22 +126,12 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
 }
 
 
-def planned(capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
-    testbed = () if "--testbed" in words else ("--testbed", "local")
-    code = run_cli(["plan", "places_tcp_stream", *testbed, *words])
-    said = capfd.readouterr()
-    return code, " ".join(f"{said.out} {said.err}".split())
-
-
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_does_not_go_with_places_is_refused_with_a_way_out(
     name: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     words, *wanted = REFUSED[name]
-    code, said = planned(capfd, *words)
-    assert code == 2, said
-    for text in wanted:
-        assert text in said, said
+    see_refused(capfd, STREAM, words, wanted)
 
 
 def test_the_testcases_of_places_need_no_option_on_the_default_testbed(
@@ -122,6 +143,95 @@ def test_the_testcases_of_places_need_no_option_on_the_default_testbed(
     kinds = {(case["spec"]["name"], case["spec"]["vswitch"]["kind"]) for case in planned}
     others = {name for name, kind in kinds if kind != "ovs-dpdk"}
     assert others == {"places_ovs_datapaths", "places_ovs_daemons"}, "which are about two switches"
+
+
+@pytest.mark.parametrize("switch", ["linux-bridge", "ovs", "ovs-dpdk"])
+def test_the_host_is_a_place_by_a_device_that_bears_the_name_of_the_deployment(
+    switch: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--testbed", "local", "--vswitch", switch, "--set", "places.phy1.kind=host", "--json")
+    assert run_cli(["plan", STREAM, *words]) == 0
+    (case,) = json.loads(capfd.readouterr().out)
+    near, far = case["plan"]["endpoints"]
+    assert (near["link"], far["link"], far["kind"]) == ("phy0", "phy1", "place")
+    assert near["address"].endswith("-phy0/eth0")
+    network, _, device = far["address"].partition("/")
+    assert network == "", "that of the host has no name"
+    assert re.search(r"TAP\W*-h-1$", device)
+    actions = [step["action"] for step in case["plan"]["steps"]]
+    wanted = "make a place at the end of phy1, in the network of the host: 198.19.0.1"
+    assert any(action.startswith(wanted) for action in actions), actions
+
+
+OWN_STACK = (*BRIDGE, "--set", "program.stack=user-space")
+"""Of the server of `places_http`."""
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        (("--set", "search.instances=2"), "search.instances"),
+        (("--set", "search.workers=2"), "search.workers"),
+        (("--set", "search.keepalive=off"), "search.keepalive"),
+        (("--set", "search.offloads=on"), "search.offloads"),
+        (("--set", "traffic.direction=both"), "traffic.direction"),
+        (("--set", "places.phy1.kind=host"), "places"),
+    ],
+)
+def test_a_server_with_a_stack_of_its_own_has_one_client_and_a_silent_kernel(
+    words: tuple[str, ...], path: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    wanted = f"`{path}` does not go with a server that has a stack of its own"
+    see_refused(capfd, "places_http", [*OWN_STACK, *words], [wanted, "program.stack=kernel"])
+
+
+def test_a_server_that_polls_has_a_cpu_and_the_kernel_is_silent_where_it_is(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert run_cli(["plan", "places_http", "--testbed", "local", *OWN_STACK, "--json"]) == 0
+    (case,) = json.loads(capfd.readouterr().out)
+    server, client = [one for one in case["plan"]["steps"] if one["component"] == "program"][-2:]
+    assert any("serve_user_space.py" in word for word in server["argv"])
+    assert client["argv"][0] == "wrk"
+    spec = WrkSpec.model_validate({"kind": "wrk", "stack": "user-space"})
+    forward = simulated_case().traffic.model_copy(update={"direction": "forward"})
+    one = simulated_case().model_copy(update={"program": spec, "traffic": forward})
+    assert [link for link in one.topology.links if is_silent(one, link)] == ["phy1"]
+    plain = one.model_copy(update={"program": WrkSpec.model_validate({"kind": "wrk"})})
+    assert not any(is_silent(plain, link) for link in plain.topology.links)
+    (need,) = (need for need in program_needs(one) if need.role == SERVERS)
+    assert need.busy
+
+
+def test_ovs_opens_its_end_of_a_pair_by_xdp_sockets_where_it_is_told_so(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    words = ("--vswitch", "ovs", "--set", "vswitch.ports=afxdp")
+    assert run_cli(["plan", STREAM, "--testbed", "local", *words, "--json"]) == 0
+    (case,) = json.loads(capfd.readouterr().out)
+    steps = json.dumps(case["plan"]["steps"])
+    assert steps.count("type=afxdp") == 2
+    assert "type=system" not in steps
+    assert [one["address"] for one in case["plan"]["endpoints"]] == [
+        "NAME-phy0/eth0",
+        "NAME-phy1/eth0",
+    ]
+    assert {"pmd", "switch main"} <= set(case["plan"]["placement"]["cpus"]), "its threads poll"
+    see_refused(capfd, "phy2phy_tput", words, ["vswitch.ports=afxdp is for places"])
+
+
+def test_a_host_that_knows_addresses_of_places_is_none() -> None:
+    require_room_in_host("phy1", lambda network: ())
+    with pytest.raises(NotReadyError, match="cannot be the place at phy1") as refused:
+        require_room_in_host("phy1", lambda network: ("198.18.7.0/24",))
+    (problem,) = refused.value.problems
+    assert "198.18.0.0/15" in (problem.why or "") and "198.18.7.0/24" in (problem.why or "")
+    assert "--set places.phy1=null" in (problem.fix or "")
+
+
+def test_a_network_without_a_name_is_that_of_the_program() -> None:
+    assert path_of("").stat().st_ino == Path("/proc/self/ns/net").stat().st_ino
+    assert path_of("other") == Path("/run/netns/other")
 
 
 @pytest.mark.parametrize("switch", ["linux-bridge", "ovs", "ovs-dpdk"])
@@ -184,13 +294,12 @@ def test_offloads_and_instances_may_be_lists_that_make_cases(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     lists = ("--set", "search.offloads=[on,off]", "--set", "search.instances=[1,4]")
-    code, said = planned(capfd, *BRIDGE, *lists)
+    code, said = planned(capfd, STREAM, *BRIDGE, *lists)
     assert code == 0, said
     for label in ("1instances-offloads-on", "4instances-offloads-off"):
         assert f"places_tcp_stream-1518B-{label}: stream" in said
-    code, said = planned(capfd, *BRIDGE, "--set", "search.offloads=[on,on]")
-    assert code == 2
-    assert "`search.offloads` holds" in said
+    twice = ("--set", "search.offloads=[on,on]")
+    see_refused(capfd, STREAM, [*BRIDGE, *twice], ["`search.offloads` holds"])
 
 
 def test_a_plan_of_requests_of_http_names_the_files_of_each_server(
@@ -223,8 +332,7 @@ def test_what_a_program_does_not_exchange_is_refused(
     words: tuple[str, ...], wanted: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     more = ("--set", "search.connections=20")
-    assert run_cli(["plan", "places_http", "--testbed", "local", *BRIDGE, *more, *words]) == 2
-    assert wanted in " ".join("".join(capfd.readouterr()).split())
+    see_refused(capfd, "places_http", [*BRIDGE, *more, *words], [wanted])
 
 
 OFF = dict.fromkeys(COMMANDS, False)
@@ -279,13 +387,11 @@ def test_no_connection_begins_with_what_one_before_it_learned_and_else_the_recor
     assert not forgets_paths(nowhere)
 
 
-PROBED = ("plan", "places_latency_under_load", "--testbed", "local", *BRIDGE)
-
-
 def test_a_plan_of_latency_under_load_has_the_probe_before_streams_in_each_direction(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    assert run_cli([*PROBED, "--set", "search.instances=1", "--json"]) == 0
+    words = ("--testbed", "local", *BRIDGE, "--set", "search.instances=1", "--json")
+    assert run_cli(["plan", "places_latency_under_load", *words]) == 0
     (case,) = json.loads(capfd.readouterr().out)
     steps = [step for step in case["plan"]["steps"] if step["component"] == "program"]
     assert [step["action"].partition(" on CPU ")[0] for step in steps] == [
@@ -315,8 +421,7 @@ def test_a_plan_of_latency_under_load_has_the_probe_before_streams_in_each_direc
 def test_what_measures_latency_and_what_makes_streams_are_to_be_able_to(
     words: tuple[str, ...], wanted: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_cli([*PROBED, *words]) == 2
-    assert wanted in " ".join("".join(capfd.readouterr()).split())
+    see_refused(capfd, "places_latency_under_load", [*BRIDGE, *words], [wanted])
 
 
 def test_a_probe_is_part_of_what_is_measured_by_those_alone_that_have_a_use_for_it(
@@ -355,7 +460,8 @@ def test_an_undo_is_for_devices_and_networks_of_its_own_deployment_only() -> Non
     for other in (f"{name}-../x", f"{name}-", f"{name}x", "vsperf-1-000000-phy0", "phy0"):
         assert not RemoveNetwork(name=other).is_within(reach), other
     short = short_name(name)
-    assert RemoveVeth(name=f"{short}-0-1").is_within(reach)
+    for own in (f"{short}-0-1", f"{short}-h-1"):
+        assert RemoveVeth(name=own).is_within(reach), own
     for other in ("eth0", f"{short}-0", "vspffffff-0-1", f"{short}-0-1x"):
         assert not RemoveVeth(name=other).is_within(reach), other
 

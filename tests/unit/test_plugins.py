@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from all_wrong import none_wrong
 
 from vsperf.config.base import DriverSpec
 from vsperf.errors import ExitCode, UsageError
-from vsperf.plugins import Plugin, Plugins
+from vsperf.plugins import GROUPS, OF_READERS, Plugin, Plugins
 
 PLAN = """
 import sys
@@ -49,6 +50,13 @@ def fixture_plugins(asked: list[str]) -> Plugins:
         raise ImportError("no module named missing")
 
     return Plugins((Plugin("vnf", "working", working), Plugin("vnf", "broken", broken)))
+
+
+def test_all_that_vsperf_brings_is_found_and_can_be_loaded() -> None:
+    """A driver is one by its kind: an entry point of another name is refused where it is loaded."""
+    ours = [one for one in (*Plugins.load().all, *Plugins.beside()) if one.package == "vsperf"]
+    assert {one.section for one in ours} == {*GROUPS, *OF_READERS}
+    none_wrong(f"{one.section} {one.kind}: {one.failure}" for one in ours if one.driver is None)
 
 
 def test_a_plan_loads_no_driver_that_it_does_not_name() -> None:

@@ -22,7 +22,6 @@ from vsperf.drivers.vnfs.process.driver import ProcessVnf
 from vsperf.drivers.vnfs.process.spec import ProcessSpec
 from vsperf.drivers.vnfs.settings import by_vnf
 from vsperf.errors import UsageError
-from vsperf.plugins import Plugins
 from vsperf.records.run import Placement
 from vsperf.trust import own_python
 
@@ -46,10 +45,6 @@ def refusal(**settings: Any) -> str:
     with pytest.raises(ValidationError) as caught:
         process_case(**settings)
     return str(caught.value)
-
-
-def test_it_is_found_by_its_kind() -> None:
-    assert isinstance(Plugins.load().driver("vnf", "process"), ProcessVnf)
 
 
 def test_the_whole_command_line() -> None:
@@ -107,14 +102,14 @@ def test_a_mode_that_writes_addresses_is_told_the_next_hops(forward: str) -> Non
     assert peers == ["--eth-peer=0,52:54:00:00:01:01", "--eth-peer=1,02:01:00:00:00:01"]
 
 
-def test_with_one_card_frames_go_back_out_of_it() -> None:
+def test_with_one_nic_frames_go_back_out_of_it() -> None:
     (argv,) = command_lines(process_case({**PVP, "nics": 1}))
     assert "--port-topology=loop" in argv
     assert len([word for word in argv if word.startswith("--vdev")]) == 1
 
 
 @pytest.mark.parametrize("forward", ["mac", "macswap", "csum"])
-def test_a_single_card_needs_the_addresses_that_the_switch_looks_at(forward: str) -> None:
+def test_a_single_nic_needs_the_addresses_that_the_switch_looks_at(forward: str) -> None:
     topology = {**PVP, "nics": 1}
     with pytest.raises(UsageError, match=f"vnf.forward={forward}.*one NIC for both directions"):
         command_lines(process_case(topology, forward=forward))

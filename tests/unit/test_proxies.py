@@ -16,11 +16,11 @@ from all_methods import method_of
 from connection_cases import opened_through
 from places import PLACEMENT, known_too_early
 from pydantic import ValidationError
-from switch_cases import PVP, driver_of, switch_case
+from switch_cases import PVP, switch_case
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.programs.base import Found as FoundProgram
-from vsperf.drivers.programs.find import Installed, said_by
+from vsperf.drivers.programs.base import InstalledProgram
+from vsperf.drivers.programs.find import PackagedProgram, said_by
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.hops import Hop
 from vsperf.drivers.vswitches.proxy import driver as proxy_driver
@@ -28,7 +28,7 @@ from vsperf.drivers.vswitches.proxy.driver import ProxySwitch, _Maker, proxy_che
 from vsperf.drivers.vswitches.proxy.haproxy.driver import Haproxy, HaproxySpec, asked, told_in
 from vsperf.drivers.vswitches.proxy.layout import Design
 from vsperf.drivers.vswitches.proxy.nginx.driver import NginxSpec, NginxStream, module_of
-from vsperf.drivers.vswitches.proxy.running import Found, Instance, RunningProxy, Told
+from vsperf.drivers.vswitches.proxy.running import InstalledProxy, Instance, RunningProxy, Told
 from vsperf.drivers.vswitches.proxy.spec import ProxySpec
 from vsperf.drivers.vswitches.proxy.tcp import Tcp, counted, in_use
 from vsperf.errors import ComponentError, NotReadyError, UsageError
@@ -40,7 +40,7 @@ BOTH = (Haproxy(), NginxStream())
 EACH = pytest.mark.parametrize("proxy", BOTH, ids=lambda proxy: str(proxy.kind))
 TWO = Placement(cpus={"pmd": (1, 3), "generator": (0,)})
 GOLDEN = Path(__file__).parents[1] / "golden" / "haproxy"
-PROGRAM = Found("/usr/sbin/program", "1.2")
+PROGRAM = InstalledProxy("/usr/sbin/program", "1.2")
 SNMP = """\
 Ip: Forwarding DefaultTTL
 Ip: 2 64
@@ -81,8 +81,7 @@ def steps(plan: SwitchPlan) -> list[str]:
 
 
 @EACH
-def test_it_is_found_by_its_kind_and_asks_for_a_cpu_for_each_worker(proxy: ProxySwitch) -> None:
-    assert isinstance(driver_of(proxy.kind), type(proxy))
+def test_it_asks_for_a_cpu_for_each_worker(proxy: ProxySwitch) -> None:
     (need,) = proxy.needs(opened(proxy, workers=3)).cpus
     assert (need.role, need.count, need.pinned) == ("pmd", 3, None)
     (need,) = proxy.needs(opened(proxy, cpus="2-3")).cpus
@@ -229,7 +228,7 @@ def test_a_module_is_loaded_where_nginx_was_built_with_it_apart(tmp_path: Path) 
         with pytest.raises(NotReadyError) as missing:
             module_of(built.format(without), "nginx")
         assert "built without" in str(missing.value.problems[0].why)
-    module = Found("nginx", "1.22.1", "/modules/it.so")
+    module = InstalledProxy("nginx", "1.22.1", "/modules/it.so")
     case = opened(NginxStream())
     assert isinstance(case.vswitch, ProxySpec)
     lines = NginxStream().configuration(Design(case, case.vswitch, PLACEMENT), module)
@@ -239,8 +238,8 @@ def test_a_module_is_loaded_where_nginx_was_built_with_it_apart(tmp_path: Path) 
 def test_an_nginx_that_would_write_into_the_log_of_the_systems_own_is_not_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    old = FoundProgram("/its/nginx", "1.18.0")
-    monkeypatch.setattr(Installed, "found", lambda *_: old)
+    old = InstalledProgram("/its/nginx", "1.18.0")
+    monkeypatch.setattr(PackagedProgram, "find", lambda *_: old)
     with pytest.raises(NotReadyError, match=r"nginx 1\.18\.0 cannot be told") as refused:
         NginxStream.find(None)
     assert "vswitch.path" in str(refused.value.problems[0].fix)
@@ -255,10 +254,10 @@ def test_a_program_that_cannot_be_asked_is_replaced_by_the_setting_that_names_it
 
 
 def test_doctor_says_whether_it_is_there_and_fails_where_it_is_wanted() -> None:
-    def nowhere(spec: ProxySpec | None) -> Found:
+    def nowhere(spec: ProxySpec | None) -> InstalledProxy:
         raise NotReadyError("it cannot be run", why="it is not installed", fix="install it")
 
-    there = proxy_check("it", HaproxySpec, lambda _: Found("/it", "3.0", "/module"))
+    there = proxy_check("it", HaproxySpec, lambda _: InstalledProxy("/it", "3.0", "/module"))
     assert there.ask(Host()).evidence == "/it, version 3.0, which loads /module"
     gone = proxy_check("it", HaproxySpec, nowhere)
     assert gone.ask(Host()).status is Status.ABSENT

@@ -189,7 +189,7 @@ def test_the_format_of_an_image_is_what_is_in_it_and_not_its_name(tmp_path: Path
     assert image_format(tmp_path / "not there.qcow2") == "qcow2"
 
 
-def test_devices_of_the_host_take_the_place_of_cards() -> None:
+def test_devices_of_the_host_take_the_place_of_nics() -> None:
     argv = words(devices=["0000:03:00.1", "03:00.2"])
     assert [word for word in after("-device", argv) if word.startswith("vfio-pci")] == [
         "vfio-pci,host=0000:03:00.1,addr=0x10,romfile=",

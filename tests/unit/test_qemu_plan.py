@@ -167,13 +167,13 @@ def test_one_vnf_may_differ_and_names_may_be_filled_in() -> None:
     assert second.spec.append == "ip=10.0.0.2 host=vm2"
 
 
-def test_vnfs_without_a_switch_between_have_all_their_cards() -> None:
+def test_vnfs_without_a_switch_between_have_all_their_nics() -> None:
     first, second = vnfs(qemu_case(V2V))
     assert [shown(wire.address) for wire in first.nics] == ["RUN/vm1_0.sock", "RUN/vm1_1.sock"]
     assert len(second.nics) == 2
 
 
-def test_devices_have_to_be_as_many_as_cards() -> None:
+def test_devices_have_to_be_as_many_as_nics() -> None:
     with pytest.raises(UsageError, match="names 1 devices for vm1, which has 2"):
         vnfs(qemu_case(devices=["0000:03:00.1"]))
 
@@ -242,7 +242,7 @@ def test_settings_that_were_written_with_all_their_defaults_can_be_read_back(set
     assert QemuSpec.model_validate(spec.model_dump(mode="json")) == spec
 
 
-def one_card(dispatch: str = "mac", **settings: Any) -> CaseSpec:
+def one_nic(dispatch: str = "mac", **settings: Any) -> CaseSpec:
     case = qemu_case(PVVP, **settings)
     topology = case.topology.model_copy(update={"nics": 1, "dispatch": dispatch})
     return case.model_copy(update={"topology": topology})
@@ -251,18 +251,18 @@ def one_card(dispatch: str = "mac", **settings: Any) -> CaseSpec:
 @pytest.mark.parametrize(
     "settings", [{"forward": "mac"}, {"forward": "csum"}, {"each": {"vm2": {"app": "l2fwd"}}}]
 )
-def test_a_single_card_needs_the_addresses_that_the_switch_looks_at(settings: Any) -> None:
+def test_a_single_nic_needs_the_addresses_that_the_switch_looks_at(settings: Any) -> None:
     with pytest.raises(UsageError, match="one NIC for both directions") as refused:
-        vnfs(one_card(**settings))
+        vnfs(one_nic(**settings))
     assert "forward=io" in str(refused.value.problems[0].fix)
     with pytest.raises(UsageError):
-        vnfs(one_card("udp", **settings))
-    assert len(vnfs(one_card("ip", **settings))) == 2
+        vnfs(one_nic("udp", **settings))
+    assert len(vnfs(one_nic("ip", **settings))) == 2
 
 
 @pytest.mark.parametrize("settings", [{}, {"app": "linux_bridge"}, {"app": "none"}])
-def test_a_single_card_is_enough_where_addresses_stay(settings: Any) -> None:
-    assert all(len(vnf.wires) == 1 for vnf in vnfs(one_card(**settings)))
+def test_a_single_nic_is_enough_where_addresses_stay(settings: Any) -> None:
+    assert all(len(vnf.wires) == 1 for vnf in vnfs(one_nic(**settings)))
 
 
 def test_a_plan_says_that_devices_of_the_host_are_for_plans() -> None:

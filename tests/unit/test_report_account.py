@@ -49,8 +49,8 @@ def test_loss_that_nobody_counts_is_not_called_the_switchs() -> None:
 
 
 def test_frames_lost_inside_a_vnf_are_the_vnfs() -> None:
-    cards = (NicCounters(received_frames=500, sent_frames=460),)
-    vnfs = (VnfCounters(name="vm1", nics=cards),)
+    nics = (NicCounters(received_frames=500, sent_frames=460),)
+    vnfs = (VnfCounters(name="vm1", nics=nics),)
     account = account_of(NOTHING, [trial(lost=40, switch=counted({}), vnfs=vnfs)])
     assert account is not None
     assert [(one.name, one.frames) for one in account.stages[1].lost] == [("in vm1", "40")]

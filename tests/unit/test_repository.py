@@ -21,6 +21,7 @@ from vsperf.records.run import Outcome
 
 REFERENCE = REPOSITORY / "docs" / "reference"
 LONGEST_MODULE = 600
+WORDS_IN_TEN_MINUTES = 2_500
 MACHINE_PATHS = re.compile(r"(?<![\w.~-])/(?:work|root|home/\w+|opt|Users)/\w|/tmp/[s]cratch\b")
 REGISTRIES = re.compile(r"\b(?:pypi|pythonhosted|npmjs|crates)\.(?:org|com|io)\b")
 CODE_BLOCK = re.compile(r"^( *)```.*?^\1```", re.MULTILINE | re.DOTALL)
@@ -169,6 +170,23 @@ def test_every_page_is_reached_from_the_index() -> None:
         links = LINK.findall(index.read_text())
         reached |= {(index.parent / link.partition("#")[0]).resolve() for link in links}
     none_wrong(f"{relative(page)}: no index leads to it" for page in pages if page not in reached)
+
+
+def test_the_design_is_read_in_ten_minutes() -> None:
+    text = (REPOSITORY / "docs" / "design.md").read_text()
+    words = [word for word in text.split() if re.search(r"\w", word)]
+    assert len(words) <= WORDS_IN_TEN_MINUTES, "what belongs to one module stands there, else a why"
+
+
+def test_every_module_that_design_and_decisions_name_is_there() -> None:
+    ours = [*modules, *(REPOSITORY / "tools").rglob("*.py")]
+    none_wrong(
+        f"{relative(page)}: {named}"
+        for page in pages
+        if page.name == "design.md" or page.parent.name == "decisions"
+        for named in re.findall(r"`([\w/]+\.py)`", page.read_text())
+        if not any(path.match(named) for path in ours)
+    )
 
 
 def test_every_make_target_that_a_page_names_exists() -> None:

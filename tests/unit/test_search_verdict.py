@@ -89,12 +89,12 @@ def _through_a_vnf(lost: int, ring: int, inside: int) -> Trial:
         sent_frames=10**6 - ring,
         drops={"tx dropped": ring, "rx dropped": 0},
     )
-    cards = (
+    nics = (
         NicCounters(received_frames=10**6 - ring, sent_frames=0),
         NicCounters(received_frames=0, sent_frames=10**6 - ring - inside),
     )
     found = trial(10**6, ONE, [way(10**6, lost)])
-    vnf = VnfCounters(name="vm1", nics=cards)
+    vnf = VnfCounters(name="vm1", nics=nics)
     switch = SwitchCounters(ports=(port,))
     return found.model_copy(update={"switch": switch, "vnfs": (vnf,)})
 
@@ -117,8 +117,8 @@ def test_vnfs_are_the_limit_where_they_refuse_the_generator_plugged_into_them() 
         received_frames=200,
         refused_frames=800,
     )
-    cards = (NicCounters(received_frames=200, sent_frames=200),) * 2
-    vnfs = tuple(VnfCounters(name=name, nics=cards) for name in ("vm1", "vm2"))
+    nics = (NicCounters(received_frames=200, sent_frames=200),) * 2
+    vnfs = tuple(VnfCounters(name=name, nics=nics) for name in ("vm1", "vm2"))
     found = trial(1000, ONE, [refused]).model_copy(
         update={"switch": SwitchCounters(), "vnfs": vnfs}
     )

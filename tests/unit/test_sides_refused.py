@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from config_world import planned, see_refused
 
-from vsperf.cli.main import run_cli
-
+PAIRED = "phy2phy_paired"
 MLR = "measure one switch at a time: --set search.kind=mlr"
 REFUSED = {
     "the generator in a guest": (
@@ -89,37 +89,27 @@ REFUSED = {
 }
 
 
-def planned(capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
-    code = run_cli(["plan", "phy2phy_paired", "--testbed", "local", *words])
-    said = capfd.readouterr()
-    return code, " ".join(f"{said.out} {said.err}".split())
-
-
 @pytest.mark.parametrize("name", REFUSED)
 def test_it_is_refused_with_what_why_and_a_fix(
     name: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     words, *wanted = REFUSED[name]
-    code, said = planned(capfd, *words)
-    assert code == 2, said
-    for text in wanted:
-        assert text in said, said
+    see_refused(capfd, PAIRED, words, wanted)
 
 
 def test_models_of_vnfs_do_not_since_no_model_of_turns_has_any(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    words = ("--vswitch", "sim,sim", "--set", "topology=pvp")
-    code = run_cli(["plan", "phy2phy_paired", "--testbed", "sim", *words])
-    assert code == 2
-    assert "VNFs of the kind sim cannot take turns with their switches" in capfd.readouterr().err
+    words = ("--testbed", "sim", "--vswitch", "sim,sim", "--set", "topology=pvp")
+    wanted = "VNFs of the kind sim cannot take turns with their switches"
+    see_refused(capfd, PAIRED, words, [wanted])
 
 
 @pytest.mark.parametrize(
     "switches", ["ovs-dpdk,testpmd", "ovs-dpdk,ovs-dpdk", "ovs-dpdk,vpp", "testpmd,linux-bridge"]
 )
 def test_these_take_turns(switches: str, capfd: pytest.CaptureFixture[str]) -> None:
-    code, said = planned(capfd, "--vswitch", switches)
+    code, said = planned(capfd, PAIRED, "--vswitch", switches)
     assert code == 0, said
     assert "start tgen on CPU" in said
     assert "with ports to 3 switches" in said
@@ -130,7 +120,7 @@ def test_vnfs_take_turns_with_their_switch_and_start_before_it(
     kind: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     asked = ("--vswitch", "ovs-dpdk,testpmd", "--set", "topology=pvp", "--set", f"vnf.kind={kind}")
-    code, said = planned(capfd, *asked)
+    code, said = planned(capfd, PAIRED, *asked)
     assert code == 0, said
     for side in ("A (ovs-dpdk)", "A′ (ovs-dpdk once more)", "B (testpmd)"):
         begins = [said.find(f"{part}: {side}:") for part in ("vnf", "vswitch")]
@@ -141,7 +131,7 @@ def test_ovs_without_dpdk_takes_turns_where_it_has_a_network_of_its_own(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     switches = "[{kind: testpmd}, {kind: ovs, ports: packet}]"
-    code, said = planned(capfd, "--set", f"vswitch={switches}")
+    code, said = planned(capfd, PAIRED, "--set", f"vswitch={switches}")
     assert code == 0, said
     assert "with ports to 3 switches" in said
 
@@ -149,6 +139,6 @@ def test_ovs_without_dpdk_takes_turns_where_it_has_a_network_of_its_own(
 def test_a_single_switch_is_held_against_itself_and_the_plan_says_so(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    code, said = planned(capfd, "--vswitch", "testpmd")
+    code, said = planned(capfd, PAIRED, "--vswitch", "testpmd")
     assert code == 0, said
     assert "a single switch is held against itself, deployed twice" in said

@@ -16,7 +16,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -25,14 +25,40 @@ import yaml
 from conftest import Require
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from rich.console import Console
-from stopping import fixture_watch, struck_elsewhere
 
 from vsperf.host.eventfds import ring
 from vsperf.host.procfs import is_running, start_ticks
 from vsperf.stop import SignalWatch, Terminated, forget_stop, raise_if_stopped, signals_held
 from vsperf.waits import Aside, aside, ended, lines, received, run, sent, sleep, wait_for
 
-__all__ = ["fixture_watch"]
+
+@pytest.fixture(name="watch")
+def fixture_watch() -> Iterator[SignalWatch]:
+    watch = SignalWatch.install()
+    yield watch
+    watch.close()
+
+
+@contextmanager
+def struck_elsewhere(number: signal.Signals = signal.SIGINT) -> Iterator[None]:
+    """Have another thread receive a signal, before or amid what is done meanwhile.
+
+    No system call of the main thread is interrupted by that, as none is by a signal which arrives
+    a moment before the call.
+    """
+    begun = threading.Event()
+
+    def strike() -> None:
+        begun.wait()
+        signal.pthread_kill(threading.get_ident(), number)
+
+    thread = threading.Thread(target=strike)
+    thread.start()
+    begun.set()
+    try:
+        yield
+    finally:
+        thread.join()
 
 
 # Ctrl-C, SIGTERM and SIGHUP: noted where they arrive, raised at places of vsperf's own only.

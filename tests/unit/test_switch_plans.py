@@ -15,7 +15,7 @@ from places import PLACEMENT
 from pydantic import ValidationError
 from search_models import LOADS, lossy, trial, way
 from simulated_cases import simulated_case
-from switch_cases import PVP, PVPV, PVVP, driver_of, ran_nothing, switch_case
+from switch_cases import PVP, PVPV, PVVP, ran_nothing, switch_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.tgen.command import Options, command_line, port_of
@@ -33,7 +33,6 @@ from vsperf.host.files import Roots
 from vsperf.host.networks import steer
 from vsperf.methods.base import Method, loads_of
 from vsperf.methods.fixed import FixedLoad
-from vsperf.plugins import Plugins
 from vsperf.quantities.units import NANOSECONDS, CpuSet
 from vsperf.records.result import Limit
 from vsperf.records.run import Endpoint, Placement, shown
@@ -62,10 +61,6 @@ def refusal(case: CaseSpec, placement: Placement = PLACEMENT) -> UsageError:
 
 def lines(case: CaseSpec) -> list[str]:
     return [line for step in LinuxBridge().plan(case, PLACEMENT).steps for line in step.lines]
-
-
-def test_it_is_found_by_its_kind() -> None:
-    assert isinstance(driver_of("linux-bridge"), LinuxBridge)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +144,7 @@ def test_one_that_learns_cannot_join_three_ports() -> None:
     assert "vswitch.flows=l2" in str(error.problems[0].fix)
 
 
-def test_one_address_in_two_directions_of_one_card_is_refused() -> None:
+def test_one_address_in_two_directions_of_one_nic_is_refused() -> None:
     error = refusal(bridge_case({"flows": "l2"}, topology={**PVP, "nics": 1}))
     assert "one port for each address" in str(error.problems[0].why)
 
@@ -230,10 +225,6 @@ def none_case(switch: dict[str, Any] | None = None, **sections: Any) -> CaseSpec
 
 def addresses(case: CaseSpec) -> list[str]:
     return [shown(end.address) for end in NoSwitch().plan(case, PLACEMENT).endpoints]
-
-
-def test_it_is_found_by_its_kind_of_none() -> None:
-    assert isinstance(driver_of("none"), NoSwitch)
 
 
 def test_of_each_pair_of_links_one_listens_and_the_other_calls() -> None:
@@ -325,10 +316,6 @@ def external_case(*devices: str | None, **sections: Any) -> CaseSpec:
 
 def endpoints(*devices: str | None) -> tuple[Endpoint, ...]:
     return ExternalSwitch().plan(external_case(*devices), Placement()).endpoints
-
-
-def test_it_is_found_by_its_kind_of_others() -> None:
-    assert isinstance(Plugins.load().driver("vswitch", "external"), ExternalSwitch)
 
 
 def test_a_pci_address_is_a_card_of_the_generator() -> None:

@@ -8,7 +8,7 @@ import pytest
 from bench_models import method
 from places import PLACEMENT
 from pydantic import ValidationError
-from switch_cases import PVP, PVPV, PVVP, V2V, driver_of, switch_case
+from switch_cases import PVP, PVPV, PVVP, V2V, switch_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.dpdk.command import Rings
@@ -43,10 +43,6 @@ def refusal(case: CaseSpec, placement: Placement = PLACEMENT) -> UsageError:
         TestpmdSwitch().plan(case, placement)
     assert caught.value.problems[0].fix
     return caught.value
-
-
-def test_it_is_found_by_its_kind() -> None:
-    assert isinstance(driver_of("testpmd"), TestpmdSwitch)
 
 
 def test_the_whole_command_line() -> None:

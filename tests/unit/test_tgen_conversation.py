@@ -35,7 +35,7 @@ from vsperf.drivers.generators.tgen.driver import TgenGenerator, TgenSession, se
 from vsperf.drivers.generators.tgen.guest import GuestTgen
 from vsperf.drivers.generators.tgen.process import TGEN, Tgen
 from vsperf.drivers.generators.tgen.spec import TgenSpec
-from vsperf.drivers.generators.tgen.traffic import Way, senders_each, workers_of
+from vsperf.drivers.generators.tgen.traffic import TrafficDirection, senders_each, workers_of
 from vsperf.drivers.vnfs.process.spec import ProcessSpec
 from vsperf.errors import ComponentError, NotReadyError, SpecError, UsageError
 from vsperf.host.cpus import Cpu, CpuNeed, CpuTopology
@@ -580,7 +580,11 @@ def test_a_trial_has_what_rings_had_no_room_for_between_its_begin_and_its_end() 
         ask=lambda *_, **__: result,
         listening=lambda _: nullcontext(),
     )
-    spec, policy, ways = TgenSpec(kind="tgen"), simulated_case().trial, (Way("there", 0, 1),)
+    spec, policy, ways = (
+        TgenSpec(kind="tgen"),
+        simulated_case().trial,
+        (TrafficDirection("there", 0, 1),),
+    )
     session = TgenSession(cast("Tgen", told), spec, policy, ways, rings=Filling())
     for _ in range(2):
         found = session.run(TrialRequest(load_fps=1_000, duration_ns=1_000_000_000)).generator

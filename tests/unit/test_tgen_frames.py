@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vsperf.drivers.generators.tgen.look import KEPT, Look, frames_in, read
-from vsperf.drivers.generators.tgen.traffic import Way
+from vsperf.drivers.generators.tgen.traffic import TrafficDirection
 from vsperf.errors import ComponentError
 from vsperf.records.histogram import percentiles_ns, summary
 from vsperf.records.trial import Direction, Headers, TrialCounts
@@ -252,7 +252,7 @@ class Asked:
 
 def test_what_a_port_sent_itself_did_not_arrive_there(tmp_path: Path) -> None:
     """Two directions by two workers each: parts 0 and 1 go to port 1, parts 2 and 3 to port 0."""
-    ways = (Way("phy0 to phy1", 0, 1), Way("phy1 to phy0", 1, 0))
+    ways = (TrafficDirection("phy0 to phy1", 0, 1), TrafficDirection("phy1 to phy0", 1, 0))
     there = [frame(IP4, ipv4(PORTS + mark(part), ttl=10 + part)) for part in (2, 0, 3, 1, 0, 1, 0)]
     back = [frame(IP4, ipv4(PORTS + mark(part), ttl=10 + part)) for part in (1, 0)]
     tgen: Any = Asked({1: pcap(*there), 0: pcap(*back)})

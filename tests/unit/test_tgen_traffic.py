@@ -23,7 +23,13 @@ from vsperf.drivers.generators.tgen.messages import (
     counts,
     slots_of,
 )
-from vsperf.drivers.generators.tgen.traffic import Replayed, Way, direction, flows_of, streams
+from vsperf.drivers.generators.tgen.traffic import (
+    Replayed,
+    TrafficDirection,
+    direction,
+    flows_of,
+    streams,
+)
 from vsperf.drivers.generators.tgen.tsc import Tsc
 from vsperf.drivers.generators.tgen.turns import (
     StreamSide,
@@ -40,7 +46,7 @@ from vsperf.records.turn_columns import TurnColumns
 
 # vsperf's traffic becomes tgen's streams, and tgen's counters become a direction.
 
-WAYS = (Way("phy0 to phy1", 0, 1), Way("phy1 to phy0", 1, 0))
+WAYS = (TrafficDirection("phy0 to phy1", 0, 1), TrafficDirection("phy1 to phy0", 1, 0))
 STREAM: dict[str, Any] = {
     "sent": 1000,
     "received": 990,
@@ -110,7 +116,10 @@ def test_a_file_is_named_from_the_root() -> None:
 
 def test_a_file_takes_no_parallel_paths() -> None:
     with pytest.raises(UsageError, match="2 parallel paths"):
-        streams(profile(replay={"file": "/tmp/x.pcap"}), (Way("phy0 to phy1", 0, 1, lanes=2),))
+        streams(
+            profile(replay={"file": "/tmp/x.pcap"}),
+            (TrafficDirection("phy0 to phy1", 0, 1, lanes=2),),
+        )
 
 
 def test_frames_without_a_mark_are_counted_where_they_arrive() -> None:
@@ -189,7 +198,7 @@ def test_a_tunnel_that_cannot_be_is_refused(encapsulation: dict[str, Any], words
 def test_parallel_paths_are_not_told_apart_inside_of_a_tunnel() -> None:
     carried = profile(frame_size="256B", encapsulation={"kind": "gre"})
     with pytest.raises(UsageError, match="parallel paths"):
-        streams(carried, (Way("phy0 to phy1", 0, 1, lanes=2),))
+        streams(carried, (TrafficDirection("phy0 to phy1", 0, 1, lanes=2),))
 
 
 @pytest.mark.parametrize("count", [2, 4096, 65_534, 65_536, 10**6, 16_800_000 - 800_000, 1 << 24])
@@ -214,7 +223,7 @@ def test_any_number_of_flows_is_made_exactly_or_refused_with_one_that_can_be(cou
     [("mac", "destination_mac"), ("ip", "destination_ip"), ("udp", "destination_port")],
 )
 def test_each_of_several_parallel_paths_gets_all_flows(dispatch: Dispatch, field: str) -> None:
-    way = Way("phy0 to phy1", 0, 1, lanes=3)
+    way = TrafficDirection("phy0 to phy1", 0, 1, lanes=3)
     (stream,) = streams(profile(flows=4), (way,), dispatch)
     assert stream["flows"]["vary"] == [
         {"field": field, "count": 3},
@@ -224,7 +233,7 @@ def test_each_of_several_parallel_paths_gets_all_flows(dispatch: Dispatch, field
 
 def test_more_flows_than_hosts_leave_no_destination_to_dispatch_by() -> None:
     with pytest.raises(UsageError, match="too many"):
-        streams(profile(flows=1 << 20), (Way("phy0 to phy1", 0, 1, lanes=2),), "ip")
+        streams(profile(flows=1 << 20), (TrafficDirection("phy0 to phy1", 0, 1, lanes=2),), "ip")
 
 
 def test_more_flows_than_tgen_can_tell_apart_are_refused() -> None:
@@ -304,7 +313,7 @@ def test_a_group_is_one_of_the_link_that_frames_go_to() -> None:
 )
 def test_what_tgen_cannot_send_is_refused(settings: dict[str, Any], lanes: int, words: str) -> None:
     with pytest.raises(UsageError, match=words) as refused:
-        streams(profile(**settings), (Way("phy0 to phy1", 0, 1, lanes),))
+        streams(profile(**settings), (TrafficDirection("phy0 to phy1", 0, 1, lanes),))
     assert refused.value.problems[0].fix
 
 

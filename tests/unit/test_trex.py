@@ -24,7 +24,7 @@ from vsperf.drivers.generators.trex import server as conversation
 from vsperf.drivers.generators.trex import session as trial
 from vsperf.drivers.generators.trex.driver import TrexGenerator, connected
 from vsperf.drivers.generators.trex.session import TrexSession
-from vsperf.drivers.generators.trex.streams import bursts_of, stream_of, ways_of
+from vsperf.drivers.generators.trex.streams import bursts_of, stream_of, traffic_directions
 from vsperf.engine.judge import Asked, judge
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.records.flags import Flag
@@ -264,7 +264,7 @@ def test_sizes_of_a_mix_follow_each_other_and_add_up(trex: TrexServer) -> None:
 def test_flows_are_counted_up_in_the_fields_that_they_differ_by(flows: int) -> None:
     case = case_of(TrexServer(port=1), {"flows": flows})
     (burst,) = bursts_of(case, RateStep(1_000, 1_000_000_000), None)
-    way = ways_of(case, WAYS[:1], {"phy0": 0, "phy1": 1})[0]
+    way = traffic_directions(case, WAYS[:1], {"phy0": 0, "phy1": 1})[0]
     steps = stream_of(case, way, burst, 7)["vm"]["instructions"]
     values = [one["max_value"] - one["min_value"] + 1 for one in steps if one["type"] == "flow_var"]
     product = 1

@@ -16,12 +16,12 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.flows import Flow, flows_between
 from vsperf.drivers.generators.tgen.look import read
 from vsperf.drivers.generators.trex.driver import TrexGenerator
-from vsperf.drivers.generators.trex.streams import Way, bursts_of, stream_of
+from vsperf.drivers.generators.trex.streams import TrafficDirection, bursts_of, stream_of
 from vsperf.errors import UsageError
 from vsperf.records.run import Endpoint
 from vsperf.records.trial import Headers, RateStep
 
-FORTH = Way("phy0", "phy1", 0, 1, Fraction(1))
+FORTH = TrafficDirection("phy0", "phy1", 0, 1, Fraction(1))
 IPV6 = {"layer3": "ipv6", "frame_size": "84B"}
 SERVER = {"server": "192.0.2.7"}
 ENDPOINTS = tuple(

@@ -44,16 +44,16 @@ from vsperf.quantities.units import (
     Count,
     CpuSet,
     Duration,
-    FoundTime,
     FrameSize,
     LinkSpeed,
+    MeasuredTime,
     Rate,
     Ratio,
 )
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 QUANTITIES: tuple[type[Quantity], ...] = (
-    FrameSize, Duration, FoundTime, Count, LinkSpeed, Ratio, Rate, CpuSet,
+    FrameSize, Duration, MeasuredTime, Count, LinkSpeed, Ratio, Rate, CpuSet,
 )  # fmt: skip
 
 
@@ -124,7 +124,7 @@ rates = st.one_of(
 quantities: st.SearchStrategy[Quantity] = st.one_of(
     st.integers(64, 9216).map(FrameSize),
     st.integers(0, 10**18).map(Duration),
-    st.integers(-(10**18), 10**18).map(lambda parts: FoundTime(Fraction(parts, 10**6))),
+    st.integers(-(10**18), 10**18).map(lambda parts: MeasuredTime(Fraction(parts, 10**6))),
     st.integers(1, 10**15).map(Count),
     st.integers(1, 10**15).map(LinkSpeed),
     st.builds("0.{}".format, st.text("0123456789", min_size=1, max_size=40)).map(Ratio.parse),
@@ -177,8 +177,8 @@ def test_a_cpu_set_is_the_same_set_as_its_mask(cpus: set[int]) -> None:
         (Duration, "0.5s", "500ms"),
         (Duration, "1µs", "1000ns"),
         (Duration, 0, "0s"),
-        (FoundTime, "0.4ns", "0.00040us"),
-        (FoundTime, "-1.5ms", "-1500us"),
+        (MeasuredTime, "0.4ns", "0.00040us"),
+        (MeasuredTime, "-1.5ms", "-1500us"),
         (Count, "1M", 1_000_000),
         (Count, "16.8M", "16_800_000"),
         (Count, 1e6, "1000k"),
@@ -212,8 +212,8 @@ def test_two_ways_of_writing_the_same_are_equal_and_print_alike(
         (Duration, "10", "'10' is not a duration"),
         (Duration, "-1s", "'-1s' is not a duration"),
         (Duration, "0.1ns", "a duration in nanoseconds must be a whole number"),
-        (FoundTime, 10, "10 has no unit; did you mean 10s?"),
-        (FoundTime, "--1s", "'--1s' is not a duration"),
+        (MeasuredTime, 10, "10 has no unit; did you mean 10s?"),
+        (MeasuredTime, "--1s", "'--1s' is not a duration"),
         (Count, "0", "a count must be at least 1"),
         (Count, "1.5", "a count must be a whole number"),
         (LinkSpeed, "10", "'10' is not a link speed"),

@@ -164,8 +164,8 @@ def test_a_device_of_the_kernel_is_opened_as_a_packet_socket() -> None:
 
 def test_a_network_card_is_given_to_dpdk_in_the_configuration() -> None:
     links = {"phy0": {"switch": "0000:3b:00.0", "generator": "0000:af:00.0"}}
-    (card,) = configuration(links=links, switch={"queues": 2})["dpdk"]
-    assert card.startswith("dev 0000:3b:00.0 { name phy0 num-rx-queues 2 ")
+    (nic,) = configuration(links=links, switch={"queues": 2})["dpdk"]
+    assert nic.startswith("dev 0000:3b:00.0 { name phy0 num-rx-queues 2 ")
     assert "name_filter=phy0 -> phy0" in " ".join(calls(links=links))
     assert endpoints(links=links)[0].kind == "pci"
 
@@ -381,7 +381,7 @@ def test_a_bridge_between_parallel_vnfs_does_not_learn() -> None:
         ways({"forwarding": "bridge"}, topology=PVPV)
 
 
-def test_a_vnf_with_one_card_is_no_case_for_a_bridge() -> None:
+def test_a_vnf_with_one_nic_is_no_case_for_a_bridge() -> None:
     with pytest.raises(UsageError, match="a bridge would have to send frames for"):
         ways({"forwarding": "bridge", "learn": False}, topology=SINGLE)
 
@@ -425,7 +425,7 @@ def test_frames_that_come_back_from_a_vnf_find_another_table() -> None:
     ]
 
 
-def test_a_vnf_with_one_card_can_be_routed_to() -> None:
+def test_a_vnf_with_one_nic_can_be_routed_to() -> None:
     found = routes({"forwarding": "ip4"}, topology=SINGLE)
     assert ("3", "198.19.0.0/16", "phy1") in found and ("3", "198.18.0.0/16", "phy0") in found
 

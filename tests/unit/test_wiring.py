@@ -8,18 +8,18 @@ from vsperf.config.topology import Topology
 from vsperf.config.wiring import nics, outer_nics, passes
 
 
-def topology(*paths: str, cards: int = 2) -> Topology:
-    return Topology.model_validate({"paths": [path.split() for path in paths], "nics": cards})
+def topology(*paths: str, nic_count: int = 2) -> Topology:
+    return Topology.model_validate({"paths": [path.split() for path in paths], "nics": nic_count})
 
 
 def test_a_vnf_on_a_path_has_a_card_on_each_side() -> None:
-    cards = nics(topology("phy0 vm1 phy1"))
-    assert [(nic.port, nic.faces) for nic in cards] == [("vm1_0", "phy0"), ("vm1_1", "phy1")]
+    own = nics(topology("phy0 vm1 phy1"))
+    assert [(nic.port, nic.faces) for nic in own] == [("vm1_0", "phy0"), ("vm1_1", "phy1")]
 
 
 def test_cards_know_where_their_frames_go() -> None:
-    cards = {nic.port: nic.peer_mac for nic in nics(topology("phy0 vm1 vm2 phy1"))}
-    assert cards == {
+    own = {nic.port: nic.peer_mac for nic in nics(topology("phy0 vm1 vm2 phy1"))}
+    assert own == {
         "vm1_0": "02:00:00:00:00:01",
         "vm1_1": "52:54:00:00:02:00",
         "vm2_0": "52:54:00:00:01:01",
@@ -45,8 +45,8 @@ def test_what_no_part_could_plug_together_is_refused(paths: tuple[str, ...], mes
         topology(*paths)
 
 
-def test_with_one_card_frames_go_back_out_of_it() -> None:
-    found = passes(topology("phy0 vm1 phy1", cards=1))
+def test_with_one_nic_frames_go_back_out_of_it() -> None:
+    found = passes(topology("phy0 vm1 phy1", nic_count=1))
     assert [(way.enters, way.leaves) for way in found] == [
         ("phy0", "vm1_0"),
         ("vm1_0", "phy0"),

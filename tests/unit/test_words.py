@@ -60,6 +60,10 @@ OF_OTHERS = {
     ("vsperf/simulation/restless.py", "machine"): "by it the chance of all recorded runs follows",
 }
 """Names that others chose: file, name, whose."""
+NO_NOUNS = {"one", "found", "way", "who", "somebody"}
+"""A loop may hold `one`, and `found` may be what is returned; nothing that stays is called so."""
+OF_NO_FIELD = re.compile(r"[h]appening|[g]roundwork|[s]urroundings|[w]itness", re.IGNORECASE)
+"""Event, calibration, conditions and monitor are the words."""
 HOUSE = Path(__file__).parents[2] / "vsperf"
 PLACES = (
     *(HOUSE / "cli").rglob("*.py"),
@@ -365,6 +369,29 @@ def test_no_name_says_machine_where_host_vm_and_vnf_are_words() -> None:
         f"{file}: is {name} a host, a VM or a VNF?" for file, name in sorted(found - set(OF_OTHERS))
     )
     none_wrong(f"{file}: {name} is not there" for file, name in sorted(set(OF_OTHERS) - found))
+
+
+def test_no_type_and_no_heading_is_a_word_that_says_nothing() -> None:
+    named = {
+        name: str(path.relative_to(REPOSITORY))
+        for folder in ("vsperf", "tests", "tools")
+        for path in (REPOSITORY / folder).rglob("*.py")
+        for name in re.findall(r"^ *class (\w+)", path.read_text(), re.MULTILINE)
+    }
+    named |= headings()
+    assert {"CaseSpec", "Trial", "limit"} <= set(named)
+    none_wrong(f"{where}: {name}" for name, where in named.items() if name.lower() in NO_NOUNS)
+
+
+def test_words_that_are_not_of_the_field_are_nowhere() -> None:
+    none_wrong(
+        f"{path.relative_to(REPOSITORY)}: {word}"
+        for folder in ("vsperf", "conf", "testcases", "docs", "tests", "tools", "vnfs")
+        for path in sorted((REPOSITORY / folder).rglob("*"))
+        if path.suffix in (".py", ".md", ".yaml", ".c", ".h", ".txt", ".json")
+        for word in (path.name, *OF_NO_FIELD.findall(path.read_text(errors="replace")))
+        if OF_NO_FIELD.search(word)
+    )
 
 
 def test_host_vm_and_vnf_are_explained() -> None:

@@ -35,7 +35,7 @@ from reread_figures import (
 from reread_goals import (
     SECOND,
     THROUGHPUT,
-    Found,
+    Bounds,
     Goal,
     Is,
     Seen,
@@ -136,11 +136,11 @@ def _through_differs(goal: Goal, printed: GoalResult, trials: Sequence[Trial]) -
         yield f"through printed {told}, by all trials {found[0]:,}"
 
 
-def _same(goal: Goal, printed: Printed, found: Found, trials: Sequence[Seen]) -> bool:
+def _same(goal: Goal, printed: Printed, found: Bounds, trials: Sequence[Seen]) -> bool:
     return (printed.lower_fps, printed.upper_fps) == (found.lower, _of_switch(goal, found, trials))
 
 
-def _of_switch(goal: Goal, found: Found, trials: Sequence[Seen]) -> int | None:
+def _of_switch(goal: Goal, found: Bounds, trials: Sequence[Seen]) -> int | None:
     """Return the upper bound, unless the generator was short of it: then it is none of a switch."""
     if found.upper is None or goal.judge(by_load(trials)[found.upper], own=True) is not Is.UPPER:
         return None
@@ -152,7 +152,7 @@ def _as_printed(goal: Goal, trials: Sequence[Seen]) -> tuple[int | None, int | N
     return found.lower, _of_switch(goal, found, trials)
 
 
-def _against(goal: Goal, printed: Printed, found: Found, trials: Sequence[Seen]) -> Iterator[str]:
+def _against(goal: Goal, printed: Printed, found: Bounds, trials: Sequence[Seen]) -> Iterator[str]:
     groups = by_load(trials)
     for name, load, own in (
         ("lower", printed.lower_fps, found.lower),

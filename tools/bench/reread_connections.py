@@ -11,7 +11,7 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 from reread_figures import curves_differ, figures_differ
-from reread_goals import Found, Weighed, bounds, in_clean_time, share_of, silent_too
+from reread_goals import Bounds, Weighed, bounds, in_clean_time, share_of, silent_too
 from reread_trials import Own
 
 from vsperf.quantities.units import Duration
@@ -264,7 +264,7 @@ def fails(one: ConnectionTrial, allowed: Fraction, *, own: bool = False) -> bool
 
 def clean_bounds(
     search: Mapping[str, Any], by_load: Mapping[int, Sequence[ConnectionTrial]]
-) -> Found | None:
+) -> Bounds | None:
     """Return the bounds in clean time; None where nobody knows of any, or too little is clean."""
     if search["kind"] not in {"cps", "pps", "goodput"}:
         return None

@@ -301,14 +301,14 @@ def silent_too(trials: Sequence[Trial]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Bounds:
     """The bounds that trials come to."""
 
     lower: int | None
     upper: int | None
 
 
-def bounds(goal: Goal, trials: Sequence[Seen]) -> Found:
+def bounds(goal: Goal, trials: Sequence[Seen]) -> Bounds:
     """Return the lowest load that is an upper bound, and the highest lower bound below it."""
     groups = by_load(trials)
     uppers = [load for load, group in groups.items() if goal.judge(group) is Is.UPPER]
@@ -318,7 +318,7 @@ def bounds(goal: Goal, trials: Sequence[Seen]) -> Found:
         for load, group in groups.items()
         if goal.judge(group) is Is.LOWER and (upper is None or load < upper)
     ]
-    return Found(max(lowers, default=None), upper)
+    return Bounds(max(lowers, default=None), upper)
 
 
 def through_at(goal: Goal, load: int, trials: Sequence[Trial]) -> int:

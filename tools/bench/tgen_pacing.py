@@ -13,7 +13,13 @@ from typing import Any
 
 from common import Option, Ratio, carry_out, hugepages, options, say, two_cpus, wanted
 
-from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.drivers.generators.tgen.byhand import (
+    Sending,
+    Stream,
+    at_hand,
+    directions_between,
+    trial,
+)
 from vsperf.drivers.generators.tgen.command import Options
 from vsperf.drivers.generators.tgen.process import Tgen
 
@@ -58,7 +64,7 @@ def send(tgen: Tgen, rate: int | None, found: argparse.Namespace) -> dict[str, A
     """Send for a time, flat out without a rate."""
     asked = None if rate is None else str(rate)
     sending = Sending(asked, duration_ns=int(found.seconds * 1e9), burst=found.burst)
-    return trial(tgen, ways_between(1, "both"), Stream(64), sending, lambda event: None)
+    return trial(tgen, directions_between(1, "both"), Stream(64), sending, lambda event: None)
 
 
 def rate_of(result: dict[str, Any]) -> float:

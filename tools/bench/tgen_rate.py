@@ -25,7 +25,13 @@ from vsperf.cli.selection import load
 from vsperf.config.loader import Request
 from vsperf.deploy.deployment import PORTS_S, prepare
 from vsperf.deploy.planner import Drivers, make_plan
-from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.drivers.generators.tgen.byhand import (
+    Sending,
+    Stream,
+    at_hand,
+    directions_between,
+    trial,
+)
 from vsperf.drivers.generators.tgen.command import Options, port_of
 from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.host.cpus import read_topology
@@ -38,7 +44,7 @@ from vsperf.waits import sleep
 EXAMPLE = "tools/bench/tgen_rate.py --cases 64x1,1518x1 --rounds 5"
 WARM_UP_NS = 500_000_000
 ORDINARY_FRAME = 1518
-WAYS = ways_between(2, "both")
+WAYS = directions_between(2, "both")
 LINKS = ("phy0", "phy1")
 
 

@@ -25,7 +25,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 from loopbacks import OPTIONS, reference_dut
 
-from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.drivers.generators.tgen.byhand import (
+    Sending,
+    Stream,
+    at_hand,
+    directions_between,
+    trial,
+)
 from vsperf.errors import ExitCode, VsperfError
 from vsperf.records.histogram import percentiles_ns
 
@@ -47,7 +53,7 @@ RULES = (
     "misroute=500",
     "foreign=600",
 )
-WAYS = ways_between(2, "both")
+WAYS = directions_between(2, "both")
 DELAYS_NS = (50_000, 1_000_000)
 TOLERANCE = 0.01
 SHARES = (1.0, 5.0, 50.0)

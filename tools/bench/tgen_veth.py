@@ -25,7 +25,13 @@ from common import Option, Ratio, carry_out, options, say, two_cpus, wanted
 from needs import VETH, require_programs
 
 from vsperf import waits
-from vsperf.drivers.generators.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.drivers.generators.tgen.byhand import (
+    Sending,
+    Stream,
+    at_hand,
+    directions_between,
+    trial,
+)
 from vsperf.drivers.generators.tgen.command import Options
 from vsperf.drivers.generators.tgen.process import TGEN
 from vsperf.errors import ComponentError
@@ -102,7 +108,7 @@ def tgen_sends(rate: int, seconds: float, burst: int) -> Iterator[Send]:
     """Start a tgen on the cable."""
     chosen = Options(cpus=(two_cpus()[1],), hugepages=False)
     sending = Sending(str(rate), duration_ns=int(seconds * 1e9), burst=burst)
-    way = ways_between(1, "both")
+    way = directions_between(1, "both")
     with at_hand(["net_af_packet0,iface=veth0"], chosen) as tgen:
         yield lambda: trial(tgen, way, Stream(FRAME_BYTES + 4), sending, lambda event: None)
 

@@ -105,6 +105,8 @@ perform_of_programs(struct agent *agent, const char *verb)
 		done = place_counts(&agent->place, answer, &wrong);
 	else if (strcmp(verb, "listens") == 0)
 		done = place_listens(json, 1, answer, &wrong);
+	else if (strcmp(verb, "file") == 0)
+		done = programs_file(&agent->programs, json, 1, &wrong);
 	else if (strcmp(verb, "run") == 0)
 		done = programs_run(&agent->programs, json, 1, &wrong);
 	else if (strcmp(verb, "output") == 0)

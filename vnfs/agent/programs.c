@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,6 +23,8 @@
 #define NOT_RUN 126 /* its exit code where it becomes nothing */
 #define PATIENCE_MS 1000
 #define LOOK_EACH_MS 2
+#define NAME_LENGTH 64
+#define FOLDERS_OPEN 8
 
 void
 programs_init(struct programs *programs, const char *folder)
@@ -49,7 +52,7 @@ known_number(const struct programs *programs, const struct json *json, unsigned 
 {
 	unsigned int number = number_of(json, request, wrong);
 
-	if (number != 0 && !programs->programs[number - 1].known) {
+	if (number != 0 && !programs->programs[number - 1].started) {
 		text_format(wrong, "there is no program %u", number);
 		return 0;
 	}
@@ -60,6 +63,81 @@ static void
 path_of(const struct programs *programs, unsigned int number, char path[PATH_MAX])
 {
 	snprintf(path, PATH_MAX, "%s/program-%u", programs->folder, number);
+}
+
+/* The folder that it runs in. */
+static void
+home_of(const struct programs *programs, unsigned int number, char path[PATH_MAX])
+{
+	snprintf(path, PATH_MAX, "%s/home-%u", programs->folder, number);
+}
+
+static bool
+make_home(const char *home, struct text *wrong)
+{
+	if (mkdir(home, 0700) == 0 || errno == EEXIST)
+		return true;
+	text_format(wrong, "no folder to run in: %s", strerror(errno));
+	return false;
+}
+
+static int
+remove_one(const char *path, const struct stat *about, int kind, struct FTW *where)
+{
+	(void)about;
+	(void)kind;
+	(void)where;
+	remove(path);
+	return 0;
+}
+
+/* What it wrote, and what was written for it. */
+static void
+remove_files(const struct programs *programs, unsigned int number)
+{
+	char path[PATH_MAX];
+
+	path_of(programs, number, path);
+	unlink(path);
+	home_of(programs, number, path);
+	nftw(path, remove_one, FOLDERS_OPEN, FTW_DEPTH | FTW_PHYS);
+}
+
+bool
+programs_file(struct programs *programs, const struct json *json, unsigned int request,
+	struct text *wrong)
+{
+	const char *name = json_string(json, json_member(json, request, "name"));
+	const char *content = json_string(json, json_member(json, request, "text"));
+	unsigned int number = number_of(json, request, wrong);
+	char path[PATH_MAX + NAME_LENGTH + 2];
+	char home[PATH_MAX];
+	FILE *file;
+	bool done;
+
+	if (number == 0)
+		return false;
+	if (name == NULL || name[0] == '\0' || name[0] == '.' || strchr(name, '/') != NULL ||
+			strlen(name) > NAME_LENGTH || content == NULL) {
+		text_format(wrong, "\"name\" is no name of a file, or \"text\" is no string");
+		return false;
+	}
+	if (programs->programs[number - 1].started) {
+		text_format(wrong, "there is a program %u already", number);
+		return false;
+	}
+	home_of(programs, number, home);
+	if (!make_home(home, wrong))
+		return false;
+	programs->programs[number - 1].known = true;
+	snprintf(path, sizeof(path), "%s/%s", home, name);
+	file = fopen(path, "ae");
+	done = file != NULL && fputs(content, file) >= 0;
+	if (file != NULL && fclose(file) != 0)
+		done = false;
+	if (!done)
+		text_format(wrong, "no room for %s: %s", name, strerror(errno));
+	return done;
 }
 
 static bool
@@ -104,9 +182,10 @@ wait_until(int64_t instant_ns)
 
 /* In the new process. The words are those of its own copy of the request. */
 static void __attribute__((noreturn))
-become(const char *const words[], int output, int64_t instant_ns)
+become(const char *const words[], const char *home, int output, int64_t instant_ns)
 {
 	const struct rlimit room = {.rlim_cur = PROGRAM_OUTPUT + 1, .rlim_max = PROGRAM_OUTPUT + 1};
+	const struct rlimit open_files = {.rlim_cur = PROGRAM_FILES, .rlim_max = PROGRAM_FILES};
 	int nothing = open("/dev/null", O_RDONLY);
 	sigset_t none;
 
@@ -116,11 +195,13 @@ become(const char *const words[], int output, int64_t instant_ns)
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);
 	setrlimit(RLIMIT_FSIZE, &room);
+	setrlimit(RLIMIT_NOFILE, &open_files);
 	signal(SIGPIPE, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	wait_until(instant_ns);
-	execv(words[0], (char *const *)words);
+	if (chdir(home) == 0)
+		execv(words[0], (char *const *)words);
 	dprintf(STDERR_FILENO, "vsperf: cannot run %s: %s\n", words[0], strerror(errno));
 	_exit(NOT_RUN);
 }
@@ -134,13 +215,14 @@ programs_run(struct programs *programs, const struct json *json, unsigned int re
 	unsigned int number = number_of(json, request, wrong);
 	struct program *program;
 	char path[PATH_MAX];
+	char home[PATH_MAX];
 	int output;
 	pid_t pid;
 
 	if (number == 0 || !read_words(json, request, words, wrong))
 		return false;
 	program = &programs->programs[number - 1];
-	if (program->known) {
+	if (program->started) {
 		text_format(wrong, "there is a program %u already", number);
 		return false;
 	}
@@ -148,6 +230,10 @@ programs_run(struct programs *programs, const struct json *json, unsigned int re
 		text_format(wrong, "\"instant_ns\" is no time");
 		return false;
 	}
+	home_of(programs, number, home);
+	if (!make_home(home, wrong))
+		return false;
+	program->known = true;
 	path_of(programs, number, path);
 	output = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
 	if (output < 0) {
@@ -156,17 +242,16 @@ programs_run(struct programs *programs, const struct json *json, unsigned int re
 	}
 	pid = fork();
 	if (pid == 0)
-		become(words, output, instant_ns);
+		become(words, home, output, instant_ns);
 	close(output);
 	if (pid < 0) {
 		text_format(wrong, "no process: %s", strerror(errno));
-		unlink(path);
 		return false;
 	}
 	/* Both sides see to it, so that the group is there whoever is first. */
 	setpgid(pid, pid);
 	program->pid = pid;
-	program->known = true;
+	program->started = true;
 	return true;
 }
 
@@ -207,15 +292,18 @@ bool
 programs_end(struct programs *programs, const struct json *json, unsigned int request,
 	struct text *wrong)
 {
-	unsigned int number = known_number(programs, json, request, wrong);
+	unsigned int number = number_of(json, request, wrong);
 	int64_t deadline = now_ms() + PATIENCE_MS;
 	struct program *program;
-	char path[PATH_MAX];
 	int status;
 
 	if (number == 0)
 		return false;
 	program = &programs->programs[number - 1];
+	if (!program->known) {
+		text_format(wrong, "there is no program %u", number);
+		return false;
+	}
 	while (program->pid != 0) {
 		pid_t ended;
 
@@ -230,9 +318,9 @@ programs_end(struct programs *programs, const struct json *json, unsigned int re
 			wait_ms(LOOK_EACH_MS);
 		}
 	}
-	path_of(programs, number, path);
-	unlink(path);
+	remove_files(programs, number);
 	program->known = false;
+	program->started = false;
 	return true;
 }
 

@@ -20,20 +20,26 @@
 #define PROGRAM_OUTPUT (4 << 20)
 /* Bytes of it in one answer, each of which becomes two at most. */
 #define PROGRAM_PIECE 7000
+/* Files that it may have open: each connection is one. */
+#define PROGRAM_FILES (1 << 16)
 
 struct program {
-	bool known; /* it was started, and its output is there */
+	bool known; /* it was started, or files were written for it */
+	bool started; /* its output is there */
 	pid_t pid; /* also that of its group; 0: it has ended */
 };
 
 struct programs {
-	const char *folder; /* of what they write */
+	const char *folder; /* of what they write, and of those that each of them runs in */
 	struct program programs[PROGRAMS];
 };
 
 void programs_init(struct programs *programs, const char *folder);
 
 /* Each takes a request, adds members to the answer, or returns false and says why. */
+/* Adds text to a file in the folder that a program will run in; the first makes it. */
+bool programs_file(struct programs *programs, const struct json *json, unsigned int request,
+	struct text *wrong);
 bool programs_run(struct programs *programs, const struct json *json, unsigned int request,
 	struct text *wrong);
 bool programs_output(const struct programs *programs, const struct json *json,

@@ -138,8 +138,8 @@ def busy_shares(trial: Trial) -> list[tuple[PmdCounters, Fraction | None]]:
 
 # What a switch counted as dropped, and which of it was a full ring. Pure.
 #
-# Each driver has its own words. Where a word stands for more than full rings, it is not said to be
-# one.
+# A driver of ours has the words of its program, so that people find them there; for any other one
+# `full` is the word. Where a word stands for more than full rings, it is not said to be one.
 
 OF_RINGS = (
     "full",  # of a tap or of a packet socket: OVS, VPP, the bridge of Linux

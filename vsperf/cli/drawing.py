@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from vsperf.analysis.ways import ways_of
+from vsperf.analysis.frame_paths import frame_paths
 from vsperf.config.topology import Topology
-from vsperf.records.chain import Way
+from vsperf.records.chain import FramePath
 
 GENERATOR = "generator"
 
@@ -20,14 +20,14 @@ def draw(topology: Topology, switch: str) -> str:
     v2v    generator ── 0[vm1]1 ──┤ ovs ├── 0[vm2]1 ── generator
     """
     indent = " " * (len(topology.name) + 4)
-    lines = [_line(way, switch) for way in ways_of(topology)[::2]]
+    lines = [_line(way, switch) for way in frame_paths(topology)[::2]]
     return "\n".join(
         (f"{topology.name}    " if number == 0 else indent) + line
         for number, line in enumerate(lines)
     )
 
 
-def _line(way: Way, switch: str) -> str:
+def _line(way: FramePath, switch: str) -> str:
     begin = f"{GENERATOR} ── " if way.inside[0] else way.begin
     end = f" ── {GENERATOR}" if way.inside[-1] else way.end
     middle = [

@@ -33,6 +33,7 @@ from vsperf.output.case_tables import (
     repeats_table,
     switch_columns,
 )
+from vsperf.output.figures.published import published_table
 from vsperf.output.table import NOTHING, Cell, Column, Table
 from vsperf.trust.printable import printable
 
@@ -210,6 +211,10 @@ def _print_tables(out: Console, rows: Sequence[CaseRow]) -> None:
         if table is not None:
             out.print()
             print_table(out, table)
+    if (published := published_table(rows)) is not None:
+        out.print()
+        print_table(out, published)
+        out.print(published.title, style="dim")
     for row in rows:
         for curve in map(curve_table, row.curves):
             out.print()

@@ -91,7 +91,7 @@ def stream_options(function: F) -> F:
 
         more = _headers(headers) | (_replayed(replay) if replay else {})
         stream = byhand.Stream(size.bytes, int(flows), more)
-        ways = byhand.ways_between(len(devices), direction)
+        ways = byhand.directions_between(len(devices), direction)
         return function(devices=devices, stream=stream, ways=ways, **values)
 
     for option in _STREAM:

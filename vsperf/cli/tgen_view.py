@@ -23,7 +23,7 @@ from vsperf.drivers.generators.tgen.summary import (
     worker_names,
     worker_rows,
 )
-from vsperf.drivers.generators.tgen.traffic import Way
+from vsperf.drivers.generators.tgen.traffic import TrafficDirection
 from vsperf.output.table import Column, Table, columns
 from vsperf.quantities.human import End, human_fps, human_interval, human_ns
 from vsperf.quantities.units import NANOSECONDS
@@ -32,7 +32,7 @@ Json = Mapping[str, Any]
 
 
 @contextmanager
-def watching(ways: Sequence[Way]) -> Iterator[Event]:
+def watching(ways: Sequence[TrafficDirection]) -> Iterator[Event]:
     """Show the statistics of each second on stderr: a table that moves, or a line each."""
     output = console(stderr=True)
     names = [way.name for way in ways]
@@ -55,7 +55,7 @@ def watching(ways: Sequence[Way]) -> Iterator[Event]:
         yield show
 
 
-def print_trial(result: Json, ways: Sequence[Way]) -> None:
+def print_trial(result: Json, ways: Sequence[TrafficDirection]) -> None:
     """Print the final tables of a trial."""
     output = console()
     names, workers = [way.name for way in ways], result["workers"]

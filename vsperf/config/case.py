@@ -12,7 +12,7 @@ from pydantic import Field, SerializeAsAny, model_validator
 from vsperf.config.base import DriverSpec, Spec
 from vsperf.config.cache import CacheRole, CacheShare
 from vsperf.config.expect import Expectation
-from vsperf.config.guest import GuestPlace
+from vsperf.config.guest import AskedPlace
 from vsperf.config.method import MethodSpec
 from vsperf.config.modify import Modify
 from vsperf.config.point import point_label
@@ -119,8 +119,8 @@ class CaseSpec(Spec):
     program: SerializeAsAny[DriverSpec] | None = None
     """What exchanges data between places at the ends of the links; only methods that ask for places
     have a use for it."""
-    places: dict[Name, GuestPlace] = Field({})
-    """Guests at the ends of links, by the links; the end of any other is a network of its own.
+    places: dict[Name, AskedPlace] = Field({})
+    """Guests, or the host, at the ends of links, by the links; any other is a network of its own.
     Methods that ask for places alone have a use for it."""
     probe: SerializeAsAny[DriverSpec] | None = None
     """What measures latency beside `program`; only methods that measure it under load have a use
@@ -194,9 +194,19 @@ class CaseSpec(Spec):
         """Whether the kernel's stack is at the ends of the links, with programs that use it."""
         return self.search.PLACES
 
-    def guest_at(self, link: str) -> GuestPlace | None:
+    def guest_at(self, link: str) -> AskedPlace | None:
         """The guest that is the place at the end of a link; None where that is a network."""
-        return self.places.get(link)
+        return self.guests.get(link)
+
+    @property
+    def guests(self) -> dict[str, AskedPlace]:
+        """The guests that are places, by their links."""
+        return {link: one for link, one in self.places.items() if one.kind == "vm"}
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The links whose end is in the host's own network."""
+        return tuple(link for link, one in self.places.items() if one.kind == "host")
 
     @property
     def has_connections(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import AfterValidator
 
-from vsperf.quantities.units import Found
+from vsperf.quantities.units import MeasuredCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +18,16 @@ class _Counted:
         return core_schema.no_info_before_validator_function(_number, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        return {**handler(schema), "type": ["string", "number"], "examples": [*Found.EXAMPLES]}
+        return {
+            **handler(schema),
+            "type": ["string", "number"],
+            "examples": [*MeasuredCount.EXAMPLES],
+        }
 
 
 def _number(value: object) -> object:
     """Return the number that a text means; its bounds are those of the setting."""
-    return Found.parse(value).value if isinstance(value, (str, float)) else value
+    return MeasuredCount.parse(value).value if isinstance(value, (str, float)) else value
 
 
 Counted = _Counted()

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from vsperf.config.base import Spec
 from vsperf.quantities.quantity import Quantity, UnitError, shown
 from vsperf.quantities.unit import Factor, Unit
-from vsperf.quantities.units import Count, FoundTime, FrameSize, LinkSpeed, Rate, Ratio
+from vsperf.quantities.units import Count, FrameSize, LinkSpeed, MeasuredTime, Rate, Ratio
 
 ONE_OF = ("min", "max", "max_loss", "baseline")
 """A criterion has one of these."""
@@ -38,7 +38,7 @@ class Bound(Quantity):
             f"{shown(value)} is no bound; one is written like {', '.join(cls.EXAMPLES)}"
         )
 
-    def read(self, unit: Unit) -> Rate | LinkSpeed | FoundTime | Ratio | Factor | Count:
+    def read(self, unit: Unit) -> Rate | LinkSpeed | MeasuredTime | Ratio | Factor | Count:
         """Return the quantity that it is of a figure in that unit."""
         return unit.quantity.parse(self.text)
 

@@ -1,4 +1,4 @@
-"""Guests that a user asks for as places: the kernel's stack at the end of a link is theirs."""
+"""Places that a user asks for: a guest, or the host, whose stack is at the end of a link."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ PAGE_MB = 2
 """Size of the hugepages that guests get their memory from."""
 
 
-class GuestPlace(Spec):
-    """A virtual machine at the end of a link, whose kernel's stack programs use."""
+class AskedPlace(Spec):
+    """Whose stack programs use at the end of a link; all but its kind is said of guests."""
 
-    kind: Literal["vm"]
-    """`vm`, vsperf's own guest on a vhost-user port of the switch; without an entry the end of a
-    link is a network of its own, on the host's kernel."""
+    kind: Literal["vm", "host"]
+    """`vm`, vsperf's own guest on a vhost-user port of the switch, or `host`, a device in the
+    network of the host; without an entry the end of a link is a network of its own, on the host's
+    kernel."""
     vcpus: Annotated[int, Field(ge=1, le=64)] = 1
     """Virtual CPUs. They run on the CPUs of clients or servers, whichever the guest has."""
     memory: Annotated[int, Field(ge=192, le=1048576, multiple_of=PAGE_MB)] = 256

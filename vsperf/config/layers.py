@@ -28,7 +28,7 @@ from vsperf.config.document import (
     PresetHeader,
     Selection,
 )
-from vsperf.config.lookup import Found, Library
+from vsperf.config.lookup import Library, NamedFile
 from vsperf.config.select import is_path, may_hold, named_file
 from vsperf.config.suggest import described, did_you_mean, listed, quoted
 from vsperf.config.suite import OWN, Suite, is_suite, suite_of
@@ -193,7 +193,7 @@ class LayerReader:
         own, extends = self._preset(found)
         return [*self._bases("presets", found, extends, self._preset), *own]
 
-    def _preset(self, found: Found) -> Said:
+    def _preset(self, found: NamedFile) -> Said:
         layer = self.file(found.path, f"preset {found.name}")
         if layer is None:
             return [None], None
@@ -204,7 +204,7 @@ class LayerReader:
         extends = find(layer, f"{PRESET_HEADER}.{EXTENDS}")
         return [layer], extends if header.extends is not None else None
 
-    def testcase(self, found: Found) -> Layers:
+    def testcase(self, found: NamedFile) -> Layers:
         """Return the layers of a testcase and of all it extends, lowest first.
 
         What two testcases of a suite share lies below both, where one of them extends the other.
@@ -213,7 +213,7 @@ class LayerReader:
         bases = self._bases(TESTCASES, found, extends, self._base_testcase)
         return list(dict.fromkeys([*bases, *own]))
 
-    def _testcase(self, found: Found) -> Said:
+    def _testcase(self, found: NamedFile) -> Said:
         root = self.file(found.path)
         if root is None:
             return [None], None
@@ -229,14 +229,14 @@ class LayerReader:
         self._suites[found.path] = suite
         return [suite.shared, own], _kept(merge_sections(suite.shared, own).get(EXTENDS))
 
-    def _base_testcase(self, found: Found) -> Said:
+    def _base_testcase(self, found: NamedFile) -> Said:
         """Return what a testcase says, without what is true of itself alone."""
         layers, extends = self._testcase(found)
         *shared, own = layers
         return [*shared, own.without(*OWN) if own else None], extends
 
     def _bases(
-        self, kind: str, found: Found, extends: Node | None, read: Callable[[Found], Said]
+        self, kind: str, found: NamedFile, extends: Node | None, read: Callable[[NamedFile], Said]
     ) -> Layers:
         """Return the layers of all that a file extends, lowest first."""
         layers: Layers = []
@@ -250,7 +250,7 @@ class LayerReader:
             layers = [*own, *layers]
         return layers
 
-    def _base(self, kind: str, extends: Node, chain: list[Found]) -> Found | None:
+    def _base(self, kind: str, extends: Node, chain: list[NamedFile]) -> NamedFile | None:
         """Return what the last of a chain extends; None after noting why it cannot."""
         name, place, one = plain(extends), extends.mark.location, kind.removesuffix("s")
         if not isinstance(name, str):
@@ -266,10 +266,10 @@ class LayerReader:
         self.problems.append(Problem(f"{kind} extend each other", place, circle, fix))
         return None
 
-    def _beside(self, name: str, found: Found) -> Found | None:
+    def _beside(self, name: str, found: NamedFile) -> NamedFile | None:
         """Return the testcase of a name in the suite that holds another one."""
         suite = self._suites.get(found.path)
-        return Found(name, found.path, found.folder) if suite and name in suite.names else None
+        return NamedFile(name, found.path, found.folder) if suite and name in suite.names else None
 
     def _header(self, layer: Section) -> PresetHeader | None:
         tree = layer.get(PRESET_HEADER)
@@ -290,7 +290,7 @@ class LayerReader:
             fix = f"write `name: {file.stem}`, or rename the file"
             self.problems.append(Problem(what, node.mark.location, None, fix))
 
-    def _named(self, kind: str, name: str, asked: Location) -> Found | None:
+    def _named(self, kind: str, name: str, asked: Location) -> NamedFile | None:
         if is_path(name):
             return named_file(name, self.library)
         files = self.library.files(kind)

@@ -21,7 +21,7 @@ from vsperf.config.expand import (
     with_levels,
 )
 from vsperf.config.layers import LayerReader, Layers, merged, names, together, with_settings_by_kind
-from vsperf.config.lookup import Found, Library
+from vsperf.config.lookup import Library, NamedFile
 from vsperf.config.noise import NOISE
 from vsperf.config.rivals import comparing, with_rivals
 from vsperf.config.rules import (
@@ -94,7 +94,7 @@ def load_cases(request: Request, library: Library, drivers: Drivers) -> tuple[Ca
 def load(request: Request, library: Library, drivers: Drivers) -> Loaded:
     """Return the cases of a request and what was chosen for them; raise `SpecError`."""
     reader = LayerReader(library)
-    chosen: tuple[Found, ...] = ()
+    chosen: tuple[NamedFile, ...] = ()
     try:
         chosen = select(request.names, library, request.tags)
     except SpecError as error:
@@ -128,7 +128,7 @@ def _simulated(cases: tuple[Case, ...]) -> bool:
     return any(case.spec.testbed.simulated for case in cases)
 
 
-def _same_names(chosen: tuple[Found, ...], library: Library) -> list[Problem]:
+def _same_names(chosen: tuple[NamedFile, ...], library: Library) -> list[Problem]:
     seen: dict[str, Path] = {}
     problems = []
     for found in chosen:
@@ -170,7 +170,7 @@ class _Loader:
             *reader.options(request.sets),
         ]
 
-    def testcase(self, found: Found) -> _Resolved:
+    def testcase(self, found: NamedFile) -> _Resolved:
         """Return the cases of one testcase, none after noting a problem."""
         raise_if_stopped()
         own = self.reader.testcase(found)

@@ -93,7 +93,7 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class NamedFile:
     """What has a name: a file, or a testcase of a suite; the first in the order of the folders.
 
     A suite that cannot be read is found by the name of its file, so that lists can show it.
@@ -118,7 +118,7 @@ class Found:
 class Entry:
     """What was found with its head, as lists show it."""
 
-    found: Found
+    found: NamedFile
     title: str = ""
     tags: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = field(default=())
@@ -240,9 +240,9 @@ class Library:
         files = (folder.path / "conf" / "defaults.yaml" for folder in self.folders)
         return next((file for file in files if file.exists()), None)
 
-    def files(self, kind: str) -> dict[str, Found]:
+    def files(self, kind: str) -> dict[str, NamedFile]:
         """Return the files of a kind (testcases, testbeds, presets, topologies) by name."""
-        found: dict[str, Found] = {}
+        found: dict[str, NamedFile] = {}
         for folder in self.folders:
             here: dict[str, list[Path]] = {}
             for path in _files_below(folder.path, kind):
@@ -251,10 +251,12 @@ class Library:
             for name, (first, *others) in here.items():
                 above = found.get(name)
                 if above is None:
-                    found[name] = Found(name, first, folder, (), tuple(others))
+                    found[name] = NamedFile(name, first, folder, (), tuple(others))
                 else:
                     shadowed = (*above.shadowed, first, *others)
-                    found[name] = Found(name, above.path, above.folder, shadowed, above.clashing)
+                    found[name] = NamedFile(
+                        name, above.path, above.folder, shadowed, above.clashing
+                    )
         return dict(sorted(found.items()))
 
     def names(self, path: Path) -> tuple[str, ...]:
@@ -300,7 +302,7 @@ class Library:
     def _entries(self, kind: str, head: str) -> dict[str, Entry]:
         return {name: self.head(found, head) for name, found in self.files(kind).items()}
 
-    def head(self, found: Found, section: str = "") -> Entry:
+    def head(self, found: NamedFile, section: str = "") -> Entry:
         """Read title and tags; they stand at the top of the file, in `section`, or in a suite."""
         try:
             root = self._top(found)
@@ -317,7 +319,7 @@ class Library:
             tags=tuple(word for word in words if isinstance(word, str)),
         )
 
-    def _top(self, found: Found) -> Section:
+    def _top(self, found: NamedFile) -> Section:
         if not is_suite(found.path):
             return self._read(found.path)
         suite = self._suite(found.path)

@@ -1,8 +1,8 @@
 """Places: the kernel's stack at the end of a link, where programs run. Pure.
 
-It is that of this machine, in a network of its own, or that of a guest. A place has the addresses
-that the test traffic has there, so a switch that is told where frames go is told the same for both.
-Its device carries packets of the case's frame size, and no longer ones.
+It is that of this machine, in a network of its own or in the host's, or that of a guest. A place
+has the addresses that the test traffic has there, so a switch that is told where frames go is told
+the same for both. Its device carries packets of the case's frame size, and no longer ones.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.flows import BENCHMARKS, link_ip, link_mac
 from vsperf.config.traffic import TrafficProfile
 from vsperf.config.tree import Section, find
+from vsperf.config.wiring import directions_of
 from vsperf.errors import Location, Problem
 
 ETHERNET_BYTES = 18
 """Header and FCS: a frame of 1518 bytes carries a packet of 1500."""
 ANY_FRAME = ("port", "learn")
 """Rules of a switch by which frames of programs pass: they look at no ports of UDP."""
-IN_GUESTS = ("tcp-stream", "udp-stream", "tcp-rr", "udp-rr")
-"""What programs exchange that were seen to do so in guests."""
 MEANT = ("frame_size", "direction")
 """What of the traffic has a meaning for places: their longest frame, and which way data go."""
 PREFIX_BITS = int(BENCHMARKS["ipv4"].partition("/")[2])
@@ -42,6 +41,17 @@ def place_mtu(case: CaseSpec) -> int:
     return case.traffic.frame_size.bytes - ETHERNET_BYTES
 
 
+def own_stack(case: CaseSpec) -> bool:
+    """Whether servers have stacks of their own, and threads that never sleep."""
+    return bool(getattr(case.program, "OWN_STACK", False))
+
+
+def is_silent(case: CaseSpec, link: str) -> bool:
+    """Whether the kernel says nothing at the end of a link, as a server there does."""
+    ways = directions_of(case.topology, case.traffic.direction)
+    return own_stack(case) and link in {target for _, target in ways}
+
+
 def place_problems(spec: CaseSpec, document: Section) -> list[Problem]:
     """Return what does not go with places, of a method that has some, or guests with another."""
     if not spec.has_places:
@@ -55,7 +65,7 @@ def place_refusals(spec: CaseSpec) -> list[Problem]:
     Both are often chosen on the command line, for testcases of all kinds: so it is a plan that is
     refused, and no testcase that is wrong.
     """
-    return [*_switch(spec), *_guests(spec), *_not_so_far(spec)]
+    return [*_switch(spec), *_guests(spec), *_hosts(spec), *_own_stacks(spec), *_not_so_far(spec)]
 
 
 def _program(spec: CaseSpec, document: Section) -> Iterator[Problem]:
@@ -114,25 +124,16 @@ def _ends(spec: CaseSpec, document: Section) -> Iterator[Problem]:
 
 def _guests(spec: CaseSpec) -> Iterator[Problem]:
     """Yield what guests cannot have, or do, so far."""
-    if not spec.places:
+    if not spec.guests:
         return
-    links, kind = ", ".join(spec.places), spec.vswitch.kind
-    out = " ".join(f"--set places.{link}=null" for link in spec.places)
+    links, kind = ", ".join(spec.guests), spec.vswitch.kind
+    out = " ".join(f"--set places.{link}=null" for link in spec.guests)
     if not getattr(spec.vswitch, "GUESTS", False):
         yield Problem(
             f"vswitch {kind} has no ports that a guest with programs can be plugged into, so far",
             None,
             f"`places` asks for one at {links}",
             f"--set vswitch.kind=ovs-dpdk, or a network of the host in its place: {out}",
-        )
-    traffic = getattr(spec.search, "traffic", None)
-    if traffic not in IN_GUESTS:
-        yield Problem(
-            f"the method {spec.search.kind} does not go with guests at {links}, so far",
-            None,
-            f"it has programs exchange {traffic}, and in guests they exchange "
-            f"{', '.join(IN_GUESTS)}",
-            f"--set search.kind=stream, or a network of the host in its place: {out}",
         )
     if getattr(spec.search, "offloads", "off") == "on":
         yield Problem(
@@ -141,6 +142,52 @@ def _guests(spec: CaseSpec) -> Iterator[Problem]:
             "no frame longer than the case's may pass, so QEMU offers the guest none of it",
             "--set search.offloads=off",
         )
+
+
+def _hosts(spec: CaseSpec) -> Iterator[Problem]:
+    """Yield what the host cannot have, or be."""
+    if len(spec.hosts) > 1:
+        yield Problem(
+            f"`places` has the host at {', '.join(spec.hosts)}",
+            None,
+            "it would speak with itself, and nothing would come to the switch",
+            f"--set places.{spec.hosts[-1]}=null",
+        )
+    for link in spec.hosts:
+        asked = spec.places[link]
+        for name, field in type(asked).model_fields.items():
+            if name != "kind" and getattr(asked, name) != field.default:
+                yield Problem(
+                    f"`places.{link}.{name}` says nothing to the host",
+                    None,
+                    "it is said of guests",
+                    f"leave places.{link}.{name} out, or --set places.{link}.kind=vm",
+                )
+
+
+def _own_stacks(spec: CaseSpec) -> Iterator[Problem]:
+    """Yield what does not go with a server that has a stack of its own."""
+    if not own_stack(spec):
+        return
+    ways, search = directions_of(spec.topology, spec.traffic.direction), spec.search
+    sources, targets = ([way[end] for way in ways] for end in (0, 1))
+    asked = {
+        "search.instances": getattr(search, "instances", 1) > 1,
+        "search.workers": getattr(search, "workers", 1) > 1,
+        "search.keepalive": getattr(search, "keepalive", "on") == "off",
+        "search.offloads": getattr(search, "offloads", "off") == "on",
+        "traffic.direction": bool({*sources} & {*targets}) or len({*targets}) < len(targets),
+        "places": any(link in spec.places for link in targets),
+    }
+    for path, there in asked.items():
+        if there:
+            yield Problem(
+                f"`{path}` does not go with a server that has a stack of its own",
+                None,
+                "it is one server that polls on one CPU, in a network of its own where the kernel "
+                "is silent; it has one client, who closes connections, and takes no longer frames",
+                f"--set program.stack=kernel, or leave {path} out",
+            )
 
 
 def _switch(spec: CaseSpec) -> Iterator[Problem]:

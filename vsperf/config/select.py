@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from vsperf.config.lookup import SUFFIXES, Entry, Folder, Found, Library
+from vsperf.config.lookup import SUFFIXES, Entry, Folder, Library, NamedFile
 from vsperf.config.suggest import did_you_mean, listed, testcase_meant
 from vsperf.errors import Location, Problem, SpecError
 
@@ -20,18 +20,20 @@ def is_path(name: str) -> bool:
     return "/" in name or name.endswith(SUFFIXES)
 
 
-def named_file(name: str, library: Library) -> Found:
+def named_file(name: str, library: Library) -> NamedFile:
     """Return the file that a path typed by the user means, whether it exists or not."""
     path = library.cwd / Path(name).expanduser()
-    return Found(path.stem, path, Folder(path.parent, "command line"))
+    return NamedFile(path.stem, path, Folder(path.parent, "command line"))
 
 
-def _testcases_of(file: Found, library: Library) -> list[Found]:
+def _testcases_of(file: NamedFile, library: Library) -> list[NamedFile]:
     """Return the testcase that a file holds, or all those of a suite."""
     return [replace(file, name=name) for name in library.names(file.path)]
 
 
-def select(names: Iterable[str], library: Library, tags: Iterable[str] = ()) -> tuple[Found, ...]:
+def select(
+    names: Iterable[str], library: Library, tags: Iterable[str] = ()
+) -> tuple[NamedFile, ...]:
     """Return the testcases that are meant, each once, in the order they were asked for.
 
     A name is exact, a pattern such as `phy2phy_*`, a tag such as `tag:rfc2544`, or a file, which
@@ -40,11 +42,11 @@ def select(names: Iterable[str], library: Library, tags: Iterable[str] = ()) -> 
     """
     files = library.files("testcases")
     problems: list[Problem] = []
-    chosen: dict[Key, Found] = {}
+    chosen: dict[Key, NamedFile] = {}
     heads: dict[Key, Entry] = {}
     wanted = tuple(tags)
 
-    def head(found: Found) -> Entry:
+    def head(found: NamedFile) -> Entry:
         if found.key not in heads:
             heads[found.key] = library.head(found)
         return heads[found.key]
@@ -74,8 +76,8 @@ def select(names: Iterable[str], library: Library, tags: Iterable[str] = ()) -> 
 
 
 def _matching(
-    name: str, files: dict[str, Found], library: Library, head: Callable[[Found], Entry]
-) -> list[Found]:
+    name: str, files: dict[str, NamedFile], library: Library, head: Callable[[NamedFile], Entry]
+) -> list[NamedFile]:
     if is_path(name):
         return _testcases_of(named_file(name, library), library)
     if name in files:
@@ -87,7 +89,7 @@ def _matching(
     return []
 
 
-def _nothing(name: str, library: Library, files: dict[str, Found]) -> Problem:
+def _nothing(name: str, library: Library, files: dict[str, NamedFile]) -> Problem:
     place, why = Location(name), may_hold(library)
     if name.startswith(TAG):
         tags = _tags(library)
@@ -109,7 +111,7 @@ def _tags(library: Library) -> list[str]:
     return sorted({tag for entry in library.testcases().values() for tag in entry.tags})
 
 
-def _empty(tags: tuple[str, ...], library: Library, files: dict[str, Found]) -> Problem:
+def _empty(tags: tuple[str, ...], library: Library, files: dict[str, NamedFile]) -> Problem:
     if tags:
         known = _tags(library)
         strange = next((tag for tag in tags if tag not in known), "")

@@ -106,8 +106,8 @@ def blaming(when: str, *others: _Part) -> Iterator[None]:
 
 def awaited(spec: CaseSpec, *, with_generator: bool) -> tuple[str, ...]:
     """Return the ports that somebody is at: without a generator, those of VNFs only."""
-    cards = tuple(nic.port for nic in nics(spec.topology) if nic.faces is not None)
-    return (*spec.topology.links, *cards) if with_generator else cards
+    own = tuple(nic.port for nic in nics(spec.topology) if nic.faces is not None)
+    return (*spec.topology.links, *own) if with_generator else own
 
 
 def patience_s(spec: CaseSpec) -> float:

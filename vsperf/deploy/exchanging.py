@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -18,15 +18,14 @@ from pathlib import Path
 from typing import Protocol
 
 from vsperf.config.case import CaseSpec
-from vsperf.config.places import place_ip
+from vsperf.config.places import own_stack, place_ip
 from vsperf.config.wiring import directions_of
 from vsperf.deploy.cpu_looks import Looks, SwitchCpus
-from vsperf.deploy.guests import Guest, InGuest
 from vsperf.deploy.live_rates import LiveRates, Tell, seen_of
 from vsperf.deploy.places import Places
-from vsperf.deploy.running import Here, How, Running, room_of, started
+from vsperf.deploy.running import How, Running, room_of
 from vsperf.drivers.programs.base import (
-    Found,
+    InstalledProgram,
     Program,
     Programs,
     Rendezvous,
@@ -39,8 +38,8 @@ from vsperf.host.cpus import CpuNeed
 from vsperf.host.procfs import POLL_S
 from vsperf.host.workspace import Workspace
 from vsperf.methods.exchanges import ExchangeAsked
-from vsperf.qemu.programs import MOST_PROGRAMS
-from vsperf.quantities.human import human_ns
+from vsperf.qemu.programs import MOST_FILES, MOST_PROGRAMS
+from vsperf.quantities.human import human_bytes, human_ns
 from vsperf.records.cpu_time import PROBE, CpuUse
 from vsperf.records.exchange import CLIENTS, ECHO, SERVERS, DeviceUse, Instance, Interval
 from vsperf.records.run import Placement, Step
@@ -83,14 +82,14 @@ class Pair:
 
 
 def program_needs(case: CaseSpec) -> tuple[CpuNeed, ...]:
-    """Return the CPUs of clients and servers: they sleep where they have to wait."""
+    """Return the CPUs of clients and servers: a server with its own stack never sleeps."""
     asked = {CLIENTS: "client_cpus", SERVERS: "server_cpus"}
     chosen = {role: getattr(case.search, name, None) for role, name in asked.items()}
     return tuple(
         CpuNeed(
             role,
             1 if cpus is None else len(cpus),
-            busy=False,
+            busy=role == SERVERS and own_stack(case),
             pinned=None if cpus is None else cpus.cpus,
         )
         for role, cpus in chosen.items()
@@ -150,8 +149,9 @@ def exchange_steps(
         program = programs.exchanging(one.traffic)
         name, server = program.kind, program.SERVER
         meet = Rendezvous(place_ip(case, pair.target), pair.port)
-        if names := ", ".join(program.files(case, one, meet)):
-            _require_no_guest(case, pair, name, names)
+        files = program.files(case, one, meet)
+        if names := ", ".join(files):
+            _require_room_in_guests(case, pair, name, files)
             steps.append(Step(component="program", action=f"write {names} for {pair.name}"))
         for end, where, cpus, argv in (
             ("server", pair.target, pair.server_cpus, program.server(case, server, one, meet)),
@@ -165,9 +165,9 @@ def exchange_steps(
 
 def require_few_in_guests(case: CaseSpec, asked: ExchangeAsked, placement: Placement) -> None:
     """Raise `UsageError` where a guest would have to run more programs than it can."""
-    pairs = pairs_of(case, asked, placement)
+    pairs = [pair for one in together(asked) for pair in pairs_of(case, one, placement)]
     ends = Counter(link for pair in pairs for link in (pair.source, pair.target))
-    for link in case.places:
+    for link in case.guests:
         if ends[link] > MOST_PROGRAMS:
             raise UsageError(
                 f"the guest at {link} would have {ends[link]} programs",
@@ -176,13 +176,17 @@ def require_few_in_guests(case: CaseSpec, asked: ExchangeAsked, placement: Place
             )
 
 
-def _require_no_guest(case: CaseSpec, pair: Pair, program: str, names: str) -> None:
-    """Raise `UsageError` for a program that reads files, where one of its ends is in a guest."""
+def _require_room_in_guests(
+    case: CaseSpec, pair: Pair, program: str, files: Mapping[str, str]
+) -> None:
+    """Raise `UsageError` for a program that reads more than a guest is given, with an end there."""
+    length = sum(map(len, files.values()))
     for link in (pair.source, pair.target):
-        if case.guest_at(link) is not None:
+        if case.guest_at(link) is not None and length > MOST_FILES:
             raise UsageError(
-                f"the program {program} reads {names}, and no file comes into the guest at {link}",
-                fix=f"--set places.{link}=null, or another program",
+                f"the program {program} reads {', '.join(files)}: {human_bytes(length)}, and "
+                f"{human_bytes(MOST_FILES)} are the most that the guest at {link} is given",
+                fix=f"less of `search.object`, or --set places.{link}=null",
             )
 
 
@@ -191,7 +195,7 @@ class Part:
     """What one program exchanges."""
 
     program: Program
-    found: Found
+    found: InstalledProgram
     asked: ExchangeAsked
     pairs: tuple[Pair, ...]
 
@@ -263,22 +267,23 @@ def exchanged(
     rows = [(part, pair) for part in parts for pair in part.pairs]
     pairs, room = [pair for _, pair in rows], room_of(len(rows))
     with ExitStack() as stack:
-        servers, folders = list[Running](), []
+        servers, rooms = list[Running](), list[tuple[Path, Mapping[str, str]]]()
         for number, (part, pair) in enumerate(rows, start=1):
             place, found = places.by_link[pair.target], part.found
             meet = Rendezvous(place.address, pair.port)
             folder = stack.enter_context(_folder(f"{label}-{number}-files", workspace))
-            for name, text in part.program.files(places.case, part.asked, meet).items():
+            files = part.program.files(places.case, part.asked, meet)
+            for name, text in files.items():
                 (folder / name).write_text(text)
-            folders.append(folder)
+            rooms.append((folder, files))
             path = found.server or found.path
             argv = part.program.server(places.case, path, part.asked, meet)
-            how = How(f"{label}-server-{number}", SERVERS, pair.server_cpus, folder, room)
-            servers.append(stack.enter_context(started(place, argv, how, workspace)))
+            cpus = pair.server_cpus
+            how = How(f"{label}-server-{number}", SERVERS, cpus, folder, room, files=files)
+            servers.append(stack.enter_context(place.running(argv, how, workspace)))
         _await_listening(servers, pairs, workspace)
         for place in places.by_link.values():
-            if isinstance(place, Guest):
-                place.read_clock()
+            place.read_clock()
         lead_ns = LEAD_NS + LEAD_EACH_NS * len(rows) + around.lead_ns
         instant_ns = time.monotonic_ns() + lead_ns
         clients = list[Running]()
@@ -287,15 +292,15 @@ def exchanged(
             meet = Rendezvous(address, pair.port)
             argv = part.program.client(places.case, part.found.path, part.asked, meet)
             place, name = places.by_link[pair.source], f"{label}-client-{number}"
-            folder, cpus = folders[number - 1], (pair.client_cpu,)
-            how = How(name, CLIENTS, cpus, folder, room, instant_ns)
-            clients.append(stack.enter_context(started(place, argv, how, workspace)))
+            folder, files = rooms[number - 1]
+            how = How(name, CLIENTS, (pair.client_cpu,), folder, room, instant_ns, files)
+            clients.append(stack.enter_context(place.running(argv, how, workspace)))
         around.begin()
         sending_ns = [part.asked.sending_ns for part in parts]
         deadline_ns = instant_ns + max(sending_ns) + int(ENDS_S * 1e9)
         whole_ns = instant_ns + min(sending_ns) * 9 // 10
         warm_ns = instant_ns + max(part.asked.warm_up_ns for part in parts)
-        watched = (*_watched(rows, clients, servers), *switch.threads, *switch.ours)
+        watched = (*dict.fromkeys(_watched(rows, clients, servers)), *switch.threads, *switch.ours)
         edge_ns = min(EDGE_NS, min(part.asked.duration_ns for part in parts) // 20)
         end_ns = instant_ns + min(sending_ns)
         looks = Looks(watched, [warm_ns + edge_ns, end_ns - edge_ns], places.seen)
@@ -372,23 +377,14 @@ def believed(told: Told, ran_ns: int | None) -> Told:
 def _watched(
     rows: Sequence[tuple[Part, Pair]], clients: Sequence[Running], servers: Sequence[Running]
 ) -> Iterator[Watched]:
-    """Yield all programs of all pairs; what measures beside others has a role of its own.
-
-    Of programs in a guest it is the guest, as what it uses for them is what QEMU uses.
-    """
-    guests: dict[str, Guest] = {}
+    """Yield who is looked at for each program; what measures beside others has its own role."""
     for (part, pair), client, server in zip(rows, clients, servers, strict=True):
         beside = part is not rows[-1][0]
         for end, role, one, cpus in (
             ("client", CLIENTS, client, (pair.client_cpu,)),
             ("server", SERVERS, server, pair.server_cpus),
         ):
-            if isinstance(one, InGuest):
-                guests[one.guest.link] = one.guest
-            elif isinstance(one, Here):
-                name = f"{end} of {pair.name}"
-                yield Watched(PROBE if beside else role, name, one.program.pid, cpus)
-    yield from (guest.watched() for guest in guests.values())
+            yield one.watched(PROBE if beside else role, f"{end} of {pair.name}", cpus)
 
 
 def _live(
@@ -490,8 +486,7 @@ def _await(
     """Wait until all clients have ended, or one program of a pair did so before its time.
 
     Descriptors of the processes say so at once, so the time that is written down is the true one
-    unless vsperf itself was kept from running. A guest has one for all that runs in it, and may
-    have said so while it was asked for something else.
+    unless vsperf itself was kept from running. Programs in a guest share one.
     """
     every = (*clients, *servers)
     with ExitStack() as stack:
@@ -506,13 +501,10 @@ def _await(
             for look in looks:
                 look.attend()
             for descriptor, ones in tuple(watched.items()):
-                guest = isinstance(ones[0], InGuest)
-                if descriptor not in ready and not guest:
-                    continue
-                for one in [one for one in ones if one.has_ended()]:
-                    one.ended_ns = time.monotonic_ns() if guest else seen_ns
-                    ones.remove(one)
-                if not ones:
+                for one in ones:
+                    one.notice(seen_ns if descriptor in ready else None)
+                watched[descriptor] = [one for one in ones if one.ended_ns is None]
+                if not watched[descriptor]:
                     del watched[descriptor]
             workspace.attend("while programs exchanged data")
             if any(one.ended_ns is not None and one.ended_ns < whole_ns for one in every):

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from vsperf.config.case import CaseSpec
-from vsperf.config.guest import GuestPlace
+from vsperf.config.guest import AskedPlace
 from vsperf.config.places import PREFIX_BITS, place_ip, place_mac, place_mtu
 from vsperf.config.wiring import directions_of
 from vsperf.deploy.places import Device
-from vsperf.drivers.programs.base import NOT_ENDED, Found, Said
+from vsperf.deploy.running import How
+from vsperf.drivers.programs.base import NOT_ENDED, InstalledProgram, Said
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.cpu_time import Watched
 from vsperf.host.cpus import Needs
@@ -47,8 +48,13 @@ THERE = "/usr/bin"
 """Where programs are in a guest."""
 RUNS_PROGRAMS = "agent/programs.c"
 """What is among the sources of an image whose agent does so."""
-PROTOCOLS = b"ip 0 IP\nicmp 1 ICMP\ntcp 6 TCP\nudp 17 UDP\n"
-"""Without their names netperf complains of each datagram's socket."""
+NAMES = {
+    "etc/protocols": b"ip 0 IP\nicmp 1 ICMP\ntcp 6 TCP\nudp 17 UDP\n",
+    "etc/passwd": b"root:x:0:0:root:/root:/bin/sh\n",
+    "etc/group": b"root:x:0:\n",
+}
+"""Without the first netperf complains of each datagram's socket, and without the others nginx knows
+no user."""
 MEGABYTE = 1 << 20
 FIRST_INDEX = 500
 """Far from the numbers of VNFs and of loads, so that their users differ."""
@@ -82,7 +88,7 @@ def guest_needs(case: CaseSpec, needs: Needs) -> tuple[Needs, ...]:
             cpus=tuple(one for one in needs.cpus if one.role in roles_at(case, link)[:1]),
             hugepage_bytes=guest.memory * MEGABYTE if guest.hugepages else 0,
         )
-        for link, guest in case.places.items()
+        for link, guest in case.guests.items()
     )
 
 
@@ -138,7 +144,7 @@ class GuestsPlan:
 
 def plan_guests(case: CaseSpec, endpoints: Sequence[Endpoint], placement: Placement) -> GuestsPlan:
     """Return what is done for guests; who has none need not have QEMU."""
-    if not case.places:
+    if not case.guests:
         return GuestsPlan()
     here = qemu_host()
     guests = planned_guests(case, endpoints, placement, here)
@@ -186,7 +192,7 @@ def guest_notes(guests: Mapping[str, Planned], here: QemuHost) -> tuple[str, ...
 
 def require_guests(case: CaseSpec) -> None:
     """Raise `NotReadyError` for the first thing without which no guest can be a place."""
-    if not case.places:
+    if not case.guests:
         return
     check_program(PROGRAM)
     image = find_image()
@@ -197,7 +203,7 @@ def require_guests(case: CaseSpec) -> None:
             why="it was built from older sources than this vsperf",
             fix=BUILD_COMMAND,
         )
-    for link, guest in case.places.items():
+    for link, guest in case.guests.items():
         check_accelerator({guest.accelerator}, probe(), f"places.{link}")
 
 
@@ -206,15 +212,15 @@ def started_guests(
     case: CaseSpec,
     endpoints: Sequence[Endpoint],
     placement: Placement,
-    found: Collection[Found],
+    found: Collection[InstalledProgram],
     workspace: Workspace,
 ) -> Iterator[dict[str, Guest]]:
     """Start all guests; the switch calls them before they boot. Leaving the context ends them."""
-    if not case.places:
+    if not case.guests:
         yield {}
         return
     require_guests(case)
-    if any(guest.accelerator == "auto" for guest in case.places.values()):
+    if any(guest.accelerator == "auto" for guest in case.guests.values()):
         probe().outcome()
     paths = dict.fromkeys(path for one in found for path in (one.path, one.server) if path)
     write_disk(find_image().initrd, [Path(path) for path in paths], workspace.folder / DISK)
@@ -235,7 +241,7 @@ def started_guests(
 
 def write_disk(image: Path, paths: Sequence[Path], disk: Path) -> None:
     """Write the disk that all guests boot from: the image's, with programs unpacked over it."""
-    over = joined(carried(*paths), initrd_of({"etc/protocols": PROTOCOLS}))
+    over = joined(carried(*paths), initrd_of(NAMES))
     disk.write_bytes(joined(image.read_bytes(), over))
 
 
@@ -315,15 +321,12 @@ class Guest:
         return Watched(self.role, self.vm.name, self.vm.program.pid, cpus)
 
     @contextmanager
-    def running(self, argv: Sequence[str], instant_ns: int) -> Iterator[InGuest]:
-        """Run a program from an instant of our clock on; 0 is at once.
-
-        The program is the first word, wherever it is on this machine.
-        """
+    def running(self, argv: Sequence[str], how: How, workspace: Workspace) -> Iterator[InGuest]:
+        """Run a program: it is the first word, wherever it is on this machine."""
         ahead_ns = 0 if self.clock is None else self.clock.ahead_ns
         words = (f"{THERE}/{Path(argv[0]).name}", *argv[1:])
-        there_ns = max(1, instant_ns + ahead_ns) if instant_ns else 0
-        with programs.run(self.agent, words, there_ns) as program:
+        there_ns = max(1, how.instant_ns + ahead_ns) if how.instant_ns else 0
+        with programs.run(self.agent, words, there_ns, how.files) as program:
             yield InGuest(self, program)
 
 
@@ -345,6 +348,15 @@ class InGuest:
     def descriptor(self) -> Iterator[int]:
         """Return what is ready when the guest says something."""
         yield self.guest.agent.connection.fileno()
+
+    def notice(self, ready_ns: int | None) -> None:
+        """Note when its end was heard of, maybe while the guest was asked for something else."""
+        if self.has_ended():
+            self.ended_ns = time.monotonic_ns()
+
+    def watched(self, role: str, name: str, cpus: tuple[int, ...]) -> Watched:
+        """Return that its guest is looked at."""
+        return self.guest.watched()
 
     def has_ended(self) -> bool:
         """Whether its end was heard of."""
@@ -379,7 +391,7 @@ def _ending(code: int) -> str:
     return f"was killed by {signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
 
 
-def _own(asked: GuestPlace) -> OwnGuest:
+def _own(asked: AskedPlace) -> OwnGuest:
     return OwnGuest(
         vcpu_count=asked.vcpus,
         memory=asked.memory,

@@ -27,11 +27,11 @@ WORDS = {
     "same-cache": "another core of the last-level cache",
     "other-socket": "another socket than that",
 }
-Found = Mapping[str, tuple[int, ...]]
+Placed = Mapping[str, tuple[int, ...]]
 
 
 def beside(
-    need: CpuNeed, topology: CpuTopology, found: Found, busy: Sequence[int]
+    need: CpuNeed, topology: CpuTopology, found: Placed, busy: Sequence[int]
 ) -> tuple[int, ...]:
     """Return the CPUs of a load; raise `SpecError` for what there is not."""
     if need.pinned is not None:
@@ -55,7 +55,7 @@ def beside(
     return tuple(cpu.number for cpu in chosen[: need.count])
 
 
-def beside_notes(need: CpuNeed, found: Found, topology: CpuTopology) -> list[str]:
+def beside_notes(need: CpuNeed, found: Placed, topology: CpuTopology) -> list[str]:
     """Say where a load is, seen from the part that it disturbs."""
     if need.beside is None:
         return []
@@ -79,7 +79,7 @@ def beside_notes(need: CpuNeed, found: Found, topology: CpuTopology) -> list[str
     return notes
 
 
-def _anchor(asked: Beside, found: Found, topology: CpuTopology) -> Cpu:
+def _anchor(asked: Beside, found: Placed, topology: CpuTopology) -> Cpu:
     cpus = found.get(asked.role, ())
     if cpus:
         return topology[cpus[0]]
@@ -122,7 +122,7 @@ def _refused(asked: Beside, anchor: Cpu, topology: CpuTopology) -> SpecError:
     )
 
 
-def _taken(asked: Beside, fitting: Sequence[Cpu], found: Found) -> SpecError:
+def _taken(asked: Beside, fitting: Sequence[Cpu], found: Placed) -> SpecError:
     users = {
         cpu.number: [role for role, cpus in found.items() if cpu.number in cpus] for cpu in fitting
     }

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from vsperf.config.case import CaseSpec
-from vsperf.config.places import PREFIX_BITS, place_ip, place_mac, place_mtu
+from vsperf.config.flows import BENCHMARKS
+from vsperf.config.places import PREFIX_BITS, is_silent, place_ip, place_mac, place_mtu
+from vsperf.deploy.running import How, Running, started
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.devices import PERMANENT
 from vsperf.host.netns import path_of, within
@@ -20,7 +22,8 @@ from vsperf.host.networks import private_network
 from vsperf.host.offloads import against as against_offloads
 from vsperf.host.offloads import set_offloads, speed_bps
 from vsperf.host.tcp_sockets import received_bytes
-from vsperf.host.veth import routes
+from vsperf.host.undo import RemoveVeth
+from vsperf.host.veth import known_in, routes
 from vsperf.host.workspace import Workspace
 from vsperf.records.exchange import DeviceCounts, DeviceUse
 from vsperf.records.run import Endpoint
@@ -34,6 +37,8 @@ COUNTED = {
     "sent_dropped": 11,
 }
 """What is told of a device → the kernel's column."""
+LINK_SCOPE = 253
+"""Of a way without a router."""
 OWN_DEVICES = Path("/proc/thread-self/net/dev")
 TCP_BUFFERS = (Path("/proc/sys/net/ipv4/tcp_wmem"), Path("/proc/sys/net/ipv4/tcp_rmem"))
 """Least, usual and greatest size of a socket that sends, and of one that receives."""
@@ -74,6 +79,16 @@ class AnyPlace(Protocol):
         """Give its device its address, and tell it where all others are; raises OSError."""
         ...
 
+    def read_clock(self) -> None:
+        """Look how its clocks stand to this machine's, so that programs begin at one instant."""
+        ...
+
+    def running(
+        self, argv: Sequence[str], how: How, workspace: Workspace
+    ) -> AbstractContextManager[Running]:
+        """Run a program; leaving the context ends it."""
+        ...
+
     def counts(self) -> DeviceCounts:
         """Return what its device has counted so far; `ComponentError` where it is gone."""
         ...
@@ -97,19 +112,23 @@ class AnyPlace(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A network of its own on this machine's kernel."""
+    """A network of this machine's kernel: one of its own, or the host's."""
 
     link: str
     """That it is at the end of."""
     network: str
-    """Its namespace, by name."""
+    """Its namespace, by name; empty for that of the host."""
     device: str
     address: str
 
-    @property
-    def file(self) -> str:
-        """The file by which its network is entered."""
-        return str(path_of(self.network))
+    def read_clock(self) -> None:
+        """Do nothing: its clocks are this machine's."""
+
+    def running(
+        self, argv: Sequence[str], how: How, workspace: Workspace
+    ) -> AbstractContextManager[Running]:
+        """Run a program in its network."""
+        return started(path_of(self.network), argv, how, workspace)
 
     def counts(self) -> DeviceCounts:
         """Return what its device has counted so far; `ComponentError` where it is gone."""
@@ -130,11 +149,16 @@ class Place:
     @property
     def access(self) -> str:
         """The command by which a person looks at it."""
+        if not self.network:
+            return f"ip -statistics link show {self.device}"
         return f"ip -netns {self.network} -statistics link"
 
     def join(self, case: CaseSpec, known: Mapping[str, str], *, offloads: bool) -> Device:
         """Bring it up, once the switch has made its device."""
-        told = within(self.network, partial(_configure, self, known, offloads=offloads))
+        known = {} if (silent := is_silent(case, self.link)) else known
+        told = within(
+            self.network, partial(_configure, self, known, offloads=offloads, silent=silent)
+        )
         return Device(told, within(self.network, partial(speed_bps, self.device)))
 
     def received(self) -> Mapping[int, int]:
@@ -159,7 +183,7 @@ class Place:
     def facts(self) -> dict[str, Any]:
         """Return what it is."""
         return {
-            "network": self.network,
+            "network": self.network or "the host's",
             "device": self.device,
             "tcp_forgets_paths": within(self.network, forgets_paths),
         }
@@ -267,7 +291,10 @@ def made_places(
     workspace: Workspace,
     guests: Mapping[str, AnyPlace] | None = None,
 ) -> Iterator[Places]:
-    """Make the networks of all places that are no guests; the switch puts a device into each."""
+    """Make the networks of all places that are no guests; the switch puts a device into each.
+
+    In the host's network there is a promise to remove it before it is there.
+    """
     with ExitStack() as stack:
         found: dict[str, AnyPlace] = {}
         for endpoint in endpoints:
@@ -276,10 +303,24 @@ def made_places(
                 found[link] = guests[link]
                 continue
             network, _, device = workspace.fill(endpoint.address).partition("/")
-            made = stack.enter_context(private_network(workspace, link))
-            assert made == network, f"{link} is said to be in {network}"
+            if network:
+                made = stack.enter_context(private_network(workspace, link))
+                assert made == network, f"{link} is said to be in {network}"
+            else:
+                require_room_in_host(link)
+                stack.enter_context(workspace.undoing(RemoveVeth(name=device)))
             found[link] = Place(link, network, device, place_ip(case, link))
         yield Places(case, found)
+
+
+def require_room_in_host(link: str, known: Callable[[str], Sequence[str]] = known_in) -> None:
+    """Raise `NotReadyError` where the host's network knows addresses of places already."""
+    if used := known(BENCHMARKS["ipv4"]):
+        raise NotReadyError(
+            f"the host's network cannot be the place at {link}",
+            why=f"places have addresses of {BENCHMARKS['ipv4']}, and it knows {', '.join(used)}",
+            fix=f"take these out of it, wait for whoever has them, or --set places.{link}=null",
+        )
 
 
 def growth(
@@ -309,15 +350,29 @@ def forgets_paths(setting: Path = KEEPS_NO_PATHS) -> bool:
         return False
 
 
-def _configure(place: Place, known: Mapping[str, str], *, offloads: bool) -> dict[str, bool]:
-    """Bring a place up, in its network."""
-    forget_paths()
+def _configure(
+    place: Place, known: Mapping[str, str], *, offloads: bool, silent: bool
+) -> dict[str, bool]:
+    """Bring a place up, in its network; with no address where the kernel is to be silent.
+
+    In the host's it is no member of a network, and has a way to each other place and to nobody
+    else. Nothing is changed there but what goes with its device.
+    """
+    own = bool(place.network)
+    if own:
+        forget_paths()
+    else:
+        with suppress(OSError):  # a kernel without IPv6 has no such file
+            Path(f"/proc/sys/net/ipv6/conf/{place.device}/disable_ipv6").write_text("1\n")
     told = set_offloads(place.device, on=offloads)
     with routes() as netlink:
-        for name in ("lo", place.device):
+        for name in ("lo", place.device) if own else (place.device,):
             netlink.link("set", index=socket.if_nametoindex(name), state="up")
-        index = socket.if_nametoindex(place.device)
-        netlink.addr("add", index=index, address=place.address, prefixlen=PREFIX_BITS)
+        index, bits = socket.if_nametoindex(place.device), PREFIX_BITS if own else 32
+        if not silent:
+            netlink.addr("add", index=index, address=place.address, prefixlen=bits)
         for address, mac in known.items():
+            if not own:
+                netlink.route("add", dst=f"{address}/32", oif=index, scope=LINK_SCOPE)
             netlink.neigh("replace", ifindex=index, dst=address, lladdr=mac, state=PERMANENT)
     return told

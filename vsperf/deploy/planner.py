@@ -219,11 +219,12 @@ def _plan_of_places(
     made = tuple(
         Step(
             component="place",
-            action=f"make a place at the end of {endpoint.link}, in a network "
-            f"of its own: {place_ip(spec, endpoint.link)}, packets up to {place_mtu(spec)} bytes",
+            action=f"make a place at the end of {one.link}, in "
+            f"{'the network of the host' if one.link in spec.hosts else 'a network of its own'}: "
+            f"{place_ip(spec, one.link)}, packets up to {place_mtu(spec)} bytes",
         )
-        for endpoint in switch.endpoints
-        if endpoint.link not in guests.links
+        for one in switch.endpoints
+        if one.link not in guests.links
     )
     steps = exchange_steps(spec, programs, method.each, placement)
     beside = _steps_beside(spec, drivers, placement)

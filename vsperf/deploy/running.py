@@ -1,4 +1,4 @@
-"""A program of a pair that runs, in a network of this machine or in a guest.
+"""A program of a pair that runs: what its place gives back, and how one runs on this machine.
 
 Each waits for its instant before it becomes the program, and writes no more than is read of it.
 """
@@ -6,16 +6,15 @@ Each waits for its instant before it becomes the program, and writes no more tha
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from vsperf.deploy.guests import Guest
-from vsperf.deploy.places import AnyPlace, Place
 from vsperf.drivers.programs.base import NOT_ENDED, Said
 from vsperf.host import enter_network
+from vsperf.host.cpu_time import Watched
 from vsperf.host.process import Managed, log_of, managed
 from vsperf.host.procfs import is_in, is_stopped, listens
 from vsperf.host.threads import Polling
@@ -39,7 +38,7 @@ class Running(Protocol):
     """A program of a pair that was started, wherever that is."""
 
     ended_ns: int | None
-    """When it was seen to have ended."""
+    """When it was noticed to have ended."""
 
     @property
     def wall_ahead_ns(self) -> int:
@@ -47,7 +46,18 @@ class Running(Protocol):
         ...
 
     def descriptor(self) -> AbstractContextManager[int]:
-        """Return what is ready when it may have ended."""
+        """Return what is ready when it may have ended; several can have the same."""
+        ...
+
+    def notice(self, ready_ns: int | None) -> None:
+        """Note that it has ended, if it has; `ready_ns` is when its descriptor was, if it was."""
+        ...
+
+    def watched(self, role: str, name: str, cpus: tuple[int, ...]) -> Watched:
+        """Return whose CPU time is looked at, which is its own under this role and name if it can.
+
+        It is the same one for all programs whose CPU time nobody can tell apart.
+        """
         ...
 
     def has_ended(self) -> bool:
@@ -92,6 +102,15 @@ class Here:
         finally:
             os.close(descriptor)
 
+    def notice(self, ready_ns: int | None) -> None:
+        """Note when it ended: then its descriptor was ready."""
+        if ready_ns is not None and self.has_ended():
+            self.ended_ns = ready_ns
+
+    def watched(self, role: str, name: str, cpus: tuple[int, ...]) -> Watched:
+        """Return that it is looked at itself."""
+        return Watched(role, name, self.program.pid, cpus)
+
     def has_ended(self) -> bool:
         """Whether it has."""
         return self.program.poll() is not None
@@ -130,40 +149,35 @@ class How:
     folder: Path
     """That it runs in."""
     room: int
-    """Bytes that are read of what it writes in a network of this machine; a guest's agent has a
-    limit of its own."""
+    """Bytes that are read of what it writes on this machine; a guest's agent has a limit of its
+    own."""
     instant_ns: int = 0
     """When it is to begin; 0 is at once."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """What it reads there, by name, for places that have other folders than this machine's."""
 
 
 @contextmanager
-def started(
-    place: AnyPlace, argv: Sequence[str], how: How, workspace: Workspace
-) -> Iterator[Running]:
-    """Run a program that ends by itself, and remove what it wrote afterwards."""
-    if isinstance(place, Guest):
-        with place.running(argv, how.instant_ns) as running:
-            yield running
-        return
-    assert isinstance(place, Place)
+def started(network: Path, argv: Sequence[str], how: How, workspace: Workspace) -> Iterator[Here]:
+    """Run a program that ends by itself in a network, and remove what it wrote afterwards."""
     name, watched = how.name, Polling(how.role, "")
-    entered = _entered(place.file, how, argv)
+    entered = _entered(network, how, argv)
     try:
         with managed(
             entered, name=name, workspace=workspace, folder=how.folder, polling=watched
         ) as program:
             workspace.parts.pop(name, None)  # that it ends is what it is for
-            yield Here(program, Path(place.file), how.room)
+            yield Here(program, network, how.room)
     finally:
         if not workspace.kept:
             with suppress(OSError):
                 log_of(name, workspace).unlink()
 
 
-def _entered(network: str, how: How, argv: Sequence[str]) -> tuple[str, ...]:
+def _entered(network: Path, how: How, argv: Sequence[str]) -> tuple[str, ...]:
     """Return how a program is run in a network."""
     cpus = ",".join(map(str, how.cpus))
-    words = (network, cpus, str(how.instant_ns), str(how.room + 1))
+    words = (str(network), cpus, str(how.instant_ns), str(how.room + 1))
     return own_python.script(Path(enter_network.__file__), *words, *argv)
 
 

@@ -35,7 +35,7 @@ from vsperf.methods.base import method_of
 from vsperf.quantities.human import End, outward
 from vsperf.quantities.quantity import UnitError
 from vsperf.quantities.unit import Unit
-from vsperf.quantities.units import FoundTime, Ratio
+from vsperf.quantities.units import MeasuredTime, Ratio
 from vsperf.records.files.view import CaseView
 from vsperf.records.regime import Regime
 from vsperf.records.result import amount, latency_trials
@@ -238,7 +238,7 @@ def _as_bound(value: float, unit: Unit, end: End) -> Bound:
             return Bound.parse(f"{outward(value, 0, end)}bit/s")
         case Unit.NANOSECONDS:
             decimals = 0 if abs(value) >= FINE_NS else FINE
-            return Bound.parse(str(FoundTime(outward(value, decimals, end))))
+            return Bound.parse(str(MeasuredTime(outward(value, decimals, end))))
         case Unit.FACTOR:
             return Bound.parse(f"{float(outward(value, 6, end)):.6f}")
         case Unit.RATIO:

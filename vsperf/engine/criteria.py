@@ -28,7 +28,7 @@ from vsperf.methods.base import method_of
 from vsperf.methods.turns import Compares
 from vsperf.quantities.human import End, human_fps, human_interval
 from vsperf.quantities.unit import Factor, Unit
-from vsperf.quantities.units import Count, FoundTime, LinkSpeed, Rate, Ratio
+from vsperf.quantities.units import Count, LinkSpeed, MeasuredTime, Rate, Ratio
 from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.histogram import percentiles_ns
 from vsperf.records.regime import Boundary, Regime, boundary_among
@@ -82,7 +82,7 @@ def _number(bound: Bound, unit: Unit, spec: CaseSpec) -> float:
             return int(rate.frames_per_second(spec.traffic.frame_size, spec.slowest_link))
         case LinkSpeed() as speed:
             return speed.bps
-        case Ratio() | Factor() | FoundTime() as found:
+        case Ratio() | Factor() | MeasuredTime() as found:
             return float(found)
         case Count() as count:
             return count.value

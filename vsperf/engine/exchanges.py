@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from vsperf.config.places import place_mtu
+from vsperf.config.places import own_stack, place_mtu
 from vsperf.deploy.cpu_looks import SwitchCpus
 from vsperf.deploy.deployment import PORTS_S, blaming, prepare
 from vsperf.deploy.exchanging import Around, Part, exchanged, pairs_of, together
@@ -26,7 +26,7 @@ from vsperf.deploy.guests import started_guests
 from vsperf.deploy.live_rates import Tell
 from vsperf.deploy.places import Places, growth, made_places
 from vsperf.drivers.collectors.base import Parts
-from vsperf.drivers.programs.base import Found, Program, Programs
+from vsperf.drivers.programs.base import InstalledProgram, Program, Programs
 from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.attempts import stayed_invalid, until_valid
@@ -217,7 +217,7 @@ class ExchangeBench:
     places: Places
     switch: RunningSwitch
     programs: Programs
-    found: Mapping[Program, Found]
+    found: Mapping[Program, InstalledProgram]
     noise: BackgroundLoad | None
     """What runs beside the case, if anything does."""
     collecting: Collecting
@@ -324,6 +324,7 @@ class ExchangeBench:
                 device_use=made.device_use,
                 switch=None if counters is None or counted is None else counters.since(counted),
                 noise=noise,
+                polling_servers=own_stack(spec),
             ),
             noise_slackened=slackened,
         )
@@ -355,7 +356,7 @@ def _lasting(asked: ExchangeAsked, duration_ns: int) -> ExchangeAsked:
     return replace(asked, duration_ns=duration_ns, beside=beside)
 
 
-def _facts(program: Program, found: Mapping[Program, Found]) -> dict[str, str]:
+def _facts(program: Program, found: Mapping[Program, InstalledProgram]) -> dict[str, str]:
     """Return what a program is, for the record."""
     own = found[program]
     return {"program": program.kind, "version": own.version, "path": own.path}

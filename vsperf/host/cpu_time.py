@@ -45,6 +45,7 @@ class Watched:
     name: str
     pid: int
     cpus: tuple[int, ...] = ()
+    """Where it was put; what is told is where it may run by then."""
     session: bool = True
     """Whether all of its session count, which it leads; else the process alone."""
     threads: str = ""
@@ -132,7 +133,9 @@ def _counted(
         yield from _threads(watched, folders)
         return
     times = [int(column) for pid in pids for column in processes[pid][WITH_CHILDREN]]
-    yield _counts(watched, watched.name, watched.cpus, folders, times)
+    # Where somebody was put is only meant: where it may run is what the kernel says.
+    seen = {cpu for folder in folders for cpu in _allowed(folder)} if watched.cpus else set()
+    yield _counts(watched, watched.name, tuple(sorted(seen)) or watched.cpus, folders, times)
 
 
 def _threads(watched: Watched, folders: Sequence[Path]) -> Iterator[Counts]:

@@ -18,13 +18,15 @@ CLONE_NEWNET = 0x40000000
 MS_BIND = 4096
 MNT_DETACH = 2
 OWN = b"/proc/thread-self/ns/net"
+HOST = Path("/proc/self/ns/net")
+"""That of the program itself, whichever its threads are in."""
 
-Found = TypeVar("Found")
+T = TypeVar("T")
 
 
 def path_of(name: str) -> Path:
-    """Return the file by which a namespace is entered."""
-    return FOLDER / name
+    """Return the file by which a namespace is entered; that of the host where none is named."""
+    return FOLDER / name if name else HOST
 
 
 def entering(name: str) -> tuple[str, ...]:
@@ -64,10 +66,10 @@ def remove_namespace(name: str) -> None:
         FOLDER.rmdir()
 
 
-def within(name: str, action: Callable[[], Found]) -> Found:
+def within(name: str, action: Callable[[], T]) -> T:
     """Do something in a namespace, and return what comes of it; raises OSError without it."""
 
-    def enter() -> Found:
+    def enter() -> T:
         descriptor = os.open(path_of(name), os.O_RDONLY | os.O_CLOEXEC)
         try:
             _call("setns", descriptor, CLONE_NEWNET)
@@ -78,17 +80,17 @@ def within(name: str, action: Callable[[], Found]) -> Found:
     return _in_a_thread(enter)
 
 
-def apart(action: Callable[[], Found]) -> Found:
+def apart(action: Callable[[], T]) -> T:
     """Do something in a namespace that nobody else sees, and that ends with it."""
 
-    def leave() -> Found:
+    def leave() -> T:
         _call("unshare", CLONE_NEWNET)
         return action()
 
     return _in_a_thread(leave)
 
 
-def _in_a_thread(action: Callable[[], Found]) -> Found:
+def _in_a_thread(action: Callable[[], T]) -> T:
     from concurrent.futures import ThreadPoolExecutor  # large, and most runs enter none
 
     with ThreadPoolExecutor(1) as pool:

@@ -29,6 +29,10 @@ LONGEST_SHORT_NAME = "vspa0b1c2"
 """Beginning of the names of network devices, which the kernel wants in 15 bytes."""
 
 
+HOST_END = "h"
+"""What is between such a beginning and the number of a device that stays in the host's network."""
+
+
 def short_name(workspace: str) -> str:
     """Return the beginning of the names of network devices: as good as unique on this machine."""
     return f"vsp{hashlib.sha256(workspace.encode()).hexdigest()[:6]}"

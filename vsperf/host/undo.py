@@ -19,7 +19,7 @@ from pydantic import Field, NonNegativeInt, TypeAdapter
 
 from vsperf.host.claims import Pool, release
 from vsperf.host.netns import remove_namespace
-from vsperf.host.places import short_name
+from vsperf.host.places import HOST_END, short_name
 from vsperf.host.procfs import end_all, is_running, left_in_session, marked
 from vsperf.host.schemata import is_wider, put_back
 from vsperf.host.tuntap import remove_tap
@@ -270,7 +270,7 @@ class RemoveVeth(Undo):
         return f"remove the pair of devices {self.name}"
 
     def is_within(self, reach: Reach) -> bool:
-        own = rf"{short_name(reach.workspace.name)}-\d+-\d+"
+        own = rf"{short_name(reach.workspace.name)}-(\d+|{HOST_END})-\d+"
         return re.fullmatch(own, self.name) is not None
 
     def carry_out(self) -> None:

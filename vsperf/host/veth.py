@@ -9,6 +9,7 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from ipaddress import IPv4Network
 from typing import Any
 
 from vsperf.host.netns import path_of
@@ -45,6 +46,20 @@ def remove_veth(name: str) -> None:
         except OSError:
             if is_there(name):
                 raise
+
+
+def known_in(network: str) -> tuple[str, ...]:
+    """Return addresses of this thread's network, and networks that it has ways to, within one."""
+    with routes() as found:
+        ends = [(one.get_attr("IFA_LOCAL"), 32) for one in found.get_addr(family=socket.AF_INET)]
+        ways = [
+            (one.get_attr("RTA_DST"), one["dst_len"])
+            for one in found.get_routes(family=socket.AF_INET)
+        ]
+    every = (f"{address}/{bits}" for address, bits in (*ends, *ways) if address is not None)
+    wanted = IPv4Network(network)
+    inside = (one for one in every if IPv4Network(one, strict=False).subnet_of(wanted))
+    return tuple(dict.fromkeys(inside))
 
 
 @contextmanager

@@ -17,7 +17,7 @@ class FarEnd:
     """The end of a pair that is in a place."""
 
     network: str
-    """By name; it is there already."""
+    """By name; it is there already. That of the host without one."""
     device: str
     mac: str
     mtu: int

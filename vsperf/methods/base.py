@@ -22,7 +22,7 @@ from vsperf.records.result import Compliance, Figure, Limit, SearchResult, Sprea
 from vsperf.records.trial import Purpose, RateStep, Second, Trial
 from vsperf.search.base import Budget, BudgetExhausted, Loads, Probe, Whereabouts
 
-Found = TypeVar("Found")
+T = TypeVar("T")
 OnSecond = Callable[[Second], None]
 SHARE_BEFORE = 4
 """An event comes after one part in so many of its trial."""
@@ -125,22 +125,22 @@ def probe_on(bench: Bench, options: TrialOptions = PLAIN) -> Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class Repeats(Generic[Found]):
+class Repeats(Generic[T]):
     """What something came to each time, and why it was not done as often as asked."""
 
-    found: tuple[Found, ...]
+    found: tuple[T, ...]
     in_time: bool = True
     """Whether the time sufficed."""
     spoiled: str = ""
     """Which trial could not be believed in the end; empty when none was like that."""
 
 
-def repeated(times: int, once: Callable[[], Found], least: int = 1) -> Repeats[Found]:
+def repeated(times: int, once: Callable[[], T], least: int = 1) -> Repeats[T]:
     """Do something as often as asked, or as the time allows and its trials can be believed.
 
     A trial that stays invalid before it was done `least` times leaves nothing to go by: raised.
     """
-    found: list[Found] = []
+    found: list[T] = []
     try:
         while len(found) < times:
             found.append(once())

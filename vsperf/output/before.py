@@ -19,7 +19,7 @@ from vsperf.records.files.baselines import Baseline, baselines
 from vsperf.records.files.index import Filter, Index
 from vsperf.records.files.view import RunView, open_run
 from vsperf.records.result import heading
-from vsperf.records.run import Outcome, PlannedCase
+from vsperf.records.run import Outcome
 
 QUESTION = "Is it slower than before?"
 BY = {
@@ -99,7 +99,7 @@ def _letters(run: RunView) -> str:
 
 def _baselines(results: Path, run: RunView) -> list[Baseline]:
     """Return the baselines of other runs, those that criteria name first."""
-    asked = {name for case in run.header.cases for name in _asked(case)}
+    asked = {name for case in run.header.cases for name in Asked(case).baselines}
     try:
         found = [one for one in baselines(results) if one.there and one.run != run.run]
     except VsperfError:
@@ -108,12 +108,6 @@ def _baselines(results: Path, run: RunView) -> list[Baseline]:
         sorted(found, key=lambda one: one.set_at, reverse=True),
         key=lambda one: one.name not in asked,
     )
-
-
-def _asked(case: PlannedCase) -> list[str]:
-    criteria = case.spec.get("expect")
-    found = criteria if isinstance(criteria, list) else []
-    return [str(one["baseline"]) for one in found if isinstance(one, dict) and one.get("baseline")]
 
 
 def _same_case(results: Path, run: RunView) -> Path | None:

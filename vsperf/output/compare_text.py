@@ -12,6 +12,7 @@ from vsperf.analysis.comparison import Comparison, Row
 from vsperf.analysis.difference import LEVEL, SEEN, Change, Difference, Means, Sample, least_repeats
 from vsperf.analysis.generators import JUDGED_BY, GeneratorRow
 from vsperf.analysis.generators import Column as Heading
+from vsperf.output.figures.published import ratio_notes
 from vsperf.output.table import NOTHING, Cell, Column, Table, columns
 from vsperf.quantities.human import End, human_change, human_fps, human_interval, human_ns
 from vsperf.quantities.unit import Unit
@@ -184,6 +185,9 @@ def meanings(found: Comparison) -> tuple[str, ...]:
 def notes(found: Comparison) -> Iterator[str]:
     """Yield what a reader has to know to believe the tables, and where they have no number."""
     yield from reservations(found)
+    if {side.by for side in found.sides} == {"vswitch"}:
+        testcases = dict.fromkeys(case.testcase for side in found.sides for case in side.cases)
+        yield from ratio_notes(tuple(testcases))
     yield from _gaps(found)
     yield from generators_notes(found.generators)
 

@@ -71,7 +71,7 @@ def roles_table(one: Exchange) -> Table | None:
 
     heads = (
         Column[_Row]("role", of=lambda row: row.role),
-        Column[_Row]("who", of=lambda row: row.name),
+        Column[_Row]("used by", of=lambda row: row.name),
         Column[_Row]("CPU", of=lambda row: row.cpus or NOTHING),
         Column[_Row]("CPU time", of=lambda row: _time(row.time_ns), align="right"),
         Column[_Row]("of a CPU", of=lambda row: _share(row.time_ns, use.length_ns), align="right"),
@@ -98,7 +98,7 @@ def cpus_table(one: Exchange) -> Table | None:
 
     heads = (
         Column[CpuTime]("CPU", of=lambda cpu: str(cpu.cpu)),
-        Column[CpuTime]("who", of=lambda cpu: _placed(cpu, use)),
+        Column[CpuTime]("used by", of=lambda cpu: _placed(cpu, use)),
         share("user", "user_ns"),
         share("system", "system_ns"),
         share("interrupts", "interrupts_ns"),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from vsperf.analysis.ways import ways_of
+from vsperf.analysis.frame_paths import frame_paths
 from vsperf.config.topology import Topology
 from vsperf.output.table import NOTHING, Column, Table
 from vsperf.quantities.human import human_fps, human_ns, rounded_share
@@ -220,7 +220,7 @@ def chain_tables(trials: Sequence[Trial], topology: Topology) -> tuple[Table, ..
 
     None when no VNF takes part, or nobody counted.
     """
-    ways = ways_of(topology)
+    ways = frame_paths(topology)
     counted = [(trial, found) for trial in trials if (found := gauges_of(trial, ways)) is not None]
     if not topology.vnfs or not counted:
         return None

@@ -167,7 +167,7 @@ class Vm(Generic[Settings_co]):
             return self.spec.cpu
         return "host" if self.accelerator == "kvm" else "max"
 
-    def card_address(self, number: int) -> str:
+    def nic_address(self, number: int) -> str:
         """Return where the guest finds a NIC on its PCI bus."""
         return f"0000:00:{FIRST_SLOT + number:02x}.0"
 

@@ -8,13 +8,13 @@ where those that tell times of the wall had them.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from vsperf.errors import ComponentError
-from vsperf.qemu.agent import Agent, AgentSilent
+from vsperf.qemu.agent import Agent, AgentRefused, AgentSilent
 from vsperf.qemu.answers import (
     Clocks,
     CountedDevice,
@@ -23,12 +23,18 @@ from vsperf.qemu.answers import (
     Piece,
     understood,
 )
+from vsperf.qemu.image import BUILD_COMMAND
 from vsperf.waits import wait_for
 
 MOST_PROGRAMS = 64
 """In one guest, as its agent has it."""
 MOST_WRITTEN = 4 << 20
 """Bytes of what a program writes there; one more says that it would have gone on."""
+MOST_FILES = 1 << 20
+"""Bytes of the files that a program reads there: they come through its agent."""
+PIECE = 2_000
+"""Characters of a file in one request, which is a line of 16 KiB at most, however they are written.
+"""
 ANSWER_S = 10.0
 """Patience with an answer: an emulated guest on a busy machine takes its time."""
 JOIN_S = 20.0
@@ -131,20 +137,39 @@ def clock_of(agent: Agent) -> GuestClock:
 
 
 @contextmanager
-def run(agent: Agent, argv: Sequence[str], instant_ns: int = 0) -> Iterator[GuestProgram]:
+def run(
+    agent: Agent, argv: Sequence[str], instant_ns: int = 0, files: Mapping[str, str] | None = None
+) -> Iterator[GuestProgram]:
     """Run a program from an instant of the guest's clock on; 0 is at once.
 
-    Leaving the context ends it, with all that it started.
+    It runs in a folder of its own with the files, by name. Leaving the context ends it, with all
+    that it started.
     """
     free = (one for one in range(1, MOST_PROGRAMS + 1) if one not in agent.programs)
     if (number := next(free, None)) is None:
         raise ComponentError(f"{agent.vm} runs {MOST_PROGRAMS} programs, and no more")
     agent.programs[number] = None
     try:
+        for name, text in (files or {}).items():
+            _write(agent, number, name, text)
         agent.ask("run", ANSWER_S, program=number, argv=list(argv), instant_ns=instant_ns)
         yield GuestProgram(agent, number)
     finally:
         _end(agent, number)
+
+
+def _write(agent: Agent, number: int, name: str, text: str) -> None:
+    """Write a file into the folder that a program will run in."""
+    for first in range(0, max(1, len(text)), PIECE):
+        piece = text[first : first + PIECE]
+        try:
+            agent.ask("file", ANSWER_S, program=number, name=name, text=piece)
+        except AgentRefused as error:
+            raise ComponentError(
+                f"{agent.vm}: {name} cannot be written in the guest",
+                why=error.text,
+                fix=f"where the guest image is older than this vsperf: {BUILD_COMMAND}",
+            ) from error
 
 
 def _end(agent: Agent, number: int) -> None:

@@ -315,7 +315,7 @@ class RunningVm:
             return None
         seen = understood(self.name, self.agent.booted or {}, Booted).nics
         macs = {str(nic.pci): str(nic.mac) for nic in seen}
-        places = [self.vm.card_address(number) for number in range(len(devices))]
+        places = [self.vm.nic_address(number) for number in range(len(devices))]
         missing = [devices[n] for n, place in enumerate(places) if place not in macs]
         if missing:
             raise ComponentError(

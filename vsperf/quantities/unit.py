@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 from vsperf.quantities.quantity import NUMBER, Quantity, UnitError, decimal_text, match, number_in
-from vsperf.quantities.units import Count, Found, FoundTime, LinkSpeed, Rate, Ratio
+from vsperf.quantities.units import Count, LinkSpeed, MeasuredCount, MeasuredTime, Rate, Ratio
 
 
 @functools.total_ordering
@@ -63,7 +63,7 @@ class Unit(enum.StrEnum):
     """Anything else that is done in a second."""
 
     @property
-    def quantity(self) -> type[Rate | LinkSpeed | FoundTime | Ratio | Factor | Count]:
+    def quantity(self) -> type[Rate | LinkSpeed | MeasuredTime | Ratio | Factor | Count]:
         """What people write for it."""
         match self:
             case Unit.FPS:
@@ -71,10 +71,10 @@ class Unit(enum.StrEnum):
             case Unit.BPS:
                 return LinkSpeed
             case Unit.NANOSECONDS:
-                return FoundTime
+                return MeasuredTime
             case Unit.RATIO:
                 return Ratio
             case Unit.FACTOR:
                 return Factor
             case _:
-                return Found
+                return MeasuredCount

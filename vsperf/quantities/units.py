@@ -302,7 +302,7 @@ class Rate(Quantity):
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Count):
+class MeasuredCount(Count):
     """What was counted in the end: it may be none, such as the frames lost."""
 
     LEAST: ClassVar[int] = 0
@@ -310,7 +310,7 @@ class Found(Count):
 
 @functools.total_ordering
 @dataclass(frozen=True, slots=True)
-class FoundTime(Quantity):
+class MeasuredTime(Quantity):
     """A time that was found, such as 20us, 0.4ns for each bit, or -3ms of a difference."""
 
     EXAMPLES: ClassVar[tuple[str, ...]] = ("20us", "0.4ns", "-3ms")
@@ -330,7 +330,7 @@ class FoundTime(Quantity):
     def __float__(self) -> float:
         return float(self.ns)
 
-    def __lt__(self, other: FoundTime) -> bool:
+    def __lt__(self, other: MeasuredTime) -> bool:
         return self.ns < other.ns
 
     def __str__(self) -> str:

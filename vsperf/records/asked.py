@@ -141,6 +141,12 @@ class Asked:
         return any(hop not in known for path in self.paths for hop in path)
 
     @property
+    def baselines(self) -> tuple[str, ...]:
+        """The baselines that its criteria name."""
+        criteria = (one for one in _list(self.value("expect")) if isinstance(one, Mapping))
+        return tuple(str(one["baseline"]) for one in criteria if one.get("baseline"))
+
+    @property
     def loads(self) -> tuple[str, ...]:
         """The loads that it was given, as they were written."""
         return tuple(map(str, _list(self.value("search", "loads"))))

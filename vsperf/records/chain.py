@@ -19,7 +19,7 @@ from vsperf.records.trial import Trial
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class FramePath:
     """The way of frames in one direction, port by port."""
 
     direction: str
@@ -58,7 +58,7 @@ class Joint:
     leaves: tuple[str, ...]
 
 
-def joints_of(ways: Sequence[Way]) -> tuple[tuple[Joint, ...], ...]:
+def joints_of(ways: Sequence[FramePath]) -> tuple[tuple[Joint, ...], ...]:
     """Return the groups of ways that share a count, each as its joints in the order of the frames.
 
     Crossings count together when they share a port in the same direction.
@@ -78,7 +78,7 @@ def joints_of(ways: Sequence[Way]) -> tuple[tuple[Joint, ...], ...]:
     return tuple(tuple(_in_order(group, ways)) for group in groups)
 
 
-def _steps(way: Way) -> Iterable[tuple[tuple[str, str], str | None]]:
+def _steps(way: FramePath) -> Iterable[tuple[tuple[str, str], str | None]]:
     return zip(way.crossings, way.inside, strict=True)
 
 
@@ -103,7 +103,7 @@ def _joint_of(found: Sequence[Joint], crossing: tuple[str, str], vnf: str | None
     return next(one for one in found if one.vnf == vnf and enter in one.enters)
 
 
-def _in_order(group: Sequence[Joint], ways: Sequence[Way]) -> list[Joint]:
+def _in_order(group: Sequence[Joint], ways: Sequence[FramePath]) -> list[Joint]:
     """Sort joints by how far along their ways they come first."""
 
     def depth(joint: Joint) -> int:
@@ -144,7 +144,7 @@ class Gauges:
         return None if port is None else port.sent_frames + port.lost_on_sending
 
 
-def gauges_of(trial: Trial, ways: Sequence[Way]) -> Gauges | None:
+def gauges_of(trial: Trial, ways: Sequence[FramePath]) -> Gauges | None:
     """Return the counters of a trial; None when the switch has none."""
     if trial.switch is None:
         return None

@@ -245,6 +245,8 @@ class Exchange(Record):
 
     noise: tuple[NoiseActivity, ...] = ()
     """What each instance of a load beside the case did meanwhile."""
+    polling_servers: bool = False
+    """Whether servers never sleep, so that their CPU is full however little they have to do."""
 
     @property
     def amount(self) -> int:

@@ -24,7 +24,8 @@ class PortCounters(Record):
     received_frames: int
     sent_frames: int
     drops: dict[str, int] = Field(default_factory=dict)
-    """Frames lost at this port by reason, such as `tx dropped`; the first word is the way."""
+    """Frames lost at this port by reason, such as `rx full`; the first word is `rx` or `tx`, and
+    `full` is in one that can only be a ring or a queue without room: so `why` knows it as one."""
 
     @property
     def all_counts(self) -> tuple[int, ...]:

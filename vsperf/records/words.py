@@ -115,16 +115,17 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "VNF": "Virtual network function: what a switch forwards to, in a VM or a process, such as "
         "a router or a firewall; here one that sends everything back.",
         "VM": "Virtual machine: what QEMU runs. The system in it is its guest.",
+        "guest": "The system in a VM: what forwards there as a VNF, or, as a place, runs programs.",
         "KVM": "The kernel's way to run a virtual machine on the processor itself.",
         "TCG": "QEMU's emulation of processors: it works everywhere, and says nothing of speed.",
         "DPDK": "A library by which programs drive ports themselves, past the kernel.",
         "vhost-user": "A port in memory that a switch shares with a VNF, or with the generator.",
-        "virtio": "The network card of a VM, as the VM sees it.",
+        "virtio": "The NIC of a VM, as the VM sees it.",
         "tap": "A network device of the kernel, of which a program has the other end.",
         "AF_XDP": "A socket by which a program takes frames off a device of the kernel, past most "
         "of the kernel.",
         "memif": "A port in memory that two programs of DPDK or VPP share.",
-        "NIC": "A network card.",
+        "NIC": "A network card, of a host or of a VNF.",
         "PMD": "Poll-mode driver: DPDK's way to receive, by a thread that always looks. A PMD "
         "thread of Open vSwitch is such a thread.",
         "queue": "A ring of frames between two parts. A port may have several, each for a thread.",
@@ -151,6 +152,10 @@ RUNS: Mapping[str, str] = MappingProxyType(
         "testcase": "A file that says what is measured; lists in it make several cases.",
         "case": "One concrete point of a testcase: every list expanded, every default filled in.",
         "run": "What one command measured: a folder with its records.",
+        "deployment": "What of a case runs: switch, what is behind it, and generator, in a folder "
+        "of their own.",
+        "journal": "The undo of each step of a deployment, on disk before the step is made: by it "
+        "`vsperf clean` takes down what a killed run left.",
         "trial": "Frames sent at one load for one time, and counted.",
         "trials": "How often frames were sent and counted, at one load for one time.",
         "time": "For how long frames were sent in all.",
@@ -210,7 +215,6 @@ TABLES: Mapping[str, str] = MappingProxyType(
         "tags": "Words that testcases are chosen by: `vsperf run --tag`.",
         "from": "The file that it was found in, and which others of that name it hides.",
         "part": "Switch, VNF or generator of a deployment that is kept.",
-        "card": "A network card of a VNF, by its number.",
         "your generator": "What a generator of your own does to reach a port that is kept open.",
         "repeated": "Which number was measured several times.",
         "µs": "A millionth of a second; ms is a thousandth, ns a billionth.",
@@ -255,9 +259,9 @@ TABLES: Mapping[str, str] = MappingProxyType(
         "quiet": "The case without a load beside it.",
         "set": "When a run became a baseline (UTC).",
         "CPU": "On which CPUs of the host a part runs, by their numbers.",
-        "MAC": "The address of a network card.",
-        "frames leave for": "The address to which a network card of a VNF sends.",
-        "plugged into": "What a network card of a VNF is joined to: a socket or a device.",
+        "MAC": "The address of a NIC.",
+        "frames leave for": "The address to which a NIC of a VNF sends.",
+        "plugged into": "What a NIC of a VNF is joined to: a socket or a device.",
         "has to": "What a generator of your own does at a port: it listens, calls, or sends there.",
         "as a device of DPDK": "What a generator that uses DPDK calls the port.",
         "instance": "A client and its server, one stream of several.",
@@ -311,7 +315,7 @@ PROGRAMS: Mapping[str, str] = MappingProxyType(
         "idle": "The same packets with nothing beside them; of a CPU, that it had nothing to do.",
         "role": "What a program is there for: a client, a server, the probe, the switch, or vsperf "
         "itself.",
-        "who": "Which program it is, or whose programs run on a CPU.",
+        "used by": "Whose CPU time it is: a program, or the roles that run on a CPU.",
         "CPU time": "For how long something ran on CPUs, as the kernel counts it. What the kernel "
         "does for frames is with whoever ran then: the sender, the switch, or, in interrupts, "
         "nobody.",

@@ -31,6 +31,7 @@ MANY_LOST = Fraction(1, 100)
 """Share of datagrams: below it the sender could have been the one that was slower."""
 MANY_DROPPED = Fraction(1, 10_000)
 """Share of frames from which on TCP sends less for what was dropped."""
+POLLS = "servers poll, so their CPU is full whatever they have to do, and nobody else was at an end"
 BLAMED = {CLIENTS: Limit.GENERATOR, SERVERS: Limit.SERVER, SWITCH: Limit.DUT}
 
 
@@ -54,7 +55,7 @@ def limited(one: Exchange) -> tuple[Limit, str]:
         return Limit.UNKNOWN, f"both looks at the CPUs were {apart} apart, which is a few ticks"
     full = list(_full(one, one.cpu))
     found = _datagrams(one, full) or _at_an_end(full) or _dropped(one) or _of_others(one.cpu)
-    return found or (Limit.UNKNOWN, _idle(one.cpu))
+    return found or (Limit.UNKNOWN, POLLS if one.polling_servers else _idle(one.cpu))
 
 
 def limited_in_repeats(made: Sequence[Exchange], middle: Exchange) -> tuple[Limit, str]:
@@ -73,12 +74,13 @@ def limited_in_repeats(made: Sequence[Exchange], middle: Exchange) -> tuple[Limi
 def _full(one: Exchange, use: CpuUse) -> Iterator[_Full]:
     """Yield each CPU that had nothing left, and whose that was."""
     polling = {pmd.cpu for pmd in one.switch.pmds} if one.switch is not None else set()
+    full_anyway = polling | ({*one.server_cpus} if one.polling_servers else set())
     for cpu in use.cpus:
-        if cpu.cpu not in polling and 1 - use.share(use.free_ns(cpu)) < FULL:
+        if cpu.cpu not in full_anyway and 1 - use.share(use.free_ns(cpu)) < FULL:
             continue
         if (taken := _taken(cpu, use)) is not None:
             yield _Full(Limit.HOST, taken)
-        elif cpu.cpu not in polling:
+        elif cpu.cpu not in full_anyway:
             yield from _by_role(cpu, one, use)
     share = one.polling_share
     if share is not None and share >= FULL * len(polling):

@@ -243,7 +243,7 @@ def _latency(sorted_ns: Sequence[int], frames: int) -> LatencySample | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class TrafficDirection:
     """One direction of the test traffic."""
 
     enters: str
@@ -282,7 +282,7 @@ class SimulatedPath:
     switch: SwitchModel
     generator: GeneratorSettings
     traffic: TrafficProfile
-    ways: tuple[Way, ...]
+    ways: tuple[TrafficDirection, ...]
     overhead_ns: int
     """Time that each trial takes beyond its traffic."""
     host: RestlessHost | None = None
@@ -361,7 +361,9 @@ class SimulatedPath:
         """Return the share of its rate that the switch has in each moment of a step."""
         return [1.0] if self.host is None else self.host.paces(step.duration_ns)
 
-    def _one_way(self, way: Way, asked: Asked, paces: Sequence[Sequence[float]]) -> Course:
+    def _one_way(
+        self, way: TrafficDirection, asked: Asked, paces: Sequence[Sequence[float]]
+    ) -> Course:
         steps = tuple(step.shared(way.share) for step in asked.steps)
         conditions = [
             self._conditions(way, step, pace) for step, pace in zip(steps, paces, strict=True)
@@ -411,7 +413,7 @@ class SimulatedPath:
         """What is really done to each frame."""
         return (self.switch.modify if self.switch.modifies else None) or Modify()
 
-    def _looked_at(self, way: Way, counted: Direction, asked: Asked) -> Direction:
+    def _looked_at(self, way: TrafficDirection, counted: Direction, asked: Asked) -> Direction:
         """Add the headers of a frame, if they are wanted and one arrived."""
         if not asked.headers or not counted.good_frames:
             return counted
@@ -419,7 +421,9 @@ class SimulatedPath:
         seen = arriving(self.traffic, self.modify, *ends)
         return counted.model_copy(update={"first_headers": (seen,)})
 
-    def _conditions(self, way: Way, step: RateStep, paces: Sequence[float]) -> Conditions:
+    def _conditions(
+        self, way: TrafficDirection, step: RateStep, paces: Sequence[float]
+    ) -> Conditions:
         size, flows = self.traffic.frame_size, int(self.traffic.flows)
         capacity_fps = self.switch.capacity_fps(size, flows, len(self.ways))
         if self.switch.capacity is None:  # one core for all ways, each of which takes what it needs

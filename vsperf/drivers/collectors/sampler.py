@@ -32,7 +32,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 DEVICE = ("rx_bytes", "rx_frames", "rx_errors", "rx_dropped", "rx_fifo")
 SENT = ("tx_bytes", "tx_frames", "tx_errors", "tx_dropped", "tx_fifo")
 
-Found = tuple[str, dict[str, int]]
+Row = tuple[str, dict[str, int]]
 
 
 class Kernel:
@@ -61,7 +61,7 @@ class Kernel:
         self._open = {}
 
 
-def processes(kernel: Kernel, asked: dict[str, Any]) -> Iterator[Found]:
+def processes(kernel: Kernel, asked: dict[str, Any]) -> Iterator[Row]:
     """Yield what each role used and waited for, and what its CPUs were interrupted by."""
     for role, wanted in asked["roles"].items():
         memory = 0
@@ -113,7 +113,7 @@ def _sum(*found: dict[str, int]) -> dict[str, int]:
     return total
 
 
-def _threads(kernel: Kernel, role: str, pid: int, names: str) -> Iterator[Found]:
+def _threads(kernel: Kernel, role: str, pid: int, names: str) -> Iterator[Row]:
     """Yield each thread that polls, and all others of the process together."""
     polling = re.compile(names)
     others: dict[str, int] = {}
@@ -150,7 +150,7 @@ def _thread(kernel: Kernel, folder: str) -> dict[str, int]:
     return values
 
 
-def _cpus(kernel: Kernel, wanted: frozenset[int]) -> Iterator[Found]:
+def _cpus(kernel: Kernel, wanted: frozenset[int]) -> Iterator[Row]:
     """Yield interrupts, softirqs and steal of each CPU that is used."""
     found: dict[int, dict[str, int]] = {cpu: {} for cpu in sorted(wanted)}
     for cpu, steal_ns in _stolen(kernel.text("/proc/stat")):
@@ -187,7 +187,7 @@ def _by_cpu(text: str) -> Iterator[tuple[str, int, int]]:
                 yield name.rstrip(":"), cpu, int(count)
 
 
-def devices(kernel: Kernel, asked: dict[str, Any]) -> Iterator[Found]:
+def devices(kernel: Kernel, asked: dict[str, Any]) -> Iterator[Row]:
     """Yield the counters of network devices, in each network that a role is in."""
     networks = {_network("self"): ("host", "self")}
     for role, wanted in asked["roles"].items():

@@ -28,7 +28,7 @@ from vsperf.records.trial import TrialCounts
 from vsperf.records.turn_columns import TurnColumns
 from vsperf.records.turns import Turns
 from vsperf.simulation.generator import Fault, GeneratorSettings
-from vsperf.simulation.path import Asked, SimulatedPath, Way
+from vsperf.simulation.path import Asked, SimulatedPath, TrafficDirection
 from vsperf.simulation.restless import Restless, RestlessHost
 from vsperf.simulation.switch import ENDPOINT_KIND, SwitchModel
 from vsperf.simulation.turns import RING_FRAMES, SimulatedTurns
@@ -228,12 +228,12 @@ def _switch_behind(endpoints: tuple[Endpoint, ...]) -> SwitchModel:
 
 def _ways(
     case: CaseSpec, endpoints: tuple[Endpoint, ...], directions: tuple[tuple[str, str], ...]
-) -> tuple[Way, ...]:
+) -> tuple[TrafficDirection, ...]:
     known = {endpoint.link for endpoint in endpoints}
     check_directions("the simulated generator", known, directions)
     speed = {name: link.speed for name, link in case.testbed.links.items()}
     return tuple(
-        Way(
+        TrafficDirection(
             *way,
             entry=speed[way[0]],
             exit=speed[way[1]],

@@ -63,9 +63,14 @@ class ProgramSpec(DriverSpec):
     path: str | None = None
     """The program; the one in $PATH when not given."""
 
+    @property
+    def OWN_STACK(self) -> bool:
+        """Whether its server has a stack of its own and polls: the kernel is silent there then."""
+        return False
+
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class InstalledProgram:
     """A program of this machine."""
 
     path: str
@@ -145,7 +150,7 @@ class Program(Protocol):
     SERVER: ClassVar[str]
     """What is called as a server, for a plan."""
 
-    def find(self, case: CaseSpec) -> Found:
+    def find(self, case: CaseSpec) -> InstalledProgram:
         """Return where the program is; raise `NotReadyError` where it is not, or does not fit."""
         ...
 

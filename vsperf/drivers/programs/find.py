@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from vsperf.drivers.programs.base import LONGEST_WORDS, Found, ProgramSpec, S
+from vsperf.drivers.programs.base import LONGEST_WORDS, InstalledProgram, ProgramSpec, S
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
 from vsperf.host.software import ANSWER_S
@@ -17,7 +17,7 @@ from vsperf.waits import run
 
 
 @dataclass(frozen=True, slots=True)
-class Installed:
+class PackagedProgram:
     """A program as distributions have it."""
 
     name: str
@@ -30,11 +30,11 @@ class Installed:
     setting: str = "program.path"
     """By which another one is named."""
 
-    def of(self, spec: ProgramSpec | None, search: str | None = None) -> Found:
+    def of(self, spec: ProgramSpec | None, search: str | None = None) -> InstalledProgram:
         """Return the one that settings name, or the one in $PATH."""
-        return self.found(None if spec is None else spec.path, search)
+        return self.find(None if spec is None else spec.path, search)
 
-    def found(self, path: str | None, search: str | None = None) -> Found:
+    def find(self, path: str | None, search: str | None = None) -> InstalledProgram:
         """Return where it is; raise `NotReadyError` with how to install it where it is not."""
         place = shutil.which(path or self.name, path=search)
         if path is None:
@@ -46,7 +46,7 @@ class Installed:
                 fix=f"{self.install}, or name one: --set {self.setting}=PATH",
             )
         program = whole(place)
-        return Found(
+        return InstalledProgram(
             program, self.version_of(said_by((program, self.asked), self.setting), program)
         )
 
@@ -65,9 +65,9 @@ class Installed:
     def check(
         self,
         kind: type[S],
-        find: Callable[[S | None, str | None], Found],
+        find: Callable[[S | None, str | None], InstalledProgram],
         use: str,
-        known: Callable[[Found], str],
+        known: Callable[[InstalledProgram], str],
     ) -> Check:
         """Return what doctor asks: whether it is there for its use, and what is known of it."""
 

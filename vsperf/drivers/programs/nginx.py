@@ -1,4 +1,6 @@
-"""nginx as the server of clients of HTTP: where it is, what it is told, and how it failed.
+"""Who answers clients of HTTP: nginx, where it is, what it is told, and how it failed.
+
+In its place can be a server in user space (`user_space.py`), where the settings say so.
 
 All that it reads and writes is in the folder that it is run in, and it listens at the address of
 its place alone. It stays in the foreground and writes what goes wrong where vsperf reads it; of
@@ -10,16 +12,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Literal
 
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.programs import user_space
 from vsperf.drivers.programs.base import (
     LONGEST_WORDS,
-    Found,
+    InstalledProgram,
     ProgramSpec,
     Rendezvous,
     Said,
     ended_early,
+    settings_of,
 )
-from vsperf.drivers.programs.find import Installed
+from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.trust.printable import printable
 
@@ -68,25 +74,39 @@ class HttpSpec(ProgramSpec):
 
     server: str | None = None
     """The nginx that answers it; the one in $PATH when not given."""
+    stack: Literal["kernel", "user-space"] = "kernel"
+    """Whose stack answers: the kernel's, by nginx, or one in user space, by a server that polls on
+    one CPU; `server` is of no matter then."""
+
+    @property
+    def OWN_STACK(self) -> bool:
+        return self.stack == "user-space"
 
 
-def found(client: Installed, spec: HttpSpec | None, search: str | None = None) -> Found:
+def find(
+    client: PackagedProgram, spec: HttpSpec | None, search: str | None = None
+) -> InstalledProgram:
     """Return where a client of HTTP is, together with the nginx that answers it."""
     version = r"nginx version: nginx/(\d+(?:\.\d+)*)"
-    nginx = Installed(PROGRAM, client.install, "-v", version, "program.server")
+    nginx = PackagedProgram(PROGRAM, client.install, "-v", version, "program.server")
     asks = client.of(spec, search)
-    answers = nginx.found(None if spec is None else spec.server, search)
+    if spec is not None and spec.OWN_STACK:
+        path = str(user_space.TGEN.find())
+        return replace(asks, version=f"{asks.version} with a server in user space", server=path)
+    answers = nginx.find(None if spec is None else spec.server, search)
     return replace(
         asks, version=f"{asks.version} with nginx {answers.version}", server=answers.path
     )
 
 
-def files(asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
+def files(case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
     """Return its settings, and the object that it is asked for where that is long.
 
     Its workers are root, as the folder of a deployment is nobody else's: it listens in a network
     that nobody else is in.
     """
+    if settings_of(case, HttpSpec).OWN_STACK:
+        return {}
     inline = asked.response_bytes <= MOST_INLINE
     body = "x" * asked.response_bytes
     settings = CONFIGURATION.format(
@@ -105,8 +125,11 @@ def files(asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
     return {name: settings} if inline else {name: settings, OBJECT: body}
 
 
-def words(program: str, meet: Rendezvous) -> tuple[str, ...]:
-    """Return how it is run, in the folder with its files."""
+def words(case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous) -> tuple[str, ...]:
+    """Return how it is run, in the folder with its files; a plan calls it by its name alone."""
+    if settings_of(case, HttpSpec).OWN_STACK:
+        serving = user_space.TGEN.planned() if program == PROGRAM else program
+        return user_space.words(case, serving, asked, meet)
     return (program, "-e", "stderr", "-p", ".", "-c", _settings(meet))
 
 

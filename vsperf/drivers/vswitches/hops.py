@@ -38,7 +38,7 @@ from vsperf.records.switch import PortCounters
 PAIR = 2
 SYSCTL = Path("/proc/sys/net")
 
-Found = TypeVar("Found")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Addresses(Devices):
                 self._routes.neigh("replace", ifindex=index, dst=ip, lladdr=mac, state=PERMANENT)
 
 
-def asked_in(network: str, what: str, action: Callable[[], Found]) -> Found:
+def asked_in(network: str, what: str, action: Callable[[], T]) -> T:
     """Ask the kernel something in a network; what it refuses is a `ComponentError`."""
     try:
         return within(network, action)

@@ -15,7 +15,7 @@ from vsperf.config.topology import Topology
 from vsperf.config.wiring import Nic, nics
 from vsperf.drivers.vswitches.base import wire_of
 from vsperf.errors import UsageError
-from vsperf.host.places import LONGEST_SHORT_NAME
+from vsperf.host.places import HOST_END, LONGEST_SHORT_NAME
 from vsperf.host.tuntap import LONGEST_NAME
 from vsperf.host.veths import FarEnd
 from vsperf.host.workspace import Workspace
@@ -59,8 +59,8 @@ class Place:
 def places_of(topology: Topology) -> tuple[Place, ...]:
     """Return what each port leads to: the links first, then the NICs that face the switch."""
     links = (Place(link) for link in topology.links)
-    cards = (Place(nic.port, nic) for nic in nics(topology) if nic.faces is not None)
-    found = (*links, *cards)
+    facing = (Place(nic.port, nic) for nic in nics(topology) if nic.faces is not None)
+    found = (*links, *facing)
     if not found:
         raise UsageError(
             f"the switch has no port in topology {topology.name}",
@@ -111,9 +111,14 @@ def tap_endpoint(place: Place, device: str, network: str = "") -> Endpoint:
     return Endpoint(link=place.name, kind="tap", address=f"{network}/{device}")
 
 
-def place_endpoint(place: Place) -> Endpoint:
-    """Return the end of a link that a place has, in a network of its own: `network/device`."""
+def place_endpoint(case: CaseSpec, place: Place) -> Endpoint:
+    """Return the end of a link that a place has: `network/device`.
+
+    It is in a network of its own, or, without a name of one, in that of the host.
+    """
     address = f"{Placeholder.NAME}-{place.name}/{PLACE_DEVICE}"
+    if place.name in case.hosts:
+        address = f"/{Placeholder.TAP}-{HOST_END}-{case.topology.links.index(place.name)}"
     return Endpoint(link=place.name, kind="place", address=address)
 
 
@@ -122,13 +127,13 @@ def link_endpoint(case: CaseSpec, place: Place, device: str, network: str) -> En
 
     That is a place, or the generator, which holds the tap.
     """
-    return place_endpoint(place) if case.has_places else tap_endpoint(place, device, network)
+    return place_endpoint(case, place) if case.has_places else tap_endpoint(place, device, network)
 
 
 def far_end(case: CaseSpec, link: str, workspace: Workspace) -> FarEnd:
     """Return the end of a pair of devices that is in a place."""
-    network = workspace.fill(place_endpoint(Place(link)).address).partition("/")[0]
-    return FarEnd(network, PLACE_DEVICE, place_mac(case, link), place_mtu(case))
+    network, _, device = workspace.fill(place_endpoint(case, Place(link)).address).partition("/")
+    return FarEnd(network, device, place_mac(case, link), place_mtu(case))
 
 
 def device_endpoint(case: CaseSpec, link: str) -> Endpoint:

@@ -1,9 +1,10 @@
-"""Checks of what else is on the machine: load, other switches, leftovers. Named, never touched."""
+"""Checks of what else is on the machine: load, programs that poll, leftovers; none is touched."""
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 
 from vsperf.errors import NotReadyError
 from vsperf.host.activity import Activity, competitors, stolen_ppm, ticks_per_second
@@ -29,7 +30,6 @@ COMPETITION_LIMIT_PPM = 100_000
 SHOWN = 3
 POLLING = ("librte_eal", "/anon_hugepage", "hugepages/")
 """One of these among the mappings of a process, and it is likely to poll a CPU."""
-DAEMON = "ovs-vswitchd"
 
 
 def _steal(here: Host) -> Answer:
@@ -75,27 +75,13 @@ def _leftovers(here: Host) -> Answer:
     return (failure if running else warning)(evidence, "vsperf clean")
 
 
-def _switches(here: Host) -> Answer:
-    """Name switches that are not of a run; a run starts its own beside them."""
-    found = [
-        f"{DAEMON} ({pid})"
-        for pid, command in _commands(here.roots)
-        if _program(command).startswith(DAEMON) and not _of_a_run(here.roots, pid)
-    ]
-    if found:
-        return ok(f"{', '.join(found)}: left alone; a run has a private one beside it")
-    return ok("none runs")
-
-
 def _pollers(here: Host) -> Answer:
     found, hidden = [], 0
-    for pid, command in _commands(here.roots):
-        if pid == os.getpid() or _of_a_run(here.roots, pid):
-            continue
+    for pid, name in programs_of_others(here.roots):
         polls = _polls(here.roots, pid)
         hidden += polls is None
         if polls:
-            found.append(f"{_program(command)} ({pid})")
+            found.append(f"{name} ({pid})")
     if found:
         return warning(
             f"{', '.join(found)}: may poll a CPU that is measured, and hold hugepages",
@@ -122,21 +108,16 @@ def _seconds(looked: tuple[Activity, Activity]) -> str:
     return f"{(looked[1].time_ns - looked[0].time_ns) / 1e9:.1f} s"
 
 
-def _commands(roots: Roots) -> list[tuple[int, bytes]]:
-    """Return the command line of each process; threads of the kernel have none."""
-    found = []
-    for folder in roots.proc.glob("[0-9]*"):
+def programs_of_others(roots: Roots) -> Iterator[tuple[int, str]]:
+    """Yield number and name of each program that is of no run; threads of the kernel are none."""
+    names = (folder.name for folder in roots.proc.glob("[0-9]*"))
+    for pid in sorted(int(name) for name in names if name.isdigit()):
         try:
-            command = (folder / "cmdline").read_bytes()
+            command = (roots.proc / str(pid) / "cmdline").read_bytes()
         except OSError:
             continue  # it has ended
-        if command and folder.name.isdigit():
-            found.append((int(folder.name), command))
-    return sorted(found)
-
-
-def _program(command: bytes) -> str:
-    return command.split(b"\0")[0].decode(errors="replace").rpartition("/")[2]
+        if command and pid != os.getpid() and not _of_a_run(roots, pid):
+            yield pid, command.split(b"\0")[0].decode(errors="replace").rpartition("/")[2]
 
 
 def _of_a_run(roots: Roots, pid: int) -> bool:
@@ -160,7 +141,6 @@ def _polls(roots: Roots, pid: int) -> bool | None:
 
 CHECKS = (
     Check("leftovers", Group.OTHERS, _leftovers, frozenset({Want.QUIET_CPUS})),
-    Check("system switch", Group.OTHERS, _switches, frozenset({Want.QUIET_CPUS})),
     Check("polling programs", Group.OTHERS, _pollers, frozenset({Want.QUIET_CPUS})),
     Check("load", Group.OTHERS, _load, frozenset({Want.QUIET_CPUS})),
     Check("steal", Group.OTHERS, _steal, frozenset({Want.QUIET_CPUS})),

@@ -23,7 +23,7 @@ from vsperf.records.files.view import CaseView
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class GoalInterval:
     """The answer to one goal in one case."""
 
     traits: Traits
@@ -34,13 +34,13 @@ class Found:
     evidence: Evidence
 
 
-def gather(view: CaseView) -> tuple[Found, ...]:
+def gather(view: CaseView) -> tuple[GoalInterval, ...]:
     """Return the answers of a case that may be believed."""
     facts = Facts(view)
     if facts.size is None or not facts.believed or view.result is None:
         return ()
     return tuple(
-        Found(
+        GoalInterval(
             traits_of(view, measure=goal.goal),
             float(facts.size.mean),
             facts.size_name,
@@ -53,7 +53,7 @@ def gather(view: CaseView) -> tuple[Found, ...]:
     )
 
 
-def draw(samples: Sequence[Found], options: Options) -> Drawing | None:
+def draw(samples: Sequence[GoalInterval], options: Options) -> Drawing | None:
     """Draw each interval from the highest load that passed to the lowest that failed."""
     if not samples:
         return None
@@ -93,7 +93,7 @@ def draw(samples: Sequence[Found], options: Options) -> Drawing | None:
     )
 
 
-def _each_case_once(samples: Sequence[Found]) -> list[Evidence]:
+def _each_case_once(samples: Sequence[GoalInterval]) -> list[Evidence]:
     """Return the evidence of each case once, though it answers several goals."""
     goals = {dict(one.traits)["measure"] for one in samples}
     most = max(goals, key=lambda goal: sum(("measure", goal) in one.traits for one in samples))

@@ -38,7 +38,7 @@ SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CaseLatency:
     """The latency of one case at one load."""
 
     traits: Traits
@@ -52,12 +52,12 @@ class Found:
     evidence: Evidence
 
 
-def _found(cases: Sequence[Case]) -> Iterator[Found]:
+def _found(cases: Sequence[Case]) -> Iterator[CaseLatency]:
     """Yield the latencies that may be believed."""
     for case in cases:
         for one in case.latencies if case.believed and case.size is not None else ():
             reference = one.reference or "a fixed load"
-            yield Found(
+            yield CaseLatency(
                 case.traits,
                 case.size or 0.0,
                 case.size_name,
@@ -109,7 +109,7 @@ def draw(cases: Sequence[Case], options: Options) -> Drawing | None:
     )
 
 
-def _lossy(shown: Sequence[Found]) -> str:
+def _lossy(shown: Sequence[CaseLatency]) -> str:
     """Say where frames were lost: latency is of those that arrived."""
     places: dict[str, list[str]] = {}
     for one in shown:
@@ -145,7 +145,7 @@ def _panel(
     return Panel(x=x, y=y, layers=tuple(layers), title=f"at {reference}")
 
 
-def _points(members: Sequence[Found], name: str) -> Iterator[Point]:
+def _points(members: Sequence[CaseLatency], name: str) -> Iterator[Point]:
     """Yield the value of each size; of repeats their median, and how far they reach."""
     by_size: dict[float, list[float]] = {}
     for one in members:

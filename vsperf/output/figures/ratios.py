@@ -22,6 +22,7 @@ from vsperf.output.figures.drawing import (
 )
 from vsperf.output.figures.groups import Evidence, caption, evidence_of, not_drawn
 from vsperf.output.figures.plot import Options, Plot, Scope
+from vsperf.output.figures.published import source_of, told_of
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
 from vsperf.records.result import heading
@@ -34,7 +35,7 @@ Place = tuple[str, str, Unit]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CaseNumbers:
     """What one case of one run found."""
 
     side: str
@@ -51,7 +52,7 @@ class Found:
     """Its label without the switch."""
 
 
-def gather(view: CaseView) -> tuple[Found, ...]:
+def gather(view: CaseView) -> tuple[CaseNumbers, ...]:
     """Return the numbers of a case."""
     found = tuple(findings_in(view))
     side = labels_text(view.labels) or view.run
@@ -59,10 +60,10 @@ def gather(view: CaseView) -> tuple[Found, ...]:
     evidence = evidence_of(view, left_out)
     ground = ground_of_case(view.header, view.planned)
     switch, apart = view.planned.driver("vswitch") or "", view.planned.label_without("vswitch")
-    return (Found(side, view.label, view.simulated, ground, found, evidence, switch, apart),)
+    return (CaseNumbers(side, view.label, view.simulated, ground, found, evidence, switch, apart),)
 
 
-def draw(cases: Sequence[Found], options: Options) -> Drawing | None:
+def draw(cases: Sequence[CaseNumbers], options: Options) -> Drawing | None:
     """Draw each number as a share of what the first run found that has it.
 
     Or what the first switch came to: where that is asked for, and of one run that has several.
@@ -75,12 +76,13 @@ def draw(cases: Sequence[Found], options: Options) -> Drawing | None:
         first = "switch"
     kinds = dict.fromkeys(one.simulated for one in cases)
     every = (
-        _drawn([one for one in cases if one.simulated == kind], cases, first) for kind in kinds
+        _drawn([one for one in cases if one.simulated == kind], cases, first, options.beside)
+        for kind in kinds
     )
     return next((drawing for drawing in every if drawing is not None), None)
 
 
-def _by_switch(cases: Sequence[Found], options: Options) -> bool:
+def _by_switch(cases: Sequence[CaseNumbers], options: Options) -> bool:
     """Whether switches are compared, and not runs."""
     if options.by:
         return bool({"switch", "vswitch"} & set(options.by))
@@ -88,7 +90,9 @@ def _by_switch(cases: Sequence[Found], options: Options) -> bool:
     return in_turns and len({one.side for one in cases}) == 1
 
 
-def _drawn(kind: Sequence[Found], cases: Sequence[Found], noun: str) -> Drawing | None:
+def _drawn(
+    kind: Sequence[CaseNumbers], cases: Sequence[CaseNumbers], noun: str, beside: Sequence[str]
+) -> Drawing | None:
     comparable = _comparable(kind)
     sides = dict(list(_sides(comparable).items())[:MOST_SIDES])
     places = list(dict.fromkeys(key for side in sides.values() for key in side))
@@ -97,6 +101,7 @@ def _drawn(kind: Sequence[Found], cases: Sequence[Found], noun: str) -> Drawing 
     layers = list(_layers(sides, shown, simulated=any(one.simulated for one in comparable)))
     if not layers:
         return None
+    others = _published(shown, beside, len(sides)) if noun == "switch" else []
     ends = tuple(Point(number, 1.0) for number in range(len(shown)))
     ticks = tuple(Tick(number, _name(key, shown)) for number, key in enumerate(shown))
     more = len(shared) - MOST
@@ -112,12 +117,13 @@ def _drawn(kind: Sequence[Found], cases: Sequence[Found], noun: str) -> Drawing 
             "Cases of other frames, topologies, hosts or kinds are left out."
             if len(comparable) < len(cases)
             else "",
+            source_of(beside, "ratios") if others else "",
         ),
         panels=(
             Panel(
                 x=Axis("case and number", "", Scale.NAMES, ticks=ticks),
                 y=Axis(f"share of the first {noun}", "%"),
-                layers=(Line("no change", ends, Look.CEILING, markers=False), *layers),
+                layers=(Line("no change", ends, Look.CEILING, markers=False), *layers, *others),
             ),
         ),
         simulated=any(one.simulated for one in comparable),
@@ -140,13 +146,26 @@ def _layers(
             yield Points(name, points, simulated=simulated, color=color)
 
 
-def _comparable(cases: Sequence[Found]) -> list[Found]:
+def _published(shown: Sequence[Place], beside: Sequence[str], color: int) -> list[Points]:
+    """Return what others published of the same numbers of a switch to the first one."""
+    found: dict[str, list[Point]] = {}
+    for place, (label, name, _) in enumerate(shown):
+        for one in told_of(label.partition("-")[0], "ratios", beside):
+            if one.metric == name:
+                found.setdefault(f"{one.of} ({one.short})", []).append(Point(place, one.value))
+    return [
+        Points(name, tuple(points), Look.PUBLISHED, color=color + number)
+        for number, (name, points) in enumerate(found.items())
+    ]
+
+
+def _comparable(cases: Sequence[CaseNumbers]) -> list[CaseNumbers]:
     """Return the cases that have to do with the first of the same name."""
     grounds: dict[str, str] = {}
     return [one for one in cases if grounds.setdefault(one.label, one.ground) == one.ground]
 
 
-def _sides(cases: Sequence[Found]) -> dict[str, dict[Place, Sample]]:
+def _sides(cases: Sequence[CaseNumbers]) -> dict[str, dict[Place, Sample]]:
     """Return the samples of each side, in the order in which they were given."""
     by_case: dict[str, dict[str, list[Finding]]] = {}
     for one in cases:

@@ -6,14 +6,14 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from vsperf.analysis.ways import ways_of
+from vsperf.analysis.frame_paths import frame_paths
 from vsperf.output.figures.drawing import Arrow, Diagram, Drawing, Node
 from vsperf.output.figures.facts import Facts, trusted
 from vsperf.output.figures.groups import Evidence, caption, evidence_of
 from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.quantities.human import End, human_fps
 from vsperf.quantities.units import CpuSet
-from vsperf.records.chain import Way
+from vsperf.records.chain import FramePath
 from vsperf.records.files.view import CaseView
 from vsperf.records.run import Placement
 
@@ -28,7 +28,7 @@ class Setup:
 
     label: str
     title: str
-    ways: tuple[Way, ...]
+    ways: tuple[FramePath, ...]
     kinds: tuple[tuple[str, str], ...]
     """By part, what it is."""
     cpus: tuple[tuple[str, tuple[int, ...]], ...]
@@ -52,7 +52,7 @@ def gather(view: CaseView) -> tuple[Setup, ...]:
         Setup(
             label=view.label,
             title=topology.name,
-            ways=ways_of(topology)[::2],
+            ways=frame_paths(topology)[::2],
             kinds=tuple(kinds.items()),
             cpus=tuple(placement.cpus.items()),
             links=tuple(_links(facts)),
@@ -101,7 +101,7 @@ def draw(samples: Sequence[Setup], options: Options) -> Drawing | None:
     )
 
 
-def _nodes(case: Setup, ways: Sequence[Way]) -> Iterator[Node]:
+def _nodes(case: Setup, ways: Sequence[FramePath]) -> Iterator[Node]:
     rows, last = len(ways), max(len(way.crossings) for way in ways) + 1
     kinds = dict(case.kinds)
     for key, column in (("begin", 0), ("end", last)):
@@ -137,7 +137,7 @@ def _cpus(cpus: Sequence[int]) -> str:
     return f"CPU {CpuSet.of(cpus)}" if cpus else "no CPU of its own"
 
 
-def _arrows(case: Setup, ways: Sequence[Way]) -> Iterator[Arrow]:
+def _arrows(case: Setup, ways: Sequence[FramePath]) -> Iterator[Arrow]:
     links = dict(case.links)
     for row, way in enumerate(ways):
         keys = ["begin", *(_key(row, column, m) for column, m in enumerate(way.inside, 1)), "end"]

@@ -42,7 +42,7 @@ Key = tuple[str, str, bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CaseNumbers:
     """What one case of one run found."""
 
     run: str
@@ -61,21 +61,21 @@ class Series:
     """One number of a case, the oldest run first."""
 
     key: Key
-    runs: tuple[Found, ...]
+    runs: tuple[CaseNumbers, ...]
     """The last repeat of each."""
     samples: tuple[Sample, ...]
-    found: tuple[Found, ...]
+    found: tuple[CaseNumbers, ...]
     """Every repeat of every run."""
 
 
-def gather(view: CaseView) -> tuple[Found, ...]:
+def gather(view: CaseView) -> tuple[CaseNumbers, ...]:
     """Return the number of a case that matters most."""
     first = next(findings_of(view.result), None) if view.result is not None else None
     if first is None:
         return ()
     ground = ground_of(view.header.environment, simulated=view.simulated)
     return (
-        Found(
+        CaseNumbers(
             run=view.run,
             began=view.header.started_at,
             series=(view.label, view.header.testbed, view.simulated),
@@ -87,7 +87,7 @@ def gather(view: CaseView) -> tuple[Found, ...]:
     )
 
 
-def draw(cases: Sequence[Found], options: Options) -> Drawing | None:
+def draw(cases: Sequence[CaseNumbers], options: Options) -> Drawing | None:
     """Draw a panel for each series that is long enough."""
     every = [one for one in _series(cases) if len(one.runs) >= LEAST_RUNS]
     shown = every[:MOST]
@@ -115,8 +115,8 @@ def _open(count: int) -> str:
     return f"{count} of these {'is' if count == 1 else 'are'} only known to be as high or higher."
 
 
-def _series(cases: Sequence[Found]) -> Iterator[Series]:
-    known: dict[tuple[Key, str, Unit], dict[str, list[Found]]] = {}
+def _series(cases: Sequence[CaseNumbers]) -> Iterator[Series]:
+    known: dict[tuple[Key, str, Unit], dict[str, list[CaseNumbers]]] = {}
     for one in sorted(cases, key=lambda one: (one.began, one.run)):
         number = (one.series, one.finding.name, one.finding.unit)
         known.setdefault(number, {}).setdefault(one.run, []).append(one)
@@ -178,14 +178,14 @@ def _marks(segments: Sequence[Segment], *, better_up: bool) -> Iterator[Points]:
             yield Points(name, tuple(points), look)
 
 
-def _ticks(runs: Sequence[Found]) -> tuple[Tick, ...]:
+def _ticks(runs: Sequence[CaseNumbers]) -> tuple[Tick, ...]:
     """Name some runs by their labels, where these tell all of them apart; else by day and id."""
     step = -(-len(runs) // MOST_TICKS)
     names = _names(runs)
     return tuple(Tick(place + 1, names[place]) for place in range(0, len(runs), step))
 
 
-def _names(runs: Sequence[Found]) -> list[str]:
+def _names(runs: Sequence[CaseNumbers]) -> list[str]:
     for name in dict.fromkeys(name for run in runs for name in run.labels):
         values = [run.labels.get(name, "") for run in runs]
         if all(values) and len({*values}) == len(values):

@@ -8,15 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any
 
+from vsperf.analysis.frame_paths import frame_paths
 from vsperf.analysis.noise import reached, silent_trials
 from vsperf.analysis.summary import CaseRow
-from vsperf.analysis.ways import ways_of
 from vsperf.output.case_tables import curve_table, outcome_text
 from vsperf.output.collected_tables import sights
 from vsperf.output.cpu_tables import CPU_MEANING, cpu_tables
+from vsperf.output.figures.published import published_table
 from vsperf.output.report.account import account_of, account_table, made_table, telling, told
 from vsperf.output.report.doubts import Concerns, criteria_of, standing_of
-from vsperf.output.report.environment import Found, found_of
+from vsperf.output.report.environment import ToldOnce, found_of
 from vsperf.output.report.numbers import latency_table, numbers_of
 from vsperf.output.report.page import (
     CasePart,
@@ -37,7 +38,7 @@ from vsperf.output.table import NOTHING, Table, columns
 from vsperf.quantities.human import counted, human_fps
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.asked import Asked
-from vsperf.records.chain import Way
+from vsperf.records.chain import FramePath
 from vsperf.records.exchange import CLIENTS, SERVERS, Exchange
 from vsperf.records.files.reader import RunState
 from vsperf.records.files.view import CaseView, RunView
@@ -142,7 +143,7 @@ def _drawn(
     vnf = asked.kind("vnf") or "vnf"
     parts = _Parts(placement, set(topology.vnfs), kinds, vnf)
     links = asked.section("testbed", "links")
-    ways = ways_of(topology)
+    ways = frame_paths(topology)
     lanes = tuple(Lane(tuple(parts.along(way, links))) for way in ways[::2])
     found = telling(result, trials)
     rates = tuple(_rate(way, found.trial) for way in found.trial.directions) if found else ()
@@ -161,7 +162,7 @@ class _Parts:
         self._kinds = kinds
         self._vnf = vnf
 
-    def along(self, way: Way, links: Mapping[str, Any]) -> Iterator[Place]:
+    def along(self, way: FramePath, links: Mapping[str, Any]) -> Iterator[Place]:
         """Yield what frames pass from one end to the other."""
         yield self._generator("sends")
         if not way.inside[0]:
@@ -359,7 +360,7 @@ class Teller:
     """What runs are called, where there are several."""
     concerns: Concerns = field(default_factory=Concerns)
     plans: Plans = field(default_factory=Plans)
-    found: Found = field(default_factory=Found)
+    found: ToldOnce = field(default_factory=ToldOnce)
 
     def short(self, case: CaseView) -> str:
         """Name a case among the others, those of other runs included."""
@@ -394,6 +395,7 @@ class Teller:
             asked=asked_of(asked),
             numbers=numbers,
             criteria=criteria_of(record),
+            published=published_table((row,)),
             latency=latency_table(row),
             curves=tuple(map(curve_table, row.curves)) if full else (),
             pictures=self.pictures.of_case(case) if full else (),

@@ -104,7 +104,7 @@ def _fact(path: str, value: Any) -> Fact:
 
 
 @dataclass(slots=True)
-class Found:
+class ToldOnce:
     """What cases found around themselves, each told once in a report."""
 
     _told: dict[tuple[Fact, ...], tuple[str, str]] = field(default_factory=dict)

@@ -244,6 +244,8 @@ class CasePart:
     asked: tuple[Fact, ...]
     numbers: tuple[Number, ...]
     criteria: tuple[Criterion, ...]
+    published: Table | None
+    """Its figures beside those that others published, where it repeats a report."""
     latency: Table | None
     curves: tuple[Table, ...]
     pictures: tuple[Picture, ...]

@@ -57,7 +57,7 @@ class NumberedSpec(DriverSpec):
 
 
 @dataclass
-class Way:
+class TrafficDirection:
     """One direction of a trial, as it is counted."""
 
     name: str
@@ -152,12 +152,12 @@ class NumberedSession:
             settled=True,
         )
 
-    def _way(self, number: int, way: tuple[str, str], request: TrialRequest) -> Way:
+    def _way(self, number: int, way: tuple[str, str], request: TrialRequest) -> TrafficDirection:
         enters, leaves = way
         macs = (link_mac(self.links.index(link)) for link in (leaves, enters))
         head = b"".join(bytes.fromhex(mac.replace(":", "")) for mac in macs) + EXPERIMENTAL
         padding = bytes(max(0, self.frame_bytes - FCS_BYTES - len(head) - MARK.size))
-        return Way(
+        return TrafficDirection(
             name=f"{enters} to {leaves}",
             number=number,
             head=head,
@@ -167,7 +167,7 @@ class NumberedSession:
             seen=bytearray(request.frames),
         )
 
-    def _drain(self, ways: Sequence[Way]) -> None:
+    def _drain(self, ways: Sequence[TrafficDirection]) -> None:
         """Take what is still on its way, until all is there or nothing comes any more."""
         last = time.monotonic_ns()
         while any(way.received < way.sent for way in ways):
@@ -253,7 +253,7 @@ def check(case: CaseSpec, endpoints: tuple[Endpoint, ...]) -> NumberedSpec:
     return spec
 
 
-def counted(way: Way, intended: int) -> Direction:
+def counted(way: TrafficDirection, intended: int) -> Direction:
     return Direction(
         name=way.name,
         intended_frames=intended,

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.programs.base import Found, Rendezvous, Said, Told
+from vsperf.drivers.programs.base import InstalledProgram, Rendezvous, Said, Told
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import Interval, Traffic
@@ -57,8 +57,8 @@ class Pour:
     SERVER_ENDS: ClassVar[bool] = True
     SERVER: ClassVar[str] = "python"
 
-    def find(self, case: CaseSpec) -> Found:
-        return Found(sys.executable, platform.python_version())
+    def find(self, case: CaseSpec) -> InstalledProgram:
+        return InstalledProgram(sys.executable, platform.python_version())
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
         return {"server.py": SERVER, "client.py": CLIENT}

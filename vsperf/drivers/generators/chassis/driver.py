@@ -100,7 +100,7 @@ class ChassisGenerator(Unmeasured):
         spec = self._spec_of(case)
         places = places_of(self.who, endpoints)
         self.check(spec, places)
-        check_ways(self.who, places, directions)
+        check_senders(self.who, places, directions)
         streams = streams_of(case, directions, places)
         ports = tuple(places.values())
         owner = owner_name(workspace.name)
@@ -158,8 +158,10 @@ def places_of(who: str, endpoints: tuple[Endpoint, ...]) -> dict[str, str]:
     return {endpoint.link: endpoint.address for endpoint in endpoints}
 
 
-def check_ways(who: str, places: dict[str, str], directions: tuple[tuple[str, str], ...]) -> None:
-    """Refuse ways that begin or end where there is no port, and several from one port."""
+def check_senders(
+    who: str, places: dict[str, str], directions: tuple[tuple[str, str], ...]
+) -> None:
+    """Refuse directions that begin or end where no port is, and several from one port."""
     senders = [way[0] for way in directions]
     if len(set(senders)) < len(senders):
         raise UsageError(

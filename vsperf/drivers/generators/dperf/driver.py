@@ -53,13 +53,13 @@ from vsperf.drivers.generators.dperf.process import (
     CHECK,
     START_S,
     Running,
-    found,
+    find,
     require_taken,
     running,
     write,
 )
 from vsperf.drivers.generators.dperf.spec import ENDS, DperfSpec
-from vsperf.drivers.programs.base import Found
+from vsperf.drivers.programs.base import InstalledProgram
 from vsperf.errors import ComponentError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
@@ -94,7 +94,7 @@ class DperfSession:
     """Both processes: somebody holds each port, and the server runs from the first trial on."""
 
     case: CaseSpec
-    program: Found
+    program: InstalledProgram
     client: Process
     server: Process
     workspace: Workspace
@@ -304,7 +304,7 @@ class DperfGenerator(Unmeasured):
         workspace: Workspace,
     ) -> Iterator[DperfSession]:
         check(case)
-        program = found(spec_of(case))
+        program = find(spec_of(case))
         client, server = processes_of(case, endpoints, placement)
         check_directions(WHO, {endpoint.link for endpoint in endpoints}, directions)
         sockets = any(one.port.name.startswith(PACKET_SOCKET) for one in (client, server))

@@ -11,8 +11,8 @@ from pathlib import Path
 from vsperf.drivers.generators.dperf.answer import Block, blocks_in, totals_of
 from vsperf.drivers.generators.dperf.plan import WHO, Process
 from vsperf.drivers.generators.dperf.spec import DperfSpec
-from vsperf.drivers.programs.base import Found
-from vsperf.drivers.programs.find import Installed, said_by
+from vsperf.drivers.programs.base import InstalledProgram
+from vsperf.drivers.programs.find import PackagedProgram, said_by
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, missing, ok
 from vsperf.host.process import Managed, log_of, managed, written_since
@@ -21,7 +21,7 @@ from vsperf.waits import ended
 
 SETTING = "generator.path"
 HOW_TO = "docs/how-to/measure-with-dperf.md"
-DPERF = Installed(
+DPERF = PackagedProgram(
     WHO, f"build it from its sources ({HOW_TO})", "-v", r"(\d+(?:\.\d+)+)\s*$", SETTING
 )
 LEAST = (1, 9)
@@ -38,9 +38,9 @@ PCI_VARIABLE = "SYSFS_PCI_DEVICES"
 """Where DPDK looks for NICs: it would take all that no program of the kernel has."""
 
 
-def found(spec: DperfSpec | None, search: str | None = None) -> Found:
+def find(spec: DperfSpec | None, search: str | None = None) -> InstalledProgram:
     """Return where it is; raise `NotReadyError` where there is none, or one that is too old."""
-    program = DPERF.found(None if spec is None else spec.path, search)
+    program = DPERF.find(None if spec is None else spec.path, search)
     if tuple(map(int, program.version.split(".")))[: len(LEAST)] < LEAST:
         raise NotReadyError(
             f"{program.path} is dperf {program.version}",
@@ -53,7 +53,7 @@ def found(spec: DperfSpec | None, search: str | None = None) -> Found:
 def _ask(here: Host) -> Answer:
     wanted = here.settings(DperfSpec)
     try:
-        program = found(wanted, here.environment.get("PATH"))
+        program = find(wanted, here.environment.get("PATH"))
     except NotReadyError as error:
         return missing(error.problems[0], wanted=wanted is not None)
     return ok(f"{program.path}, version {program.version} ({_least()} or newer is right)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vsperf.drivers.generators.otg.traffic import Way
+from vsperf.drivers.generators.otg.traffic import TrafficDirection
 from vsperf.errors import ComponentError
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.trial import RateStep
@@ -122,7 +122,7 @@ def links_down(ports: Ports) -> list[str]:
 
 
 def foreign_frames(
-    flows: Flows, ways: Sequence[Way], before: Ports, after: Ports
+    flows: Flows, ways: Sequence[TrafficDirection], before: Ports, after: Ports
 ) -> dict[str, int | None]:
     """Hold flows against ports, which count the same frames; return by port what came beside.
 
@@ -163,7 +163,7 @@ def _grown(known: bool, old: int | None, new: int | None) -> int | None:
     return new - old if known and old is not None else new
 
 
-def _contradictions(flows: Flows, ways: Sequence[Way], ports: Ports) -> Iterator[str]:
+def _contradictions(flows: Flows, ways: Sequence[TrafficDirection], ports: Ports) -> Iterator[str]:
     for name, one in ports.items():
         sent = _sum(flows, ways, name, sent=True)
         most = sent + STRAY_FRAMES + sent // STRAY_SHARE
@@ -174,7 +174,7 @@ def _contradictions(flows: Flows, ways: Sequence[Way], ports: Ports) -> Iterator
             yield f"port {name} received {one.received} frames, and its flows {came}"
 
 
-def _sum(flows: Flows, ways: Sequence[Way], port: str, *, sent: bool) -> int:
+def _sum(flows: Flows, ways: Sequence[TrafficDirection], port: str, *, sent: bool) -> int:
     if sent:
         return sum(flows[way.name].sent for way in ways if way.sender == port)
     return sum(flows[way.name].received for way in ways if way.receiver == port)

@@ -18,7 +18,7 @@ from vsperf.drivers.generators.dpdk_ports import KINDS
 from vsperf.drivers.generators.otg.client import INSTALL, Client
 from vsperf.drivers.generators.otg.session import Clock, OtgSession
 from vsperf.drivers.generators.otg.spec import START, OtgSpec
-from vsperf.drivers.generators.otg.traffic import Way, most_flows, packet
+from vsperf.drivers.generators.otg.traffic import TrafficDirection, most_flows, packet
 from vsperf.drivers.settings import own_settings
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
@@ -96,7 +96,9 @@ class OtgGenerator(Unmeasured):
             f"{link} ({place})" for link, place in _locations(case, spec, endpoints).items()
         )
         where = "it" if spec.server == START else f"the OTG server at {spec.server}"
-        packet(case.traffic, Way("", 0, 1, "", ""))  # says what the model has no words for
+        packet(
+            case.traffic, TrafficDirection("", 0, 1, "", "")
+        )  # says what the model has no words for
         flows = int(case.traffic.flows)
         action = (
             f"have {where} send {case.traffic.size_label} frames, {flows} "
@@ -167,11 +169,11 @@ def _locations(case: CaseSpec, spec: OtgSpec, endpoints: tuple[Endpoint, ...]) -
 
 def _ways(
     case: CaseSpec, locations: dict[str, str], directions: tuple[tuple[str, str], ...]
-) -> tuple[Way, ...]:
+) -> tuple[TrafficDirection, ...]:
     check_directions("the OTG server", locations, directions, known="there are ports on")
     links = case.topology.links
     return tuple(
-        Way(
+        TrafficDirection(
             f"{enters} to {leaves}",
             links.index(enters),
             links.index(leaves),

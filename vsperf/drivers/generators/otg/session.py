@@ -25,7 +25,7 @@ from vsperf.drivers.generators.otg.accounts import (
 )
 from vsperf.drivers.generators.otg.client import Client
 from vsperf.drivers.generators.otg.spec import OtgSpec
-from vsperf.drivers.generators.otg.traffic import Way, config
+from vsperf.drivers.generators.otg.traffic import TrafficDirection, config
 from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.trial import Direction, DirectionSample, RateStep, Sample, TrialCounts
@@ -57,7 +57,7 @@ class OtgSession:
     spec: OtgSpec
     profile: TrafficProfile
     policy: TrialPolicy
-    ways: tuple[Way, ...]
+    ways: tuple[TrafficDirection, ...]
     locations: Mapping[str, str]
     """What the server calls the ports, by link."""
     versions: Mapping[str, str]

@@ -31,7 +31,7 @@ FIELDS = {"mac": ("src", "dst"), "ip": ("src", "dst"), "port": ("src_port", "dst
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class TrafficDirection:
     """One direction: a flow of the model."""
 
     name: str
@@ -53,7 +53,10 @@ def most_flows(profile: TrafficProfile) -> int | None:
 
 
 def config(
-    profile: TrafficProfile, ways: Sequence[Way], locations: Mapping[str, str], step: RateStep
+    profile: TrafficProfile,
+    ways: Sequence[TrafficDirection],
+    locations: Mapping[str, str],
+    step: RateStep,
 ) -> dict[str, Any]:
     """Return the configuration that sends one trial: exact numbers of frames at a rate."""
     return {
@@ -62,7 +65,7 @@ def config(
     }
 
 
-def _flow(profile: TrafficProfile, way: Way, step: RateStep) -> dict[str, Any]:
+def _flow(profile: TrafficProfile, way: TrafficDirection, step: RateStep) -> dict[str, Any]:
     if not 0 < step.frames <= MOST_FRAMES:
         raise ComponentError(
             f"the OTG model cannot say a trial of {step.frames} frames",
@@ -80,7 +83,7 @@ def _flow(profile: TrafficProfile, way: Way, step: RateStep) -> dict[str, Any]:
     }
 
 
-def packet(profile: TrafficProfile, way: Way) -> list[dict[str, Any]]:
+def packet(profile: TrafficProfile, way: TrafficDirection) -> list[dict[str, Any]]:
     """Return the headers of a direction's frames."""
     first, second = _counts(profile)
     varied = dict(zip(FIELDS[profile.vary], (first, second), strict=True))

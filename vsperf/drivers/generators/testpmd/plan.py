@@ -40,7 +40,7 @@ def check(case: CaseSpec, spec: TestpmdGeneratorSpec) -> None:
             why="it counts frames that arrive, and looks at none",
             fix=f"{OTHER}, or a switch that leaves frames as they are",
         )
-    _check_ways(case, spec)
+    _check_directions(case, spec)
     _check_loads(case)
 
 
@@ -78,7 +78,7 @@ def _check_flows(case: CaseSpec, spec: TestpmdGeneratorSpec) -> None:
         )
 
 
-def _check_ways(case: CaseSpec, spec: TestpmdGeneratorSpec) -> None:
+def _check_directions(case: CaseSpec, spec: TestpmdGeneratorSpec) -> None:
     ways = directions_of(case.topology, case.traffic.direction)
     if any(case.topology.lanes(*way) > 1 for way in ways):
         raise UsageError(

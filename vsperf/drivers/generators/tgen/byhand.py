@@ -14,7 +14,7 @@ from vsperf.drivers.generators.dpdk_ports import device_port
 from vsperf.drivers.generators.tgen.client import Answer, Event, longest_ns
 from vsperf.drivers.generators.tgen.command import Options
 from vsperf.drivers.generators.tgen.process import Tgen, running
-from vsperf.drivers.generators.tgen.traffic import Way, flows_of
+from vsperf.drivers.generators.tgen.traffic import TrafficDirection, flows_of
 from vsperf.errors import ComponentError, RecordingError
 from vsperf.host.workspace import Workspace
 from vsperf.quantities.units import NANOSECONDS
@@ -38,7 +38,7 @@ class Stream:
     more: Mapping[str, Any] = field(default_factory=dict)
     """More keys of tgen's streams, such as vlans; they override the others."""
 
-    def on(self, way: Way) -> dict[str, Any]:
+    def on(self, way: TrafficDirection) -> dict[str, Any]:
         """Return the stream as `configure` takes it."""
         found: dict[str, Any] = {"transmit_port": way.transmit, "receive_port": way.receive}
         if not {"sizes", "genome", "replay"} & set(self.more):
@@ -155,21 +155,25 @@ def at_hand(
         yield tgen
 
 
-def ways_between(ports: int, direction: Directions) -> tuple[Way, ...]:
+def directions_between(ports: int, direction: Directions) -> tuple[TrafficDirection, ...]:
     """Return the ways between pairs of ports; a port without partner gets its own frames back."""
     found = []
     for first in range(0, ports - 1, 2):
         if direction in ("both", "forward"):
-            found.append(Way(f"{first} to {first + 1}", first, first + 1))
+            found.append(TrafficDirection(f"{first} to {first + 1}", first, first + 1))
         if direction in ("both", "reverse"):
-            found.append(Way(f"{first + 1} to {first}", first + 1, first))
+            found.append(TrafficDirection(f"{first + 1} to {first}", first + 1, first))
     if ports % 2:
-        found.append(Way(f"{ports - 1} to itself", ports - 1, ports - 1))
+        found.append(TrafficDirection(f"{ports - 1} to itself", ports - 1, ports - 1))
     return tuple(found)
 
 
 def trial(
-    tgen: Tgen, ways: Sequence[Way], stream: Stream, sending: Sending | Bursts, on_event: Event
+    tgen: Tgen,
+    ways: Sequence[TrafficDirection],
+    stream: Stream,
+    sending: Sending | Bursts,
+    on_event: Event,
 ) -> Answer:
     """Configure, send, and return tgen's result; `on_event` hears the statistics of each second."""
     tgen.ask("configure", streams=[stream.on(way) for way in ways])
@@ -180,7 +184,11 @@ def trial(
 
 
 def capture(
-    tgen: Tgen, ways: Sequence[Way], stream: Stream, frames: int, files: Mapping[int, Path]
+    tgen: Tgen,
+    ways: Sequence[TrafficDirection],
+    stream: Stream,
+    frames: int,
+    files: Mapping[int, Path],
 ) -> Answer:
     """Send a few frames slowly, and have those of each port written to its file.
 
@@ -207,7 +215,11 @@ def capture(
 
 
 def _captured(
-    tgen: Tgen, ways: Sequence[Way], stream: Stream, frames: int, files: Mapping[int, Path]
+    tgen: Tgen,
+    ways: Sequence[TrafficDirection],
+    stream: Stream,
+    frames: int,
+    files: Mapping[int, Path],
 ) -> Answer:
     """Send the frames, and have tgen write these files."""
     tgen.ask("configure", streams=[stream.on(way) for way in ways])

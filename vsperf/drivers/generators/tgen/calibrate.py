@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vsperf.config.traffic import TrialPolicy
-from vsperf.drivers.generators.tgen.byhand import Sending, Stream, trial, ways_between
+from vsperf.drivers.generators.tgen.byhand import Sending, Stream, directions_between, trial
 from vsperf.drivers.generators.tgen.cap import arrived_fps, nothing_came
 from vsperf.drivers.generators.tgen.driver import TgenSession
 from vsperf.drivers.generators.tgen.process import Tgen
@@ -54,7 +54,7 @@ def calibrate(
     tgen: Tgen, size: int, duration_ns: int, budget_ns: int, make_measure: MakeMeasure
 ) -> Calibration:
     """Find the maximum rate, the loss-free rate and the floor of latency for one frame size."""
-    ways = ways_between(len(tgen.ports()), "both")
+    ways = directions_between(len(tgen.ports()), "both")
     stream = Stream(size)
     flat_out = Sending(duration_ns=duration_ns, latency=False)
     found = trial(tgen, ways, stream, flat_out, lambda event: None)

@@ -15,9 +15,9 @@ from vsperf.drivers.generators.tgen.byhand import (
     Sending,
     Stream,
     at_hand,
+    directions_between,
     stalls,
     trial,
-    ways_between,
 )
 from vsperf.drivers.generators.tgen.client import Answer
 from vsperf.drivers.generators.tgen.command import Options
@@ -106,7 +106,7 @@ def measure_cap(
         loop(loop_of(case), mirror_cpus, workspace, senders, withheld=case.withheld) as devices,
         at_hand(devices, options, workspace) as tgen,
     ):
-        ways = ways_between(len(tgen.ports()), profile.direction)
+        ways = directions_between(len(tgen.ports()), profile.direction)
         rates: list[int] = []
         for _ in range(MOST_ATTEMPTS):
             found = trial(tgen, ways, stream, FLAT_OUT, lambda event: None)["streams"]

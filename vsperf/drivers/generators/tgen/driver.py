@@ -43,7 +43,13 @@ from vsperf.drivers.generators.tgen.look import Look
 from vsperf.drivers.generators.tgen.messages import asked_ns, counts, sampler, trial_message
 from vsperf.drivers.generators.tgen.process import CONTROL, PREFIX, TGEN, Tgen, running
 from vsperf.drivers.generators.tgen.spec import TgenSpec
-from vsperf.drivers.generators.tgen.traffic import Replayed, Way, senders_each, streams, ways_of
+from vsperf.drivers.generators.tgen.traffic import (
+    Replayed,
+    TrafficDirection,
+    senders_each,
+    streams,
+    traffic_directions,
+)
 from vsperf.drivers.generators.tgen.tsc import Tsc
 from vsperf.drivers.generators.tgen.turns_session import (
     TgenTurnsSession,
@@ -84,7 +90,7 @@ class TgenSession:
     tgen: Tgen
     spec: TgenSpec
     policy: TrialPolicy
-    ways: tuple[Way, ...]
+    ways: tuple[TrafficDirection, ...]
     replay: Replayed | None = None
     look: Look | None = None
     """Sees the headers of frames that arrive; None where they have no mark that says whose they
@@ -277,7 +283,7 @@ class TgenGenerator:
         options = _options(case, spec, placement)
         with _started(case, endpoints, directions, placement, workspace) as (tgen, ports):
             numbers = tgen.port_numbers(ports)
-            ways = ways_of(case, directions, numbers)
+            ways = traffic_directions(case, directions, numbers)
             each = senders(case, options)
             opened = tgen.ports()
             check_devices(opened, each)

@@ -169,7 +169,7 @@ def guest_of(
         max_frame=options.max_frame,
         extra=options.extra,
     )
-    nics = {endpoint.link: vm.card_address(number) for number, endpoint in enumerate(endpoints)}
+    nics = {endpoint.link: vm.nic_address(number) for number, endpoint in enumerate(endpoints)}
     ports = {link: Port(address, address, pci=True) for link, address in nics.items()}
     return GuestPlan(vm, there, ports)
 

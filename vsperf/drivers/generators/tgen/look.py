@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vsperf.drivers.generators.tgen.process import Tgen
-from vsperf.drivers.generators.tgen.traffic import Way
+from vsperf.drivers.generators.tgen.traffic import TrafficDirection
 from vsperf.errors import ComponentError
 from vsperf.records.trial import Direction, Headers, TrialCounts
 
@@ -118,7 +118,7 @@ class Look:
     """Captures of the ports where frames arrive."""
 
     tgen: Tgen
-    ways: tuple[Way, ...]
+    ways: tuple[TrafficDirection, ...]
     senders: int
     """Workers of each direction; the frames of each of them are marked as a part of their own."""
     folder: Path

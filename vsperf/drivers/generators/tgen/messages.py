@@ -9,7 +9,7 @@ from vsperf.config.traffic import Bursts, TrialPolicy
 from vsperf.drivers.generators.base import OnSample, TrialRequest
 from vsperf.drivers.generators.tgen.client import Event
 from vsperf.drivers.generators.tgen.spec import TgenSpec
-from vsperf.drivers.generators.tgen.traffic import Replayed, Way, direction
+from vsperf.drivers.generators.tgen.traffic import Replayed, TrafficDirection, direction
 from vsperf.errors import ComponentError
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.slots import Slot, Slots
@@ -27,7 +27,7 @@ LEAST_QUIET_NS = 1_000_000
 
 def trial_message(
     request: TrialRequest,
-    ways: tuple[Way, ...],
+    ways: tuple[TrafficDirection, ...],
     spec: TgenSpec,
     policy: TrialPolicy,
     replay: Replayed | None = None,
@@ -81,7 +81,7 @@ def _bursts(step: RateStep, bursts: Bursts, grace_ns: int) -> dict[str, Any]:
     }
 
 
-def _load(step: RateStep, ways: tuple[Way, ...]) -> dict[str, Any]:
+def _load(step: RateStep, ways: tuple[TrafficDirection, ...]) -> dict[str, Any]:
     """Return rate and frames of a step: one number for all streams, or one for each."""
     each = [step.shared(way.share) for way in ways]
     if all(one == step for one in each):
@@ -89,7 +89,9 @@ def _load(step: RateStep, ways: tuple[Way, ...]) -> dict[str, Any]:
     return {"rate_fps": [one.load_fps for one in each], "frames": [one.frames for one in each]}
 
 
-def _steps(request: TrialRequest, ways: tuple[Way, ...], replay: Replayed | None) -> dict[str, Any]:
+def _steps(
+    request: TrialRequest, ways: tuple[TrafficDirection, ...], replay: Replayed | None
+) -> dict[str, Any]:
     """Return how a trial says its loads one after the other."""
     if replay is not None and replay.own_rhythm:
         raise ComponentError(
@@ -103,7 +105,7 @@ def _steps(request: TrialRequest, ways: tuple[Way, ...], replay: Replayed | None
 
 def counts(
     result: dict[str, Any],
-    ways: tuple[Way, ...],
+    ways: tuple[TrafficDirection, ...],
     intended: int | list[int] | None,
     elapsed_ns: int,
     ring: int | None = None,
@@ -188,7 +190,7 @@ def _frames(found: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
     return {f"{name}_frames": tuple(found[name]) for name in ("sent", "received", "refused")}
 
 
-def sampler(ways: tuple[Way, ...], on_sample: OnSample | None) -> Event:
+def sampler(ways: tuple[TrafficDirection, ...], on_sample: OnSample | None) -> Event:
     """Return what is to be told of tgen's events, so that `on_sample` hears of each second."""
 
     def on_event(event: Mapping[str, Any]) -> None:
@@ -198,7 +200,7 @@ def sampler(ways: tuple[Way, ...], on_sample: OnSample | None) -> Event:
     return on_event
 
 
-def sample_of(ways: tuple[Way, ...], event: Mapping[str, Any]) -> Sample:
+def sample_of(ways: tuple[TrafficDirection, ...], event: Mapping[str, Any]) -> Sample:
     """Return the sample of an event."""
     found = zip(ways, event["streams"], strict=True)
     return Sample(
@@ -207,7 +209,7 @@ def sample_of(ways: tuple[Way, ...], event: Mapping[str, Any]) -> Sample:
     )
 
 
-def _direction(way: Way, stream: Mapping[str, Any]) -> DirectionSample:
+def _direction(way: TrafficDirection, stream: Mapping[str, Any]) -> DirectionSample:
     return DirectionSample(
         name=way.name,
         sent_frames=stream["sent"],

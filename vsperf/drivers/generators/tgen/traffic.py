@@ -80,7 +80,7 @@ class Replayed:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class TrafficDirection:
     """One direction of the traffic: a stream of tgen."""
 
     name: str
@@ -94,12 +94,12 @@ class Way:
     """What it is offered of the load."""
 
 
-def ways_of(
+def traffic_directions(
     case: CaseSpec, directions: Iterable[tuple[str, str]], numbers: Mapping[str, int]
-) -> tuple[Way, ...]:
+) -> tuple[TrafficDirection, ...]:
     """Return the directions of a case, by the numbers of their ports."""
     return tuple(
-        Way(
+        TrafficDirection(
             f"{enters} to {leaves}",
             numbers[enters],
             numbers[leaves],
@@ -121,7 +121,7 @@ def senders_each(workers: int, ways: int, queues: int) -> int:
 
 def streams(
     profile: TrafficProfile,
-    ways: tuple[Way, ...],
+    ways: tuple[TrafficDirection, ...],
     dispatch: Dispatch = "mac",
     senders: int = 1,
 ) -> list[dict[str, Any]]:
@@ -170,7 +170,7 @@ def flow_keys(profile: TrafficProfile, before: Sequence[Mapping[str, Any]] = ())
     return {"flows": {"vary": vary, **order}}
 
 
-def addressed(profile: TrafficProfile, way: Way) -> dict[str, Any]:
+def addressed(profile: TrafficProfile, way: TrafficDirection) -> dict[str, Any]:
     """Return the key of a stream whose frames are for more than one station."""
     if profile.destination == "unicast":
         return {}
@@ -188,7 +188,7 @@ def for_everybody(profile: TrafficProfile) -> dict[str, Any]:
     return {"broadcast_every": profile.broadcast_every} if profile.broadcast_every else {}
 
 
-def replayed(replay: Replay, way: Way) -> dict[str, Any]:
+def replayed(replay: Replay, way: TrafficDirection) -> dict[str, Any]:
     """Return the stream that sends a file."""
     if way.lanes > 1:
         raise UsageError(
@@ -302,7 +302,7 @@ def step_of(step: Mapping[str, Any]) -> StepCounts:
 
 
 def direction(
-    way: Way, intended: int | None, stream: Mapping[str, Any], foreign: int | None
+    way: TrafficDirection, intended: int | None, stream: Mapping[str, Any], foreign: int | None
 ) -> Direction:
     """Return a direction's counters from the result of its stream.
 

@@ -21,7 +21,7 @@ from vsperf.drivers.generators.tgen.command import (
 )
 from vsperf.drivers.generators.tgen.process import CONTROL, PREFIX, TGEN, Tgen, running
 from vsperf.drivers.generators.tgen.spec import TgenSpec
-from vsperf.drivers.generators.tgen.traffic import Way, streams, ways_of
+from vsperf.drivers.generators.tgen.traffic import TrafficDirection, streams, traffic_directions
 from vsperf.drivers.generators.tgen.tsc import Tsc
 from vsperf.drivers.generators.tgen.turns import GAP_NS, StreamSide, StreamTurns, take_turns
 from vsperf.errors import ComponentError, UsageError
@@ -197,12 +197,12 @@ def _configured(
     directions: tuple[tuple[str, str], ...],
 ) -> tuple[tuple[StreamSide, ...], tuple[float, ...]]:
     """Tell tgen what to send to each switch; return whose streams are whose, and their loads."""
-    ways: list[Way] = []
+    ways: list[TrafficDirection] = []
     found: list[StreamSide] = []
     for side, own in zip(sides, ports, strict=True):
         check_directions("tgen", own, directions)
         first = len(ways)
-        ways += ways_of(case, directions, tgen.port_numbers(own))
+        ways += traffic_directions(case, directions, tgen.port_numbers(own))
         found.append(StreamSide(tuple(range(first, len(ways))), side.processes))
     tgen.ask("configure", streams=streams(case.traffic, tuple(ways), case.topology.dispatch))
     return tuple(found), tuple(float(way.share) for way in ways)

@@ -22,7 +22,7 @@ from vsperf.drivers.generators.trex.private import (
 from vsperf.drivers.generators.trex.server import Client, Server
 from vsperf.drivers.generators.trex.session import TrexSession
 from vsperf.drivers.generators.trex.spec import TrexSpec
-from vsperf.drivers.generators.trex.streams import check_flows, ways_of
+from vsperf.drivers.generators.trex.streams import check_flows, traffic_directions
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
@@ -158,7 +158,7 @@ def connected(
         try:
             server.greet()
             server.acquire(force=spec.force)
-            ways = ways_of(case, directions, numbers)
+            ways = traffic_directions(case, directions, numbers)
             session = TrexSession(server, case, ways, spec.latency_fps)
             try:
                 yield session

@@ -14,7 +14,13 @@ from typing import Any
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import OnSample, TrialRequest
 from vsperf.drivers.generators.trex.server import Counted, Server
-from vsperf.drivers.generators.trex.streams import Burst, Way, announcement_of, bursts_of, stream_of
+from vsperf.drivers.generators.trex.streams import (
+    Burst,
+    TrafficDirection,
+    announcement_of,
+    bursts_of,
+    stream_of,
+)
 from vsperf.errors import ComponentError
 from vsperf.quantities.human import human_ns
 from vsperf.quantities.units import NANOSECONDS
@@ -43,7 +49,7 @@ LAST_GROUP = 1 << 30
 class Laden:
     """One stream of a trial."""
 
-    way: Way
+    way: TrafficDirection
     burst: Burst
     group: int
     """What its frames are counted under; no other trial of the session has the same."""
@@ -55,7 +61,7 @@ class TrexSession:
 
     server: Server
     case: CaseSpec
-    ways: tuple[Way, ...]
+    ways: tuple[TrafficDirection, ...]
     latency_fps: int
     group: int = FIRST_GROUP
     closed: bool = False
@@ -216,7 +222,7 @@ class TrexSession:
 
     def _direction(
         self,
-        way: Way,
+        way: TrafficDirection,
         request: TrialRequest,
         laden: tuple[Laden, ...],
         before: Counted,
@@ -237,7 +243,7 @@ class TrexSession:
             latency_histogram=self._latencies(way, sampled[0], after) if sampled else None,
         )
 
-    def _latencies(self, way: Way, group: int, after: Counted) -> str | None:
+    def _latencies(self, way: TrafficDirection, group: int, after: Counted) -> str | None:
         """Return the histogram of a stream [ns]; raise where it holds what cannot be."""
         histogram = of_microseconds(self.server.histogram(group))
         arrived = after.groups[group].received[way.receiver]
@@ -262,7 +268,9 @@ class TrexSession:
             return
 
 
-def _agree(way: Way, laden: tuple[Laden, ...], before: Counted, after: Counted) -> None:
+def _agree(
+    way: TrafficDirection, laden: tuple[Laden, ...], before: Counted, after: Counted
+) -> None:
     """Raise where a port counted fewer frames than streams on it."""
     sent = sum(
         _grown(before, after, one.group, way.sender, "sent")

@@ -52,7 +52,7 @@ class Burst:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class TrafficDirection:
     """One direction."""
 
     enters: str
@@ -69,12 +69,14 @@ class Way:
         return f"{self.enters} to {self.leaves}"
 
 
-def ways_of(
+def traffic_directions(
     case: CaseSpec, directions: tuple[tuple[str, str], ...], ports: dict[str, int]
-) -> tuple[Way, ...]:
+) -> tuple[TrafficDirection, ...]:
     """Return the directions of a case between numbered ports."""
     return tuple(
-        Way(*way, ports[way[0]], ports[way[1]], load_share(case.topology, case.traffic, way))
+        TrafficDirection(
+            *way, ports[way[0]], ports[way[1]], load_share(case.topology, case.traffic, way)
+        )
         for way in directions
     )
 
@@ -103,7 +105,7 @@ def _taking_turns(frames: int, fps: Fraction, sizes: tuple[int, ...]) -> Iterato
             yield Burst(count, fps / turns, place * NANOSECONDS / fps, size)
 
 
-def stream_of(case: CaseSpec, way: Way, burst: Burst, group: int) -> dict[str, Any]:
+def stream_of(case: CaseSpec, way: TrafficDirection, burst: Burst, group: int) -> dict[str, Any]:
     """Return a stream as the server takes it; `group` is what its frames are counted under."""
     header = header_of(case, (way.enters, way.leaves), burst.size)
     fields = () if burst.latency else fields_of(case.traffic, header)

@@ -22,7 +22,7 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs import nginx
 from vsperf.drivers.programs.base import (
-    Found,
+    InstalledProgram,
     Rendezvous,
     Said,
     Told,
@@ -30,14 +30,14 @@ from vsperf.drivers.programs.base import (
     round_trips,
     settings_of,
 )
-from vsperf.drivers.programs.find import Installed
+from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import Failures, Interval, RoundTrips, Traffic
 from vsperf.trust.plain_json import MOST_COUNTED
 
-H2LOAD = Installed(
+H2LOAD = PackagedProgram(
     "h2load",
     "apt-get install nghttp2-client nginx",
     "--version",
@@ -62,6 +62,8 @@ STEP_NS = 250_000_000
 """Of the intervals that are made of the log."""
 WHOLE = (98, 100)
 """From this share of the time on it ran as long as it was told to: it rounds what it says."""
+OWN_OUTPUT = "/proc/self/fd/1"
+"""What else is called /dev/stdout, which a guest need not have."""
 BROKEN = "-1"
 """In place of the status of a request that had no answer."""
 
@@ -221,19 +223,19 @@ class H2load:
     SERVER_ENDS: ClassVar[bool] = False
     SERVER: ClassVar[str] = nginx.PROGRAM
     checks: ClassVar[tuple[Check, ...]] = (
-        H2LOAD.check(H2loadSpec, partial(nginx.found, H2LOAD), nginx.USE, lambda _: KNOWN),
+        H2LOAD.check(H2loadSpec, partial(nginx.find, H2LOAD), nginx.USE, lambda _: KNOWN),
     )
 
-    def find(self, case: CaseSpec) -> Found:
-        return nginx.found(H2LOAD, settings_of(case, H2loadSpec))
+    def find(self, case: CaseSpec) -> InstalledProgram:
+        return nginx.find(H2LOAD, settings_of(case, H2loadSpec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
-        return nginx.files(asked, meet)
+        return nginx.files(case, asked, meet)
 
     def server(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
     ) -> tuple[str, ...]:
-        return nginx.words(program, meet)
+        return nginx.words(case, program, asked, meet)
 
     def client(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
@@ -244,7 +246,7 @@ class H2load:
         return (
             *(program, "--h1", "-t", "1", "-c", str(asked.connections)),
             *("-D", f"{milliseconds}ms", *clock),
-            *("--log-file", "/dev/stdout", nginx.url(meet)),
+            *("--log-file", OWN_OUTPUT, nginx.url(meet)),
         )
 
     def told(self, asked: ExchangeAsked, client: Said, server: Said) -> Told:

@@ -19,7 +19,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import (
     LONGEST_WORDS,
     NOT_ENDED,
-    Found,
+    InstalledProgram,
     ProgramSpec,
     Rendezvous,
     Said,
@@ -29,7 +29,7 @@ from vsperf.drivers.programs.base import (
     too_small,
     untold,
 )
-from vsperf.drivers.programs.find import Installed
+from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
@@ -39,7 +39,7 @@ from vsperf.trust.plain_json import MOST_COUNTED
 from vsperf.trust.printable import printable
 
 INSTALL = "apt-get install iperf"
-IPERF = Installed("iperf", INSTALL, "--version", r"iperf version (2\.\d+(?:\.\d+)*)")
+IPERF = PackagedProgram("iperf", INSTALL, "--version", r"iperf version (2\.\d+(?:\.\d+)*)")
 USE = "to repeat old reports of streams between places; iperf3 is another program"
 READ = (2, 1)
 """The first version whose lines are read."""
@@ -218,7 +218,7 @@ class IperfSpec(ProgramSpec):
     given."""
 
 
-def _found(spec: IperfSpec | None, search: str | None = None) -> Found:
+def _find(spec: IperfSpec | None, search: str | None = None) -> InstalledProgram:
     found = IPERF.of(spec, search)
     if tuple(int(part) for part in found.version.split(".")[:2]) < READ:
         raise NotReadyError(
@@ -249,10 +249,10 @@ class Iperf:
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"tcp-stream", "udp-stream"})
     SERVER_ENDS: ClassVar[bool] = True
     SERVER: ClassVar[str] = IPERF.name
-    checks: ClassVar[tuple[Check, ...]] = (IPERF.check(IperfSpec, _found, USE, lambda _: KNOWN),)
+    checks: ClassVar[tuple[Check, ...]] = (IPERF.check(IperfSpec, _find, USE, lambda _: KNOWN),)
 
-    def find(self, case: CaseSpec) -> Found:
-        return _found(settings_of(case, IperfSpec))
+    def find(self, case: CaseSpec) -> InstalledProgram:
+        return _find(settings_of(case, IperfSpec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
         return {}

@@ -17,7 +17,7 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import (
     LONGEST_WORDS,
-    Found,
+    InstalledProgram,
     ProgramSpec,
     Rendezvous,
     Said,
@@ -26,7 +26,7 @@ from vsperf.drivers.programs.base import (
     settings_of,
     untold,
 )
-from vsperf.drivers.programs.find import Installed
+from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.errors import UsageError
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
@@ -35,7 +35,9 @@ from vsperf.records.exchange import Interval, Traffic
 from vsperf.trust.plain_json import MOST_COUNTED, loads
 from vsperf.trust.printable import printable
 
-IPERF3 = Installed("iperf3", "apt-get install iperf3", "--version", r"iperf (3\.\d+(?:\.\d+)?)")
+IPERF3 = PackagedProgram(
+    "iperf3", "apt-get install iperf3", "--version", r"iperf (3\.\d+(?:\.\d+)?)"
+)
 USE = "for methods that measure between places"
 INTERVAL_S = "0.25"
 """Of what a server tells: a window that begins in the midst of one is less than that off."""
@@ -188,7 +190,7 @@ def _require_size(asked: ExchangeAsked) -> None:
         )
 
 
-def _known(found: Found) -> str:
+def _known(found: InstalledProgram) -> str:
     return "; ".join(lies_of(found.version))
 
 
@@ -203,7 +205,7 @@ class Iperf3:
     SERVER: ClassVar[str] = IPERF3.name
     checks: ClassVar[tuple[Check, ...]] = (IPERF3.check(Iperf3Spec, IPERF3.of, USE, _known),)
 
-    def find(self, case: CaseSpec) -> Found:
+    def find(self, case: CaseSpec) -> InstalledProgram:
         return IPERF3.of(settings_of(case, Iperf3Spec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
@@ -213,8 +215,8 @@ class Iperf3:
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
     ) -> tuple[str, ...]:
         return (
-            *(program, "--server", "--one-off", "--version4", "--port", str(meet.port)),
-            *("--json", "--interval", INTERVAL_S),
+            *(program, "--server", "--one-off", "--version4", "--bind", meet.address),
+            *("--port", str(meet.port), "--json", "--interval", INTERVAL_S),
         )
 
     def client(

@@ -16,7 +16,7 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import (
     LONGEST_WORDS,
-    Found,
+    InstalledProgram,
     ProgramSpec,
     Rendezvous,
     Said,
@@ -25,7 +25,7 @@ from vsperf.drivers.programs.base import (
     problem_of,
     settings_of,
 )
-from vsperf.drivers.programs.find import Installed
+from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import Interval, Traffic
@@ -33,7 +33,7 @@ from vsperf.records.packets import Packets
 from vsperf.trust.plain_json import MOST_COUNTED, loads
 from vsperf.trust.printable import printable
 
-IRTT = Installed(
+IRTT = PackagedProgram(
     "irtt", "apt-get install irtt", "version", r"irtt version: (\d+(?:\.\d+)+)", "probe.path"
 )
 USE = "for latency under load between places"
@@ -198,7 +198,7 @@ class Irtt:
     SERVER: ClassVar[str] = IRTT.name
     checks: ClassVar[tuple[Check, ...]] = (IRTT.check(IrttSpec, IRTT.of, USE, lambda _: KNOWN),)
 
-    def find(self, case: CaseSpec) -> Found:
+    def find(self, case: CaseSpec) -> InstalledProgram:
         return IRTT.of(settings_of(case, IrttSpec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:

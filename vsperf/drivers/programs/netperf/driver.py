@@ -21,7 +21,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import (
     DATA_PORTS,
     LONGEST_WORDS,
-    Found,
+    InstalledProgram,
     ProgramSpec,
     Rendezvous,
     Said,
@@ -31,7 +31,7 @@ from vsperf.drivers.programs.base import (
     settings_of,
     too_small,
 )
-from vsperf.drivers.programs.find import Installed
+from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
@@ -40,7 +40,9 @@ from vsperf.records.exchange import Interval, RoundTrips, Traffic, is_stream
 from vsperf.trust.plain_json import MOST_COUNTED
 from vsperf.trust.printable import printable
 
-NETPERF = Installed("netperf", "apt-get install netperf", "-V", r"Netperf version (\d+(?:\.\d+)*)")
+NETPERF = PackagedProgram(
+    "netperf", "apt-get install netperf", "-V", r"Netperf version (\d+(?:\.\d+)*)"
+)
 SERVER = "netserver"
 USE = (
     "for requests and responses between places; Debian 12 and Ubuntu have it in non-free and "
@@ -253,9 +255,11 @@ class NetperfSpec(ProgramSpec):
     kind: Literal["netperf"]
     path: str | None = None
     """The program; the one in $PATH when not given. `netserver` is taken from the same folder."""
+    congestion: str | None = None
+    """How TCP adapts its rate, such as cubic, at both ends; what the kernel has when not given."""
 
 
-def _found(spec: NetperfSpec | None, search: str | None = None) -> Found:
+def _find(spec: NetperfSpec | None, search: str | None = None) -> InstalledProgram:
     client = NETPERF.of(spec, search)
     server = str(Path(client.path).with_name(SERVER))
     if shutil.which(server) is None:
@@ -276,12 +280,10 @@ class Netperf:
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset(TESTS)
     SERVER_ENDS: ClassVar[bool] = False
     SERVER: ClassVar[str] = SERVER
-    checks: ClassVar[tuple[Check, ...]] = (
-        NETPERF.check(NetperfSpec, _found, USE, lambda _: KNOWN),
-    )
+    checks: ClassVar[tuple[Check, ...]] = (NETPERF.check(NetperfSpec, _find, USE, lambda _: KNOWN),)
 
-    def find(self, case: CaseSpec) -> Found:
-        return _found(settings_of(case, NetperfSpec))
+    def find(self, case: CaseSpec) -> InstalledProgram:
+        return _find(settings_of(case, NetperfSpec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
         return {}
@@ -308,6 +310,9 @@ class Netperf:
             words += ["-r", f"{asked.request_bytes},{asked.response_bytes}"]
         elif asked.write_bytes is not None:
             words += ["-m", str(asked.write_bytes)]
+        congestion = settings_of(case, NetperfSpec).congestion
+        if asked.traffic.startswith("tcp") and congestion is not None:
+            words += ["-K", congestion]
         if asked.buffer_bytes is not None:
             words += ["-s", str(asked.buffer_bytes), "-S", str(asked.buffer_bytes)]
         return tuple(words)

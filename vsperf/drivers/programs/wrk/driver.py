@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Literal
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.programs import nginx
+from vsperf.drivers.programs import lua, nginx
 from vsperf.drivers.programs.base import (
-    Found,
+    InstalledProgram,
     Rendezvous,
     Said,
     Told,
@@ -26,14 +27,18 @@ from vsperf.drivers.programs.base import (
     round_trips,
     settings_of,
 )
-from vsperf.drivers.programs.find import Installed
+from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
-from vsperf.records.exchange import Failures, Interval, Traffic
-from vsperf.trust.plain_json import MOST_COUNTED
+from vsperf.records.exchange import Traffic
 
-WRK = Installed("wrk", "apt-get install wrk nginx", "-v", r"wrk (?:[a-z]+/)?(\d+(?:\.\d+)+)")
+WRK = PackagedProgram(
+    "wrk",
+    "apt-get install wrk nginx",
+    "-v",
+    r"(?s)wrk (?:[a-z]+/)?(\d+(?:\.\d+)+)(?!.*--rate)",  # wrk2 calls itself wrk, too
+)
 KNOWN = (
     "it exits with 0 when its server died, and adds samples to its times that nobody measured: its "
     "counts are looked at, and these are taken out"
@@ -41,31 +46,7 @@ KNOWN = (
 # The times of answers are those that wrk has by then. Its own way to each of them looks through all
 # others again, which takes seconds after a pause, so they are read where they are; that they are
 # there is seen by the least and the greatest of them, which wrk tells, too.
-FILE = "told.lua"
-MARK = "vsperf"
-"""Each line begins so."""
-SCRIPT = f"""\
-local ffi = require("ffi")
-ffi.cdef[[
-struct vsperf_time {{ int64_t s; int64_t us; }};
-struct vsperf_stats {{ uint64_t count, limit, min, max, data[]; }};
-int gettimeofday(struct vsperf_time *now, void *zone);
-]]
-
-local function tell(name, value)
-    io.write(string.format("{MARK} %s %.0f\\n", name, value))
-end
-
-function done(summary, latency, requests)
-    local now = ffi.new("struct vsperf_time")
-    ffi.C.gettimeofday(now, nil)
-    tell("ended_us", tonumber(now.s) * 1e6 + tonumber(now.us))
-    tell("duration_us", summary.duration)
-    tell("requests", summary.requests)
-    tell("bytes", summary.bytes)
-    for name, count in pairs(summary.errors) do
-        tell("errors_" .. name, count)
-    end
+TIMES = f"""\
     local kept = ffi.cast("struct vsperf_stats **", latency)[0]
     local least, most = tonumber(kept.min), tonumber(kept.max)
     if summary.requests > 0 and least == latency.min and most == latency.max
@@ -73,17 +54,13 @@ function done(summary, latency, requests)
         for us = least, most do
             local count = tonumber(kept.data[us])
             if count > 0 then
-                io.write(string.format("{MARK} took_us %.0f %.0f\\n", us, count))
+                io.write(string.format("{lua.MARK} took_us %.0f %.0f\\n", us, count))
             end
         end
     end
-    tell("whole", 1)
-end
 """
-
-
-LINE = re.compile(rf"^{MARK} (\w{{1,40}}) (\d{{1,19}})$", re.MULTILINE)
-TOOK = re.compile(rf"^{MARK} took_us (\d{{1,10}}) (\d{{1,19}})$", re.MULTILINE)
+SCRIPT = lua.script("struct vsperf_stats { uint64_t count, limit, min, max, data[]; };", TIMES)
+TOOK = re.compile(rf"^{lua.MARK} took_us (\d{{1,10}}) (\d{{1,19}})$", re.MULTILINE)
 MICROSECOND = 1_000
 
 
@@ -91,40 +68,19 @@ def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
     """Return what a client says, or what is wrong with either end."""
     if problem := problem_of(client, nginx.problem_of(server)):
         return Told(problem=problem)
-    lines = {name: int(value) for name, value in LINE.findall(client.text)}
-    if lines.get("whole") != 1:
-        return Told(problem=f"its client told no end: it {client.quoted}")
     try:
-        return _told(asked, lines, client.text)
-    except (KeyError, ValueError) as error:
-        return Told(problem=f"its answers cannot be read: {type(error).__name__} {error}")
+        return _told(asked, lua.counted(client), client.text)
+    except ValueError as error:
+        return Told(problem=str(error))
 
 
-def _told(asked: ExchangeAsked, lines: Mapping[str, int], text: str) -> Told:
-    if max(lines.values()) > MOST_COUNTED:
-        raise ValueError("a count is larger than is believed")
-    statuses, timeouts = lines["errors_status"], lines["errors_timeout"]
-    sockets = sum(lines[f"errors_{name}"] for name in ("connect", "read", "write"))
-    requests, duration_us = lines["requests"], lines["duration_us"]
-    answered = requests - statuses
-    if answered <= 0:
-        return Told(
-            problem=f"its client had no answer of status 2xx: {statuses:,} others, {sockets:,} "
-            "errors of sockets"
-        )
-    elapsed_ns = duration_us * MICROSECOND
-    if not 0 < elapsed_ns <= MOST_COUNTED or timeouts > requests:
-        raise ValueError(f"{requests} requests in {duration_us} µs, {timeouts} of them timed out")
+def _told(asked: ExchangeAsked, found: lua.Counted, text: str) -> Told:
+    requests, timeouts = found.requests, found.timeouts
     took = {int(us): int(count) for us, count in TOOK.findall(text)}
-    measured = _measured(took, duration_us, requests // asked.connections)
+    measured = _measured(took, found.elapsed_ns // MICROSECOND, requests // asked.connections)
     whole = sum(measured.values()) == requests - timeouts and min(measured.values(), default=0) >= 0
-    return Told(
-        elapsed_ns=elapsed_ns,
-        ended_at_ns=lines["ended_us"] * MICROSECOND,
-        transactions=answered,
-        round_trips=round_trips(measured.items(), MICROSECOND) if whole else None,
-        failures=Failures(statuses=statuses, sockets=sockets, timeouts=timeouts, unanswered=None),
-        intervals=(Interval(began_ns=0, ended_ns=elapsed_ns, amount=answered),),
+    return replace(
+        found.told, round_trips=round_trips(measured.items(), MICROSECOND) if whole else None
     )
 
 
@@ -160,19 +116,19 @@ class Wrk:
     SERVER_ENDS: ClassVar[bool] = False
     SERVER: ClassVar[str] = nginx.PROGRAM
     checks: ClassVar[tuple[Check, ...]] = (
-        WRK.check(WrkSpec, partial(nginx.found, WRK), nginx.USE, lambda _: KNOWN),
+        WRK.check(WrkSpec, partial(nginx.find, WRK), nginx.USE, lambda _: KNOWN),
     )
 
-    def find(self, case: CaseSpec) -> Found:
-        return nginx.found(WRK, settings_of(case, WrkSpec))
+    def find(self, case: CaseSpec) -> InstalledProgram:
+        return nginx.find(WRK, settings_of(case, WrkSpec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
-        return {**nginx.files(asked, meet), FILE: SCRIPT}
+        return {**nginx.files(case, asked, meet), lua.FILE: SCRIPT}
 
     def server(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
     ) -> tuple[str, ...]:
-        return nginx.words(program, meet)
+        return nginx.words(case, program, asked, meet)
 
     def client(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
@@ -181,7 +137,7 @@ class Wrk:
         seconds = -(-asked.sending_ns // NANOSECONDS)  # it takes whole ones
         return (
             *(program, "-t", "1", "-c", str(asked.connections), "-d", f"{seconds}s"),
-            *("-s", FILE, nginx.url(meet)),
+            *("-s", lua.FILE, nginx.url(meet)),
         )
 
     def told(self, asked: ExchangeAsked, client: Said, server: Said) -> Told:

@@ -56,9 +56,9 @@ def needs_of(case: CaseSpec, spec: ProcessSpec) -> Needs:
     settings = by_vnf(spec, case.topology)
     counts = {name: own.vcpu_count for name, own in settings.items()}
     pins = deal_out(spec.cpus, counts, "forwarding threads")
-    cards = Counter(nic.vnf for nic in nics(case.topology))
+    nics_of = Counter(nic.vnf for nic in nics(case.topology))
     memory = sum(
-        own.memory or _rings(own, cards[name], case.traffic.longest.bytes).memory_mb
+        own.memory or _rings(own, nics_of[name], case.traffic.longest.bytes).memory_mb
         for name, own in settings.items()
         if own.hugepages
     )
@@ -125,9 +125,9 @@ def _device(wire: Wire, spec: ProcessSpec) -> str:
     return ",".join(words)
 
 
-def _rings(spec: ProcessSpec, cards: int, frame_bytes: int) -> Rings:
+def _rings(spec: ProcessSpec, ports: int, frame_bytes: int) -> Rings:
     return Rings(
-        ports=cards,
+        ports=ports,
         threads=spec.vcpu_count,
         queues=spec.queues,
         rx_descriptors=spec.rx_descriptors,

@@ -113,8 +113,8 @@ class Design:
         """
         end = way.path[-1]
         nics = {port.place.name: port.place.nic for port in self.ports}
-        card = nics.get(way.leaves)
-        own = () if card is None else (card.mac,)
+        nic = nics.get(way.leaves)
+        own = () if nic is None else (nic.mac,)
         links = self.case.topology.links
         return (lane_mac(links.index(end), way.lane), *own) if end in links else own
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from vsperf.drivers.vswitches.hops import SYSCTL, Found, asked_in, setting
+from vsperf.drivers.vswitches.hops import SYSCTL, T, asked_in, setting
 from vsperf.drivers.vswitches.nftables.layout import REFUSED
 from vsperf.host.netlink import attributes, dump, order
 
@@ -123,7 +123,7 @@ class Netfilter:
     def _dump(self, kind: int) -> list[bytes]:
         return [*dump(NETFILTER, kind, IPV4_FAMILY)]
 
-    def _within(self, what: str, action: Callable[[], Found]) -> Found:
+    def _within(self, what: str, action: Callable[[], T]) -> T:
         return asked_in(self.network, what, action)
 
 

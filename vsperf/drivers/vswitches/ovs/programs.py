@@ -10,6 +10,7 @@ from pathlib import Path
 from vsperf.drivers.vswitches.ovs.spec import OvsSettings
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, missing, ok
+from vsperf.host.doctor.others import programs_of_others
 from vsperf.host.software import version_text
 from vsperf.host.tree import HERE, Tree
 from vsperf.records.run import Placeholder
@@ -132,6 +133,21 @@ def check_of(kind: str, settings: type[OvsSettings], *, dpdk: bool) -> Check:
     It is not among those of a run: a case may name another install, and the driver looks at that.
     """
     return Check(kind, Group.PROGRAMS, partial(_programs, settings, dpdk))
+
+
+def _of_the_system(here: Host) -> Answer:
+    """Name daemons that are not of a run; a run starts its own beside them."""
+    running = [
+        f"{name} ({pid})"
+        for pid, name in programs_of_others(here.roots)
+        if name.startswith(Path(EITHER[0]).name)
+    ]
+    if running:
+        return ok(f"{', '.join(running)}: left alone; a run has a private one beside it")
+    return ok("none runs")
+
+
+SYSTEM_SWITCH = Check("system switch", Group.OTHERS, _of_the_system, before_runs=True)
 
 
 def _programs(settings: type[OvsSettings], dpdk: bool, here: Host) -> Answer:

@@ -27,7 +27,7 @@ from vsperf.drivers.vswitches.proxy.layout import (
     entered,
     switch_plan,
 )
-from vsperf.drivers.vswitches.proxy.running import Found, Instance, RunningProxy, Told
+from vsperf.drivers.vswitches.proxy.running import InstalledProxy, Instance, RunningProxy, Told
 from vsperf.drivers.vswitches.proxy.spec import FILES_EACH, ProxySpec
 from vsperf.drivers.vswitches.proxy.tcp import Tcp
 from vsperf.errors import ComponentError, NotReadyError
@@ -52,7 +52,7 @@ ANYBODY = "thread-self"
 
 
 def proxy_check(
-    name: str, kind: type[ProxySpec], find: Callable[[ProxySpec | None], Found]
+    name: str, kind: type[ProxySpec], find: Callable[[ProxySpec | None], InstalledProxy]
 ) -> Check:
     """Return what doctor asks of a proxy: whether it is there, and can pass TCP on.
 
@@ -86,11 +86,11 @@ class ProxySwitch(ABC):
 
     @classmethod
     @abstractmethod
-    def find(cls, spec: ProxySpec | None) -> Found:
+    def find(cls, spec: ProxySpec | None) -> InstalledProxy:
         """Return where the program is; raise `NotReadyError` where it is missing, or cannot."""
 
     @abstractmethod
-    def configuration(self, design: Design, found: Found | None) -> tuple[str, ...]:
+    def configuration(self, design: Design, found: InstalledProxy | None) -> tuple[str, ...]:
         """Return its configuration line by line, with nothing of a deployment filled in.
 
         Without what was found it is that of a program of which nothing is known yet.
@@ -179,7 +179,7 @@ class _Maker:
 
     proxy: ProxySwitch
     design: Design
-    found: Found
+    found: InstalledProxy
     hop: Hop
     workspace: Workspace
     stack: ExitStack

@@ -19,7 +19,7 @@ NO_PORT = "no port free"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class InstalledProxy:
     """A program of this machine."""
 
     path: str
@@ -66,7 +66,7 @@ class RunningProxy(RunningHop):
     """The device with its two ports, whoever is at the other ends of the taps."""
 
     design: Design
-    found: Found
+    found: InstalledProxy
     configuration: tuple[str, ...]
     """As it was written, line by line."""
     instance: Instance

@@ -43,7 +43,7 @@ class Design:
     def places(self) -> tuple[Place, ...]:
         """What each port leads to, by number: DPDK finds NICs first, in the order of the bus."""
         found = in_pairs(self.case.topology)
-        return tuple(sorted(found, key=lambda place: (not self.card(place), self.card(place))))
+        return tuple(sorted(found, key=lambda place: (not self.nic(place), self.nic(place))))
 
     @property
     def tree(self) -> Tree:
@@ -55,7 +55,7 @@ class Design:
         argv = self.testpmd.command_line(program)
         return self.tree.command(argv, folders=(str(Placeholder.RUN),), devices=("vfio",))
 
-    def card(self, place: Place) -> str:
+    def nic(self, place: Place) -> str:
         """Return the NIC of a link; nothing where it is no NIC."""
         given = self.given(place) or ""
         return given.lower() if PCI_ADDRESS.match(given) else ""
@@ -201,7 +201,7 @@ def _check_devices(design: Design) -> None:
                 "(net_af_packet0,iface=eth1)",
                 fix=f"mend testbed.links.{link}.switch, or leave it out for a vhost-user port",
             )
-    nics = [place.name for place in design.places if design.card(place)]
+    nics = [place.name for place in design.places if design.nic(place)]
     if nics and len(design.places) > 2:
         raise UsageError(
             f"testpmd cannot be told which ports belong together where {', '.join(nics)} "

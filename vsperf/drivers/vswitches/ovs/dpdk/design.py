@@ -39,7 +39,7 @@ from vsperf.quantities.units import CpuSet
 from vsperf.records import threads
 from vsperf.records.run import Endpoint, Placeholder, Placement, Wire
 
-CARDS = ("vfio", "infiniband")
+FOR_NICS = ("vfio", "infiniband")
 """Where the kernel lets programs have NICs; some are reached by RDMA."""
 MEGABYTE = 1 << 20
 LEAST_BUFFERS = 16_384
@@ -203,7 +203,7 @@ def _device(link: str, device: str, spec: OvsDpdkSpec) -> tuple[str, dict[str, s
 def _endpoint(case: CaseSpec, port: SwitchPort) -> Endpoint:
     link = str(port.link)
     if port.tap is not None:
-        return place_endpoint(Place(link))
+        return place_endpoint(case, Place(link))
     if port.type == "dpdkvhostuserclient":
         return Endpoint(
             link=link, kind="vhost-user-client", address=port.options["vhost-server-path"]
@@ -280,7 +280,7 @@ class DpdkDesign(Design):
             self.spec,
             self.placement,
             memory_mb=memory_mb(self.spec, self.ports),
-            pci=self._cards,
+            pci=self._has_nics,
             rules=self.rules,
             tags=self.tags,
         )
@@ -306,10 +306,10 @@ class DpdkDesign(Design):
     @property
     def devices(self) -> tuple[str, ...]:
         memory = ("hugepages",) if self.spec.hugepages else ()
-        return (*super().devices, *memory, *(CARDS if self._cards else ()))
+        return (*super().devices, *memory, *(FOR_NICS if self._has_nics else ()))
 
     @property
-    def _cards(self) -> bool:
+    def _has_nics(self) -> bool:
         return any(needs_pci(port) for port in self.ports)
 
     def _check_affinity(self) -> None:

@@ -14,7 +14,7 @@ from vsperf.drivers.vswitches.ovs.dpdk.design import MEGABYTE, DpdkDesign, memor
 from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
 from vsperf.drivers.vswitches.ovs.layout import SOCKETS
 from vsperf.drivers.vswitches.ovs.plan import MAIN_ROLE, PMD_ROLE
-from vsperf.drivers.vswitches.ovs.programs import check_of
+from vsperf.drivers.vswitches.ovs.programs import SYSTEM_SWITCH, check_of
 from vsperf.drivers.vswitches.ovs.running import RunningOvs
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
@@ -31,7 +31,7 @@ class OvsDpdk:
     Spec: ClassVar[type[DriverSpec]] = OvsDpdkSpec
     sockets: ClassVar[tuple[str, ...]] = SOCKETS
     wants: ClassVar[frozenset[Want]] = POLLING_SWITCH | {Want.TAPS}
-    checks: ClassVar[tuple[Check, ...]] = (check_of(kind, OvsDpdkSpec, dpdk=True),)
+    checks: ClassVar[tuple[Check, ...]] = (check_of(kind, OvsDpdkSpec, dpdk=True), SYSTEM_SWITCH)
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)

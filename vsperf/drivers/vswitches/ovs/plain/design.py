@@ -54,7 +54,7 @@ def ports_of(case: CaseSpec, spec: OvsSpec) -> tuple[SwitchPort, ...]:
             found.append(_device_port(place.name, number, device, mtu))
         else:
             tap = tap_of(place, case.topology)
-            found.append(_tap_port(place.name, number, tap, mtu, apart=spec.apart))
+            found.append(_tap_port(place.name, number, tap, mtu, spec))
     return tuple(found)
 
 
@@ -66,7 +66,7 @@ def endpoints_of(case: CaseSpec, ports: tuple[SwitchPort, ...]) -> tuple[Endpoin
     """
     found = []
     for number, port in enumerate(port for port in ports if port.link is not None):
-        if port.tap is not None and port.type == "system":
+        if port.tap is not None and port.type != "tap":
             place = Place(str(port.link))
             found.append(link_endpoint(case, place, port.tap, NETWORK))
         elif port.type == "tap":
@@ -85,16 +85,20 @@ def wires_of(ports: tuple[SwitchPort, ...]) -> tuple[Wire, ...]:
     )
 
 
-def _tap_port(link: str, number: int, tap: str, mtu: int | None, *, apart: bool) -> SwitchPort:
-    """Return a tap: what is sent on its device comes to who holds it, and the other way round."""
-    if not apart and mtu is not None and mtu > LARGEST_USUAL_MTU:
+def _tap_port(link: str, number: int, tap: str, mtu: int | None, spec: OvsSpec) -> SwitchPort:
+    """Return a tap: what is sent on its device comes to who holds it, and the other way round.
+
+    Or the switch's end of a pair of devices, which it opens.
+    """
+    if not spec.apart and mtu is not None and mtu > LARGEST_USUAL_MTU:
         raise UsageError(
             f"packets of {mtu} bytes do not pass the tap of link {link}",
             why="DPDK's net_af_packet, by which the generator sends on it, takes "
             f"{LARGEST_USUAL_MTU} bytes",
             fix="take shorter frames, or --set vswitch.ports=packet",
         )
-    return SwitchPort(link, number, link, "system" if apart else "tap", device=tap, tap=tap)
+    opened = "afxdp" if spec.ports == "afxdp" else "system"
+    return SwitchPort(link, number, link, opened if spec.apart else "tap", device=tap, tap=tap)
 
 
 def _out_of_reach(place: Place, spec: OvsSpec) -> UsageError:

@@ -15,7 +15,7 @@ from vsperf.drivers.vswitches.ovs.layout import SOCKETS
 from vsperf.drivers.vswitches.ovs.plain.design import PlainDesign
 from vsperf.drivers.vswitches.ovs.plain.spec import OvsSpec
 from vsperf.drivers.vswitches.ovs.plan import MAIN_ROLE, PMD_ROLE
-from vsperf.drivers.vswitches.ovs.programs import check_of
+from vsperf.drivers.vswitches.ovs.programs import SYSTEM_SWITCH, check_of
 from vsperf.drivers.vswitches.ovs.running import RunningOvs
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
@@ -35,7 +35,7 @@ class Ovs:
     Spec: ClassVar[type[DriverSpec]] = OvsSpec
     sockets: ClassVar[tuple[str, ...]] = SOCKETS
     wants: ClassVar[frozenset[Want]] = POLLING_SWITCH | {Want.TAPS}
-    checks: ClassVar[tuple[Check, ...]] = (check_of(kind, OvsSpec, dpdk=False),)
+    checks: ClassVar[tuple[Check, ...]] = (check_of(kind, OvsSpec, dpdk=False), SYSTEM_SWITCH)
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
@@ -76,8 +76,14 @@ def _spec_of(case: CaseSpec) -> OvsSpec:
             why="its end of a link is one of a pair of devices, and the switch opens the other",
             fix="--set vswitch.ports=packet, or leave it out",
         )
+    if spec.ports == "afxdp" and not case.has_places:
+        raise UsageError(
+            "vswitch.ports=afxdp is for places, and here is a generator at the ends of links",
+            fix="name a device in the testbed, such as `switch: afxdp:eth1`",
+        )
     # Whoever looks at the settings finds there what ports of places are.
-    return spec.model_copy(update={"ports": "packet"}) if case.has_places else spec
+    unsaid = case.has_places and spec.ports is None
+    return spec.model_copy(update={"ports": "packet"}) if unsaid else spec
 
 
 MODULE = "openvswitch"

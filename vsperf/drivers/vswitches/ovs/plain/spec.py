@@ -21,16 +21,17 @@ class OvsSpec(OvsSettings):
         "with vswitch.ports=packet it has a network of its own"
     )
     PLACES: ClassVar[bool] = True
-    """Places can be joined to its ports, which are devices that it opens then (`packet`)."""
+    """Places can be joined to its ports, which are devices that it opens then (not `tap`)."""
 
     kind: Literal["ovs"]
     datapath: Literal["userspace", "kernel"] = "userspace"
     """Who forwards: the daemon, which needs nothing of the kernel but its devices; or the kernel's
     module openvswitch, which has to be there."""
-    ports: Literal["tap", "packet"] | None = None
+    ports: Literal["tap", "packet", "afxdp"] | None = None
     """Ports of links without a device in the testbed. As `tap` the switch holds a tap, and the
     generator sends on its device; as `packet` the generator holds it, as a VNF would, and the
-    switch opens its device, in a network of their own. In the kernel, `packet` is all there is."""
+    switch opens its device, in a network of their own. In the kernel, `packet` is all there is.
+    As `afxdp`, for places alone, it opens the device by XDP sockets, with threads that poll."""
     cpus: CpuSet | None = None
     """CPU on which the daemon forwards, with all its threads; with AF_XDP, CPUs of the polling
     threads, one each. In the kernel, frames are forwarded where they come in."""
@@ -39,14 +40,16 @@ class OvsSpec(OvsSettings):
 
     @model_validator(mode="after")
     def _the_kernel_holds_no_tap(self) -> Self:
-        if self.datapath == "kernel" and self.ports == "tap":
-            raise ValueError("only a daemon holds a tap; in the kernel, ports are `packet`")
+        if self.datapath == "kernel" and self.ports not in (None, "packet"):
+            raise ValueError(
+                "only a daemon has taps or XDP sockets; in the kernel, ports are `packet`"
+            )
         return self
 
     @property
     def apart(self) -> bool:
         """Whether ports of links are devices in a network of their own."""
-        return self.datapath == "kernel" or self.ports == "packet"
+        return self.datapath == "kernel" or self.ports in ("packet", "afxdp")
 
     @property
     def HELD_STILL(self) -> bool:

@@ -12,10 +12,10 @@ from typing import ClassVar, Literal
 from vsperf.config.base import DriverSpec
 from vsperf.config.connections import SERVICE_PORT
 from vsperf.drivers.programs.base import LONGEST_WORDS
-from vsperf.drivers.programs.find import Installed
+from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.drivers.vswitches.proxy.driver import ProxySwitch, proxy_check
 from vsperf.drivers.vswitches.proxy.layout import CONNECT_S, QUEUE, Design, configuration_file
-from vsperf.drivers.vswitches.proxy.running import Found, Told
+from vsperf.drivers.vswitches.proxy.running import InstalledProxy, Told
 from vsperf.drivers.vswitches.proxy.spec import ProxySpec
 from vsperf.errors import ComponentError
 from vsperf.host.doctor.finding import Check
@@ -24,7 +24,7 @@ from vsperf.waits import received, sent
 
 NAME = "haproxy"
 SOCKET = f"{NAME}.sock"
-HAPROXY = Installed(
+HAPROXY = PackagedProgram(
     NAME, "apt-get install haproxy", "-v", r"HA-?Proxy version (\d+(?:\.\d+)+)", "vswitch.path"
 )
 ANSWER_S = 5.0
@@ -111,10 +111,10 @@ class HaproxySpec(ProxySpec):
     kind: Literal["haproxy"]
 
 
-def find(spec: ProxySpec | None) -> Found:
+def find(spec: ProxySpec | None) -> InstalledProxy:
     """Return where it is; raise `NotReadyError` where it is not installed."""
-    found = HAPROXY.found(None if spec is None else spec.path)
-    return Found(found.path, found.version)
+    found = HAPROXY.find(None if spec is None else spec.path)
+    return InstalledProxy(found.path, found.version)
 
 
 class Haproxy(ProxySwitch):
@@ -130,7 +130,7 @@ class Haproxy(ProxySwitch):
     checks: ClassVar[tuple[Check, ...]] = (proxy_check(NAME, HaproxySpec, find),)
 
     @classmethod
-    def find(cls, spec: ProxySpec | None) -> Found:
+    def find(cls, spec: ProxySpec | None) -> InstalledProxy:
         return find(spec)
 
     def words(self, program: str) -> tuple[str, ...]:
@@ -141,7 +141,7 @@ class Haproxy(ProxySwitch):
         # As it is quiet, it would not say what it does not understand.
         return (program, "-c", "-f", configuration_file(NAME))
 
-    def configuration(self, design: Design, found: Found | None) -> tuple[str, ...]:
+    def configuration(self, design: Design, found: InstalledProxy | None) -> tuple[str, ...]:
         spec, idle_ms = design.spec, design.spec.idle.ns // 1_000_000
         threads = f"1-{len(design.cpus)}" if len(design.cpus) > 1 else "1"
         return (

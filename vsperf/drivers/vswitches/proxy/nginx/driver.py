@@ -11,17 +11,17 @@ from typing import ClassVar, Literal
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.connections import SERVICE_PORT
-from vsperf.drivers.programs.find import Installed, said_by
+from vsperf.drivers.programs.find import PackagedProgram, said_by
 from vsperf.drivers.vswitches.proxy.driver import ProxySwitch, proxy_check
 from vsperf.drivers.vswitches.proxy.layout import CONNECT_S, QUEUE, Design, configuration_file
-from vsperf.drivers.vswitches.proxy.running import Found
+from vsperf.drivers.vswitches.proxy.running import InstalledProxy
 from vsperf.drivers.vswitches.proxy.spec import ProxySpec
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Check
 from vsperf.records.run import Placeholder
 
 NAME = "nginx"
-NGINX = Installed(
+NGINX = PackagedProgram(
     NAME,
     "apt-get install nginx libnginx-mod-stream",
     "-v",
@@ -47,9 +47,9 @@ class NginxSpec(ProxySpec):
         return self.connections * self.worker_count
 
 
-def find(spec: ProxySpec | None) -> Found:
+def find(spec: ProxySpec | None) -> InstalledProxy:
     """Return where it is; raise `NotReadyError` where it is missing, or passes no TCP on."""
-    found = NGINX.found(None if spec is None else spec.path)
+    found = NGINX.find(None if spec is None else spec.path)
     if tuple(map(int, found.version.split("."))) < READS_E:
         raise NotReadyError(
             f"nginx {found.version} cannot be told where it writes what goes wrong",
@@ -57,7 +57,7 @@ def find(spec: ProxySpec | None) -> Found:
             fix=f"name a later one: --set {NGINX.setting}=PATH",
         )
     built = said_by((found.path, "-V"), NGINX.setting)
-    return Found(found.path, found.version, module_of(built, found.path))
+    return InstalledProxy(found.path, found.version, module_of(built, found.path))
 
 
 def module_of(built: str, program: str) -> str | None:
@@ -92,7 +92,7 @@ class NginxStream(ProxySwitch):
     leads: ClassVar[bool] = True
 
     @classmethod
-    def find(cls, spec: ProxySpec | None) -> Found:
+    def find(cls, spec: ProxySpec | None) -> InstalledProxy:
         return find(spec)
 
     def words(self, program: str) -> tuple[str, ...]:
@@ -103,7 +103,7 @@ class NginxStream(ProxySwitch):
             *("-c", configuration_file(NAME)),
         )
 
-    def configuration(self, design: Design, found: Found | None) -> tuple[str, ...]:
+    def configuration(self, design: Design, found: InstalledProxy | None) -> tuple[str, ...]:
         spec, shared = design.spec, " reuseport" if len(design.cpus) > 1 else ""
         return (
             *_loading(found),
@@ -130,7 +130,7 @@ class NginxStream(ProxySwitch):
         )
 
 
-def _loading(found: Found | None) -> tuple[str, ...]:
+def _loading(found: InstalledProxy | None) -> tuple[str, ...]:
     if found is None:
         return (MAYBE_APART,)
     return () if found.module is None else (f"load_module {found.module};",)

@@ -1,4 +1,4 @@
-"""The witness of the contracts sees what it is there to see."""
+"""The audit of the contracts sees what it is there to see."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from witness import witness
+from audit import audited
 
 
 def test_it_sees_a_file_being_written_and_a_program_being_started(tmp_path: Path) -> None:
-    with witness() as seen:
+    with audited() as seen:
         (tmp_path / "a").write_text("x")
         (tmp_path / "b").mkdir()
         subprocess.run([sys.executable, "-c", ""], check=True)
@@ -19,7 +19,7 @@ def test_it_sees_a_file_being_written_and_a_program_being_started(tmp_path: Path
 
 
 def test_it_lets_a_file_be_read_and_falls_silent_afterwards(tmp_path: Path) -> None:
-    with witness() as seen:
+    with audited() as seen:
         Path(__file__).read_text()
     (tmp_path / "a").write_text("x")
     assert seen == []

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from vsperf.config.topology import Path, Topology
 from vsperf.config.wiring import passes
-from vsperf.records.chain import Way
+from vsperf.records.chain import FramePath
 
 
-def ways_of(topology: Topology) -> tuple[Way, ...]:
+def frame_paths(topology: Topology) -> tuple[FramePath, ...]:
     """Return the way of the frames of each path, there and back."""
     return tuple(
         way
@@ -16,7 +16,7 @@ def ways_of(topology: Topology) -> tuple[Way, ...]:
     )
 
 
-def _way(topology: Topology, path: Path, turned: Path) -> Way:
+def _way(topology: Topology, path: Path, turned: Path) -> FramePath:
     """Return one direction of a path: passes through the switch, and VNFs between them."""
     found = [one for one in passes(topology) if one.path == turned]
     if turned != path:
@@ -36,7 +36,7 @@ def _way(topology: Topology, path: Path, turned: Path) -> Way:
     if (last := turned[-1]) in topology.vnfs:
         crossings.append((found[-1].leaves, _moved(found[-1].leaves, towards)))
         inside.append(last)
-    return Way(f"{turned[0]} to {turned[-1]}", tuple(crossings), tuple(inside))
+    return FramePath(f"{turned[0]} to {turned[-1]}", tuple(crossings), tuple(inside))
 
 
 def _moved(nic: str, by: int) -> str:

@@ -1,4 +1,4 @@
-"""A witness of what code does to the machine, for the promise that planning touches nothing."""
+"""What code does to the machine, for the promise that planning touches nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 @contextmanager
-def witness() -> Iterator[list[str]]:
+def audited() -> Iterator[list[str]]:
     """Collect everything that the code within does to the machine; reading a file is allowed.
 
     An audit hook cannot be taken out again, so it falls silent instead.
