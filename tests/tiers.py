@@ -256,12 +256,15 @@ def module_of(test: str) -> str:
 def shards_of(units: Mapping[str, bool], count: int) -> dict[str, int]:
     """Divide modules and tests into shards equally long; the value says who needs the machine.
 
-    The lanes run side by side, so each is divided for itself. A module that nobody has looked at
-    is taken for one of the middle.
+    The lanes run side by side, so each is divided for itself. What nobody has looked at is taken
+    for one of the middle.
     """
     known = seconds_of_modules()
     divided = Counter(map(module_of, units))
-    length = {unit: known.get(module_of(unit), 5.0) / divided[module_of(unit)] for unit in units}
+    length = {
+        unit: known[module] / divided[module] if (module := module_of(unit)) in known else 5.0
+        for unit in units
+    }
     found: dict[str, int] = {}
     for lane in (True, False):
         members = [unit for unit, machine in units.items() if machine is lane]

@@ -11,6 +11,7 @@ import errno
 import io
 import os
 import select
+import signal
 import socket
 import subprocess
 import threading
@@ -81,6 +82,16 @@ def ended(pid: int, seconds: float | None) -> bool:
         return bool(wait_for((descriptor,), seconds))
     finally:
         os.close(descriptor)
+
+
+def how_it_ended(code: int) -> str:
+    """Return how a program ended that has this exit code, which is negative for a signal."""
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was killed by signal {-code}"
 
 
 def received(connection: socket.socket, size: int) -> bytes:

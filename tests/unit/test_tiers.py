@@ -54,6 +54,14 @@ def test_the_tests_of_a_divided_module_are_in_all_shards(monkeypatch: pytest.Mon
     }
 
 
+def test_tests_of_a_divided_module_that_nobody_has_looked_at_are_in_all_shards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tiers, "seconds_of_modules", lambda: {"one": 6.0})
+    found = shards_of({"one": False, **{f"kills::test[{n}]": False for n in range(8)}}, 3)
+    assert Counter(found.values()) == {1: 3, 2: 3, 3: 3}
+
+
 def test_a_check_has_short_modules_and_those_that_were_changed(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
