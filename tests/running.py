@@ -145,8 +145,10 @@ class Outcomes:
             self.unexplained[report.nodeid] = report.duration
         if digest := getattr(report, "scaffolding", ""):
             self.scaffolding[digest].add(report.nodeid)
-        if report.when == "call" and report.user_properties:  # record_property(NAME, NUMBER)
-            self.selection.memory.count(report.nodeid, dict(report.user_properties))
+        told = report.user_properties if report.when == "call" else []
+        # By record_property(NAME, NUMBER).
+        if figures := {name: number for name, number in told if isinstance(number, int)}:
+            self.selection.memory.count(report.nodeid, figures)
             self.counts = True
         if str(report.outcome) == "rerun":
             self.seconds[report.nodeid] = 0.0
