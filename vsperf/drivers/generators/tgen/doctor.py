@@ -12,7 +12,7 @@ from typing import Any
 from vsperf.drivers.generators.tgen.process import PROTOCOL, TGEN
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, failure, ok, warning
-from vsperf.waits import how_it_ended, run
+from vsperf.waits import KilledError, how_it_ended, run
 
 QUESTION = '{"id":1,"verb":"hello"}\n'
 ANSWER_S = 5.0
@@ -43,6 +43,8 @@ def _tgen(here: Host) -> Answer:
     argv = [binary, "--no-pci", *MEMORY, "--vdev=net_ring0", f"--lcores=0@{cpu},1@{cpu}"]
     try:
         done = run([*argv, "--", "--stdin"], ANSWER_S, given=QUESTION)
+    except KilledError as error:
+        done = error.done
     except OSError as error:
         fix = TGEN.build_command if error.errno in NO_PROGRAM else AGAIN
         return failure(f"{binary} cannot be started: {error.strerror or error}", fix)

@@ -369,7 +369,7 @@ def command(name: str, argv: list[str], environment: Mapping[str, str], patience
     except subprocess.TimeoutExpired as error:
         raise ComponentError(f"{name} did not end within {patience_s:.0f} s") from error
     except OSError as error:
-        raise ComponentError(f"{name} cannot be run", why=error.strerror) from error
+        raise ComponentError(f"{name} cannot be run", why=error.strerror or str(error)) from error
     if done.returncode != 0:
         said = done.stderr.strip() or done.stdout.strip()
         raise ComponentError(f"{name} failed", why=said or f"it {how_it_ended(done.returncode)}")
