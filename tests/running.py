@@ -123,6 +123,8 @@ class Outcomes:
         self.spoiled: set[str] = set()
         self.passed = 0
         self.unexplained: dict[str, float] = {}
+        self.counts = False
+        """Whether a test has counted something that is told at the end, with all before it."""
         self.scaffolding: defaultdict[str, set[str]] = defaultdict(set)
         """The tests of each state of what they test, by its digest."""
 
@@ -143,6 +145,11 @@ class Outcomes:
             self.unexplained[report.nodeid] = report.duration
         if digest := getattr(report, "scaffolding", ""):
             self.scaffolding[digest].add(report.nodeid)
+        told = report.user_properties if report.when == "call" else []
+        # By record_property(NAME, NUMBER).
+        if figures := {name: number for name, number in told if isinstance(number, int)}:
+            self.selection.memory.count(report.nodeid, figures)
+            self.counts = True
         if str(report.outcome) == "rerun":
             self.seconds[report.nodeid] = 0.0
             self.spoiled.discard(report.nodeid)
@@ -174,7 +181,12 @@ class Outcomes:
                 evidence = dict(report.sections).get(EVIDENCE, "")
                 write(f"{report.nodeid}: {evidence}; {_first_words(report)}")
 
-        if terminalreporter.config.option.remaining:
+        remaining = terminalreporter.config.option.remaining
+        if (remaining or self.counts) and (counted := self.selection.memory.counted()):
+            terminalreporter.section("counted at this commit")
+            for name, number in sorted(counted.items()):
+                write(f"{number:12,} {name}")
+        if remaining:
             self._say_what_is_left(terminalreporter)
         if self._is_whole(terminalreporter.config, exitstatus):
             for digest, tests in self.scaffolding.items():

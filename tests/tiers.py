@@ -12,11 +12,12 @@ import hashlib
 import json
 import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -182,7 +183,7 @@ def state_of_the_checkout() -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What has passed at this state of the checkout; kept test by test: no kill loses it."""
+    """What has passed at this state of the checkout, and what tests counted; no kill loses it."""
 
     file: Path | None
 
@@ -192,25 +193,40 @@ class Memory:
         return cls(KEPT / f"passed-{state}.jsonl" if state else None)
 
     def passed(self) -> dict[str, float]:
-        """Return the seconds of each test that has passed; a torn last line counts for nothing."""
-        found: dict[str, float] = {}
-        if self.file is None or not self.file.exists():
-            return found
-        for line in self.file.read_text().splitlines():
-            with suppress(ValueError, KeyError):
-                said = json.loads(line)
-                found[said["test"]] = said["seconds"]
-        return found
+        """Return the seconds of each test that has passed."""
+        return {said["test"]: said["seconds"] for said in self._lines() if "seconds" in said}
 
     def add(self, test: str, seconds: float) -> None:
         """Keep that a test has passed."""
+        self._keep({"test": test, "seconds": round(seconds, 3)})
+
+    def count(self, test: str, figures: Mapping[str, int]) -> None:
+        """Keep what a test has counted, whether it passed or not."""
+        self._keep({"test": test, "figures": dict(figures)})
+
+    def counted(self) -> Counter[str]:
+        """Return all that was counted, together: failures and repeats, too."""
+        found: Counter[str] = Counter()
+        for said in self._lines():
+            found.update(said.get("figures", {}))
+        return found
+
+    def _keep(self, said: Mapping[str, object]) -> None:
         if self.file is None:
             return
         if not self.file.exists():
             self.file.parent.mkdir(parents=True, exist_ok=True)
             self._forget_old_states()
         with self.file.open("a") as file:
-            file.write(json.dumps({"test": test, "seconds": round(seconds, 3)}) + "\n")
+            file.write(json.dumps(said) + "\n")
+
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        """Yield what was kept; a torn last line counts for nothing."""
+        if self.file is None or not self.file.exists():
+            return
+        for line in self.file.read_text().splitlines():
+            with suppress(ValueError):
+                yield json.loads(line)
 
     def _forget_old_states(self) -> None:
         """Leave those of the latest states: nobody goes back further."""
@@ -240,12 +256,15 @@ def module_of(test: str) -> str:
 def shards_of(units: Mapping[str, bool], count: int) -> dict[str, int]:
     """Divide modules and tests into shards equally long; the value says who needs the machine.
 
-    The lanes run side by side, so each is divided for itself. A module that nobody has looked at
-    is taken for one of the middle.
+    The lanes run side by side, so each is divided for itself. What nobody has looked at is taken
+    for one of the middle.
     """
     known = seconds_of_modules()
     divided = Counter(map(module_of, units))
-    length = {unit: known.get(module_of(unit), 5.0) / divided[module_of(unit)] for unit in units}
+    length = {
+        unit: known[module] / divided[module] if (module := module_of(unit)) in known else 5.0
+        for unit in units
+    }
     found: dict[str, int] = {}
     for lane in (True, False):
         members = [unit for unit, machine in units.items() if machine is lane]

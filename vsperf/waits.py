@@ -11,6 +11,7 @@ import errno
 import io
 import os
 import select
+import signal
 import socket
 import subprocess
 import threading
@@ -81,6 +82,16 @@ def ended(pid: int, seconds: float | None) -> bool:
         return bool(wait_for((descriptor,), seconds))
     finally:
         os.close(descriptor)
+
+
+def how_it_ended(code: int) -> str:
+    """Return how a program ended that has this exit code, which is negative for a signal."""
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was killed by signal {-code}"
 
 
 def received(connection: socket.socket, size: int) -> bytes:
@@ -210,6 +221,14 @@ def aside(call: Callable[[], Result], patience_s: float | None = None) -> Result
     return Aside(call).returned(patience_s)
 
 
+class KilledError(OSError):
+    """A program was killed: what it said by then is no answer, and says nothing of what it can."""
+
+    def __init__(self, done: subprocess.CompletedProcess[str]) -> None:
+        super().__init__(f"it {how_it_ended(done.returncode)}")
+        self.done = done
+
+
 def run(
     argv: Sequence[str],
     patience_s: float,
@@ -219,9 +238,10 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Run a program to its end, with little to read, and return what it wrote.
 
-    Raises OSError where it cannot be started or speaks without end, and `subprocess.TimeoutExpired`
-    where it did not end in time. It is killed then, as it is when vsperf is to stop. It has no
-    working directory to look into, so paths among its words are whole ones.
+    Raises OSError where it cannot be started, was killed or speaks without end, and
+    `subprocess.TimeoutExpired` where it did not end in time. It is killed then, as it is when
+    vsperf is to stop. It has no working directory to look into, so paths among its words are whole
+    ones.
     """
     until = time.monotonic() + patience_s
     with subprocess.Popen(  # noqa: S603 - an argument vector of our own
@@ -245,7 +265,10 @@ def run(
             process.kill()
             raise
     text, complaints = (said.decode(errors="replace") for said in (output, errors))
-    return subprocess.CompletedProcess(argv, process.returncode, text, complaints)
+    done = subprocess.CompletedProcess(argv, process.returncode, text, complaints)
+    if done.returncode < 0:
+        raise KilledError(done)
+    return done
 
 
 def _written(process: subprocess.Popen[bytes], given: str, until: float) -> tuple[bytes, bytes]:

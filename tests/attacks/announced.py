@@ -13,8 +13,20 @@ from vsperf.records.files.view import RunView
 from vsperf.records.run import TrialLine
 
 Event = dict[str, Any]
-ENDED = r"error: {} (was|ended|is gone|has|died|no longer)"
-"""What is said of a part that has ended, and which."""
+ENDED = (
+    r"(?<![\w-]){}:? (was killed by|was lost|ended with exit code|ended while|is stopped|"
+    r"has written more|still runs, but)"
+)
+"""What is said of a part that has ended, and which: in an error, or in the reason of a record."""
+FAILED = r"{} failed (in|during) "
+ROLES = {
+    "the switch": {"ovs-vswitchd", "ovsdb-server", "testpmd"},
+    "the generator": {"tgen", "otg-server"},
+    "a VNF": {"vm1"},
+}
+"""What is said of parts without their names, and which it can mean."""
+BUILD = "make setup"
+"""Is told to who lacks a program; none does here."""
 TIMES = ("started_at", "finished_at")
 
 
@@ -42,10 +54,14 @@ def found(run: RunView) -> Any:
     ]
 
 
-def wrongly_named(said: str, parts: set[str], hit: set[str]) -> str:
+def wrongly_named(said: str, hit: set[str]) -> str:
     """Return the parts that are said to have ended, where none of them is one that was hit."""
-    told = {name for name in parts if re.search(ENDED.format(re.escape(name)), said)}
-    return ", ".join(sorted(told)) if told and not told & hit else ""
+    names = {*hit}.union(*ROLES.values())
+    told = {name for name in names if re.search(ENDED.format(re.escape(name)), said)}
+    roles = {role for role in ROLES if re.search(FAILED.format(role), said)}
+    right = told & hit or any(ROLES[role] & hit for role in roles)
+    wrong = set() if right else told | roles
+    return ", ".join(sorted(wrong | ({BUILD} if BUILD in said else set())))
 
 
 def _trials(run: RunView) -> list[Event]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
+import psutil
 from attacker import give
 from real_runs import Place, Run
-from traps import lay
+from traps import lay, sprung
 
 from vsperf.host.claims import Ledger
 from vsperf.host.hugepages import HostMemory, read_pools
@@ -79,21 +81,34 @@ class Arena(Place):
 
     def kill(self, name: str) -> bool:
         """Kill the program of the deployment that is called so, itself and no other."""
-        hit = False
-        for pid in [pid for pid, known in self.programs().items() if known == name]:
-            started = start_ticks(pid)
-            with suppress(ProcessLookupError):
-                descriptor = os.pidfd_open(pid)
-                try:
-                    if started and self.programs().get(pid) == name and started == start_ticks(pid):
-                        signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-                        hit = True
-                finally:
-                    os.close(descriptor)
-        return hit
+        pids = [pid for pid, known in self.programs().items() if known == name]
+        return any([_kill(pid, name, self.programs) for pid in pids])  # noqa: C419 - all of them
+
+    def kill_beside(self, run: Run, parts: Container[str]) -> str | None:
+        """Kill something else that a run has started, and return what it is called; None if none.
+
+        It is no part of what is measured: it mirrors frames, or tells what a program can do.
+        """
+        there = partial(self.beside, run, parts)
+        return next((name for pid, name in there().items() if _kill(pid, name, there)), None)
+
+    def beside(self, run: Run, parts: Container[str]) -> dict[int, str]:
+        """Return what a run has started beside some parts of its deployment: names by numbers."""
+        found = {}
+        with suppress(psutil.Error):
+            process = psutil.Process(run.process.pid)
+            own, marked = process.cmdline(), self.programs()
+            for child in process.children(recursive=True):
+                with suppress(psutil.Error):
+                    words, part = child.cmdline(), marked.get(child.pid)
+                    if words in ([], own) or (part is not None and part in parts):
+                        continue  # it has ended, or not yet begun, or is meant by its name
+                    found[child.pid] = part or Path(words[0]).name
+        return found
 
     def traces(self) -> list[str]:
-        return [*super().traces(), *self._named(), *self._hugepages(), *self._reports()]
+        found = [*super().traces(), *self._named(), *self._hugepages(), *self._reports()]
+        return found + [f"{trap} of another user was run" for trap in sprung(self.called_in)]
 
     def _named(self) -> Iterator[str]:
         """Yield what carries the name of a deployment of this place."""
@@ -124,3 +139,17 @@ class Arena(Place):
         """Yield what vsperf wrote of bugs of its own."""
         for report in self.temporary.glob("vsperf-bug-*"):
             yield f"bug: {report.read_text().strip().splitlines()[-1]}"
+
+
+def _kill(pid: int, name: str, there: Callable[[], dict[int, str]]) -> bool:
+    """Kill a process if it is still called so; its number may be another's by now."""
+    started = start_ticks(pid)
+    with suppress(ProcessLookupError):
+        descriptor = os.pidfd_open(pid)
+        try:
+            if started and there().get(pid) == name and started == start_ticks(pid):
+                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+                return True
+        finally:
+            os.close(descriptor)
+    return False

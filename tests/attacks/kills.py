@@ -28,10 +28,14 @@ from vsperf.records.files.view import RunView
 
 RUN = "vsperf run"
 CLEAN = "vsperf clean"
+BESIDE = "something else that it runs"
+"""What mirrors frames for the generator, or is asked what it can do, a moment long."""
 POLL_S = 0.02
 PATIENCE_S = 180.0
 RETURNED_S = 5.0
 """Time for the kernel to take back what a program had that was killed."""
+EARLY = 0.5
+"""Most of what else runs does so before anything is measured."""
 MOST_RUNS = 6
 """A run and its resumptions; the last one is not disturbed."""
 UNDISTURBED = {ExitCode.OK, ExitCode.INVALID_RESULT}
@@ -121,6 +125,8 @@ class Round:
     """The programs that it lost, so that its case may have been given up."""
     just_hit: set[str] = field(default_factory=set)
     """Those that the run lost which ended last: of no others may it say that they ended."""
+    hit_beside: bool = False
+    """Whether one of these is no part, without which the run may not be ready."""
 
     def carry_out(self, disturbed: bool = True) -> list[str]:
         """Return what should not have happened."""
@@ -146,30 +152,39 @@ class Round:
                 return
             if last:
                 self.problems.append("a run that came to its end has no end in its records")
-            arguments = ("run", "--resume=latest")
+            arguments = ("run", f"--resume={stored.folder.name}")  # `latest` may have been refused
 
     def _run_and_end(self, arguments: tuple[str, ...], disturbed: bool) -> int:
         """Run, and kill at a moment; return how often to kill `vsperf clean` afterwards."""
         began = time.monotonic()
         self.just_hit.clear()
+        self.hit_beside = False
         run = self.arena.start(*arguments)
-        victim = self.chance.choice((RUN, CLEAN, *dict(self.scenario.parts)))
+        victim = self.chance.choice(self._victims())
         if disturbed:
             self._strike(run, victim)
         ended = self._end(run)
         said = ended.of("TrialFinished")
         self.said += said
         self.tally.announced += len(said)
-        self._no_traceback(ended.said)
         if ended.code != -signal.SIGKILL:
-            self._judge(ended.code, ended.said)
+            self._judge(ended)
         if not disturbed:
             self._learn(time.monotonic() - began)
         return self.chance.randint(1, 4) if disturbed and victim == CLEAN else 0
 
+    def _victims(self) -> tuple[str, ...]:
+        beside = (BESIDE,) if self.scenario.real else ()
+        return (RUN, CLEAN, *dict(self.scenario.parts), *beside)
+
     def _end(self, run: Run) -> Ended:
+        """Wait for its end, without a traceback whatever its exit code."""
         with self.stop.waiting():
-            return run.end(PATIENCE_S)
+            ended = run.over(PATIENCE_S)
+        if "Traceback" in ended.err:
+            self.tally.tracebacks += 1
+            self.problems.append(f"a traceback: {ended.err.strip()[-600:]}")
+        return ended
 
     def _wait(self, run: Run, condition: Callable[[], bool]) -> None:
         """Wait for a condition, or for the end of the run."""
@@ -189,6 +204,10 @@ class Round:
         if victim in (RUN, CLEAN):
             number = self.chance.choice([signal.SIGKILL] * 8 + [signal.SIGTERM, signal.SIGINT])
             self._end_run(run, moment, signal.SIGKILL if victim == CLEAN else number)
+            return
+        if victim == BESIDE:
+            self._wait(run, past(run.began + (moment - run.began) * EARLY))
+            self._wait(run, lambda: self._hit_beside(run))
             return
         name = dict(self.scenario.parts)[victim]
         self._wait(run, lambda: name in self.arena.programs().values())
@@ -218,17 +237,30 @@ class Round:
             self.tally.killed(self.scenario.name, victim, before)
         return hit
 
-    def _judge(self, code: int, said: str) -> None:
-        """See that a run which was not killed ended as it may, and left nothing."""
+    def _hit_beside(self, run: Run) -> bool:
+        before = phase(run)
+        name = self.arena.kill_beside(run, dict(self.scenario.parts).values())
+        if name is not None:
+            self.hit.add(name)
+            self.just_hit.add(name)
+            self.hit_beside = True
+            self.tally.killed(self.scenario.name, f"{BESIDE}, {name}", before)
+        return name is not None
+
+    def _judge(self, ended: Ended) -> None:
+        """See that a run which was not killed ended as it may, names whom it lost, left nothing."""
         allowed = {128 + signal.SIGTERM, 128 + signal.SIGINT}
         allowed |= BEREAVED if self.hit else UNDISTURBED
+        if self.hit_beside:
+            allowed |= {ExitCode.NOT_READY}
         if not self.scenario.real:
             allowed -= {ExitCode.INVALID_RESULT}
-        if code not in allowed:
-            self.problems.append(f"a run ended with {code}: {said.strip()[-600:]}")
-        if wrong := wrongly_named(said, {name for _, name in self.scenario.parts}, self.just_hit):
+        if ended.code not in allowed:
+            self.problems.append(f"a run ended with {ended.code}: {ended.said.strip()[-600:]}")
+        # What is said of a case stands in its record, which the events tell, too.
+        if wrong := wrongly_named(ended.err, self.just_hit):
             self.tally.misnamed += 1
-            self.problems.append(f"{wrong} did not end by itself: {said.strip()[-600:]}")
+            self.problems.append(f"{wrong} is named, not {self.just_hit}: {ended.err[-2000:]}")
         self._nothing_left("a run that came to its end left")
 
     def _clean(self, kills: int) -> None:
@@ -240,18 +272,12 @@ class Round:
             if cleaning.process.poll() is None:
                 cleaning.process.kill()
                 self.tally.killed(self.scenario.name, CLEAN, "clean")
-            self._no_traceback(self._end(cleaning).said)
+            self._end(cleaning)
         ended = self._end(self.arena.start("clean"))
-        self._no_traceback(ended.said)
         self.pace.clean_s = (self.pace.clean_s + ended.took_s) / 2
         if ended.code != ExitCode.OK:
             self.problems.append(f"clean ended with {ended.code}: {ended.out} {ended.err}")
         self._nothing_left("clean left")
-
-    def _no_traceback(self, said: str) -> None:
-        """See that a program said none, however it ended: its exit code need not tell."""
-        if "Traceback" in said:
-            self.problems.append(f"a traceback: {said.strip()[-600:]}")
 
     def _nothing_left(self, who: str) -> None:
         if not wait_until(lambda: not self.arena.traces(), RETURNED_S):

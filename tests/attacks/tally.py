@@ -36,6 +36,8 @@ class Tally:
     """Those of them that were not in the records."""
     left: int = 0
     """Things that were still there after `vsperf clean`."""
+    tracebacks: int = 0
+    """Of runs and of `vsperf clean`."""
     misnamed: int = 0
     """Runs that named a part which had not ended, and none that was killed."""
     full_disks: int = 0
@@ -51,6 +53,17 @@ class Tally:
         """Count a kill."""
         self.kills[victim] += 1
         self.moments[scenario, victim, phase] += 1
+
+    def figures(self) -> dict[str, int]:
+        """Return what was done to runs, and what must not come of it."""
+        return {
+            "kills": self.kills.total(),
+            "trials announced": self.announced,
+            "trials lost": self.lost,
+            "things left": self.left,
+            "tracebacks": self.tracebacks,
+            "wrong parts named": self.misnamed,
+        }
 
     def progress(self) -> str:
         """Say in one line how far it is."""
@@ -73,11 +86,8 @@ class Tally:
             yield f"{name}", f"{number:,}"
         for victim, number in sorted(self.kills.items()):
             yield f"kills of {victim}", f"{number:,}"
-        yield "kills", f"{self.kills.total():,}"
         yield "moments covered (scenario × victim × phase)", f"{len(self.moments):,}"
         yield "runs ended by a full disk", f"{self.full_disks:,}"
-        yield "trials announced", f"{self.announced:,}"
-        yield "trials lost", f"{self.lost:,}"
-        yield "things left", f"{self.left:,}"
-        yield "wrong parts named", f"{self.misnamed:,}"
+        for name, number in self.figures().items():
+            yield name, f"{number:,}"
         yield "findings", f"{len(self.findings):,}"

@@ -21,7 +21,8 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import TrafficGenerator
 from vsperf.drivers.generators.otg.driver import OtgGenerator
 from vsperf.drivers.generators.otg.spec import OtgSpec
-from vsperf.errors import UsageError
+from vsperf.errors import ComponentError, UsageError
+from vsperf.host.places import workspaces
 from vsperf.otg.server import OtgServer
 from vsperf.records.run import Endpoint
 
@@ -110,6 +111,21 @@ def test_a_private_server_sends_on_the_ports_of_a_switch_and_is_gone_with_the_se
         for way in session.run(LIGHT).directions:
             assert way.sent_frames == way.received_frames == LIGHT.frames
         assert session.facts()["ports"] == {"phy0": "phy0", "phy1": "phy1"}
+
+
+def test_a_private_server_that_was_killed_is_named_and_leaves_nothing(require: Require) -> None:
+    require("tgen")
+    with started_generator(OtgGenerator(), otg_case("start"), RING_ENDS, TO_ITSELF) as session:
+        assert session.failure() is None
+        assert session.private is not None
+        session.private.process.kill()
+        with pytest.raises(ComponentError, match="OTG server"):
+            session.run(LIGHT)
+        why = session.failure()
+        assert why is not None
+        assert why.startswith("otg-server was killed by SIGKILL")
+        number = session.private.pid
+    assert not [path for path in workspaces() if f"-{number}-" in path.name]
 
 
 @pytest.mark.everyday

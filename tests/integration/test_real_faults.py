@@ -199,6 +199,20 @@ def test_when_the_kernels_bridge_is_removed_the_case_is_measured_anew(
     assert ended.phases.count("deploy") == 2
 
 
+def test_what_a_mirror_let_through_that_was_killed_is_no_cap(place: Place) -> None:
+    run = place.start(*FIXED, "--recalibrate")
+    run.wait_for("PhaseEntered", phase="calibrate")
+    run.wait_until(lambda: "mirror" in place.programs().values())
+    run.wait_until(place.speaks_to_generator)
+    place.signal("mirror", signal.SIGKILL)
+    ended = run.end()
+    assert ended.code == 0, ended.err
+    (case,) = place.records().cases()
+    assert case.record is not None
+    (again,) = (text for text in case.record.warnings if text.startswith("measured anew"))
+    assert "mirror was killed by SIGKILL" in again
+
+
 def test_a_switch_that_is_killed_while_the_generator_starts_is_named_and_started_anew(
     place: Place,
 ) -> None:

@@ -16,9 +16,11 @@ from attacks.campaigns import Fuzz, Kills
 from attacks.kills import P2P, PROCESSES, SIMULATED, Pace, Scenario
 from attacks.tally import Tally
 from conftest import REPOSITORY, Require
+from real_runs import PATIENCE_S, Run, wait_until
 
 from vsperf.errors import ExitCode
 from vsperf.host.claims import Pool
+from vsperf.host.procfs import MARK
 
 pytestmark = pytest.mark.scaffolding(
     "tools/soak", "tests/attacks", "tests/integration/test_soak.py"
@@ -115,6 +117,28 @@ def test_what_is_killed_is_called_where_another_user_has_put_what_nobody_may_tak
     run = arena("results")  # of its own, wherever it is called
     assert run.code == ExitCode.OK
     assert str(arena.results) in run.out
+    assert arena.traces() == []
+    subprocess.run([sys.executable, str(trap)], check=False, capture_output=True)
+    assert arena.traces() == [f"{trap} of another user was run"]
+
+
+ASKS = f"""
+{MARK}=vsperf-1-abcdef/tgen sleep 60 & part=$!
+sleep 61 & wait $!; echo $?
+kill $part
+"""
+
+
+def test_what_a_run_asks_is_killed_beside_its_parts(tmp_path: Path) -> None:
+    arena = Arena(tmp_path, tmp_path / "run", tmp_path / "cache")
+    argv = ["sh", "-c", ASKS]
+    with subprocess.Popen(argv, env=arena.environ, stdout=subprocess.PIPE) as process:
+        run = Run(process, tmp_path / "out", tmp_path / "err")
+        assert wait_until(
+            lambda: sorted(arena.beside(run, ()).values()) == ["sleep", "tgen"], PATIENCE_S
+        )
+        assert arena.kill_beside(run, {"tgen"}) == "sleep"
+        assert process.communicate()[0] == b"137\n"
 
 
 def test_the_tool_prints_a_table_of_what_it_did(require: Require) -> None:

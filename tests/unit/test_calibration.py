@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -17,11 +19,13 @@ from vsperf.config.traffic import Replay
 from vsperf.deploy.planner import CasePlan, Drivers, make_plan
 from vsperf.drivers.generators.base import HostJitter
 from vsperf.drivers.generators.sim import SimulatedGenerator
+from vsperf.drivers.generators.tgen import cap
+from vsperf.drivers.generators.tgen.command import Options
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.drivers.vswitches.sim import SimulatedSwitch, SimulatedSwitchSpec
 from vsperf.engine.calibration import ATTEMPTS, Calibrator, cap_key
 from vsperf.engine.conditions import outdated
-from vsperf.errors import InvalidTrialError
+from vsperf.errors import DiedError, InvalidTrialError
 from vsperf.host.cpus import Cpu, CpuTopology
 from vsperf.host.workspace import Nowhere, Workspace
 from vsperf.records.host import Calibration
@@ -347,3 +351,20 @@ def test_the_first_cap_of_a_run_is_not_kept_where_a_later_one_shows_that_it_had_
     assert lab.run("64B", "128B") == [(FALLEN, False), (CAP, False)]
     lab.machine.caps = [CAP]
     assert lab.run("64B", "128B") == [(CAP, False), (CAP, True)]
+
+
+@pytest.mark.parametrize("fps", [0, 1_000_000], ids=["nothing came", "some came"])
+def test_what_came_before_the_mirror_died_is_no_cap(
+    fps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ports = SimpleNamespace(ports=lambda: [0, 1])
+    came = {"distinct": fps, "sending_ns": 10**9, "sent": 10**6, "received": fps}
+    monkeypatch.setattr(cap, "loop", lambda *_, **__: nullcontext(("net_a", "net_b")))
+    monkeypatch.setattr(cap, "at_hand", lambda *_: nullcontext(ports))
+    monkeypatch.setattr(cap, "trial", lambda *_: {"streams": [came]})
+    place = Nowhere()
+    if fps:
+        assert cap.measure_cap(simulated_case(), Options(), 1, (1,), place) == fps
+    place.parts["mirror"] = lambda: "was killed by SIGKILL"
+    with pytest.raises(DiedError, match="mirror was lost while"):
+        cap.measure_cap(simulated_case(), Options(), 1, (1,), place)

@@ -22,7 +22,7 @@ from vsperf.drivers.vnfs.qemu.spec import QemuSpec
 from vsperf.errors import NotReadyError
 from vsperf.qemu.command import FIRST_USER, command_line, image_format
 from vsperf.qemu.emulator import require_within_reach
-from vsperf.qemu.host import QemuHost, program_of
+from vsperf.qemu.host import QemuHost, has_run_with, program_of
 from vsperf.records.run import Placement, shown
 from vsperf.trust.programs import whole
 
@@ -241,3 +241,10 @@ def test_qemu_lets_go_of_the_rights_of_root_where_it_opens_nothing_later() -> No
     assert not after("-runas", newer), "newer versions do not know it"
     assert not after("-runas", words(EMULATED)), "who is not root has no rights to let go of"
     assert not after("-runas", words(QemuHost(IMAGE, "tcg", root=True), "vhost-user"))
+
+
+def test_a_qemu_that_was_killed_when_it_was_asked_has_not_said_no() -> None:
+    assert not has_run_with(("no-such-qemu", "-help"))
+    assert has_run_with(("echo", "-run-with user=name"))
+    with pytest.raises(NotReadyError, match="does not tell how it gives up root's rights"):
+        has_run_with(("sh", "-c", "kill -KILL $$"))

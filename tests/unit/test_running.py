@@ -70,6 +70,17 @@ def test_second():
     {then}
 """
 
+COUNTING = """
+import pathlib
+
+SEEN = pathlib.Path(__file__).with_name("seen")
+
+def test_counts(record_property):
+    record_property("kills", 1200)
+    record_property("trials lost", int(not SEEN.exists()))
+    assert SEEN.exists() or SEEN.touch()
+"""
+
 
 def run_inner(folder: Path, times: int, away: list[str], fixture: str = "") -> tuple[int, str]:
     """Run a test that fails so often on a machine that was away or not."""
@@ -144,3 +155,12 @@ def test_tests_of_scaffolding_passed_where_all_of_them_did(
     if passed:
         as_it_was = hashlib.sha256(b"tool\0one").hexdigest()
         assert kept.read_text().split() == [as_it_was]
+
+
+def test_what_tests_count_is_told_at_the_end_with_that_of_those_that_failed(tmp_path: Path) -> None:
+    """Of those alone that pass, all that must not be is zero."""
+    for failed in (True, False):
+        code, said = run_module(tmp_path, COUNTING)
+        assert code == int(failed)
+    told = said.partition("counted at this commit")[2].splitlines()[1:3]
+    assert [line.split(maxsplit=1) for line in told] == [["2,400", "kills"], ["1", "trials lost"]]

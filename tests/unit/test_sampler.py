@@ -28,7 +28,7 @@ def sampler(
 ) -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
     path, file = folder / "s", folder / "series.jsonl"
     file.touch()
-    argv = [sys.executable, "-I", "-S", str(SAMPLER), str(path), str(file), source, every_s]
+    argv = [sys.executable, "-I", "-S", str(SAMPLER), str(path), source, every_s]
     with subprocess.Popen(argv, stderr=subprocess.DEVNULL) as program:
         deadline = time.monotonic() + 20
         while not path.exists() and time.monotonic() < deadline:
@@ -36,6 +36,8 @@ def sampler(
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(20)
             connection.connect(str(path))
+            with file.open("ab") as series:
+                socket.send_fds(connection, [b"\n"], [series.fileno()])
             try:
                 yield program, connection
             finally:

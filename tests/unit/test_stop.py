@@ -29,7 +29,18 @@ from rich.console import Console
 from vsperf.host.eventfds import ring
 from vsperf.host.procfs import is_running, start_ticks
 from vsperf.stop import SignalWatch, Terminated, forget_stop, raise_if_stopped, signals_held
-from vsperf.waits import Aside, aside, ended, lines, received, run, sent, sleep, wait_for
+from vsperf.waits import (
+    Aside,
+    KilledError,
+    aside,
+    ended,
+    lines,
+    received,
+    run,
+    sent,
+    sleep,
+    wait_for,
+)
 
 
 @pytest.fixture(name="watch")
@@ -546,6 +557,12 @@ def test_a_program_is_run_to_its_end() -> None:
 def test_a_program_that_takes_too_long_is_killed() -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         run(SLEEPER, 0.01)
+
+
+def test_what_a_program_said_that_was_killed_is_no_answer() -> None:
+    with pytest.raises(KilledError, match="it was killed by SIGTERM") as killed:
+        run(("sh", "-c", "echo half; kill -TERM $$"), FOR_EVER_S)
+    assert killed.value.done.stdout == "half\n"
 
 
 def test_a_program_that_does_not_read_is_no_failure() -> None:

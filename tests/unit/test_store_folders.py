@@ -18,7 +18,7 @@ from stored_runs import TESTCASES, interrupted_run, write_run
 from vsperf.errors import UsageError
 from vsperf.records.files.baselines import baselines, set_baseline
 from vsperf.records.files.folders import RECORDS, make_folder, point_latest, resolve, run_folders
-from vsperf.records.files.leftovers import leftovers
+from vsperf.records.files.leftovers import Leftover, leftovers
 from vsperf.records.files.writer import RunWriter
 from vsperf.records.run import RunResume
 from vsperf.trust import trusted
@@ -178,6 +178,24 @@ def test_one_run_that_cannot_be_looked_at_keeps_no_other_from_being_cleaned(
     for folder in (planted, stillborn):
         os.utime(folder, (0, 0))
     assert [one.path for one in leftovers(tmp_path)] == [stillborn]
+
+
+def test_a_run_with_a_longer_header_than_is_looked_at_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Headers of thousands of cases have megabytes."""
+    run = write_run(tmp_path)
+    whole = (run / RECORDS).read_bytes()
+    torn = tmp_path / "2026-11-20-pvp_tput-aaaa"
+    torn.mkdir()
+    (torn / RECORDS).write_bytes(whole[:100])
+    for folder in (run, torn):
+        os.utime(folder, (0, 0))
+    monkeypatch.setattr(trusted, "MOST_BYTES", whole.index(b"\n") - 1)
+    assert [one.path for one in leftovers(tmp_path)] == [torn]
+    with pytest.raises(OSError, match="something was measured"):
+        Leftover(run, "run").remove()
+    assert (run / RECORDS).read_bytes() == whole
 
 
 def test_what_a_killed_command_left_of_a_baseline_can_be_removed(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from attacker import NOBODY
+from conftest import Require
 from forged_index import change, seal
 from stored_runs import (
     ALL_TABLES,
@@ -131,6 +133,15 @@ def test_a_damaged_index_is_made_anew_without_a_word(
     before = everything(mixed)
     damage(mixed / INDEX)
     assert everything(mixed) == before
+    assert everything(mixed) == before
+
+
+def test_an_index_that_another_user_made_is_not_believed(mixed: Path, require: Require) -> None:
+    require("root")
+    before = everything(mixed)
+    change(mixed / INDEX, "UPDATE runs SET testbed = 'theirs'")
+    seal(mixed / INDEX)
+    os.chown(mixed / INDEX, NOBODY, NOBODY)
     assert everything(mixed) == before
 
 

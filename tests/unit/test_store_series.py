@@ -126,6 +126,8 @@ def test_nobody_writes_through_a_link(tmp_path: Path) -> None:
     file.path.symlink_to(elsewhere)
     with pytest.raises(RecordingError):
         file.append(sample())
+    with pytest.raises(RecordingError), file.opened():
+        pytest.fail("whoever is given it would write there")
     assert elsewhere.read_text() == "mine"
 
 

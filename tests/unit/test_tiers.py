@@ -54,6 +54,14 @@ def test_the_tests_of_a_divided_module_are_in_all_shards(monkeypatch: pytest.Mon
     }
 
 
+def test_tests_of_a_divided_module_that_nobody_has_looked_at_are_in_all_shards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tiers, "seconds_of_modules", lambda: {"one": 6.0})
+    found = shards_of({"one": False, **{f"kills::test[{n}]": False for n in range(8)}}, 3)
+    assert Counter(found.values()) == {1: 3, 2: 3, 3: 3}
+
+
 def test_a_check_has_short_modules_and_those_that_were_changed(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,11 +88,14 @@ def test_what_has_passed_is_remembered_whatever_cuts_it_off(tmp_path: Path) -> N
     memory = Memory(tmp_path / "build" / "passed.jsonl")
     memory.add("a.py::test_x[1]", 1.5)
     memory.add("a.py::test_y", 2.0)
+    memory.count("b.py::test_z", {"kills": 10, "lost": 0})
+    memory.count("b.py::test_z", {"kills": 3, "lost": 1})
     memory.add("b.py::test_z", 0.5)
     assert memory.file is not None
     memory.file.write_text(memory.file.read_text()[:-8])
     assert memory.passed() == {"a.py::test_x[1]": 1.5, "a.py::test_y": 2.0}
     assert by_module(memory.passed()) == {"a.py": 3.5}
+    assert memory.counted() == {"kills": 13, "lost": 1}
 
 
 def commit(repository: Path, name: str, date: str) -> None:

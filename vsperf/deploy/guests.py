@@ -26,7 +26,6 @@ from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.cpu_time import Watched
 from vsperf.host.cpus import Needs
 from vsperf.host.offloads import COMMANDS
-from vsperf.host.process import signal_name
 from vsperf.host.threads import Polling
 from vsperf.host.workspace import Workspace
 from vsperf.qemu import programs
@@ -42,6 +41,7 @@ from vsperf.qemu.settings import OwnGuest
 from vsperf.qemu.vm import RunningVm
 from vsperf.records.exchange import CLIENTS, SERVERS, DeviceCounts
 from vsperf.records.run import Endpoint, Placeholder, Placement, Step, Wire
+from vsperf.waits import how_it_ended
 
 DISK = "places.initrd"
 THERE = "/usr/bin"
@@ -380,15 +380,11 @@ class InGuest:
         """Return how it ended, and what it wrote."""
         code = self.program.notice()
         text, whole = self.program.written()
-        ending = NOT_ENDED if code is None else _ending(code)
+        ending = NOT_ENDED if code is None else how_it_ended(code)
         if not whole:
             most = f"more than the {programs.MOST_WRITTEN >> 20} MiB that are read of it"
             ending = f"{ending}, and wrote {most}"
         return Said(code, ending, text, whole)
-
-
-def _ending(code: int) -> str:
-    return f"was killed by {signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
 
 
 def _own(asked: AskedPlace) -> OwnGuest:

@@ -25,6 +25,8 @@ START_S = 20.0
 SIDES = range(2)
 BACKEND = "net_vhost{},iface={}"
 FRONTEND = "net_virtio_user{{}},path={{}},queue_size={}"
+UNDER_WAY = "while it was measured what the generator can do"
+"""When a mirror is looked at that may have died."""
 METHOD = "vhost-user ports{} against a forwarder that looks at no frame"
 
 

@@ -31,7 +31,7 @@ from vsperf.host.workspace import Workspace
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.stop import signals_held
 from vsperf.trust.programs import program_path
-from vsperf.waits import ended, sleep
+from vsperf.waits import ended, how_it_ended, sleep
 
 ASK_S = 1.5
 TERMINATE_S = 1.5
@@ -108,7 +108,7 @@ class Managed:
             code = self.poll()
         if code is None:
             return "still runs, but does not answer"
-        return f"was killed by {signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
+        return how_it_ended(code)
 
     def last_words(self) -> str | None:
         """Return the last lines that it wrote."""
@@ -213,14 +213,6 @@ def end(program: Managed, workspace: Workspace, stop: Stop | None = None) -> Non
             program.await_end(patience_s)
     _signal(program, signal.SIGKILL)
     program.await_end(KILL_S)
-
-
-def signal_name(number: int) -> str:
-    """Return the name of a signal, such as SIGKILL."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vsperf.errors import NotReadyError
-from vsperf.waits import run
+from vsperf.waits import how_it_ended, run
 
 ANSWER_S = 3.0
 VERSION_S = 10.0
@@ -61,6 +61,6 @@ def version_text(
         raise NotReadyError(told, why=str(error), fix=fix) from error
     if done.returncode != 0:
         words = done.stderr.strip().splitlines()
-        why = words[-1] if words else f"exit code {done.returncode}"
+        why = words[-1] if words else f"it {how_it_ended(done.returncode)}"
         raise NotReadyError(told, why=why, fix=fix)
     return done.stdout.strip()

@@ -8,12 +8,13 @@ import subprocess
 from dataclasses import dataclass
 from functools import cache
 
+from vsperf.errors import NotReadyError
 from vsperf.host.files import Roots, numbered
 from vsperf.host.tree import HERE, Tree
 from vsperf.qemu.image import GuestImage, planned_image
 from vsperf.qemu.kvm import Probe, cache_file
 from vsperf.qemu.settings import GuestSettings
-from vsperf.waits import run
+from vsperf.waits import KilledError, run
 
 PROGRAM = "qemu-system-x86_64"
 IN_A_TREE = f"/usr/bin/{PROGRAM}"
@@ -81,6 +82,12 @@ def has_run_with(command: tuple[str, ...]) -> bool:
     """Whether a QEMU's help has `-run-with user=`; a QEMU that is not there has nothing."""
     try:
         done = run(command, ANSWER_S)
-    except (OSError, subprocess.TimeoutExpired):
+    except (KilledError, subprocess.TimeoutExpired) as error:
+        raise NotReadyError(
+            f"{command[0]} does not tell how it gives up root's rights",
+            why=str(error),
+            fix=f"try again; see what `{' '.join(command)}` says",
+        ) from error
+    except OSError:
         return False
     return RUN_WITH.search(done.stdout) is not None

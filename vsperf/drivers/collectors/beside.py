@@ -52,16 +52,16 @@ class SamplerSpec(DriverSpec):
     """Time between two looks while frames are sent; there is one before and one after as well."""
 
 
-def command_line(socket_path: str, file: str, source: str, every: Duration) -> tuple[str, ...]:
+def command_line(socket_path: str, source: str, every: Duration) -> tuple[str, ...]:
     """Return how the sampler is started."""
-    return own_python.script(SAMPLER, socket_path, file, source, f"{every.seconds:g}")
+    return own_python.script(SAMPLER, socket_path, source, f"{every.seconds:g}")
 
 
 def plan_of(name: str, source: str, every: Duration, placement: Placement) -> tuple[Step, ...]:
     """Return the step that starts the sampler, pinned where vsperf is."""
     cpus = ", ".join(map(str, placement.of("vsperf")))
     where = f" on CPU {cpus}" if cpus else ""
-    argv = command_line(f"{Placeholder.RUN}/{name}.collect", f"{name}.jsonl", source, every)
+    argv = command_line(f"{Placeholder.RUN}/{name}.collect", source, every)
     return (
         Step(
             component=COMPONENT,
@@ -113,12 +113,14 @@ class Sampling:
 def sampling(seat: Seat, source: str, every: Duration) -> Iterator[Sampling]:
     """Start a sampler, pinned where vsperf is; leaving the context ends it."""
     path = seat.workspace.folder / f"{seat.name}.collect"
-    argv = command_line(str(path), str(seat.file.path.resolve()), source, every)
+    argv = command_line(str(path), source, every)
     with _program(seat, argv, path) as program:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         with connection:
             connection.settimeout(ANSWER_S)
             connection.connect(str(path))
+            with seat.file.opened() as descriptor:
+                socket.send_fds(connection, [b"\n"], [descriptor])
             yield Sampling(seat, program, connection)
 
 

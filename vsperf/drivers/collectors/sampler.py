@@ -1,11 +1,12 @@
 """Looks at processes, CPUs and network devices once in a while, in a process of its own.
 
-    python3 -I -S sampler.py SOCKET FILE SOURCE EVERY_S
+    python3 -I -S sampler.py SOCKET SOURCE EVERY_S
 
-It listens on SOCKET, and each line that it gets is a trial that begins: JSON with its index, the
-processes of each role and the CPUs in use; or `{}` when it is over. It answers each line with one
-of its own, once it has looked. Between two trials it sleeps. What it sees it appends to FILE, a
-line for each thing. It imports nothing of vsperf, so it starts at once and stays small.
+It listens on SOCKET. First it gets the descriptor of the file that it appends to what it sees, a
+line for each thing: by a path it could be led elsewhere. Then each line that it gets is a trial
+that begins: JSON with its index, the processes of each role and the CPUs in use; or `{}` when it is
+over. It answers each line with one of its own, once it has looked. Between two trials it sleeps. It
+imports nothing of vsperf, so it starts at once and stays small.
 """
 
 from __future__ import annotations
@@ -264,16 +265,17 @@ def serve(connection: socket.socket, source: str, every_s: float, descriptor: in
 
 def main(arguments: list[str]) -> int:
     """Listen for vsperf, and serve it."""
-    path, file, source, every_s = arguments
+    path, source, every_s = arguments
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(f"{path}.new")
     listener.listen(1)
     Path(f"{path}.new").rename(path)  # who sees it can call
-    descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
     connection, _ = listener.accept()
     Path(path).unlink()
     try:
-        serve(connection, source, float(every_s), descriptor)
+        _, given, _, _ = socket.recv_fds(connection, 1, 1)
+        for descriptor in given:  # none of who has hung up
+            serve(connection, source, float(every_s), descriptor)
     except OSError as error:
         sys.stderr.write(f"cannot go on: {error.strerror}\n")
         return 1

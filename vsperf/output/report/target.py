@@ -19,7 +19,7 @@ from vsperf.output.report.write import Progress, write_html, write_markdown
 from vsperf.trust import trusted
 from vsperf.trust.named_files import written
 from vsperf.trust.programs import program_path
-from vsperf.waits import run
+from vsperf.waits import KilledError, how_it_ended, run
 
 # A report as PDF: the page of HTML, printed by a browser that is installed here.
 
@@ -85,6 +85,8 @@ def _options(folder: Path) -> list[str]:
 def _run(argv: list[str]) -> subprocess.CompletedProcess[str]:
     try:
         return run(argv, PATIENCE_S)
+    except KilledError as error:
+        return error.done
     except subprocess.TimeoutExpired as error:
         raise ComponentError(
             f"{argv[0]} did not print within {PATIENCE_S} s",
@@ -95,7 +97,7 @@ def _run(argv: list[str]) -> subprocess.CompletedProcess[str]:
 def _check(done: subprocess.CompletedProcess[str], program: str) -> None:
     if done.returncode != 0:
         raise ComponentError(
-            f"{program} could not print: exit code {done.returncode}",
+            f"{program} could not print: it {how_it_ended(done.returncode)}",
             why=done.stderr.strip()[-LAST_WORDS:] or None,
             fix="take --format html, and print it from a browser",
         )

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from vsperf.records.files.baselines import FOLDER as BASELINES
 from vsperf.records.files.baselines import SUFFIX
@@ -50,7 +51,7 @@ def _remove_records(folder: int) -> None:
     with suppress(FileNotFoundError):
         file = os.open(RECORDS, os.O_RDONLY | trusted.SAFELY, dir_fd=folder)
         with os.fdopen(file, "rb") as records:
-            if b"\n" in records.readline(trusted.MOST_BYTES):
+            if _holds_a_header(records):
                 raise FileExistsError(errno.ENOTEMPTY, "something was measured", RECORDS)
         os.unlink(RECORDS, dir_fd=folder)
 
@@ -106,15 +107,18 @@ def _is_stillborn(folder: Path) -> bool:
         return False
     if _age_s(folder) < SETTLED_S or (regular and is_locked(records)):
         return False
-    return not regular or b"\n" not in _beginning(records)
+    if not regular:
+        return True
+    with os.fdopen(trusted.open_plain(records, os.O_RDONLY), "rb") as file:
+        return not _holds_a_header(file)
+
+
+def _holds_a_header(records: BinaryIO) -> bool:
+    """Whether a first line is whole; one that is longer than what is looked at may be."""
+    begun = records.readline(trusted.MOST_BYTES)
+    return begun.endswith(b"\n") or len(begun) == trusted.MOST_BYTES
 
 
 def _age_s(path: Path) -> float:
     """Return how long ago a file was written to, or something in a folder made or removed."""
     return time.time() - path.stat().st_mtime
-
-
-def _beginning(path: Path) -> bytes:
-    """Return as much of the file as can tell whether a first line is whole."""
-    with os.fdopen(trusted.open_plain(path, os.O_RDONLY), "rb") as file:
-        return file.readline(trusted.MOST_BYTES)

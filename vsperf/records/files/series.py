@@ -65,15 +65,24 @@ class SeriesFile:
     def append(self, *found: SeriesLine) -> None:
         """Write lines, all in one call."""
         content = b"".join(SERIES_LINE.dump_json(one) + b"\n" for one in found)
-        try:
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-            descriptor = trusted.open_plain(self.path, flags)
+        with self.opened() as descriptor:
             try:
                 _write_whole(descriptor, content)
-            finally:
-                os.close(descriptor)
+            except OSError as error:
+                raise self._refused(error) from error
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[int]:
+        """Give a descriptor by which to append to it, and to nothing that others put there."""
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        try:
+            descriptor = trusted.open_plain(self.path, flags)
         except OSError as error:
             raise self._refused(error) from error
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
 
     def write_beside(self, ending: str, text: str) -> Path:
         """Write another file of this collector, such as its `.svg`; return its path."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from typing import ClassVar
 
@@ -22,9 +22,13 @@ from vsperf.drivers.generators.otg.traffic import TrafficDirection, most_flows, 
 from vsperf.drivers.settings import own_settings
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
-from vsperf.host.process import managed, written
-from vsperf.host.workspace import Workspace
+from vsperf.host.dead import dead_deployments
+from vsperf.host.places import NAMESPACE
+from vsperf.host.process import Managed, managed, written
+from vsperf.host.procfs import marked
+from vsperf.host.workspace import LeftBehindError, Workspace
 from vsperf.records.run import Endpoint, Placeholder, Placement, Step
+from vsperf.stop import signals_held
 from vsperf.trust import own_python, trusted
 
 ROLE = "generator"
@@ -119,10 +123,11 @@ class OtgGenerator(Unmeasured):
         locations = _locations(case, spec, endpoints)
         ways = _ways(case, locations, directions)
         with ExitStack() as stack:
-            address, password = spec.server, None
+            address, password, private = spec.server, None, None
             if address == START:
                 password = _new_password(workspace)
-                address = stack.enter_context(_private(endpoints, placement, workspace))
+                started = _private(endpoints, placement, workspace)
+                address, private = stack.enter_context(started)
             client = Client(address, spec.patience.seconds, password)
             stack.enter_context(closing(client))
             session = OtgSession(
@@ -134,6 +139,7 @@ class OtgGenerator(Unmeasured):
                 locations,
                 client.version(),
                 self.clock,
+                private=private,
             )
             with session.measuring():
                 yield session
@@ -213,17 +219,38 @@ def _new_password(workspace: Workspace) -> str:
 @contextmanager
 def _private(
     endpoints: tuple[Endpoint, ...], placement: Placement, workspace: Workspace
-) -> Iterator[str]:
-    """Run a private server for the time of the context; return where it listens."""
+) -> Iterator[tuple[str, Managed]]:
+    """Run a private server for the time of the context; return where it listens, and itself."""
     argv = tuple(workspace.fill(word) for word in _server(endpoints, placement))
-    with managed(
-        argv,
-        name=NAME,
-        workspace=workspace,
-        ready=lambda: LISTENING.search(written(NAME, workspace)) is not None,
-        timeout_s=SERVER_S,
+    numbers: set[int] = set()
+
+    def listens() -> bool:
+        numbers.update(marked(f"{workspace.name}/{NAME}"))
+        return LISTENING.search(written(NAME, workspace)) is not None
+
+    with (
+        _nothing_left_of(numbers),
+        managed(argv, name=NAME, workspace=workspace, ready=listens, timeout_s=SERVER_S) as program,
     ):
         found = LISTENING.search(written(NAME, workspace))
         if found is None:
             raise NotReadyError("the private OTG server does not say where it listens", fix=INSTALL)
-        yield found[1]
+        yield found[1], program
+
+
+@contextmanager
+def _nothing_left_of(numbers: Collection[int]) -> Iterator[None]:
+    """Take down what a server leaves that was killed: tgen is in a deployment of the server's."""
+    try:
+        yield
+    finally:
+        with signals_held():
+            names = tuple(f"{NAMESPACE}-{number}-" for number in numbers)
+            dead = [one for one in dead_deployments() if one.folder.name.startswith(names)]
+            left = [why for one in dead for why in one.take_down()]
+    if left:
+        raise LeftBehindError(
+            "something of the private OTG server is left on this machine",
+            why="; ".join(left),
+            fix="mend what stands in the way, then: vsperf clean",
+        )

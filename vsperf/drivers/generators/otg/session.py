@@ -27,6 +27,7 @@ from vsperf.drivers.generators.otg.client import Client
 from vsperf.drivers.generators.otg.spec import OtgSpec
 from vsperf.drivers.generators.otg.traffic import TrafficDirection, config
 from vsperf.errors import ComponentError, DiedError, NotReadyError
+from vsperf.host.process import Managed
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.trial import Direction, DirectionSample, RateStep, Sample, TrialCounts
 from vsperf.waits import sleep
@@ -64,6 +65,8 @@ class OtgSession:
     clock: Clock = field(default_factory=Clock)
     warnings: tuple[str, ...] = ()
     """What the server remarked on the configuration."""
+    private: Managed | None = None
+    """The server, where it is this run's own."""
     broken: str | None = None
     closed: bool = False
     _ours: bool = False
@@ -97,7 +100,11 @@ class OtgSession:
         return counts.model_copy(update={"elapsed_ns": time.monotonic_ns() - began})
 
     def failure(self) -> str | None:
-        return GONE if self.closed else self.broken
+        if self.closed:
+            return GONE
+        if self.private is not None and (died := self.private.failure()) is not None:
+            return f"{self.private.name} {died}"
+        return self.broken
 
     def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
         return None

@@ -15,7 +15,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.wiring import directions_of, outer_nics
 from vsperf.dpdk.command import MEGABYTE
 from vsperf.dpdk.console import Console
-from vsperf.dpdk.mirror import method, mirror
+from vsperf.dpdk.mirror import UNDER_WAY, method, mirror
 from vsperf.dpdk.running import Patience, RunningTestpmd, find_testpmd
 from vsperf.drivers.generators.base import GeneratorSession, TrialRequest, Unmeasured
 from vsperf.drivers.generators.directions import check_directions
@@ -96,6 +96,7 @@ class TestpmdGenerator(Unmeasured):
             )
             with self.start(case, endpoints, ways, placement, workspace) as session:
                 cap_fps = measure_cap(session)
+                workspace.attend(UNDER_WAY)
         return Calibration(
             frame_size=case.traffic.frame_size.bytes,
             cap_fps=cap_fps,

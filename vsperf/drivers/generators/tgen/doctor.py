@@ -12,8 +12,7 @@ from typing import Any
 from vsperf.drivers.generators.tgen.process import PROTOCOL, TGEN
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, failure, ok, warning
-from vsperf.host.process import signal_name
-from vsperf.waits import run
+from vsperf.waits import KilledError, how_it_ended, run
 
 QUESTION = '{"id":1,"verb":"hello"}\n'
 ANSWER_S = 5.0
@@ -44,6 +43,8 @@ def _tgen(here: Host) -> Answer:
     argv = [binary, "--no-pci", *MEMORY, "--vdev=net_ring0", f"--lcores=0@{cpu},1@{cpu}"]
     try:
         done = run([*argv, "--", "--stdin"], ANSWER_S, given=QUESTION)
+    except KilledError as error:
+        done = error.done
     except OSError as error:
         fix = TGEN.build_command if error.errno in NO_PROGRAM else AGAIN
         return failure(f"{binary} cannot be started: {error.strerror or error}", fix)
@@ -73,12 +74,12 @@ def _silent(binary: str, done: subprocess.CompletedProcess[str]) -> Answer:
     """Say how a tgen ended that gave no answer; whoever ended it is not mended by building it."""
     said = [line for line in done.stderr.splitlines() if line.strip()]
     words = f"; its last words: {said[-1]}" if said else ""
+    how = f"{binary} {how_it_ended(done.returncode)}"
     if done.returncode < 0:
         number = -done.returncode
         fix = BY_SIGNAL.get(number, TGEN.build_command if number in BROKEN else AGAIN)
-        return failure(f"{binary} was killed by {signal_name(number)}{words}", fix)
-    how = f"{binary} ended with exit code {done.returncode} and gave no answer{words}"
-    return failure(how, TGEN.build_command)
+        return failure(f"{how}{words}", fix)
+    return failure(f"{how} and gave no answer{words}", TGEN.build_command)
 
 
 def _hello(output: str) -> dict[str, Any] | None:

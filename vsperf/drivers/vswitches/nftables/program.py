@@ -10,7 +10,7 @@ from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.netns import entering
 from vsperf.host.software import version_text
 from vsperf.trust.programs import FOLDERS_OF_ROOT, program_path
-from vsperf.waits import run
+from vsperf.waits import how_it_ended, run
 
 NAME = "nft"
 READING = (NAME, "-f", "-")
@@ -84,7 +84,7 @@ class Nft:
                 f"{self.path} cannot be run", why=str(error), fix="see `vsperf doctor`, line `nft`"
             ) from error
         if done.returncode != 0:
-            words = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+            words = done.stderr.strip().splitlines() or [f"it {how_it_ended(done.returncode)}"]
             raise ComponentError(
                 "the rules of nftables were refused",
                 why=words[0],

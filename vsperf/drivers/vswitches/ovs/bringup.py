@@ -42,7 +42,7 @@ from vsperf.host.undo import BRIDGE_DEVICES, RemoveTap
 from vsperf.host.veths import joined
 from vsperf.host.workspace import Workspace, require_fitting
 from vsperf.records.run import Placeholder
-from vsperf.waits import run
+from vsperf.waits import how_it_ended, run
 
 DAEMON_S = 10.0
 """Patience with a daemon that starts."""
@@ -369,10 +369,10 @@ def command(name: str, argv: list[str], environment: Mapping[str, str], patience
     except subprocess.TimeoutExpired as error:
         raise ComponentError(f"{name} did not end within {patience_s:.0f} s") from error
     except OSError as error:
-        raise ComponentError(f"{name} cannot be run", why=error.strerror) from error
+        raise ComponentError(f"{name} cannot be run", why=error.strerror or str(error)) from error
     if done.returncode != 0:
         said = done.stderr.strip() or done.stdout.strip()
-        raise ComponentError(f"{name} failed", why=said or f"exit code {done.returncode}")
+        raise ComponentError(f"{name} failed", why=said or f"it {how_it_ended(done.returncode)}")
     return done.stdout
 
 
