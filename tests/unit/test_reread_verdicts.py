@@ -15,9 +15,8 @@ from search_models import lossy
 
 sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
-from coverage import CAP
+from coverage import CAP, searched
 from coverage_models import LINE_RATE, MODELS
-from reread import searched
 from reread_verdicts import (
     Around,
     count_differs,
@@ -161,7 +160,7 @@ def test_an_outcome_is_what_criteria_come_to() -> None:
         "FAIL, and no criterion was missed"
     ]
     assert list(outcome_differs(case_record("one", limit=Limit.HOST))) == [
-        "limit of the case host, of its first answer (<Limit.DUT: 'dut'>,)"
+        "limit of the case host, of its first answer dut"
     ]
     invalid = goal_result().model_copy(update={"flags": (Flag.RX_EXCEEDS_TX,)})
     result = SearchResult(goals=(invalid,))

@@ -290,7 +290,9 @@ def _learning(case: Measured) -> Mapping[str, Own]:
 
 
 def _caching(case: Measured) -> Mapping[str, Own]:
-    return _addresses(case, "addresses", lambda one: one.intended_frames)
+    return _addresses(
+        case, "addresses", lambda one: sum(way.intended_frames for way in one.directions)
+    )
 
 
 # What falls from load to load.
