@@ -226,11 +226,11 @@ def table(cells: Mapping[Cell, Held]) -> Ratio:
     for (model, name), held in cells.items():
         if not held.worlds:
             continue
-        shares = "    ".join(map(hundredths, (held.raw, held.clean, held.by_regime)))
+        stands = "    ".join(map(hundredths, (held.raw, held.clean, held.by_regime)))
         waits = f"{100 * held.held_ns / held.ns:>6.0f}%" if held.held_ns else f"{'–':>7}"
         means = f"{held.trials / held.worlds:>8.0f}{held.ns / held.worlds / NANOSECONDS:>8.0f}"
         effort = f"{means}{waits}{held.alone / held.worlds:>7.0f}"
-        say(f"{model:<26}{name:<10}{shares}{effort}{held.differ:>8}{held.worlds:>8}")
+        say(f"{model:<26}{name:<10}{stands}{effort}{held.differ:>8}{held.worlds:>8}")
         silent[model, name] = held.every[Answer.SILENT] / held.every.total()
     say(told(cells))
     if silent and (worst := max(silent, key=lambda cell: silent[cell])):
@@ -266,12 +266,13 @@ class Kept:
 
     def read(self) -> dict[tuple[str, str, int], Held]:
         """Return what is known; a torn line counts for nothing."""
-        found = {}
+        found: dict[tuple[str, str, int], Held] = {}
         for line in self.file.read_text().splitlines() if self.file.exists() else ():
             with suppress(ValueError, KeyError, TypeError):
                 one = json.loads(line)
-                world = Held(**{**one["found"], **{n: Counter(one["found"][n]) for n in COUNTED}})
-                found[one["model"], one["search"], one["seed"]] = world
+                told: dict[str, Any] = one["found"]
+                told |= {name: Counter(told[name]) for name in COUNTED}
+                found[one["model"], one["search"], one["seed"]] = Held(**told)
         return found
 
     def add(self, model: str, search: str, seed: int, world: Held) -> None:

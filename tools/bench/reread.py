@@ -472,11 +472,12 @@ def asked_of(spec: Mapping[str, Any]) -> Mapping[str, Any] | None:
 def runs_in(paths: Iterable[Path]) -> Iterator[Path]:
     """Yield each run that is named, and those in a folder that is none itself."""
     for path in paths:
-        inside = [] if (path / RECORDS).exists() else list(path.rglob(RECORDS))
-        if not inside and not (path / RECORDS).exists():
+        here = path / RECORDS
+        found = [here] if here.exists() else sorted(path.rglob(RECORDS))
+        if not found:
             fix = "name a run, or a folder that holds some"
             raise ComponentError(f"there is no run in {path}", fix=fix)
-        yield from sorted(one.parent for one in inside) or [path]
+        yield from (one.parent for one in found)
 
 
 def of_runs(
