@@ -42,7 +42,7 @@ SHARED = (
 PROGRAMS = sorted({path.stem for path in FOLDER.glob("*.py")} - {*SHARED})
 LAST_LINE = re.compile(r"ratio \S.* median [\d.e-]+ from [\d.e-]+ to [\d.e-]+ rounds \d+")
 PRLIMIT = shutil.which("prlimit") or "prlimit"
-MOST_CPU_S = 120
+MOST_CPU_S = 180
 """What a benchmark computes at most, which a busy machine makes no longer."""
 PATIENCE_S = 1800
 """Whatever the machine does meanwhile: ends one that hangs and computes nothing."""

@@ -11,7 +11,7 @@ import pytest
 from conftest import REPOSITORY
 from record_samples import case_record, goal_result, planned, view_of
 from record_samples import trial as recorded
-from search_models import lossy
+from search_models import lossy, trial, way
 
 sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
@@ -27,6 +27,7 @@ from reread_verdicts import (
     verdicts_of,
 )
 
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.files.view import views
 from vsperf.records.flags import Flag
 from vsperf.records.result import (
@@ -113,6 +114,27 @@ def test_flags_on_an_answer_follow_from_its_trials() -> None:
 
 def test_what_stops_a_search_is_said_of_its_answer() -> None:
     assert "out-of-budget is not said" in told(FOUND, limit=Limit.BUDGET)
+
+
+def test_what_too_little_time_speaks_for_counts_where_the_time_ended_alone() -> None:
+    """One second of five at a load is no bound, so what limited it there limited no answer."""
+    search = {
+        "kind": "mlr",
+        "goals": {"ndr": {"loss_ratio": "0"}},
+        "exceed_ratio": "50%",
+        "final_duration": "1s",
+        "duration_sum": "5s",
+    }
+    short = trial(1_500, NANOSECONDS, [way(1_500, unsent=150)])
+    made = [*[lossy(1_000, 1)] * 5, *[lossy(2_000, 1, Fraction(1, 10))] * 5, short]
+
+    def against(**changes: Any) -> list[str]:
+        goal = FOUND.model_copy(update={"limit": Limit.GENERATOR, "reason": "", **changes})
+        found = goals_of_case(search, made, SearchResult(goals=(goal,)), AROUND)
+        return [text for _, said in found for text in said]
+
+    assert against() == ["limit printed generator, by its trials dut"]
+    assert against(flags=(Flag.OUT_OF_BUDGET,)) == []
 
 
 # Standards and outcomes, by what else a record says.

@@ -110,7 +110,8 @@ def goals_of_case(
         printed = next((one for one in result.goals if one.goal == name), None)
         if printed is None or worst(printed.flags) is Severity.INVALID:
             continue  # what is not used is said to be invalid, and nothing else
-        rules = [goal, goal.leniently([as_it_is(one) for one in known])]
+        ended = printed.limit is Limit.BUDGET or Flag.OUT_OF_BUDGET in printed.flags
+        rules = [goal, *([goal.leniently([as_it_is(one) for one in known])] if ended else [])]
         told = [
             tuple(Read(rule, printed, some, around, result).against())
             for some in (known, searched)
