@@ -411,6 +411,18 @@ def test_the_run_goes_by_the_time_of_its_cases() -> None:
     assert (too_busy([long, QUIET]) or "").startswith(f"{TOO_BUSY}: in 1 of 2 cases")
 
 
+def test_it_goes_by_what_was_not_clean_of_all_of_it_where_few_cases_had_less_than_half() -> None:
+    dirty = BUSY.model_copy(update={"clean_share": "1/10", "measured_ns": 3 * SECOND_NS})
+    clean = QUIET.model_copy(update={"clean_share": "3/5", "measured_ns": 4 * SECOND_NS})
+    told = too_busy([dirty, clean])
+    assert told is not None
+    assert told.startswith(f"{TOO_BUSY}: over all cases only 38.6% of the time was clean, as")
+    most = clean.model_copy(update={"clean_share": "9/10"})
+    assert too_busy([dirty, most]) is None
+    unknown = QUIET.model_copy(update={"measured_ns": 9 * SECOND_NS})
+    assert too_busy([dirty, clean, unknown]) is None, "of most of it nobody knows"
+
+
 def test_the_exit_code_says_so_unless_it_was_to_go_on_anyway() -> None:
     assert code_of_host([BUSY], anyway=False) is ExitCode.INVALID_RESULT
     assert code_of_host([BUSY], anyway=True) is ExitCode.OK

@@ -432,6 +432,9 @@ def _flags_of_case(record: CaseRecord, trials: Sequence[Trial]) -> Iterator[str]
     if (Flag.TOO_BUSY in flags) != bool(whole and 2 * clean < whole):
         share = f"{clean / whole:.1%}" if whole else "nobody knows how much"
         yield f"{Flag.TOO_BUSY.value}: {share} of the time was clean"
+    told = record.clean_share
+    if told is not None and (not whole or Fraction(told) != Fraction(clean, whole)):
+        yield f"clean share printed {told}, by its trials {clean} of {whole} ns"
     trips = [trip for one in since_check(trials) for trip in one.round_trips_ns]
     if trips and max(trips) > MOVED * min(trips) and Flag.CORES_MOVED not in flags:
         yield f"{Flag.CORES_MOVED.value} is not said, of {min(trips)} to {max(trips)} ns"
