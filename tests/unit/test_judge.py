@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from conftest import REPOSITORY
 from export_samples import case as planned_case
 from export_samples import exported, run_of
-from record_samples import SECOND_NS, case_record, case_start
+from record_samples import SECOND_NS, case_record, case_start, goal_result
 from record_samples import trial as trial_of_distances
 from report_pages import markdown_of, overview_of
 from search_models import trial
@@ -18,14 +20,19 @@ from slot_samples import AWAY, CALM, GAP_NS, LOSSY, Story, in_slots, told, trial
 
 from vsperf.analysis.summary import TOO_BUSY, too_busy
 from vsperf.cli.commands.show import print_run
+from vsperf.config.loader import Request, load
+from vsperf.config.lookup import Library
 from vsperf.config.traffic import TrialPolicy
+from vsperf.engine.closing import close_case
 from vsperf.engine.conditions import distances, flags_around
 from vsperf.engine.judge import Asked, judge, judge_with_context
 from vsperf.engine.run import code_of_host
 from vsperf.errors import ExitCode
+from vsperf.plugins import Plugins
 from vsperf.records.files.view import open_run
 from vsperf.records.flags import Flag, Severity
 from vsperf.records.host import Conditions
+from vsperf.records.result import SearchResult
 from vsperf.records.run import CaseRecord
 from vsperf.records.switch import (
     NicCounters,
@@ -401,6 +408,19 @@ def test_a_case_is_marked_where_less_than_half_of_its_time_was_clean(gaps: int, 
 def test_where_nobody_knows_what_time_was_clean_nothing_is_said() -> None:
     unknown = made(30).model_copy(update={"slots": None})
     assert Flag.TOO_BUSY not in flags_around([unknown], Conditions(), shared_cpu=False)
+
+
+@pytest.mark.parametrize(("gaps", "share"), [(0, "1"), (10, "7/10"), (None, None)])
+def test_what_of_its_time_was_clean_stands_in_the_record_of_a_case(
+    gaps: int | None, share: str | None
+) -> None:
+    """A gap takes its slot and both neighbours; where there are no slots, nobody knows."""
+    asked = Request(("phy2phy_tput",), testbed="local", sets=("traffic.frame_size=64B",))
+    (case,) = load(asked, Library.find({}, REPOSITORY), Plugins.load().specs()).cases
+    around: Any = SimpleNamespace(shared_cpu=False)
+    one = made(0).model_copy(update={"slots": None}) if gaps is None else made(gaps)
+    result = SearchResult(goals=(goal_result(),))
+    assert close_case(case, around, result, [one], Conditions(), ()).clean_share == share
 
 
 def test_the_run_goes_by_the_time_of_its_cases() -> None:

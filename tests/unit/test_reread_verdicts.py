@@ -252,3 +252,6 @@ def test_a_flag_that_a_stored_case_has_lost_is_told() -> None:
     record = case.record.model_copy(update={"result": result, "flags": ()})
     found = dict(verdicts_of(replace(case, record=record), search))
     assert bool(goals) == any("unstable" in one for one in found["flags of the case"])
+    record = case.record.model_copy(update={"clean_share": "1/7"})
+    found = dict(verdicts_of(replace(case, record=record), search))
+    assert any(one.startswith("clean share printed 1/7") for one in found["flags of the case"])
