@@ -50,7 +50,7 @@ def test_the_best_run_is_the_one_against_which_least_is_to_be_said(tool: ModuleT
 def test_a_sample_is_kept_with_its_records_and_says_that_it_is_the_best_of_its_runs(
     tool: ModuleType, tmp_path: Path
 ) -> None:
-    """What lies in the checkout, such as a program that was built there, is said to lie elsewhere."""
+    """What lies in the checkout, such as a program built there, is said to lie elsewhere."""
     here, records = tmp_path / "run", (RUN / RECORDS).read_text()
     here.mkdir()
     (here / RECORDS).write_text(records.replace('"example"', f'"{tmp_path}/build"'))
