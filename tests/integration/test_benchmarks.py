@@ -34,6 +34,7 @@ SHARED = (
     "reread_names",
     "reread_packets",
     "reread_rounds",
+    "reread_shown",
     "reread_soak",
     "reread_trials",
     "reread_verdicts",

@@ -17,6 +17,7 @@ sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
 from coverage import CAP, searched
 from coverage_models import LINE_RATE, MODELS
+from reread_shown import latency_differs, own_latency, own_lossless, shown_differs
 from reread_verdicts import (
     Around,
     count_differs,
@@ -27,6 +28,7 @@ from reread_verdicts import (
     verdicts_of,
 )
 
+from vsperf.analysis.summary import CaseRow
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.files.view import views
 from vsperf.records.flags import Flag
@@ -255,3 +257,26 @@ def test_a_flag_that_a_stored_case_has_lost_is_told() -> None:
     record = case.record.model_copy(update={"clean_share": "1/7"})
     found = dict(verdicts_of(replace(case, record=record), search))
     assert any(one.startswith("clean share printed 1/7") for one in found["flags of the case"])
+
+
+# What outputs show beside a record.
+
+
+def test_latency_and_frames_without_loss_are_those_of_trials_at_the_answer() -> None:
+    folder = REPOSITORY / "tests/golden/records/2026-11-20-phy2phy_tput-gxq9"
+    case = next(iter(views(folder)))
+    assert case.record is not None
+    assert case.record.result is not None
+    goals, row = case.record.result.goals, CaseRow.of(case)
+    assert dict(shown_differs(case)) == {"latency at its loads": (), "frames without loss": ()}
+    own = own_latency(goals, case.trials)
+    later = {
+        percentile: time_ns + 1 for percentile, time_ns in row.latency[0].percentiles_ns.items()
+    }
+    changed = (replace(row.latency[0], percentiles_ns=later), *row.latency[1:])
+    assert len(list(latency_differs(changed, own))) == len(later)
+    (missing,) = latency_differs(row.latency[1:], own)
+    assert missing.startswith("printed at ")
+    moved = [one.model_copy(update={"lower_fps": (one.lower_fps or 0) // 2}) for one in goals]
+    assert own_latency(moved, case.trials) == []
+    assert own_lossless(moved, case.trials) == {}

@@ -51,6 +51,7 @@ from reread_names import CURVES, reads
 from reread_packets import KINDS as OF_PACKETS
 from reread_packets import answers_of_packets
 from reread_rounds import answers_of_rounds
+from reread_shown import shown_differs
 from reread_trials import (
     Measured,
     away_ns,
@@ -524,6 +525,7 @@ def _of_case(
         yield from answers(search, case.trials, result, case.seconds)
         yield from with_surplus(case.trials, result)
         yield from verdicts_of(case, search)
+        yield from shown_differs(case)
         yield "trials", tuple(trials_differ(case.trials))
 
 
