@@ -99,7 +99,8 @@ def test_no_search_is_wrong_in_silence_nor_prints_what_its_trials_do_not_come_to
         done.stdout,
         re.M,
     )
-    assert len({model for model, *_ in rows}) >= 24
+    assert len({model for model, *_ in rows}) >= 28
+    assert f"\n{len(rows)} searches: " in done.stdout, "each of them is a row"
     silent = {(row[0], row[1]) for row in rows for found in row[5::4] if found not in NONE}
     assert silent == set()
     assert {row[-1] for row in rows} == {"0"}

@@ -190,6 +190,8 @@ def main() -> None:
     carry_out(lambda: measure(found))
 
 
+NAMES = 2 + max(len(one.name) for one in MODELS)
+"""Width of the column of models."""
 Cell = tuple[str, str]
 """The names of a model and of a search."""
 
@@ -218,10 +220,10 @@ def measure(found: argparse.Namespace) -> Ratio:
 def table(cells: Mapping[Cell, Held]) -> Ratio:
     """Print a line for each model and search, and what they come to together."""
     parts = "".join(f"{part:<36}" for part in ("as it was measured", "in clean time", "by regime"))
-    say(f"{'':<37}{parts}")
+    say(f"{'':<{NAMES + 11}}{parts}")
     columns = "    ".join(["".join(f"{one:>8}" for one in Answer)] * 3)
     efforts = f"{'trials':>8}{'s':>8}{'held':>7}{'alone':>7}"
-    say(f"{'model':<26}{'search':<10}{columns}{efforts}{'differ':>8}{'worlds':>8}")
+    say(f"{'model':<{NAMES}}{'search':<10}{columns}{efforts}{'differ':>8}{'worlds':>8}")
     silent: dict[Cell, float] = {}
     for (model, name), held in cells.items():
         if not held.worlds:
@@ -230,7 +232,7 @@ def table(cells: Mapping[Cell, Held]) -> Ratio:
         waits = f"{100 * held.held_ns / held.ns:>6.0f}%" if held.held_ns else f"{'–':>7}"
         means = f"{held.trials / held.worlds:>8.0f}{held.ns / held.worlds / NANOSECONDS:>8.0f}"
         effort = f"{means}{waits}{held.alone / held.worlds:>7.0f}"
-        say(f"{model:<26}{name:<10}{stands}{effort}{held.differ:>8}{held.worlds:>8}")
+        say(f"{model:<{NAMES}}{name:<10}{stands}{effort}{held.differ:>8}{held.worlds:>8}")
         silent[model, name] = held.every[Answer.SILENT] / held.every.total()
     say(told(cells))
     if silent and (worst := max(silent, key=lambda cell: silent[cell])):
