@@ -2,7 +2,7 @@
 
 python := .venv/bin/python
 scripts := tools/bootstrap tools/fresh-machine .ci/run
-programs := tools/make-reference tools/compile-matrix tools/soak tools/repeat-tests
+programs := tools/make-reference tools/make-samples tools/compile-matrix tools/soak tools/repeat-tests
 # Wrong on purpose: what vsperf must answer with "did you mean". Digests in sums are no words.
 misspelt := tests/golden,tests/unit/test_config_*,*.sum
 prose := README.md docs vsperf tests conf testcases tools vnfs results/README.md Makefile setup.py

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from conftest import REPOSITORY
 from export_samples import case as planned_case
 from export_samples import exported, run_of
-from record_samples import SECOND_NS, case_record, case_start
+from record_samples import SECOND_NS, case_record, case_start, goal_result
 from record_samples import trial as trial_of_distances
 from report_pages import markdown_of, overview_of
 from search_models import trial
@@ -18,14 +20,19 @@ from slot_samples import AWAY, CALM, GAP_NS, LOSSY, Story, in_slots, told, trial
 
 from vsperf.analysis.summary import TOO_BUSY, too_busy
 from vsperf.cli.commands.show import print_run
+from vsperf.config.loader import Request, load
+from vsperf.config.lookup import Library
 from vsperf.config.traffic import TrialPolicy
+from vsperf.engine.closing import close_case
 from vsperf.engine.conditions import distances, flags_around
 from vsperf.engine.judge import Asked, judge, judge_with_context
 from vsperf.engine.run import code_of_host
 from vsperf.errors import ExitCode
+from vsperf.plugins import Plugins
 from vsperf.records.files.view import open_run
 from vsperf.records.flags import Flag, Severity
 from vsperf.records.host import Conditions
+from vsperf.records.result import SearchResult
 from vsperf.records.run import CaseRecord
 from vsperf.records.switch import (
     NicCounters,
@@ -403,12 +410,37 @@ def test_where_nobody_knows_what_time_was_clean_nothing_is_said() -> None:
     assert Flag.TOO_BUSY not in flags_around([unknown], Conditions(), shared_cpu=False)
 
 
+@pytest.mark.parametrize(("gaps", "share"), [(0, "1"), (10, "7/10"), (None, None)])
+def test_what_of_its_time_was_clean_stands_in_the_record_of_a_case(
+    gaps: int | None, share: str | None
+) -> None:
+    """A gap takes its slot and both neighbours; where there are no slots, nobody knows."""
+    asked = Request(("phy2phy_tput",), testbed="local", sets=("traffic.frame_size=64B",))
+    (case,) = load(asked, Library.find({}, REPOSITORY), Plugins.load().specs()).cases
+    around: Any = SimpleNamespace(shared_cpu=False)
+    one = made(0).model_copy(update={"slots": None}) if gaps is None else made(gaps)
+    result = SearchResult(goals=(goal_result(),))
+    assert close_case(case, around, result, [one], Conditions(), ()).clean_share == share
+
+
 def test_the_run_goes_by_the_time_of_its_cases() -> None:
     assert too_busy([]) is None
     assert too_busy([QUIET]) is None
     assert too_busy([BUSY, QUIET]) is None, "half is not most"
     long = BUSY.model_copy(update={"measured_ns": 9 * SECOND_NS})
     assert (too_busy([long, QUIET]) or "").startswith(f"{TOO_BUSY}: in 1 of 2 cases")
+
+
+def test_it_goes_by_what_was_not_clean_of_all_of_it_where_few_cases_had_less_than_half() -> None:
+    dirty = BUSY.model_copy(update={"clean_share": "1/10", "measured_ns": 3 * SECOND_NS})
+    clean = QUIET.model_copy(update={"clean_share": "3/5", "measured_ns": 4 * SECOND_NS})
+    told = too_busy([dirty, clean])
+    assert told is not None
+    assert told.startswith(f"{TOO_BUSY}: over all cases only 38.6% of the time was clean, as")
+    most = clean.model_copy(update={"clean_share": "9/10"})
+    assert too_busy([dirty, most]) is None
+    unknown = QUIET.model_copy(update={"measured_ns": 9 * SECOND_NS})
+    assert too_busy([dirty, clean, unknown]) is None, "of most of it nobody knows"
 
 
 def test_the_exit_code_says_so_unless_it_was_to_go_on_anyway() -> None:

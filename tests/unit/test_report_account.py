@@ -11,7 +11,7 @@ from exchanges import exchange
 from record_samples import case_record, goal_result, planned, trial, view_of
 from round_models import dead_round, round_of
 
-from vsperf.output.report.account import account_of, account_table, made_table
+from vsperf.output.report.account import account_of, account_table, made_table, trials_table
 from vsperf.quantities.human import human_count
 from vsperf.records.meaning import DIED
 from vsperf.records.result import SearchResult
@@ -118,6 +118,21 @@ def test_the_account_of_all_trials_adds_up() -> None:
     assert count["not sent"] == 70
     assert count["due"] == count["sent"] + count["refused"] + count["not sent"]
     assert count["sent"] == count["arrived"] + count["dropped"] + count["unexplained"]
+
+
+def test_so_does_each_line_of_the_trials_of_which_not_all_was_sent() -> None:
+    way = (
+        trial()
+        .directions[0]
+        .model_copy(update={"intended_frames": 1000, "sent_frames": 900, "received_frames": 880})
+    )
+    table = trials_table([trial(directions=(way,))])
+    assert table is not None
+    cells = dict(zip(table.names, table.texts[0], strict=True))
+    assert [cells[name] for name in ("due", "arrived", "lost", "loss")] == [
+        *("1,000", "880", "120"),
+        "12%",
+    ]
 
 
 def test_a_trial_of_connections_says_how_many_were_due_not_begun_and_failed_by_which_cause() -> (

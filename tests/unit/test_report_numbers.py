@@ -37,6 +37,15 @@ def test_a_count_of_both_directions_stands_beside_its_own_share() -> None:
     assert "lost 10 of 2,000, 0.5%; 1% in the worse direction" in how
 
 
+def test_that_there_is_no_bound_is_not_said_by_the_word_for_no_frame_lost() -> None:
+    goal = goal_result(None).model_copy(update={"upper_fps": 9_001})
+    row = CaseRow(view_of(planned(), case_record("mine", result=SearchResult(goals=(goal,)))))
+    made = [trial(9_001, 10**9, (way(9_001),))]
+    lower, upper = (text for text in numbers_of(row, made)[0].how if " bound" in text[:12])
+    assert lower == "Lower bound: no answer."
+    assert "lost none" in upper
+
+
 @pytest.mark.parametrize("limit", Limit)
 def test_no_limit_promises_an_answer_or_a_passed_trial_that_there_is_not(limit: Limit) -> None:
     """A figure has none from clean time, one that was not measured no trials, and a goal may allow

@@ -5,11 +5,14 @@ Switches and machines of all models that searches are held against, by each sear
 
 from __future__ import annotations
 
+import ast
 import json
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,14 +24,16 @@ from search_models import lossy, trial, way
 
 sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
-from coverage import RANGE, SEARCHES
+from coverage import RANGE, SEARCHES, of_a_model, searched
 from coverage_models import MODELS
-from reread import answers, of_a_model, of_runs, searched, unread, with_surplus
+from reread import answers, of_runs, runs_in, unread, with_surplus
 from reread_goals import Is, Weighed, as_it_is, counted, goals_of
 from reread_names import CURVES, FIGURES, READ, UNTOLD, reads
 
+from vsperf.errors import ComponentError
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.files.folders import RECORDS
 from vsperf.records.flags import Flag
 from vsperf.records.result import (
     CleanResult,
@@ -46,6 +51,8 @@ from vsperf.records.result import (
 from vsperf.records.trial import Event, Purpose, Trial
 from vsperf.search.base import Budget
 
+BENCH = REPOSITORY / "tools" / "bench"
+RUNS = REPOSITORY / "tests" / "golden" / "records"
 GOLDEN = json.loads((REPOSITORY / "tests" / "golden" / "load_classification.json").read_text())
 SEEDS = range(1)
 MORE_SEEDS = range(1, 12)
@@ -98,10 +105,92 @@ def test_loads_are_what_the_worked_example_of_the_standard_says() -> None:
 
 def test_golden_runs_come_to_what_was_printed() -> None:
     """But for soaks, of which `test_reread_figures.py` says what their vsperf told wrongly."""
-    folders = [path.parent for path in (REPOSITORY / "tests/golden/records").rglob("*.jsonl")]
-    read = list(of_runs(sorted(one for one in folders if "soak" not in one.name)))
+    read = list(of_runs(one for one in runs_in([RUNS]) if "soak" not in one.name))
     assert read
     none_wrong(f"{case}, {name}: {text}" for case, name, against in read for text in against)
+
+
+def test_a_folder_of_runs_is_read_whole_and_one_that_cannot_be_read_counts_as_wrong(
+    tmp_path: Path,
+) -> None:
+    """A day of runs holds some that were killed, and nothing of it is passed over in silence."""
+    whole = next(one for one in runs_in([RUNS]) if one.name.endswith("gxq9"))
+    shutil.copytree(whole, tmp_path / "morning" / whole.name)
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / RECORDS).write_text("{}\n")
+    folders = list(runs_in([tmp_path]))
+    assert [one.name for one in folders] == ["damaged", whole.name]
+    wrong, *rest = of_runs(folders)
+    assert (wrong[:2], len(wrong[2])) == (("damaged", "records"), 1)
+    assert rest == list(of_runs([whole]))
+    with pytest.raises(ComponentError, match="there is no run in"):
+        list(runs_in([tmp_path / "evening"]))
+
+
+# What reads again shares no code with what is read: by imports, and by what is asked of records.
+
+DATA = ("vsperf.records.", "vsperf.quantities.", "vsperf.errors.")
+BESIDE_CLASSES = {"worst", "views", "FUNCTIONAL_ONLY", "RECORDS"}
+"""The gravest of flags and which of them are of one kind, and how files are opened."""
+SHOWN = {"CaseRow", "Latency"}
+"""From where all outputs take what they compute of trials: what is held against them."""
+ANSWERS = {"asked.py", "result.py", "run.py"}
+"""Of records, what is printed: it computes nothing of a trial."""
+
+
+def readers() -> dict[str, ast.Module]:
+    return {one.name: ast.parse(one.read_text()) for one in BENCH.glob("reread*.py")}
+
+
+def members(tree: ast.Module) -> Iterator[tuple[str, bool]]:
+    """Yield what classes have, and whether they compute it."""
+    for model in ast.walk(tree):
+        for one in model.body if isinstance(model, ast.ClassDef) else ():
+            if isinstance(one, ast.FunctionDef):
+                yield one.name, True
+            elif isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+                yield one.target.id, False
+
+
+def test_what_reads_again_imports_no_code_of_searches_methods_or_engine() -> None:
+    """Of records only data: what a load, clean time or a regime is, is written once more."""
+
+    def allowed(one: ast.Import | ast.ImportFrom) -> bool:
+        module = (one.module if isinstance(one, ast.ImportFrom) else one.names[0].name) or ""
+        if not module.startswith("vsperf"):
+            return not module.startswith(("coverage", "paired", "MLRsearch"))
+        names = {each.name for each in one.names}
+        code = {each for each in names if each[0].islower() or each.isupper()}
+        shown = module == "vsperf.analysis.summary" and names <= SHOWN
+        return shown or (f"{module}.".startswith(DATA) and code <= BESIDE_CLASSES)
+
+    trees = readers()
+    assert len(trees) > 9
+    none_wrong(
+        f"{name}:{one.lineno}: {ast.unparse(one)}"
+        for name, tree in trees.items()
+        for one in ast.walk(tree)
+        if isinstance(one, ast.Import | ast.ImportFrom) and not allowed(one)
+    )
+
+
+def test_what_reads_again_asks_records_of_trials_for_what_was_counted_alone() -> None:
+    """Not for what they compute of it: searches go by the same, so nobody would see it wrong."""
+    known = [
+        (name, is_so and path.name not in ANSWERS, is_so)
+        for path in (REPOSITORY / "vsperf" / "records").glob("*.py")
+        for name, is_so in members(ast.parse(path.read_text()))
+    ]
+    stored = {name for name, _, is_so in known if not is_so}
+    own = {name for tree in readers().values() for name, _ in members(tree)}
+    computed = {name for name, of_trials, _ in known if of_trials} - stored - own
+    assert {"as_load", "kept_ns", "valid", "vnf_frames"} <= computed
+    none_wrong(
+        f"{name}:{one.lineno}: {ast.unparse(one)} is computed by records"
+        for name, tree in readers().items()
+        for one in ast.walk(tree)
+        if isinstance(one, ast.Attribute) and one.attr in computed
+    )
 
 
 def answered(goal: str, lower_fps: int, upper_fps: int) -> GoalResult:
@@ -216,9 +305,8 @@ def test_what_became_of_a_given_load_is_read_again() -> None:
 
 
 def test_answers_that_are_not_read_are_counted_by_method() -> None:
-    folders = [path.parent for path in (REPOSITORY / "tests/golden/records").rglob("*.jsonl")]
     left: Counter[str] = Counter()
-    list(of_runs(folders, left))
+    list(of_runs(runs_in([RUNS]), left))
     assert left.keys()
     figure = Figure(name="made_up", unit=Unit.COUNT, value=1, reason="")
     assert unread({"kind": "of_others"}, SearchResult(figures=(figure,))) == 1

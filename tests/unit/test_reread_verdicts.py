@@ -11,13 +11,13 @@ import pytest
 from conftest import REPOSITORY
 from record_samples import case_record, goal_result, planned, view_of
 from record_samples import trial as recorded
-from search_models import lossy
+from search_models import lossy, trial, way
 
 sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
-from coverage import CAP
+from coverage import CAP, searched
 from coverage_models import LINE_RATE, MODELS
-from reread import searched
+from reread_shown import latency_differs, own_latency, own_lossless, shown_differs
 from reread_verdicts import (
     Around,
     count_differs,
@@ -28,6 +28,8 @@ from reread_verdicts import (
     verdicts_of,
 )
 
+from vsperf.analysis.summary import CaseRow
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.files.view import views
 from vsperf.records.flags import Flag
 from vsperf.records.result import (
@@ -116,6 +118,27 @@ def test_what_stops_a_search_is_said_of_its_answer() -> None:
     assert "out-of-budget is not said" in told(FOUND, limit=Limit.BUDGET)
 
 
+def test_what_too_little_time_speaks_for_counts_where_the_time_ended_alone() -> None:
+    """One second of five at a load is no bound, so what limited it there limited no answer."""
+    search = {
+        "kind": "mlr",
+        "goals": {"ndr": {"loss_ratio": "0"}},
+        "exceed_ratio": "50%",
+        "final_duration": "1s",
+        "duration_sum": "5s",
+    }
+    short = trial(1_500, NANOSECONDS, [way(1_500, unsent=150)])
+    made = [*[lossy(1_000, 1)] * 5, *[lossy(2_000, 1, Fraction(1, 10))] * 5, short]
+
+    def against(**changes: Any) -> list[str]:
+        goal = FOUND.model_copy(update={"limit": Limit.GENERATOR, "reason": "", **changes})
+        found = goals_of_case(search, made, SearchResult(goals=(goal,)), AROUND)
+        return [text for _, said in found for text in said]
+
+    assert against() == ["limit printed generator, by its trials dut"]
+    assert against(flags=(Flag.OUT_OF_BUDGET,)) == []
+
+
 # Standards and outcomes, by what else a record says.
 
 
@@ -161,7 +184,7 @@ def test_an_outcome_is_what_criteria_come_to() -> None:
         "FAIL, and no criterion was missed"
     ]
     assert list(outcome_differs(case_record("one", limit=Limit.HOST))) == [
-        "limit of the case host, of its first answer (<Limit.DUT: 'dut'>,)"
+        "limit of the case host, of its first answer dut"
     ]
     invalid = goal_result().model_copy(update={"flags": (Flag.RX_EXCEEDS_TX,)})
     result = SearchResult(goals=(invalid,))
@@ -231,3 +254,29 @@ def test_a_flag_that_a_stored_case_has_lost_is_told() -> None:
     record = case.record.model_copy(update={"result": result, "flags": ()})
     found = dict(verdicts_of(replace(case, record=record), search))
     assert bool(goals) == any("unstable" in one for one in found["flags of the case"])
+    record = case.record.model_copy(update={"clean_share": "1/7"})
+    found = dict(verdicts_of(replace(case, record=record), search))
+    assert any(one.startswith("clean share printed 1/7") for one in found["flags of the case"])
+
+
+# What outputs show beside a record.
+
+
+def test_latency_and_frames_without_loss_are_those_of_trials_at_the_answer() -> None:
+    folder = REPOSITORY / "tests/golden/records/2026-11-20-phy2phy_tput-gxq9"
+    case = next(iter(views(folder)))
+    assert case.record is not None
+    assert case.record.result is not None
+    goals, row = case.record.result.goals, CaseRow.of(case)
+    assert dict(shown_differs(case)) == {"latency at its loads": (), "frames without loss": ()}
+    own = own_latency(goals, case.trials)
+    later = {
+        percentile: time_ns + 1 for percentile, time_ns in row.latency[0].percentiles_ns.items()
+    }
+    changed = (replace(row.latency[0], percentiles_ns=later), *row.latency[1:])
+    assert len(list(latency_differs(changed, own))) == len(later)
+    (missing,) = latency_differs(row.latency[1:], own)
+    assert missing.startswith("printed at ")
+    moved = [one.model_copy(update={"lower_fps": (one.lower_fps or 0) // 2}) for one in goals]
+    assert own_latency(moved, case.trials) == []
+    assert own_lossless(moved, case.trials) == {}

@@ -12,8 +12,8 @@ from slot_samples import in_slots
 
 sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
+from coverage import searched
 from coverage_models import MODELS
-from reread import searched
 
 from vsperf.records.result import Limit
 from vsperf.records.trial import Trial

@@ -3,24 +3,36 @@
 Each answer is one of four: it holds the truth; it is wrong and something was said against it (a
 flag, a limit that is not the switch's, no result); it is right if what the run says that it assumes
 is so, which no trial at its bounds speaks against; or it is wrong in silence. The last is what must
-not happen. The ratio is that of silent answers to all.
+not happen. The ratio is that of silent answers to all. Beside it each answer is read again from its
+trials alone, by the code of `reread`, and those are told that the trials do not come to.
+
+What was found in a world is kept by the state of the checkout, so the same command goes on where
+one was ended. With --kept the table is that of what is known, and nothing is searched.
 """
 
 from __future__ import annotations
 
 import argparse
 import enum
+import hashlib
+import itertools
+import json
+import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from common import Option, Ratio, carry_out, options, say, wanted
 from coverage_models import LINE_RATE, MODELS, WAYS, Course, Model, far, now, shares
 from coverage_world import World, carried, met, threads
+from reread import answers
+from reread_verdicts import Around, goals_of_case
 
+import vsperf
 from vsperf.config.traffic import TrialPolicy
 from vsperf.drivers.generators.base import OnSample, TrialRequest
 from vsperf.engine.criteria import believed, flags_of
@@ -32,6 +44,7 @@ from vsperf.methods.mlr import MlrSearch
 from vsperf.methods.rfc2544 import Rfc2544Search
 from vsperf.methods.throughput import Throughput
 from vsperf.methods.tst009 import Tst009Search
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag, Severity
 from vsperf.records.regime import Regime
 from vsperf.records.result import (
@@ -52,7 +65,8 @@ from vsperf.search.confirm import Confirmed
 from vsperf.search.tst009 import VerificationRule
 from vsperf.search.verdict import Question
 
-EXAMPLE = "tools/bench/coverage.py --seeds 20 --search mlr --model ideal"
+EXAMPLE = "tools/bench/coverage.py --seeds 20 --search quick --model ideal"
+FOLDER = Path(__file__).resolve().parents[2] / "build" / "bench"
 GOALS = {"ndr": {"loss_ratio": "0"}, "pdr": {"loss_ratio": "0.5%"}}
 RANGE = {"min_load": "9001fps", "max_load": "100%", "goals": GOALS}
 METHODS: dict[str, type[Throughput]] = {
@@ -100,7 +114,7 @@ LOADS = {
 """What each method may offer."""
 
 
-class Answer(enum.Enum):
+class Answer(enum.StrEnum):
     """How an answer stands to the truth: it holds it, or is wrong, with a word on it or without."""
 
     HOLDS = "holds"
@@ -162,34 +176,113 @@ class GrowthWatch(Watch):
 
 def main() -> None:
     """Print a line per model and search."""
-    parser = options(__doc__, EXAMPLE, seeds=Option(200, 3, "worlds of each model"))
+    parser = options(
+        __doc__,
+        EXAMPLE,
+        seeds=Option(100, 3, "worlds of each model"),
+        first=Option(0, 0, "the first of them, for a process that takes others"),
+    )
     parser.add_argument("--model", action="append", choices=[model.name for model in MODELS])
     parser.add_argument("--search", action="append", choices=list(SEARCHES))
+    parser.add_argument("--kept", action="store_true", help="search nothing: print what is known")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where it is kept")
     found = wanted(parser)
     carry_out(lambda: measure(found))
 
 
+NAMES = 2 + max(len(one.name) for one in MODELS)
+"""Width of the column of models."""
+Cell = tuple[str, str]
+"""The names of a model and of a search."""
+
+
 def measure(found: argparse.Namespace) -> Ratio:
     """Hold the wanted searches against the wanted models."""
+    models = [one for one in MODELS if not found.model or one.name in found.model]
+    names = found.search or list(SEARCHES)
+    kept = Kept(found.folder / f"coverage-{state()}.jsonl")
+    known, cells = kept.read(), {(one.name, name): Held() for one in models for name in names}
+    for seed in range(found.first, found.seeds):
+        for model, name in itertools.product(models, names):
+            world = known.get((model.name, name, seed))
+            if world is None and not found.kept:
+                world = hold(model, SEARCHES[name], [seed])
+                kept.add(model.name, name, seed, world)
+            if world is not None:
+                cells[model.name, name].add(world)
+                for text in world.against:
+                    say(f"{model.name}, {name}, seed {seed}, {text}")
+        if not found.kept:
+            say(f"seed {seed}: {told(cells)}")
+    return table(cells)
+
+
+def table(cells: Mapping[Cell, Held]) -> Ratio:
+    """Print a line for each model and search, and what they come to together."""
     parts = "".join(f"{part:<36}" for part in ("as it was measured", "in clean time", "by regime"))
-    say(f"{'':<37}{parts}")
-    columns = "    ".join(["".join(f"{one.value:>8}" for one in Answer)] * 3)
-    say(f"{'model':<26}{'search':<10}{columns}{'trials':>8}{'s':>8}{'held':>7}{'alone':>7}")
-    silent = []
-    for model in MODELS:
-        if found.model and model.name not in found.model:
+    say(f"{'':<{NAMES + 11}}{parts}")
+    columns = "    ".join(["".join(f"{one:>8}" for one in Answer)] * 3)
+    efforts = f"{'trials':>8}{'s':>8}{'held':>7}{'alone':>7}"
+    say(f"{'model':<{NAMES}}{'search':<10}{columns}{efforts}{'differ':>8}{'worlds':>8}")
+    silent: dict[Cell, float] = {}
+    for (model, name), held in cells.items():
+        if not held.worlds:
             continue
-        for name in found.search or SEARCHES:
-            held = hold(model, SEARCHES[name], range(found.seeds))
-            answers = (held.raw, held.clean, held.by_regime)
-            cells = "    ".join(map(hundredths, answers))
-            waits = f"{held.held:>6.0f}%" if held.held else f"{'–':>7}"
-            effort = f"{held.trials:>8.0f}{held.seconds:>8.0f}{waits}{held.alone:>7.0f}"
-            say(f"{model.name:<26}{name:<10}{cells}{effort}")
-            silent.append(
-                sum(one[Answer.SILENT] for one in answers) / sum(one.total() for one in answers)
-            )
-    return Ratio.of("silent answers to all", silent)
+        stands = "    ".join(map(hundredths, (held.raw, held.clean, held.by_regime)))
+        waits = f"{100 * held.held_ns / held.ns:>6.0f}%" if held.held_ns else f"{'–':>7}"
+        means = f"{held.trials / held.worlds:>8.0f}{held.ns / held.worlds / NANOSECONDS:>8.0f}"
+        effort = f"{means}{waits}{held.alone / held.worlds:>7.0f}"
+        say(f"{model:<{NAMES}}{name:<10}{stands}{effort}{held.differ:>8}{held.worlds:>8}")
+        silent[model, name] = held.every[Answer.SILENT] / held.every.total()
+    say(told(cells))
+    if silent and (worst := max(silent, key=lambda cell: silent[cell])):
+        say(f"at most {silent[worst]:.1%} of a cell are silent, of {len(silent)} cells")
+    return Ratio.of("silent answers to all", list(silent.values()))
+
+
+def told(cells: Mapping[Cell, Held]) -> str:
+    """Say what all cells come to."""
+    whole = Held()
+    for one in cells.values():
+        whole.add(one)
+    found = ", ".join(f"{whole.every[one]:,} {one}" for one in Answer)
+    again = f"{whole.differ:,} of {whole.answers:,} answers differ from their trials"
+    return f"{whole.worlds:,} searches: {found}; {again}"
+
+
+def state() -> str:
+    """Name what decides on what is found: Python and all code here but the command line."""
+    found = hashlib.sha256(sys.version.encode())
+    house, here = Path(vsperf.__file__).parent, Path(__file__).parent
+    for path in sorted({*house.rglob("*.py"), *here.rglob("*.py"), *here.rglob("*.json")}):
+        if house / "cli" not in path.parents:
+            found.update(f"{path.name}\0".encode() + path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What was found at this state of the checkout, world by world: no kill loses more than one."""
+
+    file: Path
+
+    def read(self) -> dict[tuple[str, str, int], Held]:
+        """Return what is known; a torn line counts for nothing."""
+        found: dict[tuple[str, str, int], Held] = {}
+        for line in self.file.read_text().splitlines() if self.file.exists() else ():
+            with suppress(ValueError, KeyError, TypeError):
+                one = json.loads(line)
+                told: dict[str, Any] = one["found"]
+                told |= {name: Counter(told[name]) for name in COUNTED}
+                found[one["model"], one["search"], one["seed"]] = Held(**told)
+        return found
+
+    def add(self, model: str, search: str, seed: int, world: Held) -> None:
+        """Keep what was found in a world."""
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        one = {"model": model, "search": search, "seed": seed, "found": vars(world)}
+        with self.file.open("a") as file:
+            file.write(f"\n{json.dumps(one)}")  # so that it stands apart from a torn one
 
 
 def hundredths(answers: Counter[Answer]) -> str:
@@ -200,41 +293,90 @@ def hundredths(answers: Counter[Answer]) -> str:
     )
 
 
+COUNTED = ("raw", "clean", "by_regime")
+
+
 @dataclass
 class Held:
-    """How the answers of a search to a model stand, and what it took on average."""
+    """How the answers of a search to a model stand, and what it took, over some worlds."""
 
+    worlds: int = 0
     raw: Counter[Answer] = field(default_factory=Counter)
     clean: Counter[Answer] = field(default_factory=Counter)
     by_regime: Counter[Answer] = field(default_factory=Counter)
-    trials: float = 0.0
-    seconds: float = 0.0
-    held: float = 0.0
-    """Percent of the time in which trials were held back."""
-    alone: float = 0.0
+    trials: int = 0
+    ns: int = 0
+    held_ns: int = 0
+    """For so long trials were held back."""
+    alone: int = 0
     """Trials of the method alone, with neither clean time nor a closing pair."""
+    answers: int = 0
+    """That were read again from their trials, and verdicts on them,"""
+    differ: int = 0
+    """and those of them that the trials do not come to;"""
+    against: list[str] = field(default_factory=list)
+    """in words."""
+
+    @property
+    def every(self) -> Counter[Answer]:
+        """How all answers stand."""
+        return self.raw + self.clean + self.by_regime
+
+    def add(self, other: Held) -> None:
+        """Take in what was found in other worlds."""
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
 
 
 def hold(model: Model, search: dict[str, Any], seeds: Sequence[int]) -> Held:
     """Let a search find what is true of a model in each of its worlds."""
-    spec = METHODS[search["kind"]].model_validate({**RANGE, **search})
-    loads = LOADS[spec.kind]
     held = Held()
     for seed in seeds:
-        world = World(seed)
-        bench, confirmed = Bench(model, world), spec.confirmed(loads)
-        measurer, probe = bench.probe()
-        try:
-            result = believed(confirmed.run(probe), measurer.trials)
-            judge(bench, confirmed, result, measurer.trials, held)
-        except (InvalidTrialError, ComponentError):
-            held.raw[Answer.SAID] += len(GOALS)
-        held.trials += len(measurer.trials) / len(seeds)
-        held.seconds += world.now_ns / 1e9 / len(seeds)
-        waited_ns = sum(one.held.ns for one in measurer.trials if one.held is not None)
-        held.held += 100 * waited_ns / world.now_ns / len(seeds)
-        held.alone += alone(spec, loads, model, seed) / len(seeds)
+        held.add(_in_a_world(model, search, seed))
     return held
+
+
+def _in_a_world(model: Model, search: dict[str, Any], seed: int) -> Held:
+    spec = METHODS[search["kind"]].model_validate({**RANGE, **search})
+    loads, world = LOADS[spec.kind], World(seed)
+    bench, confirmed = Bench(model, world), spec.confirmed(loads)
+    measurer, probe = bench.probe()
+    held = Held(worlds=1)
+    try:
+        result = confirmed.run(probe)
+        judge(bench, confirmed, believed(result, measurer.trials), measurer.trials, held)
+        settings = spec.model_dump(mode="json")
+        for name, against in of_a_model(settings, result, measurer.trials):
+            held.answers += 1
+            held.differ += bool(against)
+            held.against += [f"{name}: {text}" for text in against]
+    except (InvalidTrialError, ComponentError):
+        held.raw[Answer.SAID] += len(GOALS)
+    held.trials, held.ns = len(measurer.trials), world.now_ns
+    held.held_ns = sum(one.held.ns for one in measurer.trials if one.held is not None)
+    held.alone = alone(spec, loads, model, seed)
+    return held
+
+
+def of_a_model(
+    search: Mapping[str, Any], result: SearchResult, trials: Sequence[Trial]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the answers of a search that found a model, and the verdicts on them, read again."""
+    yield from answers(search, trials, result)
+    yield from goals_of_case(search, trials, result, Around(CAP, LINE_RATE, switched=True))
+
+
+def searched(
+    search: str, model: Model, seed: int, budget: Budget | None = None
+) -> tuple[dict[str, Any], SearchResult, list[Trial]] | None:
+    """Return the settings of a search, what it says of a model, and its trials; None if nothing."""
+    spec = METHODS[SEARCHES[search]["kind"]].model_validate({**RANGE, **SEARCHES[search]})
+    measurer, probe = Bench(model, World(seed)).probe(budget)
+    try:
+        result = spec.confirmed(LOADS[spec.kind]).run(probe)
+    except (InvalidTrialError, ComponentError):
+        return None
+    return spec.model_dump(mode="json"), result, measurer.trials
 
 
 def alone(spec: Throughput, loads: Loads, model: Model, seed: int) -> int:

@@ -2,23 +2,18 @@
 
 What reads shares no code with what searches: what a load is to a goal is written here once more,
 from the standards, and of a trial only what was counted is read. The ratio is that of answers that
-differ.
+differ. What searches make of models is read by `coverage` likewise.
 """
 
 from __future__ import annotations
 
-import argparse
-import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
-from common import Option, Ratio, carry_out, options, say, wanted
-from coverage import CAP, LOADS, METHODS, RANGE, SEARCHES, Bench
-from coverage_models import LINE_RATE, MODELS, Model
-from coverage_world import World
+from common import Ratio, carry_out, options, say
 from reread_connections import ANSWERS as CONNECTIONS
 from reread_connections import answers_of_connections
 from reread_cpu import KINDS as OF_PROGRAMS
@@ -56,6 +51,7 @@ from reread_names import CURVES, reads
 from reread_packets import KINDS as OF_PACKETS
 from reread_packets import answers_of_packets
 from reread_rounds import answers_of_rounds
+from reread_shown import shown_differs
 from reread_trials import (
     Measured,
     away_ns,
@@ -70,11 +66,12 @@ from reread_trials import (
     since_check,
     through,
 )
-from reread_verdicts import Around, count_differs, goals_of_case, trials_differ, verdicts_of
+from reread_verdicts import count_differs, trials_differ, verdicts_of
 
-from vsperf.errors import ComponentError, InvalidTrialError
+from vsperf.errors import ComponentError, StoreError
 from vsperf.quantities.units import FrameSize, LinkSpeed, Rate
 from vsperf.records.exchange import Exchange
+from vsperf.records.files.folders import RECORDS
 from vsperf.records.files.view import CaseView, views
 from vsperf.records.flags import Flag
 from vsperf.records.result import (
@@ -91,9 +88,9 @@ from vsperf.records.result import (
     View,
 )
 from vsperf.records.trial import Purpose, Second, Trial
-from vsperf.search.base import Budget
 
-EXAMPLE = "tools/bench/reread.py results/2026-*"
+EXAMPLE = "tools/bench/reread.py results"
+GOLDEN = Path(__file__).resolve().parents[2] / "tests" / "golden" / "records"
 AT_THROUGHPUT = ("broadcast", "latency")
 """Methods whose answer is that of trials at it: what these lose speaks against it."""
 
@@ -473,34 +470,15 @@ def asked_of(spec: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return {**search, "throughput": f"{int(given.frames_per_second(size, slowest))}fps"}
 
 
-def of_models(seeds: Sequence[int]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Let each search find each model, and yield its answers likewise."""
-    for seed, search, model in itertools.product(seeds, SEARCHES, MODELS):
-        if (found := searched(search, model, seed)) is None:
-            continue
-        for name, against in of_a_model(*found):
-            yield f"{model.name}, {search}, seed {seed}", name, against
-
-
-def of_a_model(
-    search: Mapping[str, Any], result: SearchResult, trials: Sequence[Trial]
-) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the answers of a search that found a model, and the verdicts on them."""
-    yield from answers(search, trials, result)
-    yield from goals_of_case(search, trials, result, Around(CAP, LINE_RATE, switched=True))
-
-
-def searched(
-    search: str, model: Model, seed: int, budget: Budget | None = None
-) -> tuple[dict[str, Any], SearchResult, list[Trial]] | None:
-    """Return the settings of a search, what it says of a model, and its trials; None if nothing."""
-    spec = METHODS[SEARCHES[search]["kind"]].model_validate({**RANGE, **SEARCHES[search]})
-    measurer, probe = Bench(model, World(seed)).probe(budget)
-    try:
-        result = spec.confirmed(LOADS[spec.kind]).run(probe)
-    except (InvalidTrialError, ComponentError):
-        return None
-    return spec.model_dump(mode="json"), result, measurer.trials
+def runs_in(paths: Iterable[Path]) -> Iterator[Path]:
+    """Yield each run that is named, and those in a folder that is none itself."""
+    for path in paths:
+        here = path / RECORDS
+        found = [here] if here.exists() else sorted(path.rglob(RECORDS))
+        if not found:
+            fix = "name a run, or a folder that holds some"
+            raise ComponentError(f"there is no run in {path}", fix=fix)
+        yield from (one.parent for one in found)
 
 
 def of_runs(
@@ -508,15 +486,23 @@ def of_runs(
 ) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Yield the answers of stored runs: of which case, to which goal, and where it differs.
 
-    Those that are not read are counted in `left`, by method.
+    Those that are not read are counted in `left`, by method. A run that cannot be read has answers
+    that nobody can hold against anything: it differs.
     """
     for folder in folders:
-        for case in views(folder):
-            search = asked_of(case.planned.spec)
-            if case.record is None or case.record.result is None or search is None:
-                continue
-            for name, against in _of_case(case, search, case.record.result, left):
-                yield f"{folder.name} {case.planned.label}", name, against
+        try:
+            yield from _of_run(folder, left)
+        except StoreError as error:
+            yield folder.name, "records", (f"cannot be read: {error.with_why}",)
+
+
+def _of_run(folder: Path, left: Counter[str] | None) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    for case in views(folder):
+        search = asked_of(case.planned.spec)
+        if case.record is None or case.record.result is None or search is None:
+            continue
+        for name, against in _of_case(case, search, case.record.result, left):
+            yield f"{folder.name} {case.planned.label}", name, against
 
 
 def _of_case(
@@ -539,6 +525,7 @@ def _of_case(
         yield from answers(search, case.trials, result, case.seconds)
         yield from with_surplus(case.trials, result)
         yield from verdicts_of(case, search)
+        yield from shown_differs(case)
         yield "trials", tuple(trials_differ(case.trials))
 
 
@@ -550,24 +537,19 @@ def exchanges_of(case: CaseView) -> list[Exchange]:
 
 def main() -> None:
     """Print each answer that differs."""
-    parser = options(
-        __doc__,
-        EXAMPLE,
-        seeds=Option(100, 1, "worlds of each model"),
-        first=Option(0, 0, "the first of them, to go on where one was ended"),
-    )
-    about = "folder of a run; without any, each search finds the models of `coverage`"
+    parser = options(__doc__, EXAMPLE)
+    about = "a run, or a folder that holds some; without any, the golden runs of this checkout"
     parser.add_argument("runs", nargs="*", type=Path, metavar="RUN", help=about)
-    found = wanted(parser)
-    carry_out(lambda: measure(found))
+    found = parser.parse_args()
+    carry_out(lambda: measure(found.runs or [GOLDEN]))
 
 
-def measure(found: argparse.Namespace) -> Ratio:
-    """Read all runs again, or all models."""
+def measure(paths: Sequence[Path]) -> Ratio:
+    """Read all runs again."""
+    folders = list(runs_in(paths))
     wrong: list[float] = []
     left: Counter[str] = Counter()
-    read = of_runs(found.runs, left) if found.runs else of_models(range(found.first, found.seeds))
-    for case, name, against in read:
+    for case, name, against in of_runs(folders, left):
         wrong.append(float(bool(against)))
         for text in against:
             say(f"{case}, {name}: {text}")
@@ -576,7 +558,7 @@ def measure(found: argparse.Namespace) -> Ratio:
             say(f"not read: {count} answers of {kind}")
     if not wrong:
         raise ComponentError("no run has an answer that can be read again")
-    say(f"{sum(wrong):.0f} of {len(wrong)} answers differ from their trials")
+    say(f"{sum(wrong):.0f} of {len(wrong)} answers of {len(folders)} runs differ from their trials")
     return Ratio("differing answers to all", sum(wrong) / len(wrong), min(wrong), max(wrong), 1)
 
 

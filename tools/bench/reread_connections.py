@@ -12,13 +12,15 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 from reread_figures import curves_differ, figures_differ
 from reread_goals import Bounds, Weighed, bounds, in_clean_time, share_of, silent_too
-from reread_trials import Own
+from reread_trials import SECOND, Own, stands
 
 from vsperf.quantities.units import Duration
 from vsperf.quantities.units import Ratio as Share
 from vsperf.records.connections import Asking, ClientAccounts, ConnectionTrial, Times
-from vsperf.records.flags import Flag, Severity
+from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit, SearchResult
+from vsperf.records.slots import SlotColumns, Slots
+from vsperf.records.trial import Direction, Trial
 
 LOADS = {"cps": "rate_cps", "cc": "asked", "pps": "request_rps", "goodput": "request_rps"}
 """By kind of method: what a load is of a trial."""
@@ -120,7 +122,7 @@ def since_check(trials: Iterable[ConnectionTrial]) -> list[ConnectionTrial]:
     for one in trials:
         if one.purpose == "path-check":
             found = []
-        elif not any(flag.severity is Severity.INVALID for flag in one.flags):
+        elif stands(one.flags):
             found.append(one)
     return found
 
@@ -270,7 +272,7 @@ def clean_bounds(
         return None
     ns = Duration.parse(search["duration"]).ns
     goal = Weighed(share_of(search.get("failed") or "0"), Fraction(0), ns, ns)
-    trials = [one.as_load(load) for load, some in by_load.items() for one in some]
+    trials = [as_frames(one, load) for load, some in by_load.items() for one in some]
     silent = silent_too(trials)
     seen = [found for one in trials if (found := in_clean_time(one, silent=silent)) is not None]
     if not seen:
@@ -279,6 +281,70 @@ def clean_bounds(
     if not any(fails(one, goal.allowed, own=True) for one in by_load.get(both.upper or 0, ())):
         return replace(both, upper=None)  # as of all time: the generator was short of it
     return both
+
+
+def as_frames(one: ConnectionTrial, load: int) -> Trial:
+    """Write what was due, begun and ended in order as frames of one direction, by counts alone."""
+    counts, client = one.counts, client_of(one)
+    assert counts is not None
+    asking = counts.asking if one.request_rps is not None else None
+    due, begun, ended = client.intended, client.launched, client.completed
+    all_due, each, sending_ns = one.asked, one.rate_cps, counts.launching_ns
+    if asking is not None:
+        due, begun = asking.intended, asking.intended - asking.unasked
+        ended = begun - late_of(asking)
+        all_due, each, sending_ns = one.requests_due or 0, one.request_rps or 0, asking.asking_ns
+    return Trial(
+        directions=(
+            Direction(name="", intended_frames=due, sent_frames=begun, received_frames=ended),
+        ),
+        sending_ns=sending_ns,
+        elapsed_ns=counts.elapsed_ns,
+        settled=counts.settled,
+        slots=_in_slots(one, sending_ns or 0),
+        index=one.index,
+        purpose=one.purpose,
+        load_fps=load,
+        duration_ns=all_due * SECOND // max(1, each),
+        started_at=one.started_at,
+        flags=one.flags,
+        threads=one.threads,
+    )
+
+
+def _in_slots(one: ConnectionTrial, sending_ns: int) -> Slots | None:
+    """Write slots of time likewise: from the first in which one began, those that tell something.
+
+    Nothing is known of a path that stood still, and nothing is refused.
+    """
+    told = None if one.counts is None else one.counts.slots
+    if told is None:
+        return None
+    begun, ended = told.launched, told.completed
+    if one.request_rps is not None:
+        if told.asked is None or told.replied is None or not any(told.asked):
+            return None
+        begun, ended = told.asked, told.replied
+    first = next((place for place, count in enumerate(begun) if count), 0)
+    rows = list(zip(begun, ended, told.away_ns, strict=True))[first:]
+    places = [place for place, (count, _, away) in enumerate(rows) if count or away]
+    sent, received, away_ns = (tuple(rows[place][lane] for place in places) for lane in range(3))
+    nothing = (0,) * len(places)
+    return Slots(
+        width_ns=told.width_ns,
+        count=min(sending_ns // told.width_ns + 1, len(rows)),
+        sent_frames=(sum(begun),),
+        received_frames=(sum(ended),),
+        refused_frames=(0,),
+        columns=SlotColumns(
+            index=tuple(places),
+            sent_frames=(sent,),
+            received_frames=(received,),
+            refused_frames=(nothing,),
+            away_ns=away_ns,
+            silent_ns=nothing,
+        ),
+    )
 
 
 def _stands_for(

@@ -239,7 +239,7 @@ def _flow_setup(case: Measured) -> Mapping[str, Own]:
     for one in case.trials:
         if one.purpose is Purpose.LATENCY:
             for name, number in (("first", 0), ("later", 1)):
-                spread = _latencies(way.range_histograms[number] for way in one.directions)
+                spread = latencies_of(way.range_histograms[number] for way in one.directions)
                 told[f"{name}_frame_latency"] = Own(spread.at(50.0) if spread else None)
     return told
 
@@ -290,7 +290,9 @@ def _learning(case: Measured) -> Mapping[str, Own]:
 
 
 def _caching(case: Measured) -> Mapping[str, Own]:
-    return _addresses(case, "addresses", lambda one: one.intended_frames)
+    return _addresses(
+        case, "addresses", lambda one: sum(way.intended_frames for way in one.directions)
+    )
 
 
 # What falls from load to load.
@@ -350,7 +352,7 @@ class Spread:
 
     def at(self, percentile: float) -> int:
         """Return what this share of the frames, to the nearest frame, did not exceed."""
-        wanted = max(1, math.floor(percentile / 100 * self.count + 0.5))
+        wanted = max(1, math.floor(percentile * self.count / 100 + 0.5))
         below = itertools.accumulate(count for *_, count in self._ranges)
         return next(
             most
@@ -372,7 +374,7 @@ class Spread:
         return total / self.count
 
 
-def _latencies(texts: Iterable[str | None]) -> Spread | None:
+def latencies_of(texts: Iterable[str | None]) -> Spread | None:
     """Return the latencies of several histograms together; None if there are none."""
     ranges: dict[int, tuple[int, int]] = {}
     for text in texts:
@@ -402,7 +404,7 @@ def _latency(case: Measured) -> Mapping[str, Own]:
     known = [[time for time in ways if time is not None] for ways in tagged]
     whole = bool(trials) and all(map(lambda a, b: len(a) == len(b), known, tagged))
     means = [statistics.mean(ways) for ways in known] if whole else []
-    every = [_latencies(way.latency_histogram for way in one.directions) for one in trials]
+    every = [latencies_of(way.latency_histogram for way in one.directions) for one in trials]
     spreads = [one for one in every if one is not None and one.count >= LEAST_FRAMES]
     told = {
         "tagged_latency": Own(statistics.mean(means) if means else None, tuple(means)),
@@ -423,7 +425,7 @@ def _with_loss(trials: Sequence[Trial]) -> dict[str, Own]:
 def _broadcast(case: Measured) -> Mapping[str, Own]:
     """RFC 2889, section 5.10."""
     trials = _at_throughput(case)
-    every = [_latencies(way.latency_histogram for way in one.directions) for one in trials]
+    every = [latencies_of(way.latency_histogram for way in one.directions) for one in trials]
     spreads = [one for one in every if one is not None]
     return {
         "typical_latency": _median([one.at(50.0) for one in spreads]),
@@ -438,7 +440,7 @@ def _wake_up(case: Measured) -> Mapping[str, Own]:
     told = {}
     for name, which in (("wake_up_latency", 1), ("awake_latency", 0)):
         every = [
-            _latencies(
+            latencies_of(
                 way.range_histograms[which] for way in one.directions if way.range_histograms
             )
             for one in trials

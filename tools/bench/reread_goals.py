@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from reread_trials import believed, through
+from reread_trials import believed, kept_ns, through
 
 from vsperf.quantities.units import Duration
 from vsperf.quantities.units import Ratio as Share
@@ -295,7 +295,7 @@ def silent_too(trials: Sequence[Trial]) -> bool:
     """Whether the kernel says of the silences of a path that threads were kept from running."""
     silence = sum(sum(one.slots.columns.silent_ns) for one in trials if one.slots is not None)
     kept = sum(
-        thread.kept_ns for one in trials for thread in one.threads if thread.part != "generator"
+        kept_ns(thread) for one in trials for thread in one.threads if thread.part != "generator"
     )
     return 0 < silence <= KEPT * kept
 

@@ -10,7 +10,16 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reread_trials import SECOND, Measured, Own, missing_of, refers, share_lost, worst_of
+from reread_trials import (
+    SECOND,
+    Measured,
+    Own,
+    kept_ns,
+    missing_of,
+    refers,
+    share_lost,
+    worst_of,
+)
 
 from vsperf.records.trial import Purpose, Second, Trial
 
@@ -120,7 +129,7 @@ def soak_curves(case: Measured) -> Mapping[str, list[tuple[float | None, ...]]]:
 
 
 def _kept_ns(row: Row) -> int:
-    return sum(thread.kept_ns for thread in row.second.threads)
+    return sum(map(kept_ns, row.second.threads))
 
 
 def _parts(

@@ -12,7 +12,8 @@ from fractions import Fraction
 from typing import Any
 
 from vsperf.quantities.units import Count, Duration
-from vsperf.records.flags import Severity
+from vsperf.records.flags import Flag, Severity
+from vsperf.records.threads import ThreadActivity
 from vsperf.records.trial import Direction, Purpose, Second, Trial
 
 SECOND = 10**9
@@ -56,10 +57,13 @@ def believed(trials: Sequence[Trial]) -> list[Trial]:
     return [
         one
         for one in since_check(trials)
-        if one.directions
-        and one.purpose in {Purpose.SEARCH, Purpose.LATENCY}
-        and not any(flag.severity is Severity.INVALID for flag in one.flags)
+        if one.directions and one.purpose in {Purpose.SEARCH, Purpose.LATENCY} and stands(one.flags)
     ]
+
+
+def stands(flags: Iterable[Flag]) -> bool:
+    """Whether none of these takes back what it is said of."""
+    return not any(flag.severity is Severity.INVALID for flag in flags)
 
 
 def since_check(trials: Sequence[Trial]) -> list[Trial]:
@@ -80,7 +84,7 @@ def drawn_on(trials: Sequence[Trial], deployment: int) -> list[Trial]:
         if one.deployment == deployment
         and one.purpose is Purpose.DRAW
         and one.directions
-        and not any(flag.severity is Severity.INVALID for flag in one.flags)
+        and stands(one.flags)
     ]
 
 
@@ -221,6 +225,11 @@ def missing_of(way: Direction) -> int:
 def intact(way: Direction) -> int:
     """Return how many frames arrived as they were sent, each counted once."""
     return way.received_frames - (way.duplicate_frames or 0) - (way.corrupted_frames or 0)
+
+
+def kept_ns(thread: ThreadActivity) -> int:
+    """Return for how long a thread was kept from running: it waited, or its CPU was taken."""
+    return (thread.delay_ns or 0) + (thread.steal_ns or 0)
 
 
 def share_lost(trial: Trial) -> Fraction:

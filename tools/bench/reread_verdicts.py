@@ -28,7 +28,7 @@ from reread_goals import (
     share_of,
     silent_too,
 )
-from reread_trials import believed, intact, looking, missing_of, share_lost, since_check
+from reread_trials import believed, intact, looking, missing_of, share_lost, since_check, stands
 
 from vsperf.quantities.units import FrameSize, LinkSpeed
 from vsperf.records.files.view import CaseView
@@ -44,6 +44,7 @@ from vsperf.records.result import (
     Standard,
 )
 from vsperf.records.run import CaseRecord, Outcome
+from vsperf.records.switch import PortCounters, SwitchCounters, VnfCounters
 from vsperf.records.trial import Direction, Purpose, Trial
 
 NEAR_CAP = Fraction(95, 100)
@@ -109,7 +110,8 @@ def goals_of_case(
         printed = next((one for one in result.goals if one.goal == name), None)
         if printed is None or worst(printed.flags) is Severity.INVALID:
             continue  # what is not used is said to be invalid, and nothing else
-        rules = [goal, goal.leniently([as_it_is(one) for one in known])]
+        ended = printed.limit is Limit.BUDGET or Flag.OUT_OF_BUDGET in printed.flags
+        rules = [goal, *([goal.leniently([as_it_is(one) for one in known])] if ended else [])]
         told = [
             tuple(Read(rule, printed, some, around, result).against())
             for some in (known, searched)
@@ -259,7 +261,7 @@ def whose(
         return stalls
     if all(lost_in_the_worse(one) <= behind(one) for one in own) or near:
         return Limit.GENERATOR
-    missing = [(unexplained(one), one.vnf_frames, frames_missing(one)) for one in own]
+    missing = [(unexplained(one), in_vnfs(one), frames_missing(one)) for one in own]
     if all(nobody is not None and 2 * nobody > of for nobody, _, of in missing):
         return Limit.UNCOUNTED
     if all(2 * vnfs > of for _, vnfs, of in missing):
@@ -303,11 +305,52 @@ def frames_missing(trial: Trial) -> int:
 
 def unexplained(trial: Trial) -> int | None:
     """Return how many sent frames are missing and were counted as dropped by nobody."""
-    inside = [one.lost_frames for one in trial.vnfs]
-    if trial.switch is None or None in inside or trial.counts_backwards:
+    silent = any(not one.nics for one in trial.vnfs)
+    if trial.switch is None or silent or min(_growths(trial), default=0) < 0:
         return None
-    told = trial.switch.dropped_frames + sum(lost or 0 for lost in inside)
+    told = dropped(trial.switch) + sum(map(_inside, trial.vnfs))
     return sum(way.sent_frames - intact(way) for way in trial.directions) - told
+
+
+def _growths(trial: Trial) -> Iterator[int]:
+    """Yield what each counter of switch and VNFs grew by that only ever grows."""
+    if (switch := trial.switch) is not None:
+        yield from switch.drops.values()
+        for port in switch.ports:
+            yield from (port.received_frames, port.sent_frames, *port.drops.values())
+        for pmd in switch.pmds:
+            yield from (pmd.frames, *pmd.hits.values())
+        if (table := switch.addresses) is not None:
+            yield from (table.learned, table.evicted, table.expired)
+        if (ends := switch.connections) is not None:
+            yield from (ends.accepted, ends.opened)
+    for vnf in trial.vnfs:
+        for nic in vnf.nics:
+            yield from (nic.received_frames, nic.sent_frames, *nic.drops.values())
+
+
+def _inside(vnf: VnfCounters) -> int:
+    """Return how many frames came into a VNF and not out of it."""
+    return sum(nic.received_frames - nic.sent_frames for nic in vnf.nics)
+
+
+def in_vnfs(trial: Trial) -> int:
+    """Return how many frames VNFs lost, those that they had no room for among them."""
+    begins = tuple(f"{vnf.name} to " for vnf in trial.vnfs)
+    refused = (way.refused_frames or 0 for way in trial.directions if way.name.startswith(begins))
+    ports = () if trial.switch is None else trial.switch.ports
+    handed_on = (_unsent(port) for port in ports if port.vnf is not None)
+    return sum(map(_inside, trial.vnfs)) + sum(refused) + sum(handed_on)
+
+
+def _unsent(port: PortCounters) -> int:
+    """Return how many frames did not go out by a port."""
+    return sum(count for reason, count in port.drops.items() if reason.startswith("tx "))
+
+
+def dropped(switch: SwitchCounters) -> int:
+    """Return how many frames the switch says that it lost."""
+    return sum(switch.drops.values()) + sum(sum(one.drops.values()) for one in switch.ports)
 
 
 def lost_in_the_worse(trial: Trial) -> int:
@@ -321,7 +364,10 @@ def behind(trial: Trial) -> int:
     if trial.generator is None:
         return 0
     came = trial.generator.behind_ns * trial.load_fps // 10**9 + trial.generator.missed_frames
-    elsewhere = 0 if trial.switch is None else trial.switch.lost_on_the_way
+    elsewhere = 0
+    if (switch := trial.switch) is not None:
+        at_links = (_unsent(port) for port in switch.ports if port.link is not None)
+        elsewhere = dropped(switch) - sum(at_links)
     under_way = sum(way.sent_frames - intact(way) for way in trial.directions)
     return min(came, max(0, under_way - elsewhere))
 
@@ -344,7 +390,7 @@ def _load_limit(
     search: Mapping[str, Any], load: LoadResult, there: Sequence[Trial], around: Around
 ) -> Iterator[str]:
     """Say where what limited a given load is something else; around an event more is asked."""
-    if not there or any(one.event is not None for one in there) or not load.believed:
+    if not there or any(one.event is not None for one in there) or not stands(load.flags):
         return
     allowed = share_of(search.get("loss_ratio") or "0")
     seen = [as_it_is(one) for one in there]
@@ -386,6 +432,9 @@ def _flags_of_case(record: CaseRecord, trials: Sequence[Trial]) -> Iterator[str]
     if (Flag.TOO_BUSY in flags) != bool(whole and 2 * clean < whole):
         share = f"{clean / whole:.1%}" if whole else "nobody knows how much"
         yield f"{Flag.TOO_BUSY.value}: {share} of the time was clean"
+    told = record.clean_share
+    if told is not None and (not whole or Fraction(told) != Fraction(clean, whole)):
+        yield f"clean share printed {told}, by its trials {clean} of {whole} ns"
     trips = [trip for one in since_check(trials) for trip in one.round_trips_ns]
     if trips and max(trips) > MOVED * min(trips) and Flag.CORES_MOVED not in flags:
         yield f"{Flag.CORES_MOVED.value} is not said, of {min(trips)} to {max(trips)} ns"
@@ -451,15 +500,18 @@ def outcome_differs(record: CaseRecord) -> Iterator[str]:
     """Say where an outcome is not what criteria and answers come to."""
     met = [one.met for one in record.checks]
     result = record.result
-    answered: tuple[GoalResult | Figure, ...]
-    answered = () if result is None else (*result.goals, *result.figures)
-    invalid = any(worst(one.flags) is Severity.INVALID for one in answered)
+    answered: tuple[Figure | GoalResult | LoadResult, ...] = ()
+    if result is not None:
+        answered = (*result.figures, *result.goals, *result.loads)
+        first = next((one.limit for one in answered if one.limit is not None), None)
+        if record.limit != first:
+            yield f"limit of the case {record.limit}, of its first answer {first}"
+    single = (one for one in answered if not isinstance(one, LoadResult))
+    invalid = not all(stands(one.flags) for one in single)
     if record.outcome is Outcome.PASS and (invalid or not all(met)):
         yield "PASS, and a criterion or an answer is not"
     if record.outcome is Outcome.FAIL and False not in met:
         yield "FAIL, and no criterion was missed"
-    if result is not None and record.limit != next(iter(result.limits), None):
-        yield f"limit of the case {record.limit}, of its first answer {result.limits[:1]}"
 
 
 def count_differs(case: CaseView) -> Iterator[str]:
@@ -493,8 +545,8 @@ def trials_differ(trials: Sequence[Trial]) -> Iterator[str]:
     for one in trials:
         told = f"trial {one.index}"
         first = by_index.get(one.retry_of or 0)
-        stands = first is not None and first.valid and one.purpose is not Purpose.PATH_CHECK
-        if first is not None and (stands or first.index >= one.index):
+        checks = one.purpose is Purpose.PATH_CHECK
+        if first is not None and ((stands(first.flags) and not checks) or first.index >= one.index):
             yield f"{told} repeats {first.index}, which stands or came later"
         if not one.directions or Flag.COUNTERS_IMPOSSIBLE in one.flags:
             continue

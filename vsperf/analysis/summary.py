@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from vsperf.quantities.human import rounded_share
 from vsperf.quantities.units import FrameSize, LinkSpeed
 from vsperf.records.asked import Asked
 from vsperf.records.files.view import CaseView
@@ -305,15 +306,19 @@ TOO_BUSY = "host: too busy to tell"
 def too_busy(records: Iterable[CaseRecord]) -> str | None:
     """Say so if most of the time of a run was measured on a machine that was too busy.
 
-    A case is marked by its own trials; here it is the time of cases that counts.
+    A case is marked by its own trials; here it is the time of cases that counts: that of marked
+    ones, or what of all of them was not clean.
     """
     measured = [record for record in records if record.trials]
     busy = [record for record in measured if Flag.TOO_BUSY in record.flags]
     whole_ns = sum(record.measured_ns for record in measured)
-    if 2 * sum(record.measured_ns for record in busy) <= whole_ns:
-        return None
     which = "each case" if len(busy) == len(measured) else f"{len(busy)} of {len(measured)} cases"
-    return (
-        f"{TOO_BUSY}: in {which} less than half of the time was clean, as the machine kept a part "
-        "of the testbed from running"
-    )
+    where = f"in {which} less than half of the time was clean"
+    if 2 * sum(record.measured_ns for record in busy) <= whole_ns:
+        known = [one for one in measured if one.clean_share is not None]
+        clean_ns = sum(Fraction(one.clean_share or 0) * one.measured_ns for one in known)
+        known_ns = sum(one.measured_ns for one in known)
+        if 2 * (known_ns - clean_ns) <= whole_ns:
+            return None
+        where = f"over all cases only {rounded_share(clean_ns / known_ns, 1)} of the time was clean"
+    return f"{TOO_BUSY}: {where}, as the machine kept a part of the testbed from running"

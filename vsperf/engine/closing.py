@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from vsperf.config.case import Case
 from vsperf.deploy.planner import CasePlan
 from vsperf.engine.assignment import Made
-from vsperf.engine.conditions import distances, flags_around, sorted_flags
+from vsperf.engine.conditions import clean_of, distances, flags_around, sorted_flags
 from vsperf.engine.criteria import (
     believed,
     believed_draws,
@@ -54,6 +54,7 @@ def close_case(
         }
     )
     stands = method_of(case.spec).compliance(case.spec, case.sister_sizes, result)
+    clean = clean_of(trials)
     return CaseRecord(
         case=case.key,
         outcome=outcome,
@@ -65,6 +66,7 @@ def close_case(
         compliance=() if outcome is Outcome.INVALID else qualified(stands, flags),
         warnings=(*warnings, *distances(trials), *_spoiled(result)),
         conditions=conditions,
+        clean_share=None if clean is None else str(clean),
         **totals,
     )
 

@@ -51,8 +51,13 @@ def flags_around(
 
 def busy(trials: Sequence[Trial]) -> bool:
     """Whether most of the time of what was measured was not clean."""
-    share = clean_share(one for one in trials if one.valid and one.purpose in COUNTED)
+    share = clean_of(trials)
     return share is not None and share < LEAST
+
+
+def clean_of(trials: Sequence[Trial]) -> Fraction | None:
+    """Return which share of the time of what was measured was clean; None if nobody knows."""
+    return clean_share(one for one in trials if one.valid and one.purpose in COUNTED)
 
 
 def warming(trial: Trial) -> bool:

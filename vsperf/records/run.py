@@ -21,7 +21,7 @@ from vsperf.records.connections import ConnectionTrial
 from vsperf.records.exchange import Exchange
 from vsperf.records.flags import Flag
 from vsperf.records.host import Conditions
-from vsperf.records.result import Compliance, Limit, SearchResult
+from vsperf.records.result import Compliance, ExactRatio, Limit, SearchResult
 from vsperf.records.trial import Second, Trial
 from vsperf.records.turns import Round
 from vsperf.trust.printable import as_label
@@ -347,6 +347,8 @@ class CaseRecord(Record):
     trials: int
     measured_ns: int
     """Sum of the time that its trials took; of a model, simulated time."""
+    clean_share: ExactRatio | None = None
+    """Of the time of sending, what is clean; None where nobody knows of any."""
     finished_at: str
 
 

@@ -34,7 +34,9 @@ T = TypeVar("T")
 
 # The trials of a case as a table, and the command that shows more of them.
 
-NAMES = ("trial", "for", "load", "time", "sent", "arrived", "lost", "loss", "said of it")
+COUNTED_IN = ("due", "sent", "arrived", "lost", "loss")
+"""Lost is what was due and did not arrive, whether or not it was sent."""
+NAMES = ("trial", "for", "load", "time", *COUNTED_IN, "said of it")
 MOST_TRIALS = 1_000
 """That stand in a page one by one; searches make some hundreds, somebody's record may hold more."""
 
@@ -63,16 +65,17 @@ def _row(trial: Trial, *gone: str) -> tuple[str, ...]:
         said.append(trial.event.name)
     if trial.error:
         said.append(trial.error)
-    counted = bool(trial.directions)
+    counts = [NOTHING] * len(COUNTED_IN)
+    if trial.directions:
+        arrived = sum(way.good_frames for way in trial.directions)
+        frames = (trial.intended_frames, trial.sent_frames, arrived, trial.lost_frames)
+        counts = [*map(human_count, frames), loss_text(trial.loss_ratio)]
     return (
         f"#{trial.index}",
         f"{trial.purpose.value}{reference}",
         human_fps(trial.load_fps),
         human_seconds(trial.duration_ns / 1e9),
-        human_count(trial.sent_frames) if counted else "–",
-        human_count(sum(way.good_frames for way in trial.directions)) if counted else "–",
-        human_count(trial.lost_frames) if counted else "–",
-        loss_text(trial.loss_ratio) if counted else "–",
+        *counts,
         ", ".join(said),
     )
 

@@ -256,7 +256,7 @@ def _search(row: CaseRow) -> Iterator[str]:
 
 def _bound(name: str, fps: int | None, made: Sequence[Trial]) -> Iterator[str]:
     if fps is None:
-        yield f"{name}: there is none."
+        yield f"{name}: {NO_ANSWER}."
         return
     if not made:
         yield f"{name} {human_count(fps)} fps."
