@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
-from vsperf.config.connections import clients_of, servers_of
+from vsperf.config.connections import answering_of, clients_of
 from vsperf.deploy.deployment import Deployment, deploy, prepare
 from vsperf.drivers.generators.base import (
     ConnectionEnd,
@@ -81,7 +81,7 @@ def measure_connections(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRec
 def ends_of(run: CaseRun, deployment: Deployment) -> ConnectionEnds:
     """Return both ends, which send to each other, or to a device that is a hop between them."""
     spec = run.case.seeded_spec
-    clients, servers = clients_of(spec), servers_of(spec)
+    clients, servers = clients_of(spec), answering_of(spec)
     hops: Mapping[str, str] = {clients.link: servers.mac, servers.link: clients.mac}
     if isinstance(deployment.switch, Routes):
         hops = deployment.switch.next_hops()

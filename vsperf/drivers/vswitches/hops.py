@@ -93,6 +93,12 @@ def check_hop(case: CaseSpec, cpus: tuple[int, ...], does: str, why: str) -> Non
 
     `why` says what frames that begin no connection are to it.
     """
+    check_two_ends(case, does, why)
+    check_ports(case, cpus, f"vswitch {case.vswitch.kind}")
+
+
+def check_two_ends(case: CaseSpec, does: str, why: str) -> None:
+    """Refuse what has no connections, and no two ends of them and nothing else."""
     kind, topology = case.vswitch.kind, case.topology
     if not case.has_connections:
         raise UsageError(
@@ -108,7 +114,6 @@ def check_hop(case: CaseSpec, cpus: tuple[int, ...], does: str, why: str) -> Non
             why="connections begin behind the one and are answered behind the other",
             fix="--set topology=p2p",
         )
-    check_ports(case, cpus, f"vswitch {kind}")
 
 
 def hop_steps(ports: HopPorts, cpus: tuple[int, ...], *more: str) -> tuple[Step, ...]:
