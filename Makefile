@@ -49,12 +49,13 @@ gates:
 tests:
 	@$(pytest) --tier=everyday --junitxml=$(JUNIT)
 
-# VPP, TREX and DPERF name the folders of those three, which no package brings, and NETPERF the
+# VPP, TREX, DPERF and DPVS name the folders of those four, which no package brings, and NETPERF the
 # program, which not every distribution has: their tests are skipped without, and required with.
 test-all: setup-dev ## everything that has not passed at this commit; SHARD=3/8, ONLY=vpp VPP=/folder
 	@$(if $(VPP),VSPERF_VPP='$(VPP)' )$(if $(TREX),VSPERF_TREX='$(TREX)' )\
 		$(if $(NETPERF),VSPERF_NETPERF='$(NETPERF)' )$(if $(DPERF),VSPERF_DPERF='$(DPERF)' )\
-		VSPERF_CI_REQUIRE="$${VSPERF_CI_REQUIRE-}$(if $(VPP),$(,)vpp)$(if $(TREX),$(,)trex)$(if $(NETPERF),$(,)netperf)$(if $(DPERF),$(,)dperf)" \
+		$(if $(DPVS),VSPERF_DPVS='$(DPVS)' )\
+		VSPERF_CI_REQUIRE="$${VSPERF_CI_REQUIRE-}$(if $(VPP),$(,)vpp)$(if $(TREX),$(,)trex)$(if $(NETPERF),$(,)netperf)$(if $(DPERF),$(,)dperf)$(if $(DPVS),$(,)dpvs)" \
 		$(pytest) --remaining $(if $(SHARD),--shard=$(SHARD)) $(if $(ONLY),-k '$(ONLY)') \
 		--junitxml=build/tests/all$(if $(SHARD),-$(subst /,-of-,$(SHARD))).xml
 

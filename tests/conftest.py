@@ -24,6 +24,7 @@ import debian_trees
 import pytest
 import tgen_programs
 from dperf_cases import DPERF_VARIABLE, dperf_program
+from dpvs_cases import DPVS_VARIABLE, dpvs_install
 from hypothesis import settings
 from lanes import Lanes
 from leave_no_trace import (
@@ -46,6 +47,8 @@ from vsperf.drivers.generators.dperf.spec import DperfSpec
 from vsperf.drivers.generators.tgen.process import TGEN
 from vsperf.drivers.generators.trex.private import require_program
 from vsperf.drivers.loads.patterns import MEMORY_LOAD
+from vsperf.drivers.vswitches.dpvs.programs import find_programs as find_dpvs
+from vsperf.drivers.vswitches.dpvs.spec import DpvsSpec
 from vsperf.drivers.vswitches.linux_bridge.netlink import require_bridges
 from vsperf.drivers.vswitches.nftables.program import Nft
 from vsperf.drivers.vswitches.ovs.programs import find_programs
@@ -150,6 +153,17 @@ def _dperf() -> str | None:
     return None if os.geteuid() == 0 else "only root can run it"
 
 
+def _dpvs() -> str | None:
+    install = dpvs_install()
+    if install is None:
+        return f"no {DPVS_VARIABLE} names the folder of a DPVS"
+    try:
+        find_dpvs(DpvsSpec(kind="dpvs", install=install))
+    except NotReadyError as error:
+        return str(error)
+    return _taps()
+
+
 def _ovs() -> str | None:
     try:
         find_programs(None, dpdk=False)
@@ -230,6 +244,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "ovs": _ovs,
     "ovs-dpdk": _ovs_dpdk,
     "dperf": _dperf,
+    "dpvs": _dpvs,
     "trex": _trex,
     "vpp": _vpp,
     "guests": _guests,
@@ -247,7 +262,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "otg-clients": lambda: None,  # only who installs one can tell
 }
 """What tests may require: a name, and a probe that says why it is missing, or None."""
-UNPACKAGED = frozenset({"dperf", "netperf", "trex", "vpp"})
+UNPACKAGED = frozenset({"dperf", "dpvs", "netperf", "trex", "vpp"})
 """Parts that have to be built or fetched from elsewhere, so that no machine just has them."""
 
 FOR_EVER_S = 60

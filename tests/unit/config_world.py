@@ -99,6 +99,15 @@ class HaproxySwitch(DriverSpec):
     workers: int = 1
 
 
+class DpvsSwitch(DriverSpec):
+    """As far as testcases of the project name its settings."""
+
+    kind: Literal["dpvs"]
+    workers: int = 1
+    time_wait: Duration | None = None
+    udp_timeout: Duration | None = None
+
+
 class VppSwitch(DriverSpec):
     """As far as testcases of the project name its settings."""
 
@@ -156,6 +165,7 @@ DRIVERS: Drivers = {
         "nftables": NftablesSpec,
         "linux-bridge": BridgeSwitch,
         "haproxy": HaproxySwitch,
+        "dpvs": DpvsSwitch,
     },
     "generator": {"sim": Generator, "tgen": TgenGenerator, "testpmd": TestpmdGenerator},
     "vnf": {"loop": Guest, "sim": NoGuest},
