@@ -250,10 +250,19 @@ def test_ports_that_do_not_come_up_end_the_wait(ready: RunningDpvs, tmp_path: Pa
         ready.await_ports(BOTH, 0.0)
 
 
-def test_a_port_that_it_left_out_is_named(ready: RunningDpvs) -> None:
+def test_a_port_that_it_goes_on_without_is_named_with_its_words(
+    ready: RunningDpvs, tmp_path: Path
+) -> None:
+    said = "RSS support requested but not supported\nStart dpdk1 failed, skipping ...\n"
+    (tmp_path / "dpvs.log").write_text(f"before\n{said}behind\n")
+    with pytest.raises(ComponentError, match=r"goes on without dpdk1, .* of phy1") as left:
+        ready.await_ports(BOTH, 1.0)
+    why = "before | RSS support requested but not supported | Start dpdk1 failed, skipping ..."
+    assert left.value.problems[0].why == why
+    (tmp_path / "dpvs.log").unlink()
     assert isinstance(ready.talk, Tools)
     ready.talk.answers["dpip", "link", "show"] = PORTS.partition("2: dpdk1")[0]
-    with pytest.raises(ComponentError, match="has no port dpdk1, which is that of phy1"):
+    with pytest.raises(ComponentError, match="goes on without dpdk1"):
         ready.await_ports(BOTH, 1.0)
 
 

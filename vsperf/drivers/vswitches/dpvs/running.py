@@ -17,7 +17,7 @@ from vsperf.drivers.vswitches.dpvs.layout import (
     Design,
     Port,
 )
-from vsperf.drivers.vswitches.dpvs.programs import Talk
+from vsperf.drivers.vswitches.dpvs.programs import HOW_TO, Talk
 from vsperf.drivers.vswitches.dpvs.reading import (
     blocks_in,
     entries_in,
@@ -27,7 +27,7 @@ from vsperf.drivers.vswitches.dpvs.reading import (
     served_in,
 )
 from vsperf.errors import ComponentError, DiedError, UsageError
-from vsperf.host.process import Managed
+from vsperf.host.process import Managed, written
 from vsperf.host.workspace import Workspace
 from vsperf.records.switch import (
     ConnectionCounters,
@@ -36,11 +36,16 @@ from vsperf.records.switch import (
     PortCounters,
     SwitchCounters,
 )
+from vsperf.trust.printable import printable
 from vsperf.waits import sleep
 
 POLL_S = 0.02
 UP_AGAIN_S = 30.0
 """Patience with one that was started anew; it waits as long for each of its ports."""
+GIVEN_UP = "Start {} failed"
+"""What it complains of when it leaves a port out and goes on."""
+WORDS = 3
+"""Lines before that, which say why."""
 LINKS = (DPIP, "-s", "link", "show")
 THREADS = (*LINKS, "cpu")
 SERVED = (IPVSADM, "-ln", "--stats", "--exact")
@@ -56,7 +61,8 @@ LOST = {
 """Its name of a counter of a port → why frames were lost there."""
 DROPPED = "worker dropped"
 """Mostly what a port had no room for; which port, it does not say."""
-NO_PORT = "no local port free"
+NO_PORT = "no port free"
+"""Times that one was looked for in vain, once for each address of its own."""
 
 
 @dataclass(kw_only=True)
@@ -116,12 +122,14 @@ class RunningDpvs:
     def _tell(self) -> None:
         talk = self.talk
         self.macs = macs_in(talk.say((DPIP, "link", "show")))
+        log = written(NAME, self.workspace)
         for port in self.design.ports:
-            if port.name not in self.macs:
+            if (why := not_started(port, log)) is not None or port.name not in self.macs:
                 raise ComponentError(
-                    f"{NAME} has no port {port.name}, which is that of {port.end.link}",
-                    why=self.daemon.last_words(),
-                    fix="`vsperf plan` prints its command line and its configuration",
+                    f"{NAME} goes on without {port.name}, which is its port of {port.end.link}",
+                    why=why or "it does not list that",
+                    fix="`vsperf plan` prints its command line and its configuration; "
+                    f"{HOW_TO} says which ports which builds take",
                 )
         for command in self.design.told():
             talk.say(command)
@@ -220,6 +228,17 @@ class RunningDpvs:
             *(talk.shown(command) for command in asked),
             f"cat {self.workspace.fill(CONFIGURATION)}",
         )
+
+
+def not_started(port: Port, log: str) -> str | None:
+    """Return why it has given a port up, in its own words; None where it has not."""
+    said = log.splitlines()
+    given_up = next(
+        (at for at, line in enumerate(said) if GIVEN_UP.format(port.name) in line), None
+    )
+    if given_up is None:
+        return None
+    return printable(" | ".join(said[max(0, given_up - WORDS) : given_up + 1]))
 
 
 def port_counters(port: Port, counted: Mapping[str, int] | None) -> PortCounters:
