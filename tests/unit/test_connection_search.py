@@ -113,6 +113,12 @@ def test_what_was_not_begun_while_the_machine_was_away_is_the_machines() -> None
     assert "kept it from running for 23" in found.reason
 
 
+def test_where_no_switch_is_between_both_ends_none_is_blamed() -> None:
+    for switched, limit in ((True, Limit.DUT), (False, Limit.GENERATOR)):
+        found = rate().play(Device(rate=5_000, switched=switched)).figures[0]
+        assert (found.limit, found.upper is not None) == (limit, True)
+
+
 def test_what_was_not_begun_for_want_of_ports_says_what_to_do() -> None:
     class Few(Device):
         def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:

@@ -289,7 +289,10 @@ def test_dperf_knows_one_address_of_it() -> None:
 
 
 def test_the_testcases_of_load_balancers_are_for_it_too() -> None:
-    named = ("lb_cps", "lb_udp_cps", "lb_workers", "lb_cps_flood", "lb_cc", "lb_pps")
+    named = (
+        *("lb_cps", "lb_udp_cps", "lb_workers", "lb_cps_flood", "lb_cc"),
+        *("lb_pps", "lb_udp_pps", "lb_goodput"),
+    )
     drivers = {**Plugins.load().specs()}
     drivers["vswitch"] = {**drivers["vswitch"], "dpvs": DpvsSpec}
     request = Request(named, testbed="local", sets=("vswitch.kind=dpvs", "vswitch.workers=1"))

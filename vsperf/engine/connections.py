@@ -135,6 +135,11 @@ class MeasuredConnections:
         """What the policy of trials asks for around each."""
         return self.run.case.seeded_spec.trial.overhead_ns
 
+    @property
+    def switched(self) -> bool:
+        """Whether anything is between both ends."""
+        return self.run.case.seeded_spec.switched
+
     def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
         """Open connections, again as often as trials are repeated that are invalid."""
         retries = self.run.case.seeded_spec.trial.retries
