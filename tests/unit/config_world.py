@@ -99,6 +99,12 @@ class HaproxySwitch(DriverSpec):
     workers: int = 1
 
 
+class NoSwitch(DriverSpec):
+    """As far as testcases of the project name its settings."""
+
+    kind: Literal["none"]
+
+
 class DpvsSwitch(DriverSpec):
     """As far as testcases of the project name its settings."""
 
@@ -166,6 +172,7 @@ DRIVERS: Drivers = {
         "linux-bridge": BridgeSwitch,
         "haproxy": HaproxySwitch,
         "dpvs": DpvsSwitch,
+        "none": NoSwitch,
     },
     "generator": {"sim": Generator, "tgen": TgenGenerator, "testpmd": TestpmdGenerator},
     "vnf": {"loop": Guest, "sim": NoGuest},
