@@ -55,7 +55,7 @@ class DpvsSpec(DriverSpec):
     """Connections for which it has room, a power of 2, on each memory node; less one, as DPVS has
     it."""
     local_addresses: Annotated[int, Field(ge=1, le=128)] = 1
-    """Of `fnat`: addresses that servers see. Each has 64,510 ports for each server."""
+    """Of `fnat`: addresses that servers see. Each has 64,511 ports for each server."""
     time_wait: WholeSeconds | None = None
     """How long a connection stays in the table after its end, in whole seconds; seven when not
     given, as DPVS has it."""
