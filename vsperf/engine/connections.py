@@ -34,7 +34,7 @@ from vsperf.errors import ComponentError, DiedError, PathError
 from vsperf.methods.base import SHARE_BEFORE, method_of
 from vsperf.methods.connections import ConnectionsAsked, OpensConnections
 from vsperf.progress import ConnectionsStarted, DeploymentKept
-from vsperf.records.connections import ConnectionCounts, ConnectionTrial
+from vsperf.records.connections import ConnectionCounts, ConnectionTrial, Unbalanced
 from vsperf.records.flags import Flag
 from vsperf.records.run import CaseRecord
 from vsperf.records.switch import Kept
@@ -114,6 +114,18 @@ def check(bench: MeasuredConnections, asked: ConnectionsAsked) -> None:
     )
 
 
+def added_up(counts: ConnectionCounts) -> ConnectionCounts:
+    """Return what a generator tells; raise `ComponentError` where its accounts do not add up."""
+    try:
+        return counts.balanced()
+    except Unbalanced as error:
+        raise ComponentError(
+            f"the generator tells of {error}",
+            why="each connection, and each request that was due, has one outcome",
+            fix="its driver, or the generator, counts wrongly: take another (--generator tgen)",
+        ) from error
+
+
 @dataclass
 class MeasuredConnections:
     """Connections through what is deployed."""
@@ -169,7 +181,8 @@ class MeasuredConnections:
         error, happened, self.kept = None, NOTHING, None
         lost: ComponentError | None = None
         try:
-            counts, happened = self._connect(generator, asked)
+            made, happened = self._connect(generator, asked)
+            counts = added_up(made)
         except ComponentError as failure:
             lost, error = failure, failure.with_why
         seen = watch.end()

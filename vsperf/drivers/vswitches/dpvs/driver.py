@@ -63,6 +63,7 @@ class Dpvs:
     kind: ClassVar[str] = "dpvs"
     summary: ClassVar[str] = "DPVS, a load balancer on DPDK, a private instance beside any other"
     Spec: ClassVar[type[DriverSpec]] = DpvsSpec
+    sockets: ClassVar[tuple[str, ...]] = (IPC_SOCKET,)
     wants: ClassVar[frozenset[Want]] = POLLING_SWITCH | {Want.TAPS}
     checks: ClassVar[tuple[Check, ...]] = CHECKS
 
