@@ -13,7 +13,7 @@ from dpvs_cases import dpvs_case
 from places import PLACEMENT, known_too_early
 from pydantic import ValidationError
 from simulated_cases import simulated_case
-from switch_cases import PVP
+from switch_cases import PVP, V2V
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import answering_of, clients_of, servers_of
@@ -276,6 +276,12 @@ def test_what_it_cannot_do_is_refused_with_another_way(
     with pytest.raises(UsageError, match=words) as refused:
         Dpvs().plan(made(), TWO)
     assert refused.value.problems[0].fix
+
+
+def test_guests_alone_are_refused_before_their_ends_are_looked_for() -> None:
+    alone = dpvs_case().model_copy(update={"topology": simulated_case(topology=V2V).topology})
+    with pytest.raises(UsageError, match="between two links, and topology v2v has"):
+        Dpvs().needs(alone)
 
 
 def test_dperf_knows_one_address_of_it() -> None:

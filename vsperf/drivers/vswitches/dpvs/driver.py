@@ -20,6 +20,7 @@ from vsperf.drivers.vswitches.dpvs.layout import (
     NAME,
     PID_FILE,
     Design,
+    check_ends,
     switch_plan,
 )
 from vsperf.drivers.vswitches.dpvs.programs import Programs, Talk, find_programs, planned_program
@@ -69,6 +70,7 @@ class Dpvs:
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
+        check_ends(case)
         workers = None if spec.worker_cpus is None else spec.worker_cpus.cpus
         main = spec.main_cpu
         master = () if main is None else (CpuNeed(MAIN_ROLE, 1, busy=False, pinned=(main,)),)

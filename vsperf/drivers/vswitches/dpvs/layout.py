@@ -282,7 +282,8 @@ class Design:
 
 
 def _section(name: str, *lines: str) -> tuple[str, ...]:
-    return (f"{name} {{", *(f"    {line}" for line in lines), "}")
+    """Return a section of its file; nothing for one in which nothing is said."""
+    return () if not lines else (f"{name} {{", *(f"    {line}" for line in lines), "}")
 
 
 def _times(said: Duration | None, *names: str) -> tuple[str, ...]:
@@ -338,13 +339,18 @@ def _endpoint(design: Design, port: Port) -> Endpoint:
     return device_endpoint(design.case, port.end.link)
 
 
-def check(design: Design) -> None:
-    """Refuse what it cannot do."""
+def check_ends(case: CaseSpec) -> None:
+    """Refuse a case that has no clients and servers at two links."""
     check_two_ends(
-        design.case,
+        case,
         "shares connections out",
         "it passes on what is addressed to its service, and frames of a test are not",
     )
+
+
+def check(design: Design) -> None:
+    """Refuse what it cannot do."""
+    check_ends(design.case)
     if not design.cpus:
         raise UsageError(
             "no CPU was found for the workers of DPVS",
