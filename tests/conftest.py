@@ -49,11 +49,13 @@ from vsperf.drivers.generators.trex.private import require_program
 from vsperf.drivers.loads.patterns import MEMORY_LOAD
 from vsperf.drivers.vswitches.dpvs.programs import find_programs as find_dpvs
 from vsperf.drivers.vswitches.dpvs.spec import DpvsSpec
+from vsperf.drivers.vswitches.ipvs.layout import Ipvsadm
 from vsperf.drivers.vswitches.linux_bridge.netlink import require_bridges
 from vsperf.drivers.vswitches.nftables.program import Nft
 from vsperf.drivers.vswitches.ovs.programs import find_programs
 from vsperf.drivers.vswitches.proxy.haproxy import driver as haproxy
 from vsperf.drivers.vswitches.proxy.nginx import driver as nginx_stream
+from vsperf.drivers.vswitches.rule_programs import RuleProgram
 from vsperf.drivers.vswitches.vpp.programs import find_programs as find_vpp
 from vsperf.errors import NotReadyError
 from vsperf.host.tuntap import DEVICE
@@ -186,11 +188,11 @@ def _bridges() -> str | None:
     return _taps()
 
 
-def _nftables() -> str | None:
+def _rules(program: type[RuleProgram]) -> str | None:
     if reason := _taps():
         return reason
     try:
-        Nft.find().require_kernel()
+        program.find().require_kernel()
     except NotReadyError as error:
         return error.problems[0].what
     return None
@@ -250,7 +252,8 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "guests": _guests,
     "netperf": lambda: None if netperf_path() else f"no {NETPERF_VARIABLE} names it, nor $PATH",
     "bridges": _bridges,
-    "nftables": _nftables,
+    "nftables": partial(_rules, Nft),
+    "ipvs": partial(_rules, Ipvsadm),
     "haproxy": partial(_proxy, haproxy.find),
     "nginx-stream": partial(_proxy, nginx_stream.find),
     "taps": _taps,
@@ -262,8 +265,9 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "otg-clients": lambda: None,  # only who installs one can tell
 }
 """What tests may require: a name, and a probe that says why it is missing, or None."""
-UNPACKAGED = frozenset({"dperf", "dpvs", "netperf", "trex", "vpp"})
-"""Parts that have to be built or fetched from elsewhere, so that no machine just has them."""
+UNPACKAGED = frozenset({"dperf", "dpvs", "ipvs", "netperf", "trex", "vpp"})
+"""Parts that have to be built or fetched from elsewhere, so that no machine just has them; and what
+its kernel has or has not."""
 
 FOR_EVER_S = 60
 """What does not wait at all is done long before, however busy the machine is."""

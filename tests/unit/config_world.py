@@ -27,6 +27,7 @@ from vsperf.drivers.programs.irtt.driver import IrttSpec
 from vsperf.drivers.programs.netperf.driver import NetperfSpec
 from vsperf.drivers.programs.wrk.driver import WrkSpec
 from vsperf.drivers.vswitches.base import Filters, Rules
+from vsperf.drivers.vswitches.ipvs.spec import IpvsSpec
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
 from vsperf.errors import Problem, SpecError
 from vsperf.quantities.units import CpuSet, Duration, Rate
@@ -171,6 +172,7 @@ DRIVERS: Drivers = {
         "nftables": NftablesSpec,
         "linux-bridge": BridgeSwitch,
         "haproxy": HaproxySwitch,
+        "ipvs": IpvsSpec,
         "dpvs": DpvsSwitch,
         "none": NoSwitch,
     },

@@ -13,7 +13,7 @@ from connection_models import POLICY, Device, held
 from pydantic import ValidationError
 
 from vsperf.analysis.answers import may_be_negative, more_is_better
-from vsperf.drivers.vswitches.nftables.netfilter import slab_bytes
+from vsperf.drivers.vswitches.hops import slab_bytes
 from vsperf.host.procfs import resident_bytes
 from vsperf.methods.connection_soak import ConnectionSoak
 from vsperf.methods.connections import ConnectionsAsked

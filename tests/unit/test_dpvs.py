@@ -23,6 +23,7 @@ from vsperf.drivers.generators.dperf.plan import case_ends, check
 from vsperf.drivers.vswitches.dpvs.driver import Dpvs
 from vsperf.drivers.vswitches.dpvs.layout import Design
 from vsperf.drivers.vswitches.dpvs.spec import DpvsSpec
+from vsperf.drivers.vswitches.ipvs.spec import IpvsSpec
 from vsperf.errors import UsageError
 from vsperf.plugins import Plugins
 from vsperf.records.run import Placement, shown
@@ -295,13 +296,16 @@ def test_dperf_knows_one_address_of_it() -> None:
 
 
 def test_the_testcases_of_load_balancers_are_for_it_too() -> None:
+    def check(made: CaseSpec) -> None:
+        assert Dpvs().plan(made, PLACEMENT).endpoints
+
     named = (
         *("lb_cps", "lb_udp_cps", "lb_workers", "lb_cps_flood", "lb_cc"),
         *("lb_pps", "lb_udp_pps", "lb_goodput"),
     )
     drivers = {**Plugins.load().specs()}
-    drivers["vswitch"] = {**drivers["vswitch"], "dpvs": DpvsSpec}
+    drivers["vswitch"] = {**drivers["vswitch"], "dpvs": DpvsSpec, "ipvs": IpvsSpec}
     request = Request(named, testbed="local", sets=("vswitch.kind=dpvs", "vswitch.workers=1"))
     cases = load_cases(request, Library.find({}, CHECKOUT), drivers)
     assert {one.spec.name for one in cases} == set(named)
-    hold_each([one.spec for one in cases], lambda made: Dpvs().plan(made, PLACEMENT))
+    hold_each([one.spec for one in cases], check)
