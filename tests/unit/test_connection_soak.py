@@ -93,6 +93,11 @@ def test_what_fails_is_counted_by_cause() -> None:
     assert "600 refused" in failed.reason
 
 
+def test_where_there_is_no_switch_none_is_blamed() -> None:
+    failed = figures(method().play(Keeper(rate=990, switched=False)))["failed_connections"]
+    assert (failed.value, failed.limit) == (600, Limit.GENERATOR)
+
+
 def test_where_the_generator_had_no_time_left_nobody_can_tell_whose_failures_are() -> None:
     busy = Keeper(rate=990, busy_ppm=980_000)
     failed = figures(method().play(busy))["failed_connections"]
