@@ -187,6 +187,13 @@ def fixture_ready(tmp_path: Path) -> RunningDpvs:
     )
 
 
+def tools(running: RunningDpvs) -> Tools:
+    """Return who answers for it."""
+    found: Any = running.talk
+    assert isinstance(found, Tools)
+    return found
+
+
 BOTH = ("phy0", "phy1")
 
 
@@ -195,8 +202,7 @@ def test_it_is_told_everything_once_when_its_ports_are_there(ready: RunningDpvs)
     assert ready.failure() is None, "it cannot answer yet, and nothing is wrong"
     ready.await_ports(BOTH, 1.0)
     ready.await_ports(BOTH, 1.0)
-    assert isinstance(ready.talk, Tools)
-    assert ready.talk.told == [*ready.design.told()]
+    assert tools(ready).told == [*ready.design.told()]
     assert isinstance(ready, Routes)
     assert isinstance(ready, KeepsConnections)
     assert ready.next_hops() == {"phy0": "02:01:00:00:00:01", "phy1": "02:01:00:00:00:02"}
@@ -222,8 +228,7 @@ def test_its_own_counts_are_told_and_what_nobody_counts_is_missing(ready: Runnin
 
 def test_a_port_of_which_it_tells_nothing_is_none_without_frames(ready: RunningDpvs) -> None:
     ready.await_ports(BOTH, 1.0)
-    assert isinstance(ready.talk, Tools)
-    ready.talk.answers[LINKS] = PORTS.partition("2: dpdk1")[0]
+    tools(ready).answers[LINKS] = PORTS.partition("2: dpdk1")[0]
     with pytest.raises(ComponentError, match="no frames at dpdk1, the port of phy1"):
         ready.counters()
 
@@ -231,8 +236,7 @@ def test_a_port_of_which_it_tells_nothing_is_none_without_frames(ready: RunningD
 def test_one_that_died_hangs_or_was_stopped_says_so(ready: RunningDpvs) -> None:
     ready.await_ports(BOTH, 1.0)
     assert ready.failure() is None
-    assert isinstance(ready.talk, Tools)
-    ready.talk.silent = True
+    tools(ready).silent = True
     assert "does not answer" in str(ready.failure())
     ready.daemon = program(failure=lambda: "was killed by SIGKILL")
     assert ready.failure() == "dpvs was killed by SIGKILL"
@@ -260,8 +264,7 @@ def test_a_port_that_it_goes_on_without_is_named_with_its_words(
     why = "before | RSS support requested but not supported | Start dpdk1 failed, skipping ..."
     assert left.value.problems[0].why == why
     (tmp_path / "dpvs.log").unlink()
-    assert isinstance(ready.talk, Tools)
-    ready.talk.answers["dpip", "link", "show"] = PORTS.partition("2: dpdk1")[0]
+    tools(ready).answers["dpip", "link", "show"] = PORTS.partition("2: dpdk1")[0]
     with pytest.raises(ComponentError, match="goes on without dpdk1"):
         ready.await_ports(BOTH, 1.0)
 
@@ -277,9 +280,8 @@ def test_one_that_was_restarted_is_told_everything_anew(ready: RunningDpvs) -> N
     ready.await_ports(BOTH, 1.0)
     ready.start_again = start
     ready.restart(kill=True)
-    assert isinstance(ready.talk, Tools)
     assert (kills, ready.daemon) == ([True], again)
-    assert ready.talk.told == [*ready.design.told()] * 2
+    assert tools(ready).told == [*ready.design.told()] * 2
     assert ready.failure() is None
 
 
