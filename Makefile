@@ -49,13 +49,13 @@ gates:
 tests:
 	@$(pytest) --tier=everyday --junitxml=$(JUNIT)
 
-# VPP, TREX and DPERF name the folders of those three, which no package brings, and NETPERF and WRK2
-# programs, which not every distribution has: their tests are skipped without, and required with.
+# VPP, TREX, DPERF and DPVS name the folders of those four, which no package brings, and NETPERF and
+# WRK2 programs, which not every distribution has: their tests are skipped without, and required with.
 test-all: setup-dev ## everything that has not passed at this commit; SHARD=3/8, ONLY=vpp VPP=/folder
 	@$(if $(VPP),VSPERF_VPP='$(VPP)' )$(if $(TREX),VSPERF_TREX='$(TREX)' )\
 		$(if $(NETPERF),VSPERF_NETPERF='$(NETPERF)' )$(if $(DPERF),VSPERF_DPERF='$(DPERF)' )\
-		$(if $(WRK2),VSPERF_WRK2='$(WRK2)' )\
-		VSPERF_CI_REQUIRE="$${VSPERF_CI_REQUIRE-}$(if $(VPP),$(,)vpp)$(if $(TREX),$(,)trex)$(if $(NETPERF),$(,)netperf)$(if $(WRK2),$(,)wrk2)$(if $(DPERF),$(,)dperf)" \
+		$(if $(WRK2),VSPERF_WRK2='$(WRK2)' )$(if $(DPVS),VSPERF_DPVS='$(DPVS)' )\
+		VSPERF_CI_REQUIRE="$${VSPERF_CI_REQUIRE-}$(if $(VPP),$(,)vpp)$(if $(TREX),$(,)trex)$(if $(NETPERF),$(,)netperf)$(if $(WRK2),$(,)wrk2)$(if $(DPERF),$(,)dperf)$(if $(DPVS),$(,)dpvs)" \
 		$(pytest) --remaining $(if $(SHARD),--shard=$(SHARD)) $(if $(ONLY),-k '$(ONLY)') \
 		--junitxml=build/tests/all$(if $(SHARD),-$(subst /,-of-,$(SHARD))).xml
 

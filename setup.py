@@ -60,6 +60,8 @@ setup(
             "none = vsperf.drivers.vswitches.none:NoSwitch",
             "linux-bridge = vsperf.drivers.vswitches.linux_bridge.driver:LinuxBridge",
             "nftables = vsperf.drivers.vswitches.nftables.driver:Nftables",
+            "ipvs = vsperf.drivers.vswitches.ipvs.driver:Ipvs",
+            "dpvs = vsperf.drivers.vswitches.dpvs.driver:Dpvs",
             "haproxy = vsperf.drivers.vswitches.proxy.haproxy.driver:Haproxy",
             "nginx-stream = vsperf.drivers.vswitches.proxy.nginx.driver:NginxStream",
         ],

@@ -25,6 +25,7 @@ import named_programs
 import pytest
 import tgen_programs
 from dperf_cases import DPERF_VARIABLE, dperf_program
+from dpvs_cases import DPVS_VARIABLE, dpvs_install
 from hypothesis import settings
 from lanes import Lanes
 from leave_no_trace import (
@@ -46,11 +47,15 @@ from vsperf.drivers.generators.dperf.spec import DperfSpec
 from vsperf.drivers.generators.tgen.process import TGEN
 from vsperf.drivers.generators.trex.private import require_program
 from vsperf.drivers.loads.patterns import MEMORY_LOAD
+from vsperf.drivers.vswitches.dpvs.programs import find_programs as find_dpvs
+from vsperf.drivers.vswitches.dpvs.spec import DpvsSpec
+from vsperf.drivers.vswitches.ipvs.layout import Ipvsadm
 from vsperf.drivers.vswitches.linux_bridge.netlink import require_bridges
 from vsperf.drivers.vswitches.nftables.program import Nft
 from vsperf.drivers.vswitches.ovs.programs import find_programs
 from vsperf.drivers.vswitches.proxy.haproxy import driver as haproxy
 from vsperf.drivers.vswitches.proxy.nginx import driver as nginx_stream
+from vsperf.drivers.vswitches.rule_programs import RuleProgram
 from vsperf.drivers.vswitches.vpp.programs import find_programs as find_vpp
 from vsperf.errors import NotReadyError
 from vsperf.host.tuntap import DEVICE
@@ -150,6 +155,17 @@ def _dperf() -> str | None:
     return None if os.geteuid() == 0 else "only root can run it"
 
 
+def _dpvs() -> str | None:
+    install = dpvs_install()
+    if install is None:
+        return f"no {DPVS_VARIABLE} names the folder of a DPVS"
+    try:
+        find_dpvs(DpvsSpec(kind="dpvs", install=install))
+    except NotReadyError as error:
+        return str(error)
+    return _taps()
+
+
 def _ovs() -> str | None:
     try:
         find_programs(None, dpdk=False)
@@ -172,11 +188,11 @@ def _bridges() -> str | None:
     return _taps()
 
 
-def _nftables() -> str | None:
+def _rules(program: type[RuleProgram]) -> str | None:
     if reason := _taps():
         return reason
     try:
-        Nft.find().require_kernel()
+        program.find().require_kernel()
     except NotReadyError as error:
         return error.problems[0].what
     return None
@@ -230,12 +246,14 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "ovs": _ovs,
     "ovs-dpdk": _ovs_dpdk,
     "dperf": _dperf,
+    "dpvs": _dpvs,
     "trex": _trex,
     "vpp": _vpp,
     "guests": _guests,
     **{name: partial(named_programs.why_not, name) for name in named_programs.NAMED},
     "bridges": _bridges,
-    "nftables": _nftables,
+    "nftables": partial(_rules, Nft),
+    "ipvs": partial(_rules, Ipvsadm),
     "haproxy": partial(_proxy, haproxy.find),
     "nginx-stream": partial(_proxy, nginx_stream.find),
     "taps": _taps,
@@ -247,8 +265,9 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "otg-clients": lambda: None,  # only who installs one can tell
 }
 """What tests may require: a name, and a probe that says why it is missing, or None."""
-UNPACKAGED = frozenset({"dperf", "trex", "vpp", *named_programs.NAMED})
-"""Parts that have to be built or fetched from elsewhere, so that no machine just has them."""
+UNPACKAGED = frozenset({"dperf", "dpvs", "ipvs", "trex", "vpp", *named_programs.NAMED})
+"""Parts that have to be built or fetched from elsewhere, so that no machine just has them; and what
+its kernel has or has not."""
 
 FOR_EVER_S = 60
 """What does not wait at all is done long before, however busy the machine is."""

@@ -108,6 +108,8 @@ class Device:
     busy_ppm: int = 300_000
     budget: Budget = field(default_factory=Budget)
     overhead_ns: int = 0
+    switched: bool = True
+    """Whether it is there at all, and not the generator's ports alone."""
     made: list[ConnectionTrial] = field(default_factory=list)
     change: Callable[[int], dict[str, Any]] = lambda index: {}
     """What is another way in a trial."""

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from connection_cases import opened_through
 from switch_cases import deployed
 
-from vsperf.config.connections import SERVICE_PORT, End, clients_of, servers_of
+from vsperf.config.connections import SERVICE_PORT, End, answering_of, clients_of
 from vsperf.drivers.generators.tgen.connections import (
     ClientEnd,
     Connections,
@@ -90,7 +90,7 @@ def between(kind: str, device: type[Device], **settings: Any) -> Iterator[Betwee
         assert isinstance(running.switch, device)
         assert isinstance(running.generator, TgenSession)
         yield Between(
-            running.switch, running.generator, clients_of(case), servers_of(case), shares_out
+            running.switch, running.generator, clients_of(case), answering_of(case), shares_out
         )
 
 

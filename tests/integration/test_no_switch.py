@@ -14,6 +14,7 @@ from switch_cases import all_arrived, deployed, real_case
 from vsperf.drivers.generators.base import TrialRequest
 from vsperf.drivers.generators.tgen.driver import TgenGenerator
 from vsperf.drivers.vswitches.external import ExternalSwitch
+from vsperf.errors import ExitCode
 from vsperf.records.result import Limit
 from vsperf.records.run import Outcome, Placement
 
@@ -56,6 +57,30 @@ def test_a_run_blames_no_switch_however_much_it_asks_for(place: Place) -> None:
     assert above.limit is Limit.GENERATOR
     assert "the switch" not in below.reason + above.reason
     assert all(trial.switch is None for trial in case.trials)
+
+
+@pytest.mark.parametrize(
+    ("testcase", "answer", "few"),
+    [
+        ("http_one_core_cps", "connection_rate", ()),
+        ("http_one_core", "request_rate", ("search.connections=200", "search.min_rate=500")),
+    ],
+)
+def test_one_core_asks_and_serves_and_no_switch_is_blamed(
+    place: Place, testcase: str, answer: str, few: tuple[str, ...]
+) -> None:
+    brief = ("search.duration=500ms", "search.resolution=50%", "search.max_rate=2000")
+    patient = "--set=trial.stretch_tolerance=100%"
+    ended = place("run", testcase, *(f"--set={one}" for one in (*brief, *few)), patient)
+    assert ended.code in {ExitCode.OK, ExitCode.INVALID_RESULT}, ended.said
+    (case,) = place.records().cases()
+    searched = [one for one in case.connections if one.purpose == "search"]
+    assert sum(one.client.completed for one in searched if one.client is not None) > 0
+    assert all(one.switch is None for one in searched)
+    assert case.record is not None and case.record.result is not None
+    figures = {figure.name: figure for figure in case.record.result.figures}
+    assert answer in figures
+    assert all(figure.limit is not Limit.DUT for figure in figures.values())
 
 
 # Without a switch of ours: the generator's own devices, and what others put between them.

@@ -31,6 +31,7 @@ from vsperf.drivers.programs.netperf.driver import NetperfSpec
 from vsperf.drivers.programs.wrk.driver import WrkSpec
 from vsperf.drivers.programs.wrk2.driver import Wrk2Spec
 from vsperf.drivers.vswitches.base import Filters, Rules
+from vsperf.drivers.vswitches.ipvs.spec import IpvsSpec
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
 from vsperf.errors import Problem, SpecError
 from vsperf.quantities.units import CpuSet, Duration, Rate
@@ -103,6 +104,21 @@ class HaproxySwitch(DriverSpec):
     workers: int = 1
 
 
+class NoSwitch(DriverSpec):
+    """As far as testcases of the project name its settings."""
+
+    kind: Literal["none"]
+
+
+class DpvsSwitch(DriverSpec):
+    """As far as testcases of the project name its settings."""
+
+    kind: Literal["dpvs"]
+    workers: int = 1
+    time_wait: Duration | None = None
+    udp_timeout: Duration | None = None
+
+
 class VppSwitch(DriverSpec):
     """As far as testcases of the project name its settings."""
 
@@ -160,6 +176,9 @@ DRIVERS: Drivers = {
         "nftables": NftablesSpec,
         "linux-bridge": BridgeSwitch,
         "haproxy": HaproxySwitch,
+        "ipvs": IpvsSpec,
+        "dpvs": DpvsSwitch,
+        "none": NoSwitch,
     },
     "generator": {"sim": Generator, "tgen": TgenGenerator, "testpmd": TestpmdGenerator},
     "vnf": {"loop": Guest, "sim": NoGuest},

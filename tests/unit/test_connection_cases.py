@@ -13,6 +13,8 @@ from search_models import case_of
 from vsperf.cli.connections_view import segments_table
 from vsperf.cli.main import run_cli
 from vsperf.config.abilities import Ability
+from vsperf.engine.connections import added_up
+from vsperf.errors import ComponentError
 from vsperf.methods.connection_search import ConnectionSearch
 from vsperf.methods.connections import ConnectionsAsked
 from vsperf.records.result import Figure
@@ -126,3 +128,20 @@ def test_what_both_ends_counted_is_told_as_what_it_was() -> None:
 
     assert title() == "segments in trial #1"
     assert title(protocol="udp") == "datagrams in trial #1"
+
+
+@pytest.mark.parametrize("end", ["client", "server", "asking"])
+def test_a_generator_whose_accounts_do_not_add_up_has_failed_whoever_wrote_its_driver(
+    end: str,
+) -> None:
+    one = Device().connect(
+        ConnectionsAsked(rate_cps=1_000, connections=100, request_rps=1_000, requests_due=1_000)
+    )
+    assert one.counts is not None
+    assert added_up(one.counts) is one.counts
+    accounts = getattr(one.counts, end)
+    told = {"asking": "asked", "client": "completed", "server": "closed"}[end]
+    wrong = accounts.model_copy(update={told: getattr(accounts, told) + 1})
+    with pytest.raises(ComponentError, match="adds up to") as refused:
+        added_up(one.counts.model_copy(update={end: wrong}))
+    assert refused.value.problems[0].fix

@@ -32,7 +32,7 @@ from vsperf.records.connections import (
 )
 from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, GoalResult, Limit, SearchResult
-from vsperf.records.switch import ConnectionCounters, SwitchCounters
+from vsperf.records.switch import ConnectionCounters, PmdCounters, SwitchCounters
 from vsperf.records.trial import Purpose
 from vsperf.search.base import Budget, Loads
 
@@ -111,6 +111,12 @@ def test_what_was_not_begun_while_the_machine_was_away_is_the_machines() -> None
     found = first(rate().play(Device(generator=20_000, change=lambda index: away)))
     assert found.limit is Limit.HOST
     assert "kept it from running for 23" in found.reason
+
+
+def test_where_no_switch_is_between_both_ends_none_is_blamed() -> None:
+    for switched, limit in ((True, Limit.DUT), (False, Limit.GENERATOR)):
+        found = rate().play(Device(rate=5_000, switched=switched)).figures[0]
+        assert (found.limit, found.upper is not None) == (limit, True)
 
 
 def test_what_was_not_begun_for_want_of_ports_says_what_to_do() -> None:
@@ -406,11 +412,17 @@ def test_what_a_switch_counted_is_shown_by_name() -> None:
         connections=ConnectionCounters(accepted=1_000, opened=999),
         drops={"listen queue full": 3, "socket queue full": 0},
         reasons={"haproxy retries": 2},
+        pmds=tuple(
+            PmdCounters(cpu=cpu, frames=count, busy_cycles=None, idle_cycles=None)
+            for cpu, count in ((1, 5_000), (3, 0))
+        ),
     )
     seen = trial().model_copy(update={"switch": switch})
     assert [(str(name), str(count)) for name, count in switch_table(seen).texts] == [
         ("connections accepted", "1,000"),
         ("connections opened", "999"),
+        ("frames of the thread on CPU 1", "5,000"),
+        ("frames of the thread on CPU 3", "0"),
         ("listen queue full", "3"),
         ("haproxy retries", "2"),
     ]

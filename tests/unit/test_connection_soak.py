@@ -13,7 +13,7 @@ from connection_models import POLICY, Device, held
 from pydantic import ValidationError
 
 from vsperf.analysis.answers import may_be_negative, more_is_better
-from vsperf.drivers.vswitches.nftables.netfilter import slab_bytes
+from vsperf.drivers.vswitches.hops import slab_bytes
 from vsperf.host.procfs import resident_bytes
 from vsperf.methods.connection_soak import ConnectionSoak
 from vsperf.methods.connections import ConnectionsAsked
@@ -91,6 +91,11 @@ def test_what_fails_is_counted_by_cause() -> None:
     failed = figures(method().play(Keeper(rate=990, cause="refused")))["failed_connections"]
     assert (failed.value, failed.limit) == (600, Limit.DUT)
     assert "600 refused" in failed.reason
+
+
+def test_where_there_is_no_switch_none_is_blamed() -> None:
+    failed = figures(method().play(Keeper(rate=990, switched=False)))["failed_connections"]
+    assert (failed.value, failed.limit) == (600, Limit.GENERATOR)
 
 
 def test_where_the_generator_had_no_time_left_nobody_can_tell_whose_failures_are() -> None:

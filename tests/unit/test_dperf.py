@@ -47,6 +47,7 @@ from vsperf.drivers.generators.dperf.plan import (
 )
 from vsperf.drivers.generators.dperf.process import CHECK, find
 from vsperf.drivers.generators.dperf.spec import DperfSpec
+from vsperf.drivers.vswitches.none import NoSwitch
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.doctor.finding import Host, Status
 from vsperf.host.pages_apart import mounted
@@ -313,6 +314,15 @@ def test_a_port_that_the_switch_calls_has_the_address_of_its_end_and_a_socket() 
     assert client.port.device.endswith(f",server=1,mac={client.end.mac}")
     assert (client.listens_at, server.listens_at) == ("RUN/phy0.sock", "RUN/phy1.sock")
     assert processes_of(dperf_case(), TAPS, PLACEMENT)[0].listens_at is None
+
+
+def test_where_there_is_no_switch_its_processes_have_both_ends_of_one_memory() -> None:
+    case = dperf_case("none")
+    joined = NoSwitch().plan(case, PLACEMENT).endpoints
+    client, server = processes_of(case, joined, PLACEMENT)
+    assert client.port.device.startswith("net_memif0,role=server,id=0,")
+    assert server.port.device.startswith("net_memif1,role=client,id=0,")
+    assert DperfGenerator().plan(case, joined, PLACEMENT)
 
 
 def test_a_process_is_in_the_network_of_its_port_with_pages_of_its_own() -> None:

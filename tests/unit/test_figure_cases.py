@@ -205,6 +205,18 @@ def test_rates_of_connections_have_a_panel_of_their_own_with_the_ideal_in_it() -
     assert [point.y for point in lines[1].points] == [500, 1_500]
     frames = [throughput_case("64B", fps, spec=with_threads(n)) for n, fps in ((1, 9), (4, 18))]
     assert [one.y.unit for one in drawn("workers", *connections, *frames).panels] == ["fps", "/s"]
+    # Others published both, and each stands beside what it is of.
+    beside = Options(beside=("dpvs_1_9_2",))
+    (found,) = drawings([*connections, *frames], ["workers"], beside)
+    published = [
+        [(one.name, one.points[0].y) for one in panel.layers if isinstance(one, Points)]
+        for panel in found.panels
+    ]
+    assert published == [
+        [("UDP FullNAT (DPVS 1.9.2)", 2_900_244)],
+        [("TCP FullNAT (DPVS 1.9.2)", 200_000)],
+    ]
+    assert found.caption.count("published by others") == 1
 
 
 def test_cycles_are_those_at_the_answer() -> None:

@@ -273,6 +273,25 @@ def test_threads_of_a_switch_that_were_busy_and_what_it_dropped_say_why() -> Non
     assert drops.text.endswith("in which 1,000 requests failed, the switch dropped 7 frames.")
 
 
+def test_a_thread_of_a_switch_that_had_nothing_to_do_stands_out() -> None:
+    one = trial(asking=by_clock(asked=9_000, waiting=1_000, replied=9_000))
+    figure = Figure(name="packet_rate", unit=Unit.PER_SECOND, value=1, reason="nobody knows")
+
+    def said(*frames: int, busy: int | None = None) -> str:
+        pmds = [
+            PmdCounters(cpu=cpu, frames=count, busy_cycles=busy, idle_cycles=busy)
+            for cpu, count in enumerate(frames, 1)
+        ]
+        switch = SwitchCounters(pmds=tuple(pmds))
+        made = [one.model_copy(update={"switch": switch})]
+        return why_connections([figure], made)[1][1].text
+
+    spread = "Its frames by thread: CPU 1 75%, CPU 2 25%, CPU 3 0."
+    assert said(300, 100, 0).endswith(f"no busy and idle cycles. {spread}")
+    assert said(300, 100, 0, busy=5).endswith(f"was busy 50%. {spread}")
+    assert "by thread" not in said(300) + said(0, 0)
+
+
 def test_what_a_switch_counted_where_some_failed_is_told_by_name() -> None:
     one = trial(asking=by_clock(asked=9_000, waiting=1_000, replied=9_000))
     switch = SwitchCounters(drops={"queue full": 7, "no port": 0}, reasons={"retries": 1_200})

@@ -19,7 +19,8 @@ TESTS = REPOSITORY / "tests"
 EVERYDAY, THOROUGH = "pytest.mark.everyday", "pytest.mark.thorough"
 NOT_AT_WORK = {
     *("sim", "external", "none"),  # models, what others deployed, and nothing
-    *("vpp", "trex", "dperf"),  # no package brings them: make test-all ONLY=…
+    *("vpp", "trex", "dperf", "dpvs"),  # no package brings them: make test-all ONLY=…
+    "ipvs",  # not every kernel has it, and a router stands for the hop
     *("haproxy", "nginx-stream"),  # a router stands for the hop that they share with it
     *("ixnetwork", "spirent", "xena"),  # chassis; their conversations are recorded
     *("command", "memory-vm", "stress-vm"),  # a user's own, and guests of what is at work here

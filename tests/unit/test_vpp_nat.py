@@ -44,6 +44,7 @@ CLIENTS, SERVERS = "198.18.255.254/16", "198.19.255.254/16"
 TRACKED = (
     *("nat_soak", "nat_cps", "nat_pps", "nat_goodput", "nat_udp_cps", "nat_udp_pps"),
     *("nat_reconnect", "lb_udp_cps", "lb_cps", "lb_workers", "lb_cps_flood", "lb_cc", "lb_pps"),
+    *("lb_goodput", "lb_udp_pps"),
 )
 
 

@@ -15,7 +15,7 @@ from vsperf.quantities.human import human_count, human_share
 from vsperf.records.connections import ConnectionTrial
 from vsperf.records.meaning import LIMITED_BY
 from vsperf.records.result import Figure, Limit, heading
-from vsperf.records.switch import cycles_of
+from vsperf.records.switch import PmdCounters, cycles_of
 
 GENERATOR, THREADS, DROPS = "the generator", "the polling threads of the switch", "frames"
 REASONS = "what the switch counted"
@@ -69,19 +69,30 @@ def _generator(one: ConnectionTrial) -> Sentence:
 
 def _threads(one: ConnectionTrial) -> Sentence:
     shares: list[tuple[Fraction, int]] = []
-    for pmd in () if one.switch is None else one.switch.pmds:
+    pmds = () if one.switch is None else one.switch.pmds
+    spread = _spread(pmds)
+    for pmd in pmds:
         working, idle = cycles_of((pmd,))
         if working is not None and idle is not None and working + idle > 0:
             shares.append((Fraction(working, working + idle), pmd.cpu))
     if not shares:
-        text = "How busy the switch was: it counts no busy and idle cycles."
+        text = f"How busy the switch was: it counts no busy and idle cycles.{spread}"
         return Sentence(THREADS, Verdict.UNKNOWN, text)
     share, cpu = max(shares)
     # What failed is tried again for seconds, in which there is little to do.
     verdict = Verdict.FULL if share >= FULL else Verdict.UNKNOWN
     busy = human_share(float(share))
     text = f"{_at(one)} and until all was over the polling thread on CPU {cpu} was busy {busy}."
-    return Sentence(THREADS, verdict, text)
+    return Sentence(THREADS, verdict, f"{text}{spread}")
+
+
+def _spread(pmds: Sequence[PmdCounters]) -> str:
+    """Say how frames were spread over several threads: one that hangs, or is left out, has none."""
+    frames = sum(pmd.frames for pmd in pmds)
+    if len(pmds) < 2 or frames <= 0:
+        return ""
+    shares = ", ".join(f"CPU {pmd.cpu} {human_share(pmd.frames / frames)}" for pmd in pmds)
+    return f" Its frames by thread: {shares}."
 
 
 def _drops(one: ConnectionTrial) -> Iterator[Sentence]:

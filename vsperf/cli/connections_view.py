@@ -90,11 +90,16 @@ def segments_table(one: ConnectionTrial) -> Table:
 
 
 def switch_table(one: ConnectionTrial) -> Table:
-    """Return what the switch counted: of connections, of frames that it dropped, and why."""
+    """Return what the switch counted: of connections, of frames that it dropped, and why.
+
+    Of several threads each has its frames: one that hangs has none, and stands out.
+    """
     switch = one.switch or SwitchCounters()
     relayed = {} if switch.connections is None else switch.connections.model_dump()
+    threads = switch.pmds if len(switch.pmds) > 1 else ()
     counts = {
         **{f"connections {name}": count for name, count in relayed.items()},
+        **{f"frames of the thread on CPU {pmd.cpu}": pmd.frames for pmd in threads},
         **{name: count for name, count in {**switch.drops, **switch.reasons}.items() if count},
     }
     heads = (

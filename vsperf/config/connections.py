@@ -7,7 +7,7 @@ of its own in each of their networks, and what it takes for a service is an addr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from typing import Literal
 
@@ -61,6 +61,11 @@ class End:
         """The address that a device which routes has towards this end."""
         return str(self._at(_DEVICE))
 
+    def device_ips(self, count: int) -> tuple[str, ...]:
+        """Return so many of them, where a device needs several: its own is the last."""
+        last = self._at(_DEVICE)
+        return tuple(str(last - number) for number in reversed(range(count)))
+
     @property
     def service_ip(self) -> str:
         """The address that is called where a device shares connections out to servers."""
@@ -84,6 +89,17 @@ def clients_of(case: CaseSpec) -> End:
 def servers_of(case: CaseSpec) -> End:
     """Return who is asked: behind the last one."""
     return _end(case, len(case.topology.links) - 1, "servers")
+
+
+def answering_of(case: CaseSpec) -> End:
+    """Return who answers: the servers.
+
+    Each of them as who was called, where a device passes frames on with the addresses they have.
+    """
+    servers = servers_of(case)
+    if not getattr(case.vswitch, "direct", False):
+        return servers
+    return replace(servers, first_ip=IPv4Address(clients_of(case).service_ip), addresses=1)
 
 
 def _end(case: CaseSpec, number: int, setting: str) -> End:

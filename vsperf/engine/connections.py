@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
-from vsperf.config.connections import clients_of, servers_of
+from vsperf.config.connections import answering_of, clients_of
 from vsperf.deploy.deployment import Deployment, deploy, prepare
 from vsperf.drivers.generators.base import (
     ConnectionEnd,
@@ -34,7 +34,7 @@ from vsperf.errors import ComponentError, DiedError, PathError
 from vsperf.methods.base import SHARE_BEFORE, method_of
 from vsperf.methods.connections import ConnectionsAsked, OpensConnections
 from vsperf.progress import ConnectionsStarted, DeploymentKept
-from vsperf.records.connections import ConnectionCounts, ConnectionTrial
+from vsperf.records.connections import ConnectionCounts, ConnectionTrial, Unbalanced
 from vsperf.records.flags import Flag
 from vsperf.records.run import CaseRecord
 from vsperf.records.switch import Kept
@@ -81,7 +81,7 @@ def measure_connections(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRec
 def ends_of(run: CaseRun, deployment: Deployment) -> ConnectionEnds:
     """Return both ends, which send to each other, or to a device that is a hop between them."""
     spec = run.case.seeded_spec
-    clients, servers = clients_of(spec), servers_of(spec)
+    clients, servers = clients_of(spec), answering_of(spec)
     hops: Mapping[str, str] = {clients.link: servers.mac, servers.link: clients.mac}
     if isinstance(deployment.switch, Routes):
         hops = deployment.switch.next_hops()
@@ -114,6 +114,18 @@ def check(bench: MeasuredConnections, asked: ConnectionsAsked) -> None:
     )
 
 
+def added_up(counts: ConnectionCounts) -> ConnectionCounts:
+    """Return what a generator tells; raise `ComponentError` where its accounts do not add up."""
+    try:
+        return counts.balanced()
+    except Unbalanced as error:
+        raise ComponentError(
+            f"the generator tells of {error}",
+            why="each connection, and each request that was due, has one outcome",
+            fix="its driver, or the generator, counts wrongly: take another (--generator tgen)",
+        ) from error
+
+
 @dataclass
 class MeasuredConnections:
     """Connections through what is deployed."""
@@ -134,6 +146,11 @@ class MeasuredConnections:
     def overhead_ns(self) -> int:
         """What the policy of trials asks for around each."""
         return self.run.case.seeded_spec.trial.overhead_ns
+
+    @property
+    def switched(self) -> bool:
+        """Whether anything is between both ends."""
+        return self.run.case.seeded_spec.switched
 
     def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
         """Open connections, again as often as trials are repeated that are invalid."""
@@ -164,7 +181,8 @@ class MeasuredConnections:
         error, happened, self.kept = None, NOTHING, None
         lost: ComponentError | None = None
         try:
-            counts, happened = self._connect(generator, asked)
+            made, happened = self._connect(generator, asked)
+            counts = added_up(made)
         except ComponentError as failure:
             lost, error = failure, failure.with_why
         seen = watch.end()

@@ -230,7 +230,8 @@ class ConnectionSearch(ConnectionMethod):
         made: list[tuple[int, ConnectionTrial]] = []
         measure = partial(self._measured, bench, made)
         probe = Probe(measure, bench.budget, bench.overhead_ns)
-        found = self.confirmed(Loads(lowest, highest, highest + 1, ascending=True)).run(probe)
+        loads = Loads(lowest, highest, highest + 1, switched=bench.switched, ascending=True)
+        found = self.confirmed(loads).run(probe)
         return self.answered(found, made)
 
     def _measured(

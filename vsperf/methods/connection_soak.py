@@ -106,7 +106,7 @@ class ConnectionSoak(ConnectionMethod):
     def play(self, bench: ConnectionsBench) -> SearchResult:
         """Open connections part by part."""
         made = repeated(self.parts, partial(paid, bench, self.each))
-        figures = tuple(self._figures(made.found)) if made.found else ()
+        figures = tuple(self._figures(made.found, bench.switched)) if made.found else ()
         return SearchResult(
             figures=figures,
             curves=(_over_time(made.found, self.part.ns),) if made.found else (),
@@ -114,14 +114,14 @@ class ConnectionSoak(ConnectionMethod):
             spoiled=made.spoiled,
         )
 
-    def _figures(self, made: Sequence[ConnectionTrial]) -> Iterator[Figure]:
+    def _figures(self, made: Sequence[ConnectionTrial], switched: bool) -> Iterator[Figure]:
         """Yield what failed, and what was another at the end than before."""
         causes: Counter[str] = Counter()
         for one in made:
             causes.update(one.causes)
         begun = sum(one.client.launched for one in made if one.client is not None)
         told = ", ".join(f"{count:,} {why.replace('_', ' ')}" for why, count in causes.items())
-        limit, whose = _whose(made)
+        limit, whose = _whose(made, switched)
         due = sum(one.client.intended for one in made if one.client is not None)
         of = f"{human_count(begun)} that were begun"
         if begun < due:
@@ -152,8 +152,11 @@ class ConnectionSoak(ConnectionMethod):
         yield from _grown(made, MEMORY, Unit.BYTES, memory_after, "its memory")
 
 
-def _whose(made: Sequence[ConnectionTrial]) -> tuple[Limit, str]:
-    """Return whose failures they are: nobody can tell where the generator had no time left."""
+def _whose(made: Sequence[ConnectionTrial], switched: bool) -> tuple[Limit, str]:
+    """Return whose failures they are: nobody can tell where the generator had no time left.
+
+    Nor is a switch to blame where there is none.
+    """
     failing = [one for one in made if one.failed]
     if not failing and any(Flag.SHORT_OFFER in one.flags for one in made):
         return Limit.GENERATOR, "; the generator did not begin all in time"
@@ -161,7 +164,7 @@ def _whose(made: Sequence[ConnectionTrial]) -> tuple[Limit, str]:
         return Limit.SETTING, ""
     if min(one.busy_ppm for one in failing) >= SATURATED_PPM:
         return Limit.GENERATOR, "; the generator had no time left where they did"
-    return Limit.DUT, ""
+    return (Limit.DUT if switched else Limit.GENERATOR), ""
 
 
 def entries_after(one: ConnectionTrial) -> int | None:

@@ -188,6 +188,10 @@ class ConnectionsBench(Interface):
     def overhead_ns(self) -> int:
         """What a trial is expected to take beyond its duration."""
 
+    @property
+    def switched(self) -> bool:
+        """Whether anything is between both ends; else nothing but these can fail a connection."""
+
     def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
         """Open connections, again until that can be believed; who asks for it has it paid."""
 

@@ -276,6 +276,13 @@ class ConnectionCounts(Record):
     begin_port: int | None = None
     """Of the clients: with which ports began. They go on, and round, from trial to trial."""
 
+    def balanced(self) -> Self:
+        """Return itself, or raise `Unbalanced`: both ends, and what was due by a clock, add up."""
+        for accounts in (self.client, self.server, self.asking):
+            if accounts is not None:
+                accounts.balanced()
+        return self
+
 
 class ConnectionTrial(Record):
     """One trial in which connections were opened at a steady rate, judged."""

@@ -152,8 +152,8 @@ class Flag(enum.StrEnum):
         Severity.INVALID,
         "The two ends of TCP, which loses nothing, differ on what was sent and what arrived: of a "
         "stream by more than 1 % and more than their sockets hold, of connections by responses "
-        "that no server gave. Or more connections came to their end than the proxy between both "
-        "ends says that it accepted, or opened, so some went another way, or it counts wrongly.",
+        "that no server gave. Or more connections came to their end than a switch that counts them "
+        "says that it accepted, or opened, so some went another way, or it counts wrongly.",
     )
     DEVICES_DISAGREE = (
         "devices-disagree",

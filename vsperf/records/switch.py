@@ -102,7 +102,7 @@ class AddressCounts(Record):
 
 
 class ConnectionCounters(Record):
-    """Connections of a switch that is an end of each itself, as a proxy is, by its own count."""
+    """Connections by a switch's own count: an end of each, as a proxy is, or what chooses ends."""
 
     accepted: int
     """From clients."""
@@ -152,7 +152,7 @@ class SwitchCounters(Record):
     addresses: AddressCounts | None = None
     """Of a switch that learns addresses; None where it does not, or does not say."""
     connections: ConnectionCounters | None = None
-    """Of a switch that is an end of connections itself; None where it is none."""
+    """Of a switch that counts connections itself; None where it does not."""
     reasons: dict[str, int] = Field(default_factory=dict)
     """What else it counted, by stage and reason: why frames were dropped inside, but also of frames
     that went on. So no account is made of them."""

@@ -37,6 +37,7 @@ from vsperf.records.switch import PortCounters
 
 PAIR = 2
 SYSCTL = Path("/proc/sys/net")
+SLABS = Path("/proc/slabinfo")
 
 T = TypeVar("T")
 
@@ -93,6 +94,12 @@ def check_hop(case: CaseSpec, cpus: tuple[int, ...], does: str, why: str) -> Non
 
     `why` says what frames that begin no connection are to it.
     """
+    check_two_ends(case, does, why)
+    check_ports(case, cpus, f"vswitch {case.vswitch.kind}")
+
+
+def check_two_ends(case: CaseSpec, does: str, why: str) -> None:
+    """Refuse what has no connections, and no two ends of them and nothing else."""
     kind, topology = case.vswitch.kind, case.topology
     if not case.has_connections:
         raise UsageError(
@@ -108,7 +115,6 @@ def check_hop(case: CaseSpec, cpus: tuple[int, ...], does: str, why: str) -> Non
             why="connections begin behind the one and are answered behind the other",
             fix="--set topology=p2p",
         )
-    check_ports(case, cpus, f"vswitch {kind}")
 
 
 def hop_steps(ports: HopPorts, cpus: tuple[int, ...], *more: str) -> tuple[Step, ...]:
@@ -167,6 +173,24 @@ def asked_in(network: str, what: str, action: Callable[[], T]) -> T:
 def setting(network: str, name: str) -> str:
     """Return what the kernel says of a network, by a file below /proc/sys/net."""
     return asked_in(network, f"for {name}", lambda: (SYSCTL / name).read_text().strip())
+
+
+def slab_memory(name: str) -> int | None:
+    """Return what objects of a kind take of the kernel's memory, those of all networks together."""
+    try:
+        return slab_bytes(SLABS.read_text(), name)
+    except OSError:
+        return None  # it is root's to read, and some kernels have none
+
+
+def slab_bytes(text: str, name: str) -> int | None:
+    """Return what objects of a kind take, of what the kernel tells of all; None if it has none."""
+    for line in text.splitlines():
+        words = line.split()
+        if words[:1] == [name]:
+            active, _, size = map(int, words[1:4])
+            return active * size
+    return None
 
 
 @dataclass(frozen=True, slots=True)

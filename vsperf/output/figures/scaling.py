@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from vsperf.output.figures.drawing import (
     Axis,
@@ -63,10 +63,10 @@ def _draw(
         return None
     groups, more = most_of(found)
     shown = [one for group in groups for one in group.samples]
-    in_frames = any(one.unit is Unit.FPS for one in shown)
-    published = beside(options.beside if in_frames else (), trait)
+    published = {unit: _beside(shown, options, trait, unit) for unit in RATES}
+    all_published = _together(published.values())
     places = {place(one) for one in shown}
-    places |= {point.x for one in published.points(0) for point in one.points}
+    places |= {point.x for one in all_published.points(0) for point in one.points}
     ideal = "The ideal is as much for each thread as the fewest threads had."
     return Drawing(
         title=title,
@@ -75,7 +75,7 @@ def _draw(
             *remarks(shown, groups, place),
             ideal if trait == "workers" else "",
             more,
-            published.source,
+            all_published.source,
         ),
         panels=tuple(
             Panel(
@@ -89,7 +89,7 @@ def _draw(
                 layers=layers,
             )
             for unit, axis in RATES.items()
-            if (layers := tuple(_layers(groups, trait, unit, published)))
+            if (layers := tuple(_layers(groups, trait, unit, published[unit])))
         ),
         simulated=any(one.evidence.simulated for one in shown),
     )
@@ -105,8 +105,19 @@ def _layers(
         yield from _ideal(of_unit, place, few=len(groups) <= FEW)
     for number, group in of_unit:
         yield line_of(group, number, place)
-    if of_unit and unit is Unit.FPS:
-        yield from published.points(len(groups))
+    yield from published.points(len(groups))
+
+
+def _beside(shown: Sequence[Rate], options: Options, trait: str, unit: Unit) -> Published:
+    """Return what others published of the quantities that are shown in a unit."""
+    asked = ("" if unit is Unit.FPS else one.traits.measure for one in shown if one.unit is unit)
+    return _together(beside(options.beside, trait, of) for of in dict.fromkeys(asked))
+
+
+def _together(several: Iterable[Published]) -> Published:
+    every = tuple(several)
+    series = tuple(line for one in every for line in one.series)
+    return Published(series, tuple(dict.fromkeys(text for one in every for text in one.sources)))
 
 
 def _place(trait: str) -> Callable[[Rate], float]:

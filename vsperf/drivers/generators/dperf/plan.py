@@ -18,6 +18,7 @@ from vsperf.config.connections import (
     PORTS_EACH,
     SERVICE_PORT,
     End,
+    answering_of,
     clients_of,
     servers_of,
 )
@@ -146,6 +147,12 @@ def check(case: CaseSpec) -> None:
                 why="they differ by their last byte, which is neither 0 nor 255",
                 fix=f"--set search.{setting}={MOST_ADDRESSES}",
             )
+    if (seen := getattr(case.vswitch, "local_addresses", 1)) > 1:
+        raise UsageError(
+            f"servers of dperf know one address of a device, and vswitch.local_addresses is {seen}",
+            why="they answer clients that they were told of, and keep room for all ports of each",
+            fix="--set vswitch.local_addresses=1, or another generator: --generator tgen",
+        )
     for setting, most in (("request", MOST_REQUEST), ("response", MOST_DATA)):
         size: int = getattr(case.search, setting)
         if size > most:
@@ -183,7 +190,7 @@ def memory_mb(sockets: int) -> int:
 
 def case_ends(case: CaseSpec) -> ConnectionEnds:
     """Return both ends as far as they are known before there is a switch."""
-    clients, servers = clients_of(case), servers_of(case)
+    clients, servers = clients_of(case), answering_of(case)
     shared_out: bool = getattr(case.vswitch, "shares_out", False)
     return ConnectionEnds(
         ConnectionEnd(clients, NEXT_HOP),

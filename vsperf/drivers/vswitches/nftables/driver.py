@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar
@@ -11,37 +9,21 @@ from typing import ClassVar
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.settings import own_settings
-from vsperf.drivers.vswitches.base import SwitchPlan, require_root
+from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.hops import Hop, made_hop
 from vsperf.drivers.vswitches.kernel_ports import needs_of
 from vsperf.drivers.vswitches.nftables.layout import Design, switch_plan
 from vsperf.drivers.vswitches.nftables.netfilter import Netfilter
-from vsperf.drivers.vswitches.nftables.program import NAME, Nft
+from vsperf.drivers.vswitches.nftables.program import Nft
 from vsperf.drivers.vswitches.nftables.running import RunningRouter
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
-from vsperf.errors import NotReadyError
 from vsperf.host.cpus import Needs
-from vsperf.host.doctor.finding import AS_ROOT, Answer, Check, Group, Host, absent, ok
+from vsperf.host.doctor.finding import Check, Group
 from vsperf.host.doctor.wants import Want
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Placement
 
-
-def _rules(here: Host) -> Answer:
-    """Tell the kernel rules where nobody sees them, and which end at once."""
-    try:
-        nft = Nft.find()
-        if os.geteuid() != 0:
-            return absent("only root can try; for vswitch.kind=nftables", AS_ROOT)
-        nft.require_kernel()
-    except NotReadyError as error:
-        problem = error.problems[0]
-        return absent(f"{problem.what}: {problem.why}", problem.fix)
-    version = nft.version().removeprefix("nftables ")
-    return ok(f"{nft.path} {version}; kernel {platform.release()} tracks connections by its rules")
-
-
-CHECKS = (Check(NAME, Group.PROGRAMS, _rules),)
+CHECKS = (Check(Nft.NAME, Group.PROGRAMS, Nft.doctor),)
 """Not among the checks of a run: the driver tries it itself before it starts."""
 
 
@@ -64,8 +46,7 @@ class Nftables:
         return switch_plan(Design(case, _spec_of(case), placement))
 
     def require(self, case: CaseSpec) -> None:
-        require_root("a router of the kernel", "it makes a network apart, and taps and rules in it")
-        Nft.find().require_kernel()
+        Nft.require()
 
     @contextmanager
     def start(

@@ -10,7 +10,7 @@ from vsperf.config.connections import SERVICE_PORT, protocol_of
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.hops import HopDesign, check_hop, hop_endpoints, hop_steps
 from vsperf.drivers.vswitches.kernel_ports import NETWORK, step
-from vsperf.drivers.vswitches.nftables.program import READING
+from vsperf.drivers.vswitches.nftables.program import Nft
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
 from vsperf.host.netns import entering
 from vsperf.quantities.units import Duration
@@ -142,7 +142,7 @@ def switch_plan(design: Design) -> SwitchPlan:
         Step(
             component="vswitch",
             action="tell the kernel which connections pass, and what becomes of their addresses",
-            argv=(*entering(NETWORK), *READING),
+            argv=(*entering(NETWORK), *Nft.READING),
             lines=tuple(design.ruleset().splitlines()),
         ),
         step(

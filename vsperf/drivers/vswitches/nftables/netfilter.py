@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from vsperf.drivers.vswitches.hops import SYSCTL, T, asked_in, setting
+from vsperf.drivers.vswitches.hops import SYSCTL, T, asked_in, setting, slab_memory
 from vsperf.drivers.vswitches.nftables.layout import REFUSED
 from vsperf.host.netlink import attributes, dump, order
 
@@ -26,7 +26,6 @@ NESTED = 0x8000
 """Flag of the kind of an attribute that holds others."""
 PACKETS = struct.Struct(">Q")
 STATISTICS = Path("/proc/thread-self/net/stat/nf_conntrack")
-SLABS = Path("/proc/slabinfo")
 SLAB = "nf_conntrack"
 TRACKING = "netfilter/nf_conntrack_"
 DROPS = {"drop": "conntrack drop", "chainlength": "conntrack chain too long"}
@@ -100,10 +99,7 @@ class Netfilter:
 
     def memory_bytes(self) -> int | None:
         """Return what connections take of the kernel's memory, those of all networks together."""
-        try:
-            return slab_bytes(SLABS.read_text(), SLAB)
-        except OSError:
-            return None  # it is root's to read, and some kernels have none
+        return slab_memory(SLAB)
 
     def facts(self) -> dict[str, int]:
         """Return the size of the table, what is in it now, and how long each stays in it [s]."""
@@ -149,13 +145,3 @@ def tracking_in(text: str) -> Tracking:
 
 def _text(content: bytes) -> str:
     return content.rstrip(b"\0").decode(errors="replace")
-
-
-def slab_bytes(text: str, name: str) -> int | None:
-    """Return what objects of a kind take, of what the kernel tells of all; None if it has none."""
-    for line in text.splitlines():
-        words = line.split()
-        if words[:1] == [name]:
-            active, _, size = map(int, words[1:4])
-            return active * size
-    return None

@@ -15,7 +15,7 @@ from vsperf.drivers.vswitches.nftables.layout import (
     sysctls,
 )
 from vsperf.drivers.vswitches.nftables.netfilter import Netfilter
-from vsperf.drivers.vswitches.nftables.program import NAME, Nft
+from vsperf.drivers.vswitches.nftables.program import Nft
 from vsperf.errors import ComponentError
 from vsperf.host.netns import entering
 from vsperf.records.switch import Kept, SwitchCounters
@@ -65,7 +65,7 @@ class RunningRouter(RunningHop):
     def facts(self) -> dict[str, Any]:
         return {
             "kernel": platform.release(),
-            NAME: self.nft.version(),
+            Nft.NAME: self.nft.version(),
             **self.hop.facts(),
             "nat": self.design.spec.nat,
             "service": self.design.service,

@@ -62,13 +62,18 @@ def sources() -> dict[str, str]:
     return {name: str(_content(name)["source"]) for name in names()}
 
 
-def beside(tables: Sequence[str], plot: str) -> Published:
-    """Return what these published tables hold for a plot; nothing where they hold none."""
+def beside(tables: Sequence[str], plot: str, of: str = "") -> Published:
+    """Return what these published tables hold for a plot; nothing where they hold none.
+
+    Where a plot has several quantities, `of` is the name of the figure that is meant: of series
+    that name none all are frames, as most plots are.
+    """
     series: list[tuple[str, tuple[Point, ...]]] = []
     sources: list[str] = []
     for table in tables:
         content = _content(table)
-        found = content.get("plots", {}).get(plot, ())
+        listed = content.get("plots", {}).get(plot, ())
+        found = [one for one in listed if one.get("of", "") == of]
         series += [(f"{one['name']} ({content['short']})", _points(one)) for one in found]
         if found:
             notes = dict.fromkeys(one["note"] for one in found if one.get("note"))

@@ -1,0 +1,33 @@
+"""DPVS keeps the promises of all switch drivers, whatever it rewrites.
+
+Frames of a test are not addressed to it. What passes it is seen in `integration/test_real_dpvs.py`,
+by connections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from dpvs_cases import dpvs_case
+from vswitch_contract import VSwitchContract
+
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.vswitches.base import VSwitch
+from vsperf.drivers.vswitches.dpvs.driver import Dpvs
+
+pytestmark = [pytest.mark.machine, pytest.mark.thorough]
+
+
+class TestDpvs(VSwitchContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls, require: Callable[[str], None]) -> VSwitch:
+        require("dpvs")
+        return Dpvs()
+
+    @pytest.fixture(scope="class", params=["fnat", "nat", "dr"])
+    @classmethod
+    def case(cls, request: pytest.FixtureRequest) -> CaseSpec:
+        settings = {"mode": request.param, "hugepages": False}
+        return dpvs_case(settings, real=True, clients=16, servers=8)

@@ -1,0 +1,32 @@
+"""IPVS keeps the promises of all switch drivers, whatever it rewrites.
+
+Frames of a test are not addressed to it. What passes it is seen in `integration/test_real_ipvs.py`,
+by connections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from connection_cases import opened_through
+from vswitch_contract import VSwitchContract
+
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.vswitches.base import VSwitch
+from vsperf.drivers.vswitches.ipvs.driver import Ipvs
+
+pytestmark = [pytest.mark.machine, pytest.mark.thorough]
+
+
+class TestIpvs(VSwitchContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls, require: Callable[[str], None]) -> VSwitch:
+        require("ipvs")
+        return Ipvs()
+
+    @pytest.fixture(scope="class", params=["nat", "dr"])
+    @classmethod
+    def case(cls, request: pytest.FixtureRequest) -> CaseSpec:
+        return opened_through("ipvs", real=True, clients=256, servers=256, mode=request.param)

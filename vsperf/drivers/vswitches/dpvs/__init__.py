@@ -1,0 +1,1 @@
+"""DPVS as the device: a load balancer on DPDK, which keeps a table of connections."""

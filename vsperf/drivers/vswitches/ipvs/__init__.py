@@ -1,0 +1,1 @@
+"""IPVS, the load balancer of the Linux kernel."""
