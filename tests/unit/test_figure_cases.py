@@ -207,7 +207,7 @@ def test_rates_of_connections_have_a_panel_of_their_own_with_the_ideal_in_it() -
     assert [one.y.unit for one in drawn("workers", *connections, *frames).panels] == ["fps", "/s"]
     # Others published both, and each stands beside what it is of.
     beside = Options(beside=("dpvs_1_9_2",))
-    (found,) = drawings([*connections, *frames], ["workers"], beside)
+    ((_, found),) = drawings([*connections, *frames], ["workers"], beside)
     published = [
         [(one.name, one.points[0].y) for one in panel.layers if isinstance(one, Points)]
         for panel in found.panels

@@ -548,9 +548,13 @@ def file_of(text: object = "", number: int = 1, name: str = "own.conf") -> dict[
 def test_a_program_finds_what_was_written_for_it_in_a_folder_that_goes_with_it(
     program: Path, tmp_path: Path
 ) -> None:
-    parts = [file_of('say "one";\n'), file_of("\ttwo\n"), file_of(name="empty")]
+    parts: list[Mapping[str, Any]] = [
+        file_of('say "one";\n'),
+        file_of("\ttwo\n"),
+        file_of(name="empty"),
+    ]
     reads = "cat own.conf; wc -c empty; mkdir -p deep/er; echo x >deep/er/behind"
-    asked = (
+    asked: tuple[Mapping[str, Any], ...] = (
         *parts,
         run_there(SHELL, "-c", reads),
         AWAIT,

@@ -110,7 +110,9 @@ def _layers(
 
 def _beside(shown: Sequence[Rate], options: Options, trait: str, unit: Unit) -> Published:
     """Return what others published of the quantities that are shown in a unit."""
-    asked = ("" if unit is Unit.FPS else one.traits.measure for one in shown if one.unit is unit)
+    asked = (
+        "" if unit is Unit.FPS else dict(one.traits)["measure"] for one in shown if one.unit is unit
+    )
     return _together(beside(options.beside, trait, of) for of in dict.fromkeys(asked))
 
 

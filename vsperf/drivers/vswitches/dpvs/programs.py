@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vsperf.drivers.programs.find import Installed
+from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.drivers.vswitches.dpvs.layout import DPIP, IPC_VARIABLE, IPVSADM, NAME
 from vsperf.drivers.vswitches.dpvs.spec import DpvsSpec
 from vsperf.errors import ComponentError, NotReadyError
@@ -19,7 +19,7 @@ SETTING = "vswitch.install"
 HOW_TO = "docs/how-to/measure-dpvs.md"
 INSTALL = f"build it from its sources ({HOW_TO})"
 BIN = "bin"
-DPVS = Installed(NAME, INSTALL, "-v", r"dpvs version: (\d+(?:[.-]\d+)+)", SETTING)
+DPVS = PackagedProgram(NAME, INSTALL, "-v", r"dpvs version: (\d+(?:[.-]\d+)+)", SETTING)
 LEAST = (1, 10)
 """Version from which on it does without a kernel module for each of its ports, if it is told to."""
 ANSWER_S = 10.0
@@ -46,7 +46,7 @@ def planned_program(install: str | None) -> str:
 def find_programs(spec: DpvsSpec | None, search: str | None = None) -> Programs:
     """Return the DPVS to use; raise `NotReadyError` for what is missing or too old."""
     install = None if spec is None else spec.install
-    found = DPVS.found(None if install is None else str(_folder(install) / NAME), search)
+    found = DPVS.find(None if install is None else str(_folder(install) / NAME), search)
     programs = Programs(found.path, found.version)
     least = ".".join(map(str, LEAST))
     if tuple(map(int, found.version.partition("-")[0].split(".")[: len(LEAST)])) < LEAST:
