@@ -218,6 +218,16 @@ def test_what_is_assumed_is_said_in_short_and_as_a_whole() -> None:
     assert f"steady: {Assumption.STEADY.meaning}" in whole
 
 
+def test_a_number_of_one_deployment_is_said_to_be_one_draw_whatever_the_method() -> None:
+    found = SearchResult(figures=(burst(100),))
+    row = CaseRow.of(view_of(planned(), case_record("mine", result=found)))
+    assert "each answer assumes: one-draw" in [line.plain for line in notes([row], False)]
+    whole = [line.plain for line in notes([row], False, whole=True)]
+    assert f"one-draw: {Assumption.ONE_DRAW.meaning}" in whole
+    nothing = SearchResult(figures=(burst(None),))
+    assert rests_on([CaseRow.of(view_of(planned(), case_record("mine", result=nothing)))])[1] == ()
+
+
 def at_least(value: float) -> Figure:
     return Figure(name="burst", unit=Unit.FRAMES, value=value, lower=value, reason="the generator")
 

@@ -499,11 +499,17 @@ def _over(rows: Sequence[CaseRow]) -> list[str]:
 def rests_on(rows: Sequence[CaseRow]) -> tuple[str, tuple[Assumption, ...]]:
     """Say for how long answers were looked at, and what they assume since no trial there can tell.
 
-    Without an answer that rests on trials it is nothing.
+    The first is nothing without an answer that rests on trials at its bounds. One of a method that
+    has no bounds is of one deployment all the same, unless its rounds made all anew.
     """
     resting = [one for row in rows for one in row.resting.values()]
     if not resting:
-        return "", ()
+        one_draw = any(
+            row.loads or row.curves or any(one.value is not None for one in row.figures)
+            for row in rows
+            if not row.view.rounds
+        )
+        return "", (Assumption.ONE_DRAW,) if one_draw else ()
     shortest = min(one.sending_ns for one in resting) / NANOSECONDS
     least, end = ("", None) if len(resting) == 1 else ("at least ", End.LOWER)
     taken = (one for one in Assumption if any(one in each.assumed for each in resting))
