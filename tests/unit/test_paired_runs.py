@@ -273,6 +273,18 @@ class TestShown:
         assert sum("Mfps" in line for line in lines[first:end]) == 3
         assert max(map(len, lines[first:end])) <= 80
 
+    def test_rivals_are_held_against_each_other_as_well(self, tmp_path: Path) -> None:
+        third = "{kind: sim, name: slowest, capacity: 4Mpps}"
+        run(tmp_path, switches=f"{OLD}, {SLOWER}, {third}")
+        (row,) = (line for line in shown(tmp_path).splitlines() if "B (new)" in line)
+        told = row.split()
+        assert told[:5] == ["C", "slowest", "B", "(new)", "-11.11%"]
+        assert told[-1] == "slower"
+
+    def test_of_a_single_rival_there_is_no_such_table(self, tmp_path: Path) -> None:
+        run(tmp_path)
+        assert "beside" not in shown(tmp_path).partition("to A: ")[0]
+
     def test_a_case_shows_its_rounds(self, tmp_path: Path) -> None:
         run(tmp_path)
         text = shown(tmp_path, "old")
