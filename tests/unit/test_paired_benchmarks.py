@@ -44,7 +44,7 @@ def test_sessions_are_counted_by_what_they_say(capsys: pytest.CaptureFixture[str
     ratio = tell([*slower, faster], BRIEF - 1, rival=True)
     assert ratio.rounds == 2
     told = capsys.readouterr().out.splitlines()
-    rows = {line[:22].strip(): line[22:].split() for line in told if line[:22].strip()}
+    rows = {line[:21].strip(): line[21:].split() for line in told if line[:21].strip()}
     assert rows["alone, rival second"][:5] == ["2", "2", "0", "2", "0"]
     assert rows["busy, rival second"][:5] == ["1", "1", "0", "1", "1"], "it says the wrong way"
     assert rows["all"][-1] == "3", "all took longer than they may"
@@ -56,7 +56,7 @@ def test_of_the_same_switch_whatever_is_different_is_wrong(
 ) -> None:
     tell([Session.of(made(0.9), busy=False, turned=False)], BRIEF, rival=False)
     (row,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("all  "))
-    assert row[22:].split()[:6] == ["1", "1", "0", "1", "1", "0"]
+    assert row[21:].split()[:6] == ["1", "1", "0", "1", "1", "0"]
 
 
 def test_each_switch_of_a_table_is_held_against_each() -> None:

@@ -31,6 +31,7 @@ from vsperf.records.turns import FIRST
 EXAMPLE = """tools/bench/paired_sessions.py --folder build/ovs-a-a
   .venv/bin/python tools/bench/paired_sessions.py --folder build/ovs-a-b --busy 0 \\
       --rival 'flows: network' --rounds 16 --pairs 40 -- --set=search.control=false"""
+COLUMNS = "sessions answers control seen wrong hold middle ± s late"
 RIVAL = "B"
 LOOPS = 2
 SOUGHT = 0.97
@@ -121,8 +122,7 @@ def words_of(found: argparse.Namespace, *, turned: bool) -> tuple[str, ...]:
 def tell(sessions: Sequence[Session], within_s: float, *, rival: bool) -> Ratio:
     """Print the table, and return which share of intervals holds the truth, by kind."""
     truth = whole(sessions) if rival else Middle(0.0, 0.0, 0.0)
-    columns = ("sessions", "answers", "control", "seen", "wrong", "hold", "± %", "s", "late")
-    say(f"\n{'':<22}{''.join(f'{one:>9}' for one in columns)}")
+    say(f"\n{'':<21}{''.join(f'{one:>9}' for one in COLUMNS.split())}")
     shares = []
     for kind in sorted({one.kind for one in sessions}):
         of_kind = [one for one in sessions if one.kind == kind]
@@ -151,11 +151,12 @@ def line_of(
         f"{len(seen)}",
         f"{len(wrong)}",
         f"{sum(holds)}",
-        f"{100 * statistics.median(widths):.2f}" if widths else "–",
+        f"{_percent(whole(sessions).value)} %" if answers else "–",
+        f"{100 * statistics.median(widths):.2f} %" if widths else "–",
         f"{statistics.median(seconds):.0f}" if seconds else "–",
         f"{sum(one > within_s for one in seconds)}",
     )
-    say(f"{kind:<22}{''.join(f'{one:>9}' for one in cells)}")
+    say(f"{kind:<21}{''.join(f'{one:>9}' for one in cells)}")
     return statistics.mean(holds) if holds else None
 
 
