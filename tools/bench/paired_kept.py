@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,7 +29,14 @@ REFERENCE = Path(__file__).resolve().parent / "reference"
 MADE = "made.json"
 MOST_FAILED = 3
 """So many on end are no accident."""
-BUSY_LOOP = ("setpriv", "--pdeathsig", "KILL", sys.executable, "-I", "-S", "-c", "while True: pass")
+BUSY_LOOP = """
+import time
+while True:
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        pass
+    time.sleep({rest_s})
+"""
 
 
 @dataclass(frozen=True)
@@ -56,10 +63,12 @@ class Kept:
     failed: int = field(default=0, init=False)
     """On end."""
 
-    def had(self, name: str, words: Sequence[str], busy_loops: int = 0) -> Made | None:
+    def had(
+        self, name: str, words: Sequence[str], beside: AbstractContextManager[None] | None = None
+    ) -> Made | None:
         """Return one, which is made unless it is there; None where that fails."""
         if (found := self._made(name, words)) is None:
-            self._make(name, words, busy_loops)
+            self._make(name, words, beside or nullcontext())
             found = self._made(name, words)
         return found
 
@@ -80,15 +89,15 @@ class Kept:
         terms = Terms.of(case.asked.section("search"))
         return Made(found["seconds"], answering(case.rounds), terms)
 
-    def _make(self, name: str, words: Sequence[str], busy_loops: int) -> None:
-        """Make one, beside programs that do nothing for as long as they can.
+    def _make(self, name: str, words: Sequence[str], beside: AbstractContextManager[None]) -> None:
+        """Make one.
 
         One that fails is told, and made when all is called once more.
         """
         began = time.monotonic()
         try:
             with (
-                busily(busy_loops),
+                beside,
                 vsperf_run(self.folder / name, *words, "--wait=10m", packages=REFERENCE) as run,
             ):
                 for _event in run[1]:
@@ -118,11 +127,13 @@ def kept_in(folder: str) -> Iterator[Kept]:
 
 
 @contextmanager
-def busily(number: int) -> Iterator[None]:
-    """Let so many programs run on any CPU, which end with this one."""
+def busily(number: int, rest_s: float) -> Iterator[None]:
+    """Let so many programs run on any CPU, which end with this one, and rest after each second."""
+    program = (sys.executable, "-I", "-S", "-c", BUSY_LOOP.format(rest_s=rest_s))
     with ExitStack() as stack:
         for _ in range(number):
-            process = stack.enter_context(subprocess.Popen(BUSY_LOOP))  # noqa: S603 - our own
+            argv = ("setpriv", "--pdeathsig", "KILL", *program)
+            process = stack.enter_context(subprocess.Popen(argv))  # noqa: S603 - our own
             stack.callback(process.kill)
         yield
 

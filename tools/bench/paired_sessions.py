@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from common import Option, Ratio, carry_out, options, say, wanted
-from paired_kept import Kept, Made, kept_in, list_of
+from paired_kept import Kept, Made, busily, kept_in, list_of
 
 from vsperf.errors import ComponentError
 from vsperf.records.signed_ranks import Middle, middle_of
@@ -76,6 +76,7 @@ def main() -> None:
         rounds=Option(8, 6, "of each session"),
         pairs=Option(100, 20, "of turns in each round"),
         busy=Option(3, 0, "one session in so many runs beside two busy loops; none with 0"),
+        rest=Option(0.0, 0.0, "seconds that these loops sleep after each second"),
         within=Option(120, 120, "seconds that a session may take"),
         folder=Option("build/paired-sessions", "", "where they are kept"),
     )
@@ -98,8 +99,9 @@ def had(found: argparse.Namespace, kept: Kept) -> Iterator[Session]:
     for number in range(1, found.sessions + 1):
         busy = found.busy > 0 and number % found.busy == 0
         turned = number % 2 == 0
-        name = f"{number:04}-{'busy' if busy else 'alone'}"
-        made = kept.had(name, words_of(found, turned=turned), LOOPS if busy else 0)
+        name = f"{number:04}-{f'busy-{found.rest:g}' if busy else 'alone'}"
+        beside = busily(LOOPS, found.rest) if busy else None
+        made = kept.had(name, words_of(found, turned=turned), beside)
         if made is not None:
             one = Session.of(made, busy=busy, turned=turned)
             say(f"{number} {one.kind}: {text_of(one.found)}, {one.seconds:.0f} s")
