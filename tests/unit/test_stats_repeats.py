@@ -224,6 +224,8 @@ def test_a_number_of_one_deployment_is_said_to_be_one_draw_whatever_the_method()
     assert "each answer assumes: one-draw" in [line.plain for line in notes([row], False)]
     whole = [line.plain for line in notes([row], False, whole=True)]
     assert f"one-draw: {Assumption.ONE_DRAW.meaning}" in whole
+    again = CaseRow.of(view_of(planned(repeat=2), case_record("mine", result=found)))
+    assert rests_on([row, again])[1] == (), "each repeat is a draw"
     nothing = SearchResult(figures=(burst(None),))
     assert rests_on([CaseRow.of(view_of(planned(), case_record("mine", result=nothing)))])[1] == ()
 
