@@ -198,6 +198,16 @@ class TestCriteria:
         done = run(tmp_path / "other", "--fail-above", "2%", *short, switches=switches)
         assert done.exit_code == 1, done.output
 
+    @pytest.mark.parametrize(("share", "kind"), [("3%", "failure"), ("9.9%", "error"), ("16%", "")])
+    def test_a_pipeline_finds_it_in_junit(self, share: str, kind: str, tmp_path: Path) -> None:
+        run(tmp_path, "--fail-above", share, "--set", "generator.host={noise: 8%}")
+        page = tmp_path / "junit.xml"
+        done = vsperf("export", "junit", "latest", "--results", str(tmp_path), "-o", str(page))
+        assert done.exit_code == 0, done.output
+        text = page.read_text()
+        assert {one for one in ("failure", "error") if f"<{one} " in text} == {kind} - {""}
+        assert ("ratio_b ≥ 97%" in text) is (kind == "failure")
+
     def test_the_criterion_is_part_of_the_record(self, tmp_path: Path) -> None:
         run(tmp_path, "--fail-above", "3%")
         assert stored(tmp_path).planned.spec["expect"][0]["metric"] == "ratio_b"
