@@ -145,6 +145,18 @@ class TestTrend:
         assert drawing is not None
         assert "1 of these is only known to be as high or higher." in drawing.caption
 
+    def test_runs_that_were_near_and_far_have_no_levels(self) -> None:
+        cases = []
+        for one in self.days([1000_000] * 4 + [700_000] * 4):
+            assert one.record is not None
+            assert one.record.result is not None
+            fast = one.record.result.goals[0].lower_fps == 1000_000
+            met = {"round_trips_ns": (70, 125) if fast else (380, 500)}
+            result = one.record.result.model_copy(update=met)
+            record = one.record.model_copy(update={"result": result})
+            cases.append(replace(one, record=record))
+        assert not points(drawn(trend.PLOT, cases), "worse from here on")
+
     def test_two_runs_are_no_trend(self) -> None:
         assert drawn(trend.PLOT, self.days([1, 2])) is None
 
