@@ -241,6 +241,18 @@ def test_a_repeat_that_is_only_a_bound_is_told_and_averaged_with_nothing() -> No
     assert (series.mean, series.deviation, series.confidence) == (None, None, None)
 
 
+def test_repeats_that_met_one_regime_each_are_told_apart_by_it() -> None:
+    near, far = (70, 125), (380, 500)
+    found = series_of(
+        [
+            SearchResult(goals=(goal(fps),), round_trips_ns=met)
+            for fps, met in ((9, near), (8, near), (5, far))
+        ]
+    )
+    told = {one.name: one.values for one in found}
+    assert (told["ndr"], told["ndr near"], told["ndr far"]) == ((9, 8, 5), (9, 8), (5,))
+
+
 def test_a_goal_without_an_upper_bound_is_only_a_bound() -> None:
     open_ended = goal(5).model_copy(update={"upper_fps": None, "limit": Limit.GENERATOR})
 
