@@ -50,7 +50,7 @@ class Made:
 
     @property
     def control_differs(self) -> bool:
-        """Whether the first switch is not to be told from itself, so that nothing is believed."""
+        """Whether the first switch came out as another than itself, so that nothing is believed."""
         found = compared(self.rounds, CONTROL, terms=self.terms)
         return found is not None and found.different
 
