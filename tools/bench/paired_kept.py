@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -29,14 +28,7 @@ REFERENCE = Path(__file__).resolve().parent / "reference"
 MADE = "made.json"
 MOST_FAILED = 3
 """So many on end are no accident."""
-BUSY_LOOP = """
-import time
-while True:
-    end = time.monotonic() + 1
-    while time.monotonic() < end:
-        pass
-    time.sleep({rest_s})
-"""
+BUSY_LOOP = "while :; do timeout 1 sh -c 'while :; do :; done'; sleep {rest_s:g}; done"
 
 
 @dataclass(frozen=True)
@@ -128,11 +120,10 @@ def kept_in(folder: str) -> Iterator[Kept]:
 
 @contextmanager
 def busily(number: int, rest_s: float) -> Iterator[None]:
-    """Let so many programs run on any CPU, which end with this one, and rest after each second."""
-    program = (sys.executable, "-I", "-S", "-c", BUSY_LOOP.format(rest_s=rest_s))
+    """Let so many programs run on any CPU, which rest after each second, and end with this one."""
+    argv = ("setpriv", "--pdeathsig", "KILL", "sh", "-c", BUSY_LOOP.format(rest_s=rest_s))
     with ExitStack() as stack:
         for _ in range(number):
-            argv = ("setpriv", "--pdeathsig", "KILL", *program)
             process = stack.enter_context(subprocess.Popen(argv))  # noqa: S603 - our own
             stack.callback(process.kill)
         yield
