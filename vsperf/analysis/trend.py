@@ -32,6 +32,10 @@ from vsperf.records.result import SearchResult
 from vsperf.records.run import PlannedCase, RunHeader
 
 
+Key = tuple[str, str, str, Unit]
+"""A case, its testbed, a number, and its unit."""
+
+
 @dataclass(frozen=True, slots=True)
 class TrendPoint:
     """What one run found."""
@@ -161,7 +165,7 @@ def _series(views: Iterable[CaseView], metric: str | None) -> Iterator[Trend]:
     for view, place in zip(every, places, strict=True):
         met.setdefault(place, []).extend([] if view.result is None else [view.result])
     boundaries = {place: parted(results) for place, results in met.items()}
-    known: dict[_Key, dict[str, list[tuple[CaseView, Finding]]]] = {}
+    known: dict[Key, dict[str, list[tuple[CaseView, Finding]]]] = {}
     for view, place in zip(every, places, strict=True):
         for finding in findings_in(view, boundary=boundaries[place]):
             key = (view.label, view.header.testbed, finding.name, finding.unit)
@@ -179,11 +183,7 @@ def _series(views: Iterable[CaseView], metric: str | None) -> Iterator[Trend]:
         yield _trend(key, points, by_regime=runs.keys() <= told)
 
 
-_Key = tuple[str, str, str, Unit]
-"""A case, its testbed, a number, and its unit."""
-
-
-def _trend(key: _Key, points: tuple[TrendPoint, ...], *, by_regime: bool) -> Trend:
+def _trend(key: Key, points: tuple[TrendPoint, ...], *, by_regime: bool) -> Trend:
     medians = [point.sample.median for point in points]
     ground = [_ground(point.case) for point in points]
     segments = segments_of(medians, ground, levels=not by_regime)
