@@ -31,7 +31,6 @@ from vsperf.records.regime import Regime
 from vsperf.records.result import SearchResult
 from vsperf.records.run import PlannedCase, RunHeader
 
-
 Key = tuple[str, str, str, Unit]
 """A case, its testbed, a number, and its unit."""
 
