@@ -290,6 +290,10 @@ class TestShown:
         told = row.split()
         assert told[:5] == ["C", "slowest", "B", "(new)", "-11.11%"]
         assert told[-1] == "slower"
+        (case,) = json.loads(shown(tmp_path, "--json"))["cases"]
+        (pair,) = case["rivals"]
+        assert (pair["side"], pair["beside"]) == ("C", "B")
+        assert pair["ratio"] == pytest.approx(8 / 9, abs=1e-3)
 
     def test_of_a_single_rival_there_is_no_such_table(self, tmp_path: Path) -> None:
         run(tmp_path)

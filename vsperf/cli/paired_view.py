@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import combinations
 from typing import Any
@@ -108,10 +108,9 @@ def rivals_table(
     metric: Metric = Metric.RATE,
 ) -> Table | None:
     """Return how rivals stand to each other, a pair in a row; None where there is one at most."""
-    rivals = [side for side in rounds[0].sides if side.letter not in (FIRST, CONTROL)]
     doubted = _doubted(rounds, record, terms, metric)
     rows: list[Row] = []
-    for base, side in combinations(rivals, 2):
+    for base, side in _pairs(rounds):
         found = compared(rounds, side.letter, base=base.letter, terms=terms, metric=metric)
         word = _word(side, found, doubted=doubted)
         change, interval, *_ = _cells(found, word)
@@ -121,6 +120,12 @@ def rivals_table(
         return None
     headings = ("", "switch", "beside", "to it", "95 %", "so it is")
     return Table("rivals in turns", columns(*headings, right=(3, 4)), tuple(rows), keys=2)
+
+
+def _pairs(rounds: Sequence[Round]) -> Iterator[tuple[Named, Named]]:
+    """Yield each two rivals."""
+    rivals = (side for side in rounds[0].sides if side.letter not in (FIRST, CONTROL))
+    return combinations(rivals, 2)
 
 
 def _doubted(
@@ -214,7 +219,12 @@ def compared_data(case: CaseView) -> dict[str, Any]:
         | {"begin": [asdict(slot) for slot in begins.get(side.letter, ())]}
         for side in rounds[0].sides
     ]
-    return {"compared": sides, "guard": told}
+    pairs = [
+        {"side": side.letter, "beside": base.letter}
+        | _ratio(compared(rounds, side.letter, base.letter, terms, terms.metric), terms)
+        for base, side in _pairs(rounds)
+    ]
+    return {"compared": sides, "rivals": pairs, "guard": told}
 
 
 def rounds_data(case: CaseView) -> dict[str, Any]:
