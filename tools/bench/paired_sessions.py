@@ -125,7 +125,7 @@ def tell(sessions: Sequence[Session], within_s: float, *, rival: bool) -> Ratio:
     """Print the table, and return which share of intervals holds the truth, by kind."""
     truth = whole(sessions) if rival else Middle(0.0, 0.0, 0.0)
     say(f"\n{'':<21}{''.join(f'{one:>9}' for one in COLUMNS.split())}")
-    shares = []
+    shares: list[float] = []
     for kind in sorted({one.kind for one in sessions}):
         of_kind = [one for one in sessions if one.kind == kind]
         held = line_of(kind, of_kind, truth.value, within_s, rival=rival)

@@ -178,7 +178,7 @@ def tell_differing(
 ) -> None:
     """Print the verdicts in which two times differ."""
     by_name = {cell.name: cell for cell in others}
-    same, lines = 0, []
+    same, lines = 0, list[str]()
     for cell in cells:
         names = {side.letter: side.name for side in cell.sides}
         for pair, verdict in cell.verdicts.items():
