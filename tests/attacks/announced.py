@@ -10,7 +10,7 @@ from vsperf.records.files import lines
 from vsperf.records.files.folders import RECORDS
 from vsperf.records.files.reader import parse_lines
 from vsperf.records.files.view import RunView
-from vsperf.records.run import TrialLine
+from vsperf.records.run import RoundLine, TrialLine
 
 Event = dict[str, Any]
 ENDED = (
@@ -31,8 +31,8 @@ TIMES = ("started_at", "finished_at")
 
 
 def lost(said: list[Event], run: RunView) -> list[Event]:
-    """Return the trials that were called recorded and are not in the file as they were told."""
-    on_disk = [_told(trial) for trial in _trials(run)]
+    """Return what was called recorded and is not in the file as it was told: trials and rounds."""
+    on_disk = [*map(_told, _trials(run)), *_rounds(run)]
     told = ({key: value for key, value in event.items() if key != "event"} for event in said)
     return [trial for trial in told if trial not in on_disk]
 
@@ -69,6 +69,17 @@ def _trials(run: RunView) -> list[Event]:
         {"case": line.case, **line.trial.model_dump(mode="json")}
         for line in every_trial(run.folder)
     ]
+
+
+def _rounds(run: RunView) -> list[Event]:
+    """Return the rounds of turns of all attempts as events tell them."""
+    with lines.opened(run.folder / RECORDS) as found:
+        return [
+            {"case": one.case, **one.round.model_dump(mode="json", exclude={"turns"})}
+            | one.round.said
+            for one in parse_lines(found.path, found)
+            if isinstance(one, RoundLine)
+        ]
 
 
 def every_trial(folder: Path) -> list[TrialLine]:

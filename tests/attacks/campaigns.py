@@ -22,6 +22,7 @@ from attacks.announced import found
 from attacks.arena import Arena
 from attacks.full_disk import FullDisk
 from attacks.kills import (
+    IN_TURNS,
     OTG,
     P2P,
     PROCESSES,
@@ -181,7 +182,7 @@ def campaigns(seed: int, tally: Tally, base: Path, evidence: Path, stop: Stop) -
     kinds = (
         *((SIMULATED, False), (P2P, False), (SIMULATED, True)),
         *((PROCESSES, False), (PVP, False), (P2P, True)),
-        *((TWO_SWITCHES, False), (OTG, False)),
+        *((TWO_SWITCHES, False), (IN_TURNS, False), (OTG, False)),
     )
     found: list[Campaign] = [
         Kills(scenario, seed, tally, base, evidence, stop, full_disk)

@@ -88,6 +88,14 @@ TWO_SWITCHES = Scenario(
     (*FIXED, "--vswitch=ovs-dpdk,testpmd"),
     (*SWITCH, ("testpmd", "testpmd")),
 )
+IN_TURNS = Scenario(
+    "in-turns",
+    (
+        *("run", "phy2phy_paired", "--vswitch=ovs-dpdk,testpmd", "--set=search.control=false"),
+        *("--set=search.rounds=6", "--set=search.pairs=20", "--set=trial.warm_up=0s"),
+    ),
+    (*SWITCH, ("testpmd", "testpmd")),
+)
 OTG = Scenario(
     "otg",
     (
@@ -119,7 +127,7 @@ class Round:
     tally: Tally
     stop: Stop = field(default_factory=Stop)
     said: list[Event] = field(default_factory=list)
-    """The trials that it called recorded."""
+    """The trials and rounds that it called recorded."""
     problems: list[str] = field(default_factory=list)
     hit: set[str] = field(default_factory=set)
     """The programs that it lost, so that its case may have been given up."""
@@ -164,7 +172,7 @@ class Round:
         if disturbed:
             self._strike(run, victim)
         ended = self._end(run)
-        said = ended.of("TrialFinished")
+        said = [*ended.of("TrialFinished"), *ended.of("RoundFinished")]
         self.said += said
         self.tally.announced += len(said)
         if ended.code != -signal.SIGKILL:

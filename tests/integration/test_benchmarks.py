@@ -26,6 +26,7 @@ SHARED = (
     "coverage_models",
     "coverage_world",
     "needs",
+    "paired_kept",
     "paired_models",
     "reread_connections",
     "reread_cpu",
@@ -124,6 +125,41 @@ def test_the_table_says_what_was_found_on_which_machine(tmp_path: Path) -> None:
     assert row["ratio"]["least"] <= row["ratio"]["median"] <= row["ratio"]["most"]
 
 
+MODELS = ("--rounds=6", "--pairs=20", "--", "--testbed=sim", "--set=search.control=false")
+
+
+def test_sessions_that_are_kept_are_not_had_once_more(tmp_path: Path) -> None:
+    words = ("paired_sessions", f"--folder={tmp_path}", "--switch=kind: sim")
+    slower = "--rival=cost: {cycles_per_packet: 240}"
+    first = bench(*words, slower, "--sessions=1", *MODELS)
+    assert first.returncode == 0, first.stdout + first.stderr
+    both = bench(*words, slower, "--sessions=2", *MODELS)
+    assert both.returncode == 0, both.stdout + both.stderr
+    assert [one.count("vsperf run ") for one in (first.stdout, both.stdout)] == [1, 1]
+    (line,) = (one for one in both.stdout.splitlines() if one.startswith("all  "))
+    assert line.split()[1:6] == ["2", "2", "0", "2", "0"], "in both orders it is slower"
+    assert LAST_LINE.fullmatch(both.stdout.splitlines()[-1])
+    other = bench(*words, "--sessions=2", *MODELS)
+    assert other.returncode == ExitCode.BAD_INPUT
+    assert "has a comparison that was asked otherwise" in other.stderr
+
+
+def test_a_table_says_how_each_switch_stands_to_each(tmp_path: Path) -> None:
+    slow, fast = (f"kind: sim, cost: {{cycles_per_packet: {count}}}" for count in (400, 200))
+    switches = [
+        f"--switch=name: x, {fast}",
+        f"--switch=name: y, {slow}",
+        f"--switch=name: z, {fast}",
+    ]
+    words = (f"--folder={tmp_path}", "--sizes=64", "--flows=1", "--times=2")
+    done = bench("paired_table", *switches, *words, *MODELS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [line.split() for line in done.stdout.splitlines() if line[1:5] == " to "]
+    assert [" ".join(row[:3]) for row in rows] == ["y to x", "z to x", "z to y"] * 2
+    assert [row[3][0] for row in rows] == ["-", "±", "+"] * 2
+    assert "times 1 and 2: 3 verdicts are the same, 0 differ" in done.stdout
+
+
 def test_a_missing_part_is_named_with_its_mend_and_is_a_row_of_the_table(tmp_path: Path) -> None:
     nothing = str(tmp_path / "nothing")
     alone = bench("tgen_truth", "--short", VSPERF_TGEN=nothing)
@@ -192,6 +228,17 @@ def test_tgen_and_testpmd_are_held_against_each_other(parts: None) -> None:
     done = bench("tgen_cycles", "--short", "--rounds=1")
     assert done.returncode == 0, done.stderr
     assert LAST_LINE.fullmatch(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.machine
+def test_the_reference_device_takes_turns_with_one_that_works_more(
+    parts: None, require: Require
+) -> None:
+    require("tgen-dut")
+    words = ("--switch=kind: reference", "--rival=work: 4000", "--rounds=6", "--pairs=20")
+    done = bench("paired_sessions", "--short", *words)
+    # Where the machine leaves no pass that can be used, the session says so.
+    assert "\n1 alone, rival second: " in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.machine

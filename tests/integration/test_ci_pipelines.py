@@ -229,3 +229,21 @@ def test_the_commands_that_hold_a_change_against_a_baseline_work_on_what_a_pipel
     commands[1] = commands[1].replace(" 3%", " 10%")  # a smoke test is known to ± 5 %
     ended = carried_out(pipeline, "\n".join([quick, *commands]), tmp_path)
     assert ended.returncode == ExitCode.OK, ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("builds", "code", "told"),
+    [(True, 0, 0), (True, 1, 1), (True, 4, 125), (True, 5, 125), (False, 0, 125)]
+    + [(True, code, 255) for code in (2, 3, 6, 130)],
+)
+def test_a_bisection_takes_no_fault_of_the_machine_for_one_of_a_commit(
+    builds: bool, code: int, told: int, tmp_path: Path
+) -> None:
+    page = PIPELINES.parent / "how-to" / "did-my-commit-slow-ovs-down.md"
+    program(tmp_path, "sudo", 'exec "$@"')
+    program(tmp_path, "make", "exit 0" if builds else "exit 2")
+    program(tmp_path, "vsperf", f"exit {code}")
+    script = page.read_text().partition("<<'END'\n")[2].partition("\nEND\n")[0]
+    path = os.pathsep.join((str(tmp_path / "bin"), os.environ["PATH"]))
+    done = subprocess.run(["sh", "-c", script], env={**os.environ, "PATH": path}, check=False)
+    assert done.returncode == told

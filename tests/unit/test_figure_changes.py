@@ -30,6 +30,17 @@ def case(run: str, rate: int, *, repeat: int = 1, **changes: Any) -> CaseView:
     return CaseView(Path("nowhere"), head, one, record=case_record(one.key, result=result))
 
 
+NEAR, FAR = (70, 125), (380, 500)
+
+
+def met(one: CaseView, round_trips_ns: tuple[int, int]) -> CaseView:
+    """Return a case whose trials were all made in one regime."""
+    assert one.record is not None
+    assert one.record.result is not None
+    result = one.record.result.model_copy(update={"round_trips_ns": round_trips_ns})
+    return replace(one, record=one.record.model_copy(update={"result": result}))
+
+
 def drawn(plot: Plot, cases: list[CaseView]) -> Drawing | None:
     samples = [sample for one in cases for sample in plot.gather(one)]
     return plot.draw(samples, Options()) if samples else None
@@ -88,6 +99,14 @@ class TestRatios:
         drawing = drawn(ratios.PLOT, cases)
         assert points(drawing, "c") == [(0, pytest.approx(0.5))]
 
+    def test_what_was_near_is_held_against_nothing_that_was_far(self) -> None:
+        near, far = met(case("a", 1000_000), NEAR), met(case("b", 700_000), FAR)
+        assert drawn(ratios.PLOT, [near, far]) is None
+        other = met(case("c", 900_000), NEAR)
+        drawing = drawn(ratios.PLOT, [near, far, other])
+        assert points(drawing, "c") == [(0, pytest.approx(0.9))]
+        assert not points(drawing, "b")
+
     def test_one_run_has_no_ratio(self) -> None:
         assert drawn(ratios.PLOT, [case("a", 1)]) is None
         assert drawn(ratios.PLOT, []) is None
@@ -144,6 +163,13 @@ class TestTrend:
         drawing = drawn(trend.PLOT, [opened, *others])
         assert drawing is not None
         assert "1 of these is only known to be as high or higher." in drawing.caption
+
+    def test_runs_that_were_near_and_far_have_no_levels(self) -> None:
+        near, far = (self.days([rate] * 4) for rate in (1000_000, 700_000))
+        cases = [*(met(one, NEAR) for one in near[:2]), *(met(one, FAR) for one in far[2:])]
+        drawing = drawn(trend.PLOT, cases)
+        assert len(points(drawing, "runs")) == 4
+        assert not points(drawing, "level")
 
     def test_two_runs_are_no_trend(self) -> None:
         assert drawn(trend.PLOT, self.days([1, 2])) is None

@@ -198,6 +198,16 @@ class TestCriteria:
         done = run(tmp_path / "other", "--fail-above", "2%", *short, switches=switches)
         assert done.exit_code == 1, done.output
 
+    @pytest.mark.parametrize(("share", "kind"), [("3%", "failure"), ("9.9%", "error"), ("16%", "")])
+    def test_a_pipeline_finds_it_in_junit(self, share: str, kind: str, tmp_path: Path) -> None:
+        run(tmp_path, "--fail-above", share, "--set", "generator.host={noise: 8%}")
+        page = tmp_path / "junit.xml"
+        done = vsperf("export", "junit", "latest", "--results", str(tmp_path), "-o", str(page))
+        assert done.exit_code == 0, done.output
+        text = page.read_text()
+        assert {one for one in ("failure", "error") if f"<{one} " in text} == {kind} - {""}
+        assert ("ratio_b ≥ 97%" in text) is (kind == "failure")
+
     def test_the_criterion_is_part_of_the_record(self, tmp_path: Path) -> None:
         run(tmp_path, "--fail-above", "3%")
         assert stored(tmp_path).planned.spec["expect"][0]["metric"] == "ratio_b"
@@ -272,6 +282,31 @@ class TestShown:
         assert [row[0] for row in table].count("B") == 2
         assert sum("Mfps" in line for line in lines[first:end]) == 3
         assert max(map(len, lines[first:end])) <= 80
+
+    def test_rivals_are_held_against_each_other_as_well(self, tmp_path: Path) -> None:
+        third = "{kind: sim, name: slowest, capacity: 4Mpps}"
+        run(tmp_path, switches=f"{OLD}, {SLOWER}, {third}")
+        (row,) = (line for line in shown(tmp_path).splitlines() if "B (new)" in line)
+        told = row.split()
+        assert told[:5] == ["C", "slowest", "B", "(new)", "-11.11%"]
+        assert told[-1] == "slower"
+        (case,) = json.loads(shown(tmp_path, "--json"))["cases"]
+        (pair,) = case["rivals"]
+        assert (pair["side"], pair["beside"]) == ("C", "B")
+        assert pair["ratio"] == pytest.approx(8 / 9, abs=1e-3)
+
+    def test_of_a_single_rival_there_is_no_such_table(self, tmp_path: Path) -> None:
+        run(tmp_path)
+        assert "beside" not in shown(tmp_path).partition("to A: ")[0]
+
+    def test_who_would_take_them_apart_is_told_where_they_are_compared(
+        self, tmp_path: Path
+    ) -> None:
+        run(tmp_path)
+        done = vsperf("compare", "latest", "--by", "vswitch", "--results", str(tmp_path))
+        assert done.exit_code == 2
+        said = " ".join(done.output.split())
+        assert "take turns within a case are compared by `vsperf show RUN`" in said
 
     def test_a_case_shows_its_rounds(self, tmp_path: Path) -> None:
         run(tmp_path)

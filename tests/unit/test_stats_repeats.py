@@ -218,6 +218,18 @@ def test_what_is_assumed_is_said_in_short_and_as_a_whole() -> None:
     assert f"steady: {Assumption.STEADY.meaning}" in whole
 
 
+def test_a_number_of_one_deployment_is_said_to_be_one_draw_whatever_the_method() -> None:
+    found = SearchResult(figures=(burst(100),))
+    row = CaseRow.of(view_of(planned(), case_record("mine", result=found)))
+    assert "each answer assumes: one-draw" in [line.plain for line in notes([row], False)]
+    whole = [line.plain for line in notes([row], False, whole=True)]
+    assert f"one-draw: {Assumption.ONE_DRAW.meaning}" in whole
+    again = CaseRow.of(view_of(planned(repeat=2), case_record("mine", result=found)))
+    assert rests_on([row, again])[1] == (), "each repeat is a draw"
+    nothing = SearchResult(figures=(burst(None),))
+    assert rests_on([CaseRow.of(view_of(planned(), case_record("mine", result=nothing)))])[1] == ()
+
+
 def at_least(value: float) -> Figure:
     return Figure(name="burst", unit=Unit.FRAMES, value=value, lower=value, reason="the generator")
 
@@ -227,6 +239,18 @@ def test_a_repeat_that_is_only_a_bound_is_told_and_averaged_with_nothing() -> No
 
     assert (series.values, series.bounds) == ((100, 300), (300,))
     assert (series.mean, series.deviation, series.confidence) == (None, None, None)
+
+
+def test_repeats_that_met_one_regime_each_are_told_apart_by_it() -> None:
+    near, far = (70, 125), (380, 500)
+    found = series_of(
+        [
+            SearchResult(goals=(goal(fps),), round_trips_ns=met)
+            for fps, met in ((9, near), (8, near), (5, far))
+        ]
+    )
+    told = {one.name: one.values for one in found}
+    assert (told["ndr"], told["ndr near"], told["ndr far"]) == ((9, 8, 5), (9, 8), (5,))
 
 
 def test_a_goal_without_an_upper_bound_is_only_a_bound() -> None:

@@ -118,7 +118,7 @@ class TestSegments:
 
 def stored(results: Path, day: int, rates: list[int], **head: Any) -> None:
     """Store a run of one case with some repeats."""
-    spec = head.pop("spec", {})
+    spec, met = head.pop("spec", {}), head.pop("met", None)
     run = f"2026-11-{day:02}-phy2phy_tput-k7f3"
     cases, lines = [], list[Line]()
     for repeat, rate in enumerate(rates, start=1):
@@ -136,7 +136,7 @@ def stored(results: Path, day: int, rates: list[int], **head: Any) -> None:
             limit=Limit.DUT,
             reason="",
         )
-        result = SearchResult(goals=(goal,))
+        result = SearchResult(goals=(goal,), round_trips_ns=met)
         lines += [case_start(key), trial_line(key), case_record(key, result=result)]
     values = {"simulated": False, "environment": HOST, **head}
     began = f"2026-11-{day:02}T10:00:00Z"
@@ -180,6 +180,32 @@ def test_other_settings_cut_the_series(tmp_path: Path) -> None:
     stored(tmp_path, 1, [1000_000])
     stored(tmp_path, 2, [2000_000], spec={"vswitch": {"emc": False}})
     assert [step.cut for step in only(tmp_path).steps] == [True]
+
+
+def near_and_far(results: Path) -> dict[str, Trend]:
+    """Store runs that met one regime each, and return their trends by number."""
+    for day in range(1, 13):
+        near = day <= 6
+        rate, met = (1000_000, (70, 125)) if near else (800_000, (380, 500))
+        stored(results, day, [rate + day], met=met)
+    return {one.name: one for one in trends(results, CASE).found}
+
+
+def test_a_machine_that_moved_its_cpus_is_no_change_of_a_switch(tmp_path: Path) -> None:
+    found = near_and_far(tmp_path)
+    assert found["ndr"].by_regime
+    assert {name: (len(one.points), one.steps) for name, one in found.items()} == {
+        "ndr": (12, ()),
+        "ndr near": (6, ()),
+        "ndr far": (6, ()),
+    }
+
+
+def test_where_a_run_does_not_tell_its_regime_all_trials_have_levels(tmp_path: Path) -> None:
+    stored(tmp_path, 20, [800_000])
+    found = near_and_far(tmp_path)
+    assert not found["ndr"].by_regime
+    assert len(found["ndr"].steps) == 1
 
 
 def test_repeats_of_a_run_are_one_point(tmp_path: Path) -> None:

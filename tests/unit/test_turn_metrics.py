@@ -57,6 +57,19 @@ def with_turns(one: Round, *changes: tuple[str, Any]) -> Round:
     return one.model_copy(update={"turns": TurnColumns.of(turns)})
 
 
+def test_a_rate_says_whether_what_was_too_much_was_dropped_by_who_had_taken_it() -> None:
+    """A model takes all that is offered; a switch that refuses takes what it forwards."""
+    bench = session(QUIET, 1, 1.0)
+    assert "23.08% of what it took never came" in by_name(played(bench))["rate_a"].reason
+    refused = []
+    for one in bench.rounds:
+        taken = {"turn_sent_frames": one.turns.turn_received_frames}
+        turns = one.turns.model_copy(update=taken)
+        refused.append(one.model_copy(update={"turns": turns}))
+    told = by_name(method(**SHORT).answered(refused))["rate_a"].reason
+    assert told == "the middle of its turns, over all rounds"
+
+
 class TestLatency:
     @pytest.mark.parametrize(("metric", "share"), [("latency", 0.5), ("p99", 0.99)])
     def test_a_rival_that_takes_longer_is_found_with_its_interval(

@@ -131,13 +131,16 @@ def ending_orderly() -> Iterator[None]:
 
 
 @contextmanager
-def vsperf_run(results: Path, *more: str) -> Iterator[tuple[int, Iterator[dict[str, Any]]]]:
+def vsperf_run(
+    results: Path, *more: str, packages: Path = own_python.BESIDE_US
+) -> Iterator[tuple[int, Iterator[dict[str, Any]]]]:
     """Run testcases; gives the number of the process and its events as they come.
 
-    A result that cannot be trusted, as on a busy machine, is one all the same.
+    A result that cannot be trusted, as on a busy machine, is one all the same. `packages` is a
+    folder with drivers that count as installed.
     """
     ours = ("--results", str(results), "--progress", "json", "--anyway")
-    argv = own_python.module("vsperf", "run", *more, *ours)
+    argv = own_python.module("vsperf", "run", *more, *ours, folder=packages)
     say(f"vsperf run {' '.join(more)}")
     with subprocess.Popen(  # noqa: S603 - an argument vector of our own
         argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE

@@ -69,6 +69,8 @@ NEEDS: Mapping[str, tuple[Callable[[], None], ...]] = {
     "tgen_truth": (_tgen, require_reference_dut),
     "real_run": (_tgen, _switch, _root),
     "estimate": (_tgen, _switch, _root),
+    "paired_sessions": (_tgen, _switch, _root),
+    "paired_table": (_tgen, _switch, _testpmd, _root),
 }
 """Of benchmarks that need more than vsperf itself."""
 

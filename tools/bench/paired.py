@@ -7,13 +7,18 @@ With `--until decided`, sessions end at the look at which all is known, of at mo
 `--metric`, switches are held against each other by latency at 60 % of what the first one can, or by
 loss at 110 % of that. The truth is what a machine without any scatter shows then; where the machine
 changes by much there is none of latencies, so ask that of `noise`, `draws`, `slow-after-a-rest`.
+With `--keep`, sessions are noted in a folder, and those that are there are not had once more.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from common import Option, Ratio, carry_out, options, say, wanted
@@ -30,16 +35,52 @@ LOADS = {Metric.LATENCY: 0.6, Metric.P99: 0.6, Metric.LOSS: 1.1}
 """Of what the first switch can; rates are those under an overload."""
 
 
-@dataclass
+WELL = (0.93, 0.97)
+"""So many intervals at 95 % may hold the truth; those of looks hold it more often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a session ended."""
+
+    holds: bool = False
+    control: bool | None = None
+    """Whether the control holds that a switch is itself; None where there is no answer."""
+    seen: bool | None = None
+    wrong_way: bool = False
+    width: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """How the sessions on one model ended."""
 
-    holds: list[bool] = field(default_factory=list)
-    control: list[bool] = field(default_factory=list)
-    """Whether the control holds that a switch is itself."""
-    seen: list[bool] = field(default_factory=list)
-    widths: list[float] = field(default_factory=list)
-    wrong_way: int = 0
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def holds(self) -> list[bool]:
+        """Whether each holds the truth; one without an answer does not."""
+        return [one.holds for one in self.outcomes]
+
+    @property
+    def control(self) -> list[bool]:
+        """Whether a switch is itself, of those with an answer."""
+        return [one.control for one in self.outcomes if one.control is not None]
+
+    @property
+    def seen(self) -> list[bool]:
+        """Whether the change was seen, likewise."""
+        return [one.seen for one in self.outcomes if one.seen is not None]
+
+    @property
+    def widths(self) -> list[float]:
+        """Half the width of each interval, likewise."""
+        return [one.width for one in self.outcomes if one.width is not None]
+
+    @property
+    def wrong_way(self) -> int:
+        """How many say of the slower one that it is faster."""
+        return sum(one.wrong_way for one in self.outcomes)
 
 
 def main() -> None:
@@ -55,6 +96,7 @@ def main() -> None:
     parser.add_argument("--until", choices=["rounds", DECIDED], default="rounds", help=about)
     names = [one.value for one in Metric]
     parser.add_argument("--metric", choices=names, default="rate", help="what is compared")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where sessions are noted")
     parser.add_argument("--model", action="append", choices=[model.name for model in MODELS])
     found = wanted(parser)
     carry_out(lambda: measure(found))
@@ -63,20 +105,24 @@ def main() -> None:
 def measure(found: argparse.Namespace) -> Ratio:
     """Have sessions on the wanted models."""
     say(f"{'model':<20}{'holds':>8}{'control':>9}{'seen':>8}{'wrong way':>11}{'± %':>8}")
-    shares = []
+    shares: dict[str, float] = {}
     for model in MODELS:
         if found.model and model.name not in found.model:
             continue
         asked = asked_for(
             Metric(found.metric), rounds=found.rounds, pairs=found.pairs, until=found.until
         )
-        held = hold(model, found.sessions, asked)
-        shares.append(statistics.mean(held.holds))
+        held = hold(model, found.sessions, asked, found.keep)
+        shares[model.name] = statistics.mean(held.holds)
         cells = (statistics.mean(one) for one in (held.holds, held.control, held.seen))
         first, second, third = (f"{100 * one:.1f}" for one in cells)
         width = 100 * statistics.median(held.widths)
         say(f"{model.name:<20}{first:>8}{second:>9}{third:>8}{held.wrong_way:>11}{width:>8.2f}")
-    return Ratio.of("intervals that hold the truth to all", shares)
+    least, most = WELL
+    off = [name for name, share in shares.items() if not least <= share <= most]
+    if off and found.until != DECIDED:
+        say(f"outside of {least:.0%} to {most:.0%}: {', '.join(off)}")
+    return Ratio.of("intervals that hold the truth to all", list(shares.values()))
 
 
 def asked_for(metric: Metric, **settings: Any) -> PairedTurns:
@@ -112,25 +158,50 @@ def truth_of(asked: PairedTurns) -> float:
     return found.ratio
 
 
-def hold(model: PairedModel, sessions: int, asked: PairedTurns) -> Held:
-    """Have sessions on a model, each with other chance."""
-    held, terms = Held(), asked.terms
-    truth, metric = truth_of(asked), asked.terms.metric
+def hold(model: PairedModel, sessions: int, asked: PairedTurns, keep: Path | None = None) -> Held:
+    """Have sessions on a model, each with other chance; those that were noted are had already."""
+    noted = None if keep is None else keep / f"{model.name}.jsonl"
+    words = asked.model_dump_json()
+    found = dict(_read(noted, words)) if noted is not None and noted.exists() else {}
+    truth = truth_of(asked)
     for seed in range(1, sessions + 1):
-        bench = bench_of(model, seed, metric)
-        asked.play(bench)
-        rival, control = (
-            compared(bench.rounds, one, terms=terms, metric=metric) for one in ("B", CONTROL)
-        )
-        if rival is None or control is None or rival.lower is None or rival.upper is None:
-            held.holds.append(False)
+        if seed in found:
             continue
-        held.holds.append(rival.lower <= truth <= rival.upper)
-        held.control.append(not control.different)
-        held.seen.append(rival.different)
-        held.wrong_way += rival.different and not rival.worse
-        held.widths.append((rival.upper / rival.lower) ** 0.5 - 1)
-    return held
+        found[seed] = outcome_of(model, seed, asked, truth)
+        if noted is not None:
+            noted.parent.mkdir(parents=True, exist_ok=True)
+            line = {"asked": words, "seed": seed, "outcome": asdict(found[seed])}
+            with noted.open("a") as file:
+                file.write(f"{json.dumps(line)}\n")
+    return Held(tuple(found[seed] for seed in range(1, sessions + 1)))
+
+
+def _read(noted: Path, words: str) -> Iterator[tuple[int, Outcome]]:
+    """Yield the sessions that were asked in the same way, by their seeds."""
+    for text in noted.read_text().splitlines():
+        with suppress(ValueError):  # whoever was killed left half a line
+            line = json.loads(text)
+            if line["asked"] == words:
+                yield line["seed"], Outcome(**line["outcome"])
+
+
+def outcome_of(model: PairedModel, seed: int, asked: PairedTurns, truth: float) -> Outcome:
+    """Have a session."""
+    metric, terms = asked.terms.metric, asked.terms
+    bench = bench_of(model, seed, metric)
+    asked.play(bench)
+    rival, control = (
+        compared(bench.rounds, one, terms=terms, metric=metric) for one in ("B", CONTROL)
+    )
+    if rival is None or control is None or rival.lower is None or rival.upper is None:
+        return Outcome()
+    return Outcome(
+        holds=rival.lower <= truth <= rival.upper,
+        control=not control.different,
+        seen=rival.different,
+        wrong_way=rival.different and not rival.worse,
+        width=(rival.upper / rival.lower) ** 0.5 - 1,
+    )
 
 
 if __name__ == "__main__":

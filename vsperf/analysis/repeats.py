@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vsperf.analysis.answers import findings_of, may_be_negative
+from vsperf.analysis.answers import findings_of, may_be_negative, parted
 from vsperf.quantities.unit import Unit
 from vsperf.records.result import SearchResult
 
@@ -177,11 +177,13 @@ def series_of(results: Sequence[SearchResult]) -> tuple[Series, ...]:
     """Return the numbers that repeats of one case have in common, in the order of its answers.
 
     A repeat without a number, or with one that is not to be believed, is left out. One whose curve
-    ended sooner has no number at the loads that it did not offer.
+    ended sooner has no number at the loads that it did not offer. One that met a single regime has
+    its answer in that, where others tell which it was.
     """
+    boundary = parted(results)
     found: dict[tuple[str, Unit], list[tuple[float, bool]]] = {}
     for result in results:
-        for one in findings_of(result, curve=True):
+        for one in findings_of(result, curve=True, boundary=boundary):
             found.setdefault((one.name, one.unit), []).append((one.value, one.open_ended))
     return tuple(
         Series(

@@ -32,14 +32,19 @@ class Segment:
     """Whether it begins where the series is cut; the first one does not."""
 
 
-def segments_of(values: Sequence[float], ground: Sequence[Hashable]) -> tuple[Segment, ...]:
-    """Return the stretches of a series; it is cut wherever what stands in `ground` changes."""
+def segments_of(
+    values: Sequence[float], ground: Sequence[Hashable], *, levels: bool = True
+) -> tuple[Segment, ...]:
+    """Return the stretches of a series; it is cut wherever what stands in `ground` changes.
+
+    Without `levels` nobody looks for any in between.
+    """
     found: list[Segment] = []
     begin = 0
     for _, places in groupby(range(len(values)), key=lambda place: ground[place]):
         stretch = [values[place] for place in places]
         cut = bool(found)
-        for size in _sizes(stretch):
+        for size in _sizes(stretch) if levels else [len(stretch)]:
             mean = sum(values[begin : begin + size]) / size
             found.append(Segment(begin, begin + size, mean, cut))
             begin, cut = begin + size, False

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from vsperf.analysis.answers import Finding, more_is_better
+from vsperf.analysis.answers import Finding, in_regime, more_is_better, parted
 from vsperf.analysis.comparison import findings_in
 from vsperf.analysis.difference import Sample
 from vsperf.analysis.environment import (
@@ -27,7 +27,12 @@ from vsperf.quantities.unit import Unit
 from vsperf.records.files.index import CaseEntry, Filter, Index
 from vsperf.records.files.reader import header_of
 from vsperf.records.files.view import CaseView
+from vsperf.records.regime import Regime
+from vsperf.records.result import SearchResult
 from vsperf.records.run import PlannedCase, RunHeader
+
+Key = tuple[str, str, str, Unit]
+"""A case, its testbed, a number, and its unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,9 @@ class Trend:
     points: tuple[TrendPoint, ...]
     segments: tuple[Segment, ...]
     steps: tuple[Step, ...]
+    by_regime: bool = False
+    """Whether what all trials came to is told by regime as well: then how much of the time CPUs
+    were near decides it, and it has no levels."""
 
     @property
     def simulated(self) -> bool:
@@ -150,26 +158,36 @@ def _views(results: Path, entries: Iterable[CaseEntry]) -> Iterator[CaseView]:
 
 
 def _series(views: Iterable[CaseView], metric: str | None) -> Iterator[Trend]:
-    known: dict[tuple[str, str, str, Unit], dict[str, list[tuple[CaseView, Finding]]]] = {}
-    for view in views:
-        for finding in findings_in(view):
-            if metric in (None, finding.name):
-                key = (view.label, view.header.testbed, finding.name, finding.unit)
-                known.setdefault(key, {}).setdefault(view.run, []).append((view, finding))
+    every = list(views)
+    places = [(view.label, view.header.testbed, _ground(view)) for view in every]
+    met: dict[tuple[str, str, str], list[SearchResult]] = {}
+    for view, place in zip(every, places, strict=True):
+        met.setdefault(place, []).extend([] if view.result is None else [view.result])
+    boundaries = {place: parted(results) for place, results in met.items()}
+    known: dict[Key, dict[str, list[tuple[CaseView, Finding]]]] = {}
+    for view, place in zip(every, places, strict=True):
+        for finding in findings_in(view, boundary=boundaries[place]):
+            key = (view.label, view.header.testbed, finding.name, finding.unit)
+            known.setdefault(key, {}).setdefault(view.run, []).append((view, finding))
     for key, runs in known.items():
+        if metric not in (None, key[2]):
+            continue
         points = tuple(
             TrendPoint(found[-1][0], Sample(tuple(finding for _, finding in found)))
             for found in runs.values()
         )
-        yield _trend(key, points)
+        label, testbed, name, unit = key
+        regimes = [(label, testbed, in_regime(name, one), unit) for one in Regime]
+        told = {run for one in regimes for run in known.get(one, ())}
+        yield _trend(key, points, by_regime=runs.keys() <= told)
 
 
-def _trend(key: tuple[str, str, str, Unit], points: tuple[TrendPoint, ...]) -> Trend:
-    segments = segments_of(
-        [point.sample.median for point in points], [_ground(point.case) for point in points]
-    )
+def _trend(key: Key, points: tuple[TrendPoint, ...], *, by_regime: bool) -> Trend:
+    medians = [point.sample.median for point in points]
+    ground = [_ground(point.case) for point in points]
+    segments = segments_of(medians, ground, levels=not by_regime)
     steps = [_step(points, before, after) for before, after in pairwise(segments)]
-    return Trend(*key, points, segments, tuple(steps))
+    return Trend(*key, points, segments, tuple(steps), by_regime)
 
 
 def _ground(case: CaseView) -> str:

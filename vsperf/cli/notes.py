@@ -84,11 +84,11 @@ def notes(rows: Sequence[CaseRow], simulated: bool, *, whole: bool = False) -> l
 
 def _assumed(rows: Sequence[CaseRow], whole: bool) -> list[str]:
     looked, assumed = rests_on(rows)
-    if not looked:
-        return []
-    if whole:
-        return [f"each answer rests on {looked}", *(f"{one}: {one.meaning}" for one in assumed)]
-    return [f"each answer rests on {looked}, and assumes: {', '.join(assumed)}"]
+    told = [f"each answer rests on {looked}"] if looked else []
+    if whole or not assumed:
+        return [*told, *(f"{one}: {one.meaning}" for one in assumed)]
+    rests = "".join(f"{one}, and " for one in told) or "each answer "
+    return [f"{rests}assumes: {', '.join(assumed)}"]
 
 
 @dataclass

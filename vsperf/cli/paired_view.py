@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import combinations
 from typing import Any
 
 from rich.console import Console
@@ -71,6 +72,8 @@ def print_compared(out: Console, run: RunView) -> None:
             told = metrics_of(rounds, terms)
             for metric in told:
                 print_table(out, compared_table(rounds, case.record, terms, metric))
+                if (table := rivals_table(rounds, case.record, terms, metric)) is not None:
+                    print_table(out, table)
             out.print(MEANING, style="dim")
             if Metric.LOSS in told:
                 out.print(OF_A_LOSS, style="dim")
@@ -85,22 +88,61 @@ def compared_table(
     metric: Metric = Metric.RATE,
 ) -> Table:
     """Return how the sides of a case stand to each other by a metric, one in a row."""
-    doubted = record is not None and Flag.CONTROL_DIFFERS in record.flags
-    if metric is not terms.metric:  # each has a control of its own
-        control = compared(rounds, CONTROL, terms=terms, metric=metric)
-        doubted = control is not None and control.different
+    doubted = _doubted(rounds, record, terms, metric)
     rows: list[Row] = []
     for side in rounds[0].sides:
         found = _found(rounds, side, terms, metric)
         word = _word(side, found, doubted=doubted)
         *cells, last = _cells(found, word)
-        sure = found is not None and found.different and word in WORDS[metric]
-        mark = ("worse" if found.worse else "better") if found is not None and sure else ""
         value = _value(rounds, side, terms, metric)
-        rows.append((side.letter, side.name, value, *cells, Cell(last, mark)))
+        rows.append((side.letter, side.name, value, *cells, Cell(last, _mark(found, word))))
     headings = ("", "switch", VALUES[metric], *HEADINGS)
     title = f"switches in turns by {metric}" if metric is not Metric.RATE else "switches in turns"
     return Table(title, columns(*headings, right=NUMBERS), tuple(rows), keys=2)
+
+
+def rivals_table(
+    rounds: Sequence[Round],
+    record: CaseRecord | None,
+    terms: Terms,
+    metric: Metric = Metric.RATE,
+) -> Table | None:
+    """Return how rivals stand to each other, a pair in a row; None where there is one at most."""
+    doubted = _doubted(rounds, record, terms, metric)
+    rows: list[Row] = []
+    for base, side in _pairs(rounds):
+        found = compared(rounds, side.letter, base=base.letter, terms=terms, metric=metric)
+        word = _word(side, found, doubted=doubted)
+        change, interval, *_ = _cells(found, word)
+        last = Cell(word, _mark(found, word))
+        rows.append((side.letter, side.name, base.named, change, interval, last))
+    if not rows:
+        return None
+    headings = ("", "switch", "beside", "to it", "95 %", "so it is")
+    return Table("rivals in turns", columns(*headings, right=(3, 4)), tuple(rows), keys=2)
+
+
+def _pairs(rounds: Sequence[Round]) -> Iterator[tuple[Named, Named]]:
+    """Yield each two rivals."""
+    rivals = (side for side in rounds[0].sides if side.letter not in (FIRST, CONTROL))
+    return combinations(rivals, 2)
+
+
+def _doubted(
+    rounds: Sequence[Round], record: CaseRecord | None, terms: Terms, metric: Metric
+) -> bool:
+    """Whether the first switch differs from itself, so that nothing is believed."""
+    if metric is terms.metric:
+        return record is not None and Flag.CONTROL_DIFFERS in record.flags
+    control = compared(rounds, CONTROL, terms=terms, metric=metric)  # each has one of its own
+    return control is not None and control.different
+
+
+def _mark(found: Compared | None, word: str) -> str:
+    """Say what a word means, where it is sure."""
+    if found is None or not found.different or word not in WORDS[found.metric]:
+        return ""
+    return "worse" if found.worse else "better"
 
 
 def _found(rounds: Sequence[Round], side: Named, terms: Terms, metric: Metric) -> Compared | None:
@@ -177,7 +219,12 @@ def compared_data(case: CaseView) -> dict[str, Any]:
         | {"begin": [asdict(slot) for slot in begins.get(side.letter, ())]}
         for side in rounds[0].sides
     ]
-    return {"compared": sides, "guard": told}
+    pairs = [
+        {"side": side.letter, "beside": base.letter}
+        | _ratio(compared(rounds, side.letter, base.letter, terms, terms.metric), terms)
+        for base, side in _pairs(rounds)
+    ]
+    return {"compared": sides, "rivals": pairs, "guard": told}
 
 
 def rounds_data(case: CaseView) -> dict[str, Any]:

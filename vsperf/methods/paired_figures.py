@@ -17,6 +17,7 @@ from vsperf.records.turn_ratios import (
     LEAST_LATENCIES,
     Compared,
     compared,
+    dropped_share,
     lost_share,
     metrics_of,
     usable_passes,
@@ -34,6 +35,9 @@ from vsperf.records.turns import (
     was_away,
 )
 
+DROPPED = 0.05
+"""Of what a switch takes under an overload: beyond that it is no rate of a switch that refuses what
+is too much, and its throughput may be another."""
 NOBODY_KNOWS = (
     "both brought all of the load through, so they show the load and not themselves: the generator "
     "could not offer more"
@@ -158,6 +162,9 @@ def _of_side(
         value = lost_share(rounds, side.letter)
     weak = terms.overload and any(carried(one, side.letter) for one in rounds)
     why = "it forwarded all that was offered, so it may do more" if weak else WHY[metric]
+    if terms.overload and (dropped_share(rounds, side.letter) or 0) > DROPPED:
+        share = human_share(dropped_share(rounds, side.letter) or 0)
+        why += f"; {share} of what it took never came, so its throughput may be another"
     yield Figure(
         name=metric.own_name(side.letter),
         unit=metric.unit,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
@@ -499,15 +500,29 @@ def _over(rows: Sequence[CaseRow]) -> list[str]:
 def rests_on(rows: Sequence[CaseRow]) -> tuple[str, tuple[Assumption, ...]]:
     """Say for how long answers were looked at, and what they assume since no trial there can tell.
 
-    Without an answer that rests on trials it is nothing.
+    The first is nothing without an answer that rests on trials at its bounds. One of a method that
+    has no bounds is of one deployment all the same.
     """
     resting = [one for row in rows for one in row.resting.values()]
+    taken = {one for each in resting for one in each.assumed}
+    if not resting and any(_without_bounds(row) for row in rows):
+        taken = {Assumption.ONE_DRAW}
+    answered = Counter(row.planned.id for row in rows if not row.result.empty)
+    if all(count > 1 for count in answered.values()):  # each repeat is a draw
+        taken -= {Assumption.ONE_DRAW}
+    told = tuple(one for one in Assumption if one in taken)
     if not resting:
-        return "", ()
+        return "", told
     shortest = min(one.sending_ns for one in resting) / NANOSECONDS
     least, end = ("", None) if len(resting) == 1 else ("at least ", End.LOWER)
-    taken = (one for one in Assumption if any(one in each.assumed for each in resting))
-    return f"{least}{human_seconds(shortest, end)} of trials at its bounds", tuple(taken)
+    return f"{least}{human_seconds(shortest, end)} of trials at its bounds", told
+
+
+def _without_bounds(row: CaseRow) -> bool:
+    """Whether it has an answer of a method that looks for no bounds, from one deployment."""
+    if row.view.rounds:
+        return False
+    return bool(row.loads or row.curves) or any(one.value is not None for one in row.figures)
 
 
 def _of_which(rows: Sequence[CaseRow]) -> str:

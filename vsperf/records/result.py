@@ -558,7 +558,7 @@ class Assumption(enum.StrEnum):
     ONE_DRAW = (
         "one-draw",
         "each answer is of one deployment, which is one draw: by how much the same switch is "
-        "another one when it is deployed anew is not seen (search.draws)",
+        "another one when it is deployed anew is not seen (search.draws or --repeat)",
     )
 
 

@@ -277,6 +277,17 @@ def lost_share(rounds: Sequence[Round], letter: str) -> float | None:
     return _lost(turn for one in answering(rounds) for turn in turns_of(one, letter))
 
 
+def dropped_share(rounds: Sequence[Round], letter: str) -> float | None:
+    """Return which share of what a side took never came; None where it took nothing.
+
+    What is refused costs a switch nothing; what it takes and drops may have cost all its work.
+    """
+    turns = [turn for one in answering(rounds) for turn in turns_of(one, letter)]
+    taken = sum(turn.turn_sent_frames for turn in turns)
+    came = sum(turn.turn_received_frames for turn in turns)
+    return max(0.0, 1 - came / taken) if taken else None
+
+
 def _lost(turns: Iterable[Turn]) -> float | None:
     """Return the share of the frames due that did not come through.
 

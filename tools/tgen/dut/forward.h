@@ -21,6 +21,7 @@
 #define DUT_MAX_PORTS 2
 #define DUT_LINE 8192 /* frames that a delay line holds; a power of two */
 #define DUT_BURST 32
+#define DUT_WORK_FRAMES 8 /* for so many the work is told: less than one step a frame is some */
 
 /* What happened to the frames that came in on one port. */
 struct record {
@@ -51,6 +52,9 @@ struct dut {
 	uint16_t ports;
 	struct rules rules;
 	uint64_t delay_cycles[DUT_MAX_PORTS]; /* by ingress port */
+	uint32_t work; /* multiplications for each DUT_WORK_FRAMES frames, one after the other */
+	uint64_t work_due; /* what is left of it, in parts of a multiplication */
+	uint64_t product; /* of all of them: what is stored has to be computed */
 	struct rte_mempool *pool;
 	struct line *line[DUT_MAX_PORTS];
 	struct record record[DUT_MAX_PORTS];

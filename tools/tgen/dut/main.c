@@ -7,8 +7,9 @@
  * down what it did. tgen is held against it.
  *
  *     tgen-dut [EAL options] -- --report PATH [--period N] [--rule ACTION=OFFSET[:ARGUMENT]]...
- *                               [--delay NS[,NS]]
+ *                               [--delay NS[,NS]] [--work N]
  *
+ * With --work it multiplies N times more for each 8 frames, and so is slower than it need be.
  * With one port it returns frames where they came from. It ends on SIGINT or SIGTERM.
  */
 
@@ -44,6 +45,7 @@ on_signal(int number)
 struct options {
 	const char *report;
 	uint64_t delay_ns[DUT_MAX_PORTS];
+	uint32_t work;
 };
 
 static int
@@ -66,6 +68,7 @@ read_options(int argc, char **argv, struct options *options, struct rules *rules
 		{ "period", required_argument, NULL, 'p' },
 		{ "rule", required_argument, NULL, 'r' },
 		{ "delay", required_argument, NULL, 'd' },
+		{ "work", required_argument, NULL, 'w' },
 		{ 0 },
 	};
 	int letter, ret = 0;
@@ -84,6 +87,9 @@ read_options(int argc, char **argv, struct options *options, struct rules *rules
 			break;
 		case 'd':
 			ret = read_delay(optarg, options);
+			break;
+		case 'w':
+			options->work = (uint32_t)strtoul(optarg, NULL, 10);
 			break;
 		default:
 			ret = -EINVAL;
@@ -121,6 +127,7 @@ start(struct dut *dut, const struct options *options)
 	uint16_t port;
 	int ret = 0;
 
+	dut->work = options->work;
 	dut->ports = rte_eth_dev_count_avail();
 	if (dut->ports == 0 || dut->ports > DUT_MAX_PORTS)
 		return -ENODEV;
@@ -203,7 +210,7 @@ main(int argc, char **argv)
 		rte_exit(EXIT_FAILURE, "EAL does not start\n");
 	if (read_options(argc - taken, argv + taken, &options, &dut.rules) != 0)
 		rte_exit(2, "usage: tgen-dut [EAL options] -- --report PATH [--period N] "
-			"[--rule ACTION=OFFSET[:ARGUMENT]]... [--delay NS[,NS]]\n");
+			"[--rule ACTION=OFFSET[:ARGUMENT]]... [--delay NS[,NS]] [--work N]\n");
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	ret = start(&dut, &options);

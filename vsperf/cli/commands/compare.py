@@ -148,10 +148,11 @@ def _taken_apart(sides: Sequence[Side], by: str, baseline: str | None) -> tuple[
     found = apart(sides, by)
     if len(found) < 2:
         only = found[0].name if found else "none"
-        raise UsageError(
-            f"there is one {by} in {', '.join(one.name for one in sides)}: {only}",
-            fix=f"measure several in turns: `vsperf run … --{by} {only},OTHER`",
-        )
+        fix = f"measure several in turns: `vsperf run … --{by} {only},OTHER`"
+        if any(case.rounds for one in sides for case in one.cases):
+            fix = "switches that take turns within a case are compared by `vsperf show RUN`"
+        names = ", ".join(one.name for one in sides)
+        raise UsageError(f"there is one {by} in {names}: {only}", fix=fix)
     return found
 
 

@@ -89,7 +89,9 @@ def command(
             out.print(f"and {before} before; --limit shows more")
         for line in changes(trend):
             out.print(f"! {line}")
-        if not trend.steps:
+        if trend.by_regime:
+            out.print("how long CPUs were near each other decides it: see it near, and far")
+        elif not trend.steps:
             out.print("no change" if len(trend.points) > 1 else "a single run: nothing to compare")
         out.print()
     if found.left_out:

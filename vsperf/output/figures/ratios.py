@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from vsperf.analysis.answers import Finding
-from vsperf.analysis.comparison import findings_in
+from vsperf.analysis.answers import CONTROLS, Finding, findings_of, in_regime, parted
 from vsperf.analysis.difference import Sample, difference_of, samples_of, scatter_of
 from vsperf.analysis.environment import ground_of_case
 from vsperf.output.figures.drawing import (
@@ -25,7 +24,8 @@ from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.output.figures.published import source_of, told_of
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
-from vsperf.records.result import heading
+from vsperf.records.regime import Boundary, Regime
+from vsperf.records.result import SearchResult, heading
 from vsperf.records.run import labels_text
 
 MOST = 20
@@ -44,7 +44,7 @@ class CaseNumbers:
     simulated: bool
     ground: str
     """What two results must have in common to be compared."""
-    findings: tuple[Finding, ...]
+    result: SearchResult | None
     evidence: Evidence
     switch: str = ""
     """What its switch is called."""
@@ -54,13 +54,19 @@ class CaseNumbers:
 
 def gather(view: CaseView) -> tuple[CaseNumbers, ...]:
     """Return the numbers of a case."""
-    found = tuple(findings_in(view))
     side = labels_text(view.labels) or view.run
-    left_out = "" if found else "no number"
-    evidence = evidence_of(view, left_out)
     ground = ground_of_case(view.header, view.planned)
     switch, apart = view.planned.driver("vswitch") or "", view.planned.label_without("vswitch")
-    return (CaseNumbers(side, view.label, view.simulated, ground, found, evidence, switch, apart),)
+    evidence = evidence_of(view, "" if _numbers(view.result) else "no number")
+    return (
+        CaseNumbers(side, view.label, view.simulated, ground, view.result, evidence, switch, apart),
+    )
+
+
+def _numbers(result: SearchResult | None, boundary: Boundary | None = None) -> tuple[Finding, ...]:
+    """Return the numbers of a result; `boundary` parts regimes, as all cases together tell."""
+    found = () if result is None else findings_of(result, boundary=boundary)
+    return tuple(one for one in found if one.name not in CONTROLS)
 
 
 def draw(cases: Sequence[CaseNumbers], options: Options) -> Drawing | None:
@@ -96,7 +102,11 @@ def _drawn(
     comparable = _comparable(kind)
     sides = dict(list(_sides(comparable).items())[:MOST_SIDES])
     places = list(dict.fromkeys(key for side in sides.values() for key in side))
-    shared = [key for key in places if sum(key in side for side in sides.values()) > 1]
+    shared = [
+        key
+        for key in places
+        if sum(key in side for side in sides.values()) > 1 and not _told_by_regime(key, sides)
+    ]
     shown = shared[:MOST]
     layers = list(_layers(sides, shown, simulated=any(one.simulated for one in comparable)))
     if not layers:
@@ -165,11 +175,21 @@ def _comparable(cases: Sequence[CaseNumbers]) -> list[CaseNumbers]:
     return [one for one in cases if grounds.setdefault(one.label, one.ground) == one.ground]
 
 
+def _told_by_regime(key: Place, sides: dict[str, dict[Place, Sample]]) -> bool:
+    """Whether each side has this number of a regime: then how long it was near decides it."""
+    label, name, unit = key
+    regimes = [(label, in_regime(name, one), unit) for one in Regime]
+    having = (side for side in sides.values() if key in side)
+    return all(any(one in side for one in regimes) for side in having)
+
+
 def _sides(cases: Sequence[CaseNumbers]) -> dict[str, dict[Place, Sample]]:
     """Return the samples of each side, in the order in which they were given."""
     by_case: dict[str, dict[str, list[Finding]]] = {}
+    boundary = parted(one.result for one in cases if one.result is not None)
     for one in cases:
-        by_case.setdefault(one.side, {}).setdefault(one.label, []).extend(one.findings)
+        own = by_case.setdefault(one.side, {}).setdefault(one.label, [])
+        own.extend(_numbers(one.result, boundary))
     return {
         side: {
             (label, name, unit): sample

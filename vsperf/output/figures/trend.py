@@ -7,7 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from vsperf.analysis.answers import Finding, findings_of, more_is_better
+from vsperf.analysis.answers import (
+    Finding,
+    all_by_regime,
+    findings_of,
+    in_regime,
+    more_is_better,
+    regime_in,
+)
 from vsperf.analysis.difference import Sample
 from vsperf.analysis.environment import ground_of
 from vsperf.analysis.segments import Segment, segments_of
@@ -28,7 +35,8 @@ from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.output.figures.text import shortened
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
-from vsperf.records.result import heading
+from vsperf.records.regime import Regime
+from vsperf.records.result import SearchResult, heading
 
 MOST = 4
 """Series that one drawing has room for, each in a panel of its own."""
@@ -51,6 +59,8 @@ class CaseNumbers:
     ground: str
     """What has to be the same for two numbers to have to do with each other."""
     finding: Finding
+    result: SearchResult
+    """What the number is of."""
     evidence: Evidence
     labels: Mapping[str, str] = field(default_factory=dict)
     """What the user called the run."""
@@ -67,23 +77,34 @@ class Series:
     found: tuple[CaseNumbers, ...]
     """Every repeat of every run."""
 
+    @property
+    def moved(self) -> bool:
+        """Whether the machine moved its CPUs, which decides what all trials of a run came to."""
+        if regime_in(self.found[0].finding.name) is not None:
+            return False
+        return all_by_regime(one.result for one in self.found)
+
 
 def gather(view: CaseView) -> tuple[CaseNumbers, ...]:
-    """Return the number of a case that matters most."""
-    first = next(findings_of(view.result), None) if view.result is not None else None
-    if first is None:
+    """Return the number of a case that matters most, and what it is in each regime."""
+    result = view.result
+    if result is None or (first := next(findings_of(result), None)) is None:
         return ()
     ground = ground_of(view.header.environment, simulated=view.simulated)
-    return (
+    names = {first.name, *(in_regime(first.name, one) for one in Regime)}
+    return tuple(
         CaseNumbers(
             run=view.run,
             began=view.header.started_at,
             series=(view.label, view.header.testbed, view.simulated),
             ground=json.dumps([view.planned.id, ground], sort_keys=True, default=str),
-            finding=first,
+            finding=one,
+            result=result,
             evidence=evidence_of(view),
             labels=view.labels,
-        ),
+        )
+        for one in findings_of(result)
+        if one.name in names
     )
 
 
@@ -100,6 +121,9 @@ def draw(cases: Sequence[CaseNumbers], options: Options) -> Drawing | None:
             [found.evidence for one in shown for found in one.found],
             "Points are medians of repeats, and lines their levels, found by jumpavg. Where a line "
             "is broken, other settings or another machine are measured from then on.",
+            "Without lines: how long CPUs were near each other decides it."
+            if any(one.moved for one in shown)
+            else "",
             _open(sum(sample.median_is_open for one in shown for sample in one.samples)),
             not_drawn(more, "case"),
         ),
@@ -140,8 +164,9 @@ def _panel(series: Series) -> Panel:
         for place, (value, sample) in enumerate(zip(values, series.samples, strict=True), start=1)
     )
     layers: list[Layer] = [Points("runs", points, simulated=simulated, color=0)]
-    layers += _levels(segments)
-    layers += _marks(segments, better_up=more_is_better(first.name, first.unit))
+    if not series.moved:
+        layers += _levels(segments)
+        layers += _marks(segments, better_up=more_is_better(first.name, first.unit))
     return Panel(
         x=Axis("run, the oldest first", ticks=_ticks(series.runs)),
         y=Axis(heading(first.name), UNITS[first.unit], from_zero=True),
