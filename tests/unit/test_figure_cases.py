@@ -35,7 +35,7 @@ from vsperf.output.figures.scales import placing
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView, views
 from vsperf.records.result import Axis as Column
-from vsperf.records.result import Curve, Figure, SearchResult
+from vsperf.records.result import CleanResult, Curve, Figure, Limit, SearchResult
 from vsperf.records.run import Outcome
 from vsperf.records.slots import Slot, Slots
 from vsperf.records.trial import DirectionSample, LatencySample, Purpose, Sample, Second
@@ -492,6 +492,17 @@ def searched(*shares: float) -> CaseView:
     loads = [round(1_000_000 * share) for share in shares]
     made = tuple(tried(number, load) for number, load in enumerate(loads, start=1))
     return case("64B", result=SearchResult(goals=(goal(1_000_000, 1_010_000),)), trials=made)
+
+
+def test_the_trace_of_a_search_has_a_line_for_each_answer_and_for_each_of_clean_time() -> None:
+    clean = CleanResult(
+        share="3/4", lower_fps=1_200_000, upper_fps=1_210_000, limit=Limit.DUT, reason="lost"
+    )
+    answer = goal(1_000_000, 1_010_000, limit=Limit.HOST, clean=clean)
+    made = searched(2, 1, 1.2).trials
+    found = drawn("search", case("64B", result=SearchResult(goals=(answer,)), trials=made))
+    names = [one.name for one in found.panels[0].layers if one.look is Look.CEILING]
+    assert names == ["ndr 1.000 Mfps", "ndr in clean time 1.200 Mfps"]
 
 
 @pytest.mark.parametrize("plot", ["search", "loss"])

@@ -20,6 +20,7 @@ from vsperf.output.case_tables import (
     hit_columns,
     latency_columns,
     legend,
+    limit_lines,
     load_columns,
     outcome_text,
     rate_columns,
@@ -44,7 +45,7 @@ from vsperf.output.report.page import (
     Standing,
     Verdict,
 )
-from vsperf.output.table import Cell, Column, Row, Table
+from vsperf.output.table import NOTHING, Cell, Column, Row, Table
 from vsperf.quantities.human import counted, human_seconds
 from vsperf.quantities.quantity import UnitError
 from vsperf.quantities.units import FrameSize
@@ -289,7 +290,7 @@ def _standards(standings: Sequence[tuple[Standing, str]], rows: Sequence[CaseRow
 
 # What the words of a report mean, for whoever reads the first one.
 
-OTHERS = ("load", "fps", "note", "suspect", "invalid", "clean time")
+OTHERS = ("load", "fps", "note", "suspect", "invalid", "clean")
 """Words that stand in every report, whatever its columns."""
 
 
@@ -300,8 +301,8 @@ def glossary_of(columns: Iterable[str]) -> tuple[Fact, ...]:
 
 
 LABEL: Final = Column[CaseRow]("case", of=lambda row: row.planned.label)
-IN_DETAILS = ("clean", "compliance")
-"""Columns of what each case says itself."""
+IN_DETAILS = "compliance"
+"""The column of what each case says itself."""
 HEADLINES = 4
 """Cases at most whose first answer stands in large letters: the first and the last one; of several
 runs the first one of each."""
@@ -522,10 +523,9 @@ def _columns(gathered: Gathered) -> list[CaseColumn]:
 
     case = told(lambda: column_case(rows), LABEL)
     rates = block(rate_columns) if told(lambda: any(row.rates_fps for row in rows), True) else []
-    goals = told(lambda: goal_columns(rows, clean=False), nothing)
-    bounds = [*goals, *block(load_columns), *block(first_figures)]
+    bounds = [*block(goal_columns), *block(load_columns), *block(first_figures)]
     latency = latency_columns() if any(row.latency for row in rows) else []
-    effort = [column for column in block(effort_columns) if column.name not in IN_DETAILS]
+    effort = [column for column in block(effort_columns) if column.name != IN_DETAILS]
     return [
         case,
         *block(switch_columns),
@@ -539,12 +539,18 @@ def _columns(gathered: Gathered) -> list[CaseColumn]:
 
 
 def _limited_by(row: CaseRow) -> str:
-    """Say in words what limited the answers of a case."""
-    if row.loads:  # one line for each, as the loads beside them have
-        return "\n".join(LIMITED_BY[load.limit].removeprefix("the ") for load in row.loads)
+    """Say in words what limited the answers of a case, in lines as those stand beside it."""
+    if row.loads:
+        return "\n".join(_named(load.limit) for load in row.loads)
+    if row.goals and not row.figures:
+        return limit_lines(row, _named)
     record = row.record.limit if row.record is not None else None
     limits = row.result.limits or ((Limit(record),) if record else ())
-    return "\n".join(dict.fromkeys(LIMITED_BY[one].removeprefix("the ") for one in limits)) or "–"
+    return "\n".join(dict.fromkeys(map(_named, limits))) or NOTHING
+
+
+def _named(limit: Limit) -> str:
+    return LIMITED_BY[limit].removeprefix("the ")
 
 
 def _cells(columns: Sequence[CaseColumn], row: CaseRow) -> tuple[str, ...]:
@@ -555,7 +561,7 @@ def _legend(rows: Sequence[CaseRow], simulated: bool) -> list[str]:
     measured = [row for row in rows if row.record is not None]
     looked, assumed = rests_on(measured)
     return [
-        *legend(rows, measured, simulated, clean=False),
+        *legend(rows, measured, simulated),
         *([f"each answer rests on {looked}, and assumes:"] if looked else ()),
         *(f"{one}: {one.meaning}" for one in assumed),
     ]

@@ -31,6 +31,8 @@ class Number:
     """How it was computed, in steps."""
     remark: str = ""
     """What has to be read with the value."""
+    clean: str = ""
+    """The answer from clean time, where it is another one."""
 
 
 @dataclass(frozen=True, slots=True)
