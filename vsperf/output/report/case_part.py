@@ -16,7 +16,7 @@ from vsperf.output.collected_tables import sights
 from vsperf.output.cpu_tables import CPU_MEANING, cpu_tables
 from vsperf.output.report.account import account_of, account_table, made_table, telling, told
 from vsperf.output.report.doubts import Concerns, criteria_of, standing_of
-from vsperf.output.report.environment import Found, found_of
+from vsperf.output.report.environment import Differences, found_of
 from vsperf.output.report.numbers import latency_table, numbers_of
 from vsperf.output.report.page import (
     CasePart,
@@ -359,7 +359,8 @@ class Teller:
     """What runs are called, where there are several."""
     concerns: Concerns = field(default_factory=Concerns)
     plans: Plans = field(default_factory=Plans)
-    found: Found = field(default_factory=Found)
+    asked: Differences = field(default_factory=Differences)
+    found: Differences = field(default_factory=Differences)
 
     def short(self, case: CaseView) -> str:
         """Name a case among the others, those of other runs included."""
@@ -375,7 +376,6 @@ class Teller:
         trials = case.standing_trials
         result = row.result
         around = found_of(record.conditions if record is not None else None)
-        like, like_name = self.found.like(around, anchor, label)
         plan = case.start.plan if case.start is not None else None
         full = not self.compact
         numbers = numbers_of(row, trials)
@@ -391,7 +391,7 @@ class Teller:
             reason=record.reason if record is not None else "",
             simulated=case.simulated,
             state=_state(run, case),
-            asked=asked_of(asked),
+            asked=self.asked.tell(asked_of(asked), anchor, label),
             numbers=numbers,
             criteria=criteria_of(record),
             latency=latency_table(row),
@@ -408,9 +408,7 @@ class Teller:
             if full
             else (),
             plan=self.plans.tell(plan, anchor, label) if plan is not None else None,
-            found=around if not like else (),
-            found_like=like,
-            found_like_name=like_name,
+            found=self.found.tell(around, anchor, label),
             doubts=doubts,
             standings=tuple(standing_of(one) for one in record.compliance) if record else (),
             trials=made_table(case) if full else None,

@@ -17,6 +17,16 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """Facts of a case or a run; what is different alone, where most were told of one before."""
+
+    facts: tuple[Fact, ...]
+    like: str = ""
+    """Anchor of that one; empty where all facts are here."""
+    like_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Number:
     """One answer of a case, with what defends it."""
 
@@ -243,7 +253,7 @@ class CasePart:
     simulated: bool
     state: tuple[str, ...]
     """What the case did not come to, in sentences."""
-    asked: tuple[Fact, ...]
+    asked: Told
     numbers: tuple[Number, ...]
     criteria: tuple[Criterion, ...]
     latency: Table | None
@@ -261,11 +271,8 @@ class CasePart:
     """What that cost, against the quiet case."""
     collected: tuple[Saw, ...]
     plan: Planned | None
-    found: tuple[Fact, ...]
+    found: Told
     """What was found on switch, VNFs, generator and host."""
-    found_like: str
-    """Anchor of a case that found the same; empty where it stands here."""
-    found_like_name: str
     doubts: tuple[Doubt, ...]
     standings: tuple[Standing, ...]
     trials: Table | None
@@ -311,7 +318,7 @@ class RunPart:
     name: str
     state: str
     facts: tuple[Fact, ...]
-    environment: tuple[tuple[str, tuple[Fact, ...]], ...]
+    environment: tuple[tuple[str, Told], ...]
 
 
 @dataclass(frozen=True, slots=True)
