@@ -319,6 +319,7 @@ def test_flags_are_told_in_the_words_of_explain(tmp_path: Path) -> None:
     assert Flag.CHANGED_SINCE.gist in words
     assert Flag.CHANGED_SINCE.meaning.removeprefix(f"{Flag.CHANGED_SINCE.gist}. ") in words
     assert "vsperf explain changed-since" in words
+    assert f"What to do first: {Flag.CHANGED_SINCE.remedy.replace('`', '')}" in words
     assert words.index("changed-since") < words.index("the rings are small Make")
     assert words.index("Make them larger") < words.index("vsperf explain sporadic-loss")
 

@@ -383,6 +383,7 @@ def overview_of(runs: Sequence[RunView], gathered: Gathered, teller: Teller) -> 
         answers=tuple(_answer(label, number) for label, number in gathered.headlines[:HEADLINES]),
         facts=facts,
         concerns=concerns,
+        first=next((one.doubt.remedy for one in concerns if one.doubt.remedy), ""),
         criteria=tuple(gathered.criteria),
         words=glossary_of(results.names),
         results=results,

@@ -147,6 +147,8 @@ class Doubt:
     text: str
     term: str = ""
     """What `vsperf explain` says more on; empty where it does not."""
+    remedy: str = ""
+    """What to do about it, in a line; empty where that depends."""
 
     @property
     def more(self) -> str:
@@ -334,6 +336,8 @@ class Overview:
     answers: tuple[Number, ...]
     facts: tuple[Fact, ...]
     concerns: tuple[Concern, ...]
+    first: str
+    """What to do first about them; empty where that depends."""
     criteria: tuple[Criterion, ...]
     words: tuple[Fact, ...]
     """What the words of the page mean, those of columns first."""
