@@ -97,6 +97,20 @@ def test_where_the_links_name_a_nic_that_is_not_there_no_way_is_ready(
     assert any(line.startswith("not:   p2p, ") for line in others)
 
 
+def test_where_no_run_could_be_stored_no_way_is_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What no driver asks for is in the way of all of them, of a model, too."""
+    monkeypatch.chdir(tmp_path)
+    argv = ["doctor", "--testbed", "sim", "--results", "/proc/none"]
+    assert run_cli(argv) == ExitCode.NOT_READY
+    said = capfd.readouterr().out
+    assert "✗ results" in said
+    ready, *others = said[said.index("\nready:") :].strip().splitlines()
+    assert "p2p" not in ready
+    assert any("p2p" in line and "--results DIR" in line for line in others)
+
+
 def test_a_driver_that_declares_nothing_is_not_spoken_of(found: list[Finding]) -> None:
     assert ("generator", "far") not in judge_drivers(PLUGINS, found)
 

@@ -22,7 +22,7 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.loader import Request
 from vsperf.errors import ExitCode, NotReadyError, VsperfError
 from vsperf.host.binding import pci_addresses, require_bindable
-from vsperf.host.doctor.examine import checks, examine
+from vsperf.host.doctor.examine import GENERAL, checks, examine
 from vsperf.host.doctor.finding import (
     AS_ROOT,
     Answer,
@@ -58,7 +58,7 @@ ENDINGS = {
     Status.ABSENT: "not there and not needed by every testcase",
     Status.UNKNOWN: "cannot be told",
     Status.WARNING: "may spoil numbers",
-    Status.FAILURE: "keep runs from working",
+    Status.FAILURE: "in the way of runs",
 }
 
 
@@ -93,7 +93,7 @@ def command(request: Request, results: Path, as_json: bool) -> int:
         out = console()
         _show(out, findings)
         drivers = judge_drivers(plugins, findings)
-        ways = list(_ways(request, plugins, drivers, _without_links(findings)))
+        ways = list(_ways(request, plugins, drivers, _in_every_way(findings)))
         for line in ending([*ways, *drivers.values()]):
             _line(out, Text(line), LABEL)
     failed = any(finding.status is Status.FAILURE for finding in findings)
@@ -134,9 +134,10 @@ def _bindable(addresses: tuple[str, ...], here: Host) -> Answer:
     return ok("; ".join(nic.text for nic in nics))
 
 
-def _without_links(findings: Iterable[Finding]) -> tuple[str, ...]:
-    """Return what mends the links of the testbed, if a run could not have their NICs."""
-    failed = (one for one in findings if one.name == LINKS and one.status is Status.FAILURE)
+def _in_every_way(findings: Iterable[Finding]) -> tuple[str, ...]:
+    """Return what mends what no run can do without: NICs of links, and what no driver asks for."""
+    names = {LINKS, *(check.name for check in GENERAL if not check.wants)}
+    failed = (one for one in findings if one.name in names and one.status is Status.FAILURE)
     return tuple(one.fix or one.evidence for one in failed)
 
 
