@@ -23,6 +23,7 @@ from vsperf.output.figures.drawing import (
     Intervals,
     Line,
     Look,
+    Panel,
     Point,
     Points,
     Scale,
@@ -94,6 +95,32 @@ def test_a_drawing_of_latency_says_since_when_it_counts_and_where_frames_were_lo
     ]
     assert all("each from when its frame left the generator" in one for one in captions)
     assert "Frames were lost at 90% of ndr" in captions[2]
+
+
+def test_what_a_criterion_asks_of_latency_stands_at_its_load_and_its_percentile() -> None:
+    expect = [
+        {"metric": "p50", "max": "5us", "load": "50%"},
+        {"metric": "p99", "max": "20us", "frame_size": "64B"},
+        {"metric": "ndr", "min": "5Mfps"},
+    ]
+    cases = [throughput_case(size, 1000, spec={"expect": expect}) for size in ("64B", "128B")]
+
+    def targets(panel: Panel) -> dict[str, list[tuple[float, float]]]:
+        found = [one for one in panel.layers if isinstance(one, Points)]
+        assert all(one.look is Look.TARGET for one in found)
+        return {one.name: [(point.x, point.y) for point in one.points] for one in found}
+
+    at_tenth, at_half = drawn("latency", *cases).panels
+    assert targets(at_tenth) == {"target, by expect: p99": [(64, 20_000)]}
+    assert targets(at_half) == {
+        "target, by expect: p50": [(64, 5_000), (128, 5_000)],
+        "target, by expect: p99": [(64, 20_000)],
+    }
+    (panel,) = drawn("percentiles", cases[0]).panels
+    assert targets(panel) == {
+        "target, by expect, at 50%": [(0.5, 5_000)],
+        "target, by expect": [(0.99, 20_000)],
+    }
 
 
 def test_latency_of_repeats_is_their_median_and_its_bar_their_range() -> None:

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from vsperf.output.figures.drawing import Drawing, Layer, Line, Look, Panel, Point, Points
+from vsperf.output.figures.facts import TARGET
 from vsperf.output.figures.groups import Group, caption, groups_of, most_of, size_axis
 from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.output.figures.published import beside
@@ -94,7 +95,7 @@ def _target(shown: Sequence[Rate]) -> Iterator[Points]:
     asked = {(one.size, one.target_fps) for one in shown if one.target_fps is not None}
     if asked:
         points = tuple(Point(size, fps) for size, fps in sorted(asked))
-        yield Points("target, by expect", points, Look.TARGET)
+        yield Points(TARGET, points, Look.TARGET)
 
 
 def _same(caps: dict[float, float], other: dict[float, float]) -> bool:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from vsperf.analysis.answers import another
 from vsperf.output.figures.drawing import Axis, Drawing, Line, Look, Panel, Point, Points, Scale
-from vsperf.output.figures.facts import Facts
+from vsperf.output.figures.facts import TARGET, Facts
 from vsperf.output.figures.groups import Evidence, caption, evidence_of_trials
 from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.output.figures.rates import CLEAN
@@ -94,7 +94,7 @@ def draw_search(samples: Sequence[Search], options: Options) -> Drawing | None:
         ]
         targets = [
             Line(
-                f"target, by expect: {name} {human_fps(fps, End.LOWER)}",
+                f"{TARGET}: {name} {human_fps(fps, End.LOWER)}",
                 (Point(first, fps), Point(last, fps)),
                 Look.TARGET,
                 markers=False,
