@@ -42,8 +42,6 @@ PLAIN_WIDTH = 220
 """Columns when the output is a file or a pipe: nothing is cut there."""
 GAP = 2
 """Places between two columns."""
-NARROWEST = 12
-"""Places of a column whose lines are broken; with a word in each line nobody reads them."""
 STYLES = {
     "worse": "red",
     "better": "green",
@@ -186,7 +184,7 @@ def _width(column: Column[Any], cells: Sequence[str], *, wide: bool) -> int:
     if not column.breaks:
         return whole + GAP
     word = max((cell_len(word) for line in lines for word in words_of(line, wide=wide)), default=0)
-    return max(word, min(whole, NARROWEST)) + GAP
+    return max(word, min(whole, column.least)) + GAP
 
 
 def print_summary(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from typing import Any
 
 from vsperf.analysis.answers import (
     INVALID,
@@ -54,6 +55,8 @@ LEAST_BPS = 1_000_000
 """So much is a thousandth of a Gbit/s."""
 LOSSY_MARK = "*"
 """Behind a latency that was measured while frames were lost."""
+SENTENCES = 30
+"""Places that sentences in a column take at least; with fewer they go below the numbers."""
 AND = ", "
 """Between what is said of where a figure was measured."""
 LEVEL_MARKS = {Level.UNCONDITIONAL: "✓", Level.CONDITIONAL: "(✓)", Level.NOT: "✗"}
@@ -318,7 +321,8 @@ def figures_table(rows: Sequence[CaseRow]) -> Table | None:
             label = ""
     spread = ["lowest … highest"] if repeated else []
     value = columns("value", right=(0,), breaks=False)
-    head = (*columns(case.name, "figure"), *value, *columns(*spread, "measured at, and why"))
+    why = Column[Any]("measured at, and why", breaks=True, least=SENTENCES)
+    head = (*columns(case.name, "figure"), *value, *columns(*spread), why)
     return Table("figures", head, tuple(found), keys=2) if found else None
 
 
