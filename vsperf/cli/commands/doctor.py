@@ -94,7 +94,7 @@ def command(request: Request, results: Path, as_json: bool) -> int:
         _show(out, findings)
         drivers = judge_drivers(plugins, findings)
         ways = list(_ways(request, plugins, drivers, _in_every_way(findings)))
-        for line in ending([*ways, *drivers.values()]):
+        for line in ending([*ways, *drivers.values()], out.width):
             _line(out, Text(line), LABEL)
     failed = any(finding.status is Status.FAILURE for finding in findings)
     return ExitCode.NOT_READY if failed else ExitCode.OK
@@ -157,8 +157,11 @@ def _ways(
         yield judge_way(name, used, drivers, mend)
 
 
-def ending(judged: Iterable[Judged]) -> list[str]:
-    """Return what can be used, by kind, and what cannot with what mends it: each remedy once."""
+def ending(judged: Iterable[Judged], width: int) -> list[str]:
+    """Return what can be used, by kind, and what cannot with what mends it: each remedy once.
+
+    Where a line is too long the remedy, a command mostly, has one of its own, to be copied whole.
+    """
     every = list(judged)
     ready: dict[str, dict[str | None, list[str]]] = {}
     mended: dict[str, list[str]] = {}
@@ -177,9 +180,11 @@ def ending(judged: Iterable[Judged]) -> list[str]:
         for proviso, names in by_proviso.items()
     ]
     lines = [f"{'ready:':<{LABEL}}{'; '.join(parts) or 'nothing'}"]
-    return lines + [
-        f"{'not:':<{LABEL}}{', '.join(names)}: {mend}" for mend, names in mended.items()
-    ]
+    for mend, names in mended.items():
+        head = f"{'not:':<{LABEL}}{', '.join(names)}:"
+        fits = len(f"{head} {mend}") <= width
+        lines.append(f"{head} {mend}" if fits else f"{head}\n{'':<{LABEL}}{mend}")
+    return lines
 
 
 def _show(out: Console, findings: Iterable[Finding]) -> None:
