@@ -106,6 +106,21 @@ def test_a_line_for_people_is_written_out_too(capsys: pytest.CaptureFixture[str]
 # What is said around the tables of a run, where a record of others holds more than one reads.
 
 
+def test_a_line_for_people_is_broken_between_words_on_a_terminal_and_else_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = f"/run/vsperf/{'a' * 30}"
+    line = f"would remove {path} (deployment of a run that was killed): it is in use by others"
+    for terminal in (True, False):
+        for name, value in {"FORCE_COLOR": "1", "COLUMNS": "40", "TERM": "xterm"}.items():
+            monkeypatch.setenv(name, value) if terminal else monkeypatch.delenv(name)
+        say(line)
+        printed = capsys.readouterr().out.splitlines()
+        assert " ".join(" ".join(printed).split()) == line
+        assert (len(printed) == 1) is not terminal
+        assert all(len(one) <= 40 or path in one for one in printed) is terminal
+
+
 def test_of_many_warnings_the_first_are_shown_and_the_others_counted(tmp_path: Path) -> None:
     run = one_case(tmp_path, warnings=tuple(f"warning {n}" for n in range(50_000)))
     rows = [CaseRow(case) for case in run.cases()]
