@@ -125,9 +125,9 @@ class Differences:
 
 
 def _changed(facts: tuple[Fact, ...], known: tuple[Fact, ...]) -> tuple[Fact, ...]:
-    names = {fact.name for fact in facts}
+    names, before = {fact.name for fact in facts}, set(known)
     gone = (Fact(fact.name, NOTHING) for fact in known if fact.name not in names)
-    return (*(fact for fact in facts if fact not in known), *gone)
+    return (*(fact for fact in facts if fact not in before), *gone)
 
 
 # The runs that a report is made of.
