@@ -31,6 +31,7 @@ from vsperf.output.report.page import (
     Place,
     Planned,
     Step,
+    Told,
 )
 from vsperf.output.report.pictures import NoPictures, Pictures
 from vsperf.output.table import NOTHING, Table, columns
@@ -375,8 +376,8 @@ class Teller:
         label, asked, record = self.short(case), case.asked, case.record
         trials = case.standing_trials
         result = row.result
-        around = found_of(record.conditions if record is not None else None)
         plan = case.start.plan if case.start is not None else None
+        conditions = record.conditions if record is not None else None
         full = not self.compact
         numbers = numbers_of(row, trials)
         doubts = self.concerns.add(row, label)
@@ -391,7 +392,7 @@ class Teller:
             reason=record.reason if record is not None else "",
             simulated=case.simulated,
             state=_state(run, case),
-            asked=self.asked.tell(asked_of(asked), anchor, label),
+            asked=self.asked.tell(asked_of(asked), anchor, label) if full else Told(()),
             numbers=numbers,
             criteria=criteria_of(record),
             latency=latency_table(row),
@@ -408,7 +409,7 @@ class Teller:
             if full
             else (),
             plan=self.plans.tell(plan, anchor, label) if plan is not None else None,
-            found=self.found.tell(around, anchor, label),
+            found=self.found.tell(found_of(conditions), anchor, label) if full else Told(()),
             doubts=doubts,
             standings=tuple(standing_of(one) for one in record.compliance) if record else (),
             trials=made_table(case) if full else None,
