@@ -93,9 +93,11 @@ def carried_out(
 ) -> subprocess.CompletedProcess[str]:
     """Run a step as its service does, with the vsperf of this environment on the PATH.
 
-    What the folder has in `bin` comes first: a git that knows one revision is always there.
+    The folder is the workspace, which each checkout cleans, and `home` in it the runner's own. What
+    it has in `bin` comes first: a git that knows one revision is always there.
     """
-    programs = folder / "bin"
+    programs, home = folder / "bin", folder / "home"
+    home.mkdir(exist_ok=True)
     if not (programs / "git").exists():
         program(folder, "git", f"echo {REVISION}")
     return subprocess.run(
@@ -109,7 +111,7 @@ def carried_out(
                 for name, text in pipeline.environ.items()
             },
             "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
-            "HOME": str(folder),
+            "HOME": str(home),
             "PATH": os.pathsep.join(
                 (str(programs), str(Path(sys.executable).parent), os.environ["PATH"])
             ),
@@ -180,7 +182,8 @@ def test_the_commands_of_a_pipeline_measure_and_keep_what_it_shows(
     assert ended.returncode == ExitCode.OK, ended.stderr
     for kept in pipeline.kept:
         assert (tmp_path / kept).exists()
-    run = open_run(tmp_path / "vsperf-results" / "latest")
+    run = open_run(tmp_path / "home" / "vsperf-results" / "latest")
+    assert {path.name for path in tmp_path.iterdir()} <= {"bin", "home", "report", "summary.md"}
     assert (tmp_path / "report" / run.run / "records.jsonl").is_file()
     job = "7-1" if read is github else "7"
     assert run.labels == {"job": job, "revision": REVISION}
