@@ -437,6 +437,14 @@ def test_two_runs_make_one_report(tmp_path: Path) -> None:
     assert "64B of zzzz" in html_of(one, two)
 
 
+def test_of_many_runs_the_first_screen_says_how_many_more_have_an_answer(tmp_path: Path) -> None:
+    names = [f"2026-11-20-phy2phy_tput-{letters}" for letters in ("aaaa", "cccc", "dddd", "ffff")]
+    folders = [store(tmp_path, one, finished(whole(1, run=one))) for one in (RUN, *names)]
+    assert overview_of(folders[:4]).more == ""
+    assert overview_of(folders).more == "1 more run"
+    assert "Answers of 1 more run: in the table" in read(*folders).words
+
+
 def test_of_runs_of_several_versions_on_several_hosts_each_is_named(tmp_path: Path) -> None:
     def run(name: str, version: str, cpus: int) -> Path:
         host = {"cpus": cpus, "smt": "off", "governor": "performance"}

@@ -381,6 +381,9 @@ def overview_of(runs: Sequence[RunView], gathered: Gathered, teller: Teller) -> 
             ),
         ),
         answers=tuple(_answer(label, number) for label, number in gathered.headlines[:HEADLINES]),
+        more=counted(len(gathered.headlines) - HEADLINES, "more run")
+        if len(gathered.headlines) > HEADLINES
+        else "",
         facts=facts,
         concerns=concerns,
         first=next((one.doubt.remedy for one in concerns if one.doubt.remedy), ""),

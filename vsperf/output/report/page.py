@@ -334,6 +334,8 @@ class Overview:
     brief: tuple[Brief, ...]
     """What to know before anything else."""
     answers: tuple[Number, ...]
+    more: str
+    """How many runs have an answer that is not among these; empty where none has."""
     facts: tuple[Fact, ...]
     concerns: tuple[Concern, ...]
     first: str
