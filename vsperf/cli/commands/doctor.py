@@ -198,7 +198,10 @@ def _show(out: Console, findings: Iterable[Finding]) -> None:
             text.append(f" {finding.name:<{width}}  {human_digests(finding.evidence)}")
             _line(out, text, width + 6)
             if finding.fix and finding.status is not Status.OK:
-                _line(out, Text(f"{'':<{width + 6}}fix: {finding.fix}"), width + 11)
+                fix = f"fix: {finding.fix}"
+                fits = width + 6 + len(fix) <= out.width  # else it begins further to the left
+                left = width + 6 if fits else 4
+                _line(out, Text(f"{'':<{left}}{fix}"), left + 5)
     counts = Counter(finding.status for finding in found)
     parts = [f"{counts[status]} {ENDINGS[status]}" for status in MARKS if counts[status]]
     _line(out, Text(f"{len(found)} checks: {', '.join(parts)}"), 2)
