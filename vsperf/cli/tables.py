@@ -145,7 +145,8 @@ def _between_words(table: Table, width: int) -> list[int] | None:
 
 def _text(cell: str | Cell) -> Text:
     style = STYLES.get(cell.style, "") if isinstance(cell, Cell) else ""
-    return Text(printable(str(cell)), style)
+    lines = printable(str(cell)).split("\n")  # a blank at an end would take a place
+    return Text("\n".join(map(str.rstrip, lines)), style)
 
 
 def _stacked(table: Table, width: int) -> Table:

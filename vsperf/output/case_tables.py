@@ -55,7 +55,7 @@ LEAST_BPS = 1_000_000
 """So much is a thousandth of a Gbit/s."""
 LOSSY_MARK = "*"
 """Behind a latency that was measured while frames were lost."""
-SENTENCES = 30
+SENTENCES = 40
 """Places that sentences in a column take at least; with fewer they go below the numbers."""
 AND = ", "
 """Between what is said of where a figure was measured."""
