@@ -112,9 +112,11 @@ def test_a_line_for_people_is_broken_between_words_on_a_terminal_and_else_not(
     path = f"/run/vsperf/{'a' * 30}"
     line = f"would remove {path} (deployment of a run that was killed): it is in use by others"
     for terminal in (True, False):
-        for name, value in {"FORCE_COLOR": "1", "COLUMNS": "40", "TERM": "xterm"}.items():
-            monkeypatch.setenv(name, value) if terminal else monkeypatch.delenv(name)
-        say(line)
+        with monkeypatch.context() as here:
+            for name, value in {"FORCE_COLOR": "1", "COLUMNS": "40", "TERM": "xterm"}.items():
+                if terminal:
+                    here.setenv(name, value)
+            say(line)
         printed = capsys.readouterr().out.splitlines()
         assert " ".join(" ".join(printed).split()) == line
         assert (len(printed) == 1) is not terminal

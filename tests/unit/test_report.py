@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 from io import BytesIO
@@ -355,12 +354,10 @@ def test_a_plan_that_was_told_before_is_told_by_what_differs(tmp_path: Path) -> 
 
 def of_cases(head: RunHeader, around: Conditions) -> list[Line]:
     """A run all of whose cases found the same around them."""
-    made = ((case_start(key), case_record(key, conditions=around)) for key in keys_of(head))
-    return [head, *itertools.chain.from_iterable(made), run_end()]
-
-
-def keys_of(head: RunHeader) -> list[str]:
-    return [case.key for case in head.cases]
+    lines: list[Line] = [head]
+    for case in head.cases:
+        lines += [case_start(case.key), case_record(case.key, conditions=around)]
+    return [*lines, run_end()]
 
 
 def test_settings_that_were_told_before_are_told_by_what_differs(tmp_path: Path) -> None:

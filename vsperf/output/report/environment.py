@@ -111,16 +111,16 @@ def _fact(path: str, value: Any) -> Fact:
 class Differences:
     """Facts of one kind that a report has told so far, so that what is alike is told once."""
 
-    _whole: list[tuple[str, str, tuple[Fact, ...]]] = field(default_factory=list)
+    _whole: list[tuple[tuple[str, str], tuple[Fact, ...]]] = field(default_factory=list)
     """Anchor and name of whose facts were told as a whole, and these."""
 
     def tell(self, facts: tuple[Fact, ...], anchor: str, name: str) -> Told:
         """Return facts, or what is different where most are those of one that was told before."""
-        ways = [Told(_changed(facts, known), *where) for *where, known in self._whole]
+        ways = [Told(_changed(facts, known), *whose) for whose, known in self._whole]
         least = min(ways, key=lambda way: len(way.facts), default=None)
         if least is not None and 2 * len(least.facts) < len(facts):
             return least
-        self._whole.append((anchor, name, facts))
+        self._whole.append(((anchor, name), facts))
         return Told(facts)
 
 
