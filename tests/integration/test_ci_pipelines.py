@@ -41,6 +41,8 @@ class Pipeline:
     kept: tuple[str, ...]
     shell: tuple[str, ...]
     environ: Mapping[str, str] = field(default_factory=dict)
+    metrics: str = ""
+    """What of it is for a page of numbers, where the service has one."""
 
 
 def github() -> Pipeline:
@@ -70,6 +72,7 @@ def gitlab() -> Pipeline:
         (*job["artifacts"]["paths"], reports["junit"], reports["metrics"]),
         ("bash", "-eo", "pipefail", "-c"),
         job["variables"],
+        reports["metrics"],
     )
 
 
@@ -90,9 +93,11 @@ def carried_out(
 ) -> subprocess.CompletedProcess[str]:
     """Run a step as its service does, with the vsperf of this environment on the PATH.
 
-    What the folder has in `bin` comes first: a git that knows one revision is always there.
+    The folder is the workspace, which each checkout cleans, and `home` in it the runner's own. What
+    it has in `bin` comes first: a git that knows one revision is always there.
     """
-    programs = folder / "bin"
+    programs, home = folder / "bin", folder / "home"
+    home.mkdir(exist_ok=True)
     if not (programs / "git").exists():
         program(folder, "git", f"echo {REVISION}")
     return subprocess.run(
@@ -106,7 +111,7 @@ def carried_out(
                 for name, text in pipeline.environ.items()
             },
             "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
-            "HOME": str(folder),
+            "HOME": str(home),
             "PATH": os.pathsep.join(
                 (str(programs), str(Path(sys.executable).parent), os.environ["PATH"])
             ),
@@ -177,7 +182,8 @@ def test_the_commands_of_a_pipeline_measure_and_keep_what_it_shows(
     assert ended.returncode == ExitCode.OK, ended.stderr
     for kept in pipeline.kept:
         assert (tmp_path / kept).exists()
-    run = open_run(tmp_path / "vsperf-results" / "latest")
+    run = open_run(tmp_path / "home" / "vsperf-results" / "latest")
+    assert {path.name for path in tmp_path.iterdir()} <= {"bin", "home", "report", "summary.md"}
     assert (tmp_path / "report" / run.run / "records.jsonl").is_file()
     job = "7-1" if read is github else "7"
     assert run.labels == {"job": job, "revision": REVISION}
@@ -187,6 +193,23 @@ def test_the_commands_of_a_pipeline_measure_and_keep_what_it_shows(
     assert "SIMULATED" in (tmp_path / "report" / "report.html").read_text()
     if read is github:
         assert "SIMULATED" in (tmp_path / "summary.md").read_text()
+
+
+def test_gitlab_finds_each_number_of_a_job_under_the_name_that_it_had_in_another(
+    tmp_path: Path,
+) -> None:
+    pipeline = gitlab()
+    quick = pipeline.measure.replace("phy2phy_tput", "phy2phy_smoke")
+    told = []
+    for job in ("7", "8"):
+        for script in (quick, pipeline.afterwards):
+            done = carried_out(pipeline, script, tmp_path, {**GIVEN, "CI_JOB_ID": job})
+            assert done.returncode == ExitCode.OK, done.stderr
+        lines = (tmp_path / pipeline.metrics).read_text().splitlines()
+        samples = (line for line in lines if not line.startswith(("#", "vsperf_case_info")))
+        told.append({line.rpartition(" ")[0] for line in samples})
+    assert told[0] == told[1]
+    assert any(name.startswith("vsperf_case_ndr_lower_fps{") for name in told[0])
 
 
 def test_a_missed_criterion_fails_the_job_and_is_shown_as_a_failure(tmp_path: Path) -> None:

@@ -180,9 +180,14 @@ def test_every_specification_of_the_checkout_is_installed(installed: Installed) 
         assert yaml_files(installed.home, folder) == expected
 
 
-def test_types_are_announced_to_type_checkers(installed: Installed) -> None:
+def test_templates_tables_and_the_mark_of_types_are_installed_with_the_programs(
+    installed: Installed,
+) -> None:
     top = installed.source if installed.way == "editable" else installed.packages
-    assert (top / "vsperf" / "py.typed").is_file()
+    files = (path for path in (installed.source / "vsperf").rglob("*") if path.is_file())
+    others = {path.relative_to(installed.source) for path in files if ".py" not in path.suffix}
+    assert {path.name for path in others} >= {"py.typed", "overview.html", "comparison.html.j2"}
+    assert sorted(path for path in others if not (top / path).is_file()) == []
 
 
 def test_extras_are_those_of_a_checkout_or_of_a_file(installed: Installed) -> None:

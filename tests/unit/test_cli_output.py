@@ -28,7 +28,7 @@ from vsperf.cli.terminal import PlainConsole, between_words
 from vsperf.cli.vnf_shell import HARMLESS, PLAIN, Words
 from vsperf.errors import ExitCode
 from vsperf.output.case_tables import MOST_WARNINGS
-from vsperf.records.flags import Flag
+from vsperf.records.flags import Flag, Severity
 from vsperf.records.result import CleanResult, Compliance, Level, Limit, SearchResult, Standard
 from vsperf.trust.printable import printable
 
@@ -106,6 +106,23 @@ def test_a_line_for_people_is_written_out_too(capsys: pytest.CaptureFixture[str]
 # What is said around the tables of a run, where a record of others holds more than one reads.
 
 
+def test_a_line_for_people_is_broken_between_words_on_a_terminal_and_else_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = f"/run/vsperf/{'a' * 30}"
+    line = f"would remove {path} (deployment of a run that was killed): it is in use by others"
+    for terminal in (True, False):
+        with monkeypatch.context() as here:
+            for name, value in {"FORCE_COLOR": "1", "COLUMNS": "40", "TERM": "xterm"}.items():
+                if terminal:
+                    here.setenv(name, value)
+            say(line)
+        printed = capsys.readouterr().out.splitlines()
+        assert " ".join(" ".join(printed).split()) == line
+        assert (len(printed) == 1) is not terminal
+        assert all(len(one) <= 40 or not terminal or one.strip() == path for one in printed)
+
+
 def test_of_many_warnings_the_first_are_shown_and_the_others_counted(tmp_path: Path) -> None:
     run = one_case(tmp_path, warnings=tuple(f"warning {n}" for n in range(50_000)))
     rows = [CaseRow(case) for case in run.cases()]
@@ -142,6 +159,22 @@ class TestOfSeveralCases:
     def test_a_reservation_stands_above_a_note(self) -> None:
         said = self.doubts({"flags": (Flag.SPORADIC_LOSS,)}, {"flags": (Flag.UNSTABLE,)})
         assert [one.split(":")[0] for one in said] == ["! unstable", "! sporadic-loss"]
+
+    def test_that_it_says_nothing_of_speed_stands_above_all_that_is_suspect(self) -> None:
+        said = self.doubts({"flags": (Flag.UNSTABLE,)}, {"flags": (Flag.EMULATED,)})
+        assert [one.split(":")[0] for one in said] == ["! emulated-guest", "! unstable"]
+
+    def test_what_to_do_first_is_about_the_gravest_doubt_and_stands_below_all(self) -> None:
+        lines = self.lines({"flags": (Flag.UNSTABLE,)}, {"flags": (Flag.EMULATED,)})
+        told = f"what to do first: {Flag.EMULATED.remedy}"
+        last = max(place for place, line in enumerate(lines) if line.startswith("! "))
+        assert lines.index(told) == last + 1
+        assert sum(line.startswith("what to do first") for line in lines) == 1
+
+    def test_where_numbers_stand_nothing_is_to_be_done(self) -> None:
+        notes_alone = tuple(flag for flag in Flag if flag.severity is Severity.NOTE)
+        lines = self.lines({"flags": notes_alone})
+        assert not any(line.startswith("what to do first") for line in lines)
 
     def test_a_standard_has_one_line_with_what_first_deviates_in_all(self) -> None:
         doubt = f"{Flag.UNSTABLE.value}: {Flag.UNSTABLE.gist}"

@@ -481,7 +481,10 @@ def test_where_nothing_changed_it_says_how_far_it_can_have(tmp_path: Path) -> No
     run(tmp_path, "bbbb", {1: [1000_000]})
     head = headline(of(tmp_path, "aaaa", "bbbb"))
     assert head.word == "NO CHANGE"
-    assert head.text.endswith("none changed by more than +1.00 %.")
+    assert head.text.endswith("none changed by more than 1.00 % either way.")
+    run(tmp_path, "cccc", {1: [1_000_010]})
+    other = headline(of(tmp_path, "aaaa", "cccc"))
+    assert other.text.endswith("none changed by more than 1.01 % either way."), "it is not 1.00"
 
 
 def test_of_what_nothing_can_judge_no_change_is_not_said(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from record_samples import header, planned
 
 from vsperf.cli.main import COMPLETE, cli, run_cli
+from vsperf.records.files.baselines import set_baseline
 from vsperf.records.files.folders import RECORDS
 from vsperf.records.files.writer import RunWriter
 from vsperf.records.run import RunHeader
@@ -90,6 +91,19 @@ def test_cases_of_a_record_of_others_are_offered_likewise(
         run = writer.folder.name
     told = offered(f"vsperf show {run} {BEGIN}", monkeypatch, capsys, "bash").splitlines()
     assert sorted(told) == sorted(f"plain,{BEGIN}{name}" for name in FIT)
+
+
+@pytest.mark.parametrize("where", ["results", "elsewhere"])
+def test_baselines_are_offered_where_one_is_meant(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if where != "results":
+        monkeypatch.setenv("VSPERF_RESULTS", where)
+    with RunWriter.create(tmp_path / where, ["mine"], header) as writer:
+        set_baseline(tmp_path / where, f"{BEGIN}main", writer.folder)
+    for line in ("compare latest --baseline", "compare --baseline", "baseline remove"):
+        told = offered(f"vsperf {line} {BEGIN}", monkeypatch, capsys, "bash").splitlines()
+        assert told == [f"plain,{BEGIN}main"], line
 
 
 def test_a_command_to_be_copied_has_a_name_of_others_as_one_word(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ from vsperf.config.case import Case
 from vsperf.config.document import ALTERNATIVES, BY_KIND, document_schema, settable_paths
 from vsperf.config.loader import Request, load, load_cases
 from vsperf.errors import SpecError
+from vsperf.plugins import Plugins
 
 # Every broken input is told what is wrong, where, and how to mend it; nothing ends in a traceback.
 
@@ -217,12 +219,19 @@ def test_the_schema_is_a_valid_schema() -> None:
     Draft202012Validator.check_schema(SCHEMA)
 
 
-def test_the_schema_accepts_the_files_of_the_project() -> None:
-    def check(path: Path) -> None:
-        assert refused(yaml.safe_load(path.read_text())) == []
+def test_the_schema_accepts_the_files_that_an_editor_is_told_to_hold_against_it() -> None:
+    page = (CHECKOUT / "docs" / "how-to" / "set-up-your-editor.md").read_text()
+    (told,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    (patterns,) = json.loads(told)["yaml.schemas"].values()
+    assert [one for one in patterns if page.count(f'"{one}"') != 3] == [], "of three editors"
+    files = [path for one in patterns for path in sorted(CHECKOUT.glob(one))]
+    assert len({path.relative_to(CHECKOUT).parts[:2] for path in files}) > len(patterns)
+    printed = Draft202012Validator(document_schema(Plugins.load().specs()))
 
-    files = (CHECKOUT / "testcases").rglob("*.yaml")
-    hold_each([*sorted(files), CHECKOUT / "conf/defaults.yaml"], check, relative)
+    def check(path: Path) -> None:
+        assert [one.message for one in printed.iter_errors(yaml.safe_load(path.read_text()))] == []
+
+    hold_each([*files, CHECKOUT / "conf/defaults.yaml"], check, relative)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from vsperf.host.doctor.finding import (
     ok,
     warning,
 )
-from vsperf.host.doctor.usable import judge_drivers, judge_way
+from vsperf.host.doctor.usable import Judged, judge_drivers, judge_way
 from vsperf.host.doctor.wants import Want
 from vsperf.plugins import Plugin, Plugins
 from vsperf.qemu.kvm import Outcome, Probe
@@ -70,7 +70,7 @@ def test_the_end_says_what_can_be_used_and_what_mends_the_rest_each_remedy_once(
         judge_way("pvp", [("vswitch", "fast"), ("vnf", "slow")], drivers),
         judge_way("wide", [("vswitch", "locked"), ("vnf", "slow")], drivers),
     ]
-    assert ending([*ways, *drivers.values()]) == [
+    assert ending([*ways, *drivers.values()], 80) == [
         "ready: p2p; pvp (emulated); vswitch fast; vnf slow (emulated)",
         "not:   wide, vswitch locked: run vsperf with sudo",
         "not:   vswitch other, vswitch more: apt-get install other",
@@ -97,6 +97,20 @@ def test_where_the_links_name_a_nic_that_is_not_there_no_way_is_ready(
     assert any(line.startswith("not:   p2p, ") for line in others)
 
 
+def test_where_no_run_could_be_stored_no_way_is_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What no driver asks for is in the way of all of them, of a model, too."""
+    monkeypatch.chdir(tmp_path)
+    argv = ["doctor", "--testbed", "sim", "--results", "/proc/none"]
+    assert run_cli(argv) == ExitCode.NOT_READY
+    said = capfd.readouterr().out
+    assert "✗ results" in said
+    ready, *others = said[said.index("\nready:") :].strip().splitlines()
+    assert "p2p" not in ready
+    assert any("p2p" in line and "--results DIR" in line for line in others)
+
+
 def test_a_driver_that_declares_nothing_is_not_spoken_of(found: list[Finding]) -> None:
     assert ("generator", "far") not in judge_drivers(PLUGINS, found)
 
@@ -110,7 +124,15 @@ def test_a_driver_that_cannot_be_loaded_is_not_ready(found: list[Finding]) -> No
 
 
 def test_where_nothing_can_be_used_it_says_so() -> None:
-    assert ending([]) == ["ready: nothing"]
+    assert ending([], 80) == ["ready: nothing"]
+
+
+def test_a_command_that_would_be_broken_has_a_line_of_its_own() -> None:
+    command = "apt-get install --no-install-recommends dpdk"
+    judged = [Judged("vswitch", "testpmd", (command,)), Judged("vnf", "process", (command,))]
+    names = "not:   vswitch testpmd, vnf process:"
+    assert ending(judged, 81)[1] == f"{names} {command}"
+    assert ending(judged, 80)[1] == f"{names}\n       {command}"
 
 
 def test_at_80_columns_lines_are_broken_between_words_and_indented() -> None:

@@ -23,6 +23,7 @@ from vsperf.output.figures.drawing import (
     Intervals,
     Line,
     Look,
+    Panel,
     Point,
     Points,
     Scale,
@@ -35,7 +36,7 @@ from vsperf.output.figures.scales import placing
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView, views
 from vsperf.records.result import Axis as Column
-from vsperf.records.result import Curve, Figure, SearchResult
+from vsperf.records.result import CleanResult, Curve, Figure, Limit, SearchResult
 from vsperf.records.run import Outcome
 from vsperf.records.slots import Slot, Slots
 from vsperf.records.trial import DirectionSample, LatencySample, Purpose, Sample, Second
@@ -94,6 +95,32 @@ def test_a_drawing_of_latency_says_since_when_it_counts_and_where_frames_were_lo
     ]
     assert all("each from when its frame left the generator" in one for one in captions)
     assert "Frames were lost at 90% of ndr" in captions[2]
+
+
+def test_what_a_criterion_asks_of_latency_stands_at_its_load_and_its_percentile() -> None:
+    expect = [
+        {"metric": "p50", "max": "5us", "load": "50%"},
+        {"metric": "p99", "max": "20us", "frame_size": "64B"},
+        {"metric": "ndr", "min": "5Mfps"},
+    ]
+    cases = [throughput_case(size, 1000, spec={"expect": expect}) for size in ("64B", "128B")]
+
+    def targets(panel: Panel) -> dict[str, list[tuple[float, float]]]:
+        found = [one for one in panel.layers if isinstance(one, Points)]
+        assert all(one.look is Look.TARGET for one in found)
+        return {one.name: [(point.x, point.y) for point in one.points] for one in found}
+
+    at_tenth, at_half = drawn("latency", *cases).panels
+    assert targets(at_tenth) == {"target, by expect: p99": [(64, 20_000)]}
+    assert targets(at_half) == {
+        "target, by expect: p50": [(64, 5_000), (128, 5_000)],
+        "target, by expect: p99": [(64, 20_000)],
+    }
+    (panel,) = drawn("percentiles", cases[0]).panels
+    assert targets(panel) == {
+        "target, by expect, at 50%": [(0.5, 5_000)],
+        "target, by expect": [(0.99, 20_000)],
+    }
 
 
 def test_latency_of_repeats_is_their_median_and_its_bar_their_range() -> None:
@@ -504,6 +531,17 @@ def searched(*shares: float) -> CaseView:
     loads = [round(1_000_000 * share) for share in shares]
     made = tuple(tried(number, load) for number, load in enumerate(loads, start=1))
     return case("64B", result=SearchResult(goals=(goal(1_000_000, 1_010_000),)), trials=made)
+
+
+def test_the_trace_of_a_search_has_a_line_for_each_answer_and_for_each_of_clean_time() -> None:
+    clean = CleanResult(
+        share="3/4", lower_fps=1_200_000, upper_fps=1_210_000, limit=Limit.DUT, reason="lost"
+    )
+    answer = goal(1_000_000, 1_010_000, limit=Limit.HOST, clean=clean)
+    made = searched(2, 1, 1.2).trials
+    found = drawn("search", case("64B", result=SearchResult(goals=(answer,)), trials=made))
+    names = [one.name for one in found.panels[0].layers if one.look is Look.CEILING]
+    assert names == ["ndr 1.000 Mfps", "ndr in clean time 1.200 Mfps"]
 
 
 @pytest.mark.parametrize("plot", ["search", "loss"])

@@ -10,7 +10,7 @@ from vsperf.output.figures.plot import Options, drawings
 from vsperf.records.files.view import CaseView
 from vsperf.records.flags import Flag
 from vsperf.records.host import Calibration, Conditions
-from vsperf.records.result import SearchResult
+from vsperf.records.result import CleanResult, Limit, SearchResult
 from vsperf.records.run import Outcome
 
 
@@ -93,6 +93,28 @@ def test_what_is_not_to_be_believed_is_left_out_and_said() -> None:
     assert "Left out: 1 case (not to be believed, by its flags)." in found.caption
     assert "Left out: 1 case (not begun)." in found.caption
     assert "n = 2 cases, 1 run" in found.caption
+
+
+def test_what_clean_time_says_is_a_broken_line_of_the_same_colour_where_it_is_something_else() -> (
+    None
+):
+    def clean(lower: int, upper: int | None) -> CleanResult:
+        return CleanResult(
+            share="3/4", lower_fps=lower, upper_fps=upper, limit=Limit.DUT, reason="lost"
+        )
+
+    def found(size: str, answer: CleanResult) -> CaseView:
+        return case(size, result=SearchResult(goals=(goal(5, 6, clean=answer),)))
+
+    drawing = drawn(found("64B", clean(8, 9)), found("128B", clean(5, 6)))
+    assert lines(drawing)["ovs-dpdk, in clean time"] == (Point(64, 8, 8, 9), Point(128, 5, 5, 6))
+    all_time, in_clean = (one for one in drawing.layers if one.look is Look.SERIES)
+    assert isinstance(all_time, Line) and isinstance(in_clean, Line)
+    assert (all_time.color, all_time.dash, in_clean.dash) == (in_clean.color, 0, 1)
+    assert "Clean time is" in drawing.caption
+    same = drawn(found("64B", clean(5, 6)), found("128B", clean(5, 6)))
+    assert set(lines(same)) == {"ovs-dpdk"}
+    assert "lean time" not in same.caption
 
 
 def test_nothing_is_drawn_of_nothing() -> None:

@@ -16,6 +16,7 @@ from all_wrong import REPOSITORY, none_wrong, relative
 from vsperf.config.document import ANY_NAME, settable_paths
 from vsperf.config.topology import Topology
 from vsperf.plugins import Plugins
+from vsperf.records.flags import Flag
 
 FOURTH, SECOND = 3, 1
 POSITIONS = {"Problem": FOURTH, "absent": SECOND, "failure": SECOND, "warning": SECOND}
@@ -27,6 +28,7 @@ SECTIONS = (
 )
 BARE = re.compile(rf"(?<!--set )(?<![\w.=`'-]){SECTIONS}\.[a-z_.{{}}]+=")
 SETTING = re.compile(rf"--set ({SECTIONS}(?:\.[a-z_]+)+)=")
+NAMED = re.compile(rf"`({SECTIONS}(?:\.[a-z_]+)+)`")
 COMMAND = re.compile(r"(?:apt-get|cpupower|echo|modprobe|mount|pip|rm|sudo|sysctl|vsperf) ")
 
 
@@ -53,12 +55,10 @@ def test_a_setting_that_is_advised_exists() -> None:
     known = set(settable_paths(Plugins.load().specs()))
     known |= {f"topology.{name}" for name in Topology.model_fields}
     known |= {path.replace(ANY_NAME, "local") for path in known}
-    none_wrong(
-        f"{at}: {path}"
-        for at, fix in _fixes()
-        for path in SETTING.findall(fix)
-        if path not in known
-    )
+    advised = [(at, path) for at, fix in _fixes() for path in SETTING.findall(fix)]
+    remedies = [(flag, path) for flag in Flag for path in NAMED.findall(flag.remedy)]
+    assert advised and remedies
+    none_wrong(f"{at}: {path}" for at, path in (*advised, *remedies) if path not in known)
 
 
 def test_a_command_that_is_advised_has_no_remark_that_a_shell_would_read() -> None:

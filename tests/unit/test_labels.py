@@ -321,6 +321,18 @@ def test_each_help_has_an_example_and_the_first_says_where_exit_codes_stand() ->
     assert "vsperf explain exit-codes" in CliRunner().invoke(cli, ["--help"]).output
 
 
+def test_each_help_fits_a_terminal_of_80_columns() -> None:
+    """What is too long there is broken by the terminal, within a word."""
+    none_wrong(
+        f"{path}: {line.strip()}"
+        for path, command in _commands("vsperf", cli)
+        for line in command.get_help(
+            click.Context(command, info_name=path, terminal_width=80)
+        ).splitlines()
+        if len(line) > 80
+    )
+
+
 def test_each_example_of_a_help_is_taken_by_the_program_and_names_what_there_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

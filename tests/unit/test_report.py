@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from io import BytesIO
 from pathlib import Path
 
@@ -25,7 +26,9 @@ from stored_runs import RUN, finished, store
 
 from vsperf.errors import NotReadyError, RecordingError, UsageError
 from vsperf.output.report import target
+from vsperf.output.report.environment import Differences
 from vsperf.output.report.form import Form, form_of
+from vsperf.output.report.page import Fact, Told
 from vsperf.output.report.pictures import Pictures
 from vsperf.output.report.target import write_report
 from vsperf.output.report.write import MANY
@@ -33,6 +36,7 @@ from vsperf.output.table import Cell, markdown_table
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import open_run
 from vsperf.records.flags import Flag
+from vsperf.records.host import Conditions
 from vsperf.records.meaning import how_far
 from vsperf.records.result import Axis, Curve, Limit, SearchResult
 from vsperf.records.run import Check, ExchangeLine, Line, Outcome, RunHeader, TrialLine
@@ -314,6 +318,7 @@ def test_flags_are_told_in_the_words_of_explain(tmp_path: Path) -> None:
     assert Flag.CHANGED_SINCE.gist in words
     assert Flag.CHANGED_SINCE.meaning.removeprefix(f"{Flag.CHANGED_SINCE.gist}. ") in words
     assert "vsperf explain changed-since" in words
+    assert f"What to do first: {Flag.CHANGED_SINCE.remedy.replace('`', '')}" in words
     assert words.index("changed-since") < words.index("the rings are small Make")
     assert words.index("Make them larger") < words.index("vsperf explain sporadic-loss")
 
@@ -345,6 +350,36 @@ def test_a_computation_names_the_trials_that_a_bound_rests_on(tmp_path: Path) ->
 def test_a_plan_that_was_told_before_is_told_by_what_differs(tmp_path: Path) -> None:
     text = html_of(store(tmp_path, RUN, finished(whole(3))))
     assert text.count("It was set up as") == 2
+
+
+def of_cases(head: RunHeader, around: Conditions) -> list[Line]:
+    """A run all of whose cases found the same around them."""
+    lines: list[Line] = [head]
+    for case in head.cases:
+        lines += [case_start(case.key), case_record(case.key, conditions=around)]
+    return [*lines, run_end()]
+
+
+def test_settings_that_were_told_before_are_told_by_what_differs(tmp_path: Path) -> None:
+    around = Conditions(switch={"version": "3.1.0", "ports": 2})
+    text = html_of(store(tmp_path, RUN, of_cases(whole(3), around)))
+    assert text.count("What was found on switch, VNFs and generator: as for") == 2
+    assert text.count("but for:") == 2, "cases of other frames were asked the rest alike"
+
+
+def test_what_another_lacks_is_said_and_what_is_quite_different_is_told_as_a_whole() -> None:
+    first, other = (tuple(Fact(name, value) for name in "abcde") for value in ("1", "2"))
+    told = Differences()
+    assert told.tell(first, "one", "One") == Told(first)
+    assert told.tell(first, "two", "Two") == Told((), "one", "One")
+    assert told.tell(first[1:], "three", "Three") == Told((Fact("a", "–"),), "one", "One")
+    assert told.tell(other, "four", "Four") == Told(other)
+    assert told.tell((*other[:4], first[4]), "five", "Five") == Told(first[4:], "four", "Four")
+
+
+def test_pages_that_are_printed_are_numbered(tmp_path: Path) -> None:
+    style = html_of(store(tmp_path, RUN, finished(whole()))).partition("</style>")[0]
+    assert re.search(r"@page\{[^{]*@bottom-right\{content:counter\(page\)", style)
 
 
 def test_records_of_every_version_have_a_report() -> None:
@@ -397,6 +432,32 @@ def test_two_runs_make_one_report(tmp_path: Path) -> None:
     assert "(k7f3" in when and "(zzzz" in when
     assert page.repeats is None, "another run is no repeat of this one"
     assert "64B of zzzz" in html_of(one, two)
+
+
+def test_of_many_runs_the_first_screen_says_how_many_more_have_an_answer(tmp_path: Path) -> None:
+    names = [f"2026-11-20-phy2phy_tput-{letters}" for letters in ("aaaa", "cccc", "dddd", "ffff")]
+    folders = [store(tmp_path, one, finished(whole(1, run=one))) for one in (RUN, *names)]
+    assert overview_of(folders[:4]).more == ""
+    assert overview_of(folders).more == "1 more run"
+    assert "Answers of 1 more run: in the table" in read(*folders).words
+
+
+def test_of_runs_of_several_versions_on_several_hosts_each_is_named(tmp_path: Path) -> None:
+    def run(name: str, version: str, cpus: int) -> Path:
+        host = {"cpus": cpus, "smt": "off", "governor": "performance"}
+        changes = {"run": name, "simulated": False, "environment": {"host": host}}
+        head = whole(1, **changes)
+        return store(tmp_path, name, of_cases(head, Conditions(switch={"version": version})))
+
+    folders = run(RUN, "3.1.0", 2), run("2026-11-21-phy2phy_tput-zzzz", "3.5.0", 8)
+    page = overview_of(folders)
+    facts = {fact.name: fact.value for fact in page.facts}
+    assert facts["switch"] == "sim (3.1.0 of k7f3; 3.5.0 of zzzz)"
+    assert facts["host"] == "2 CPUs; 8 CPUs"
+    assert "on a machine with 2 CPUs and on a machine with 8 CPUs" in page.brief[0].answer
+    (_, other) = page.runs
+    ((_, differs),) = other.environment
+    assert differs == Told((Fact("cpus", "8"),), "run-1", RUN)
 
 
 def test_of_several_runs_each_figure_of_a_case_says_which_it_is_of() -> None:

@@ -15,7 +15,7 @@ from record_samples import (
     trial,
     view_of,
 )
-from report_pages import html_of, overview_of, whole_case
+from report_pages import html_of, markdown_of, overview_of, whole_case
 from stored_runs import RUN, finished, store, store_finished
 
 from vsperf.analysis.summary import CaseRow
@@ -206,13 +206,30 @@ def test_a_card_names_the_trial_that_its_sentence_is_of(tmp_path: Path) -> None:
     assert "trial #2, at 8.040 Mfps, where ndr ends" in html_of(folder)
 
 
-def test_clean_time_stands_beside_the_number_and_not_in_the_table(tmp_path: Path) -> None:
-    goal = goal_result()
+def test_what_clean_time_says_stands_beside_the_number_and_below_it_in_the_table(
+    tmp_path: Path,
+) -> None:
+    clean = CleanResult(
+        share="3/4", lower_fps=8_200_000, upper_fps=8_280_000, limit=Limit.DUT, reason="lost"
+    )
+    goal = goal_result().model_copy(update={"limit": Limit.HOST, "clean": clean})
+    folder = store(tmp_path, RUN, ended(whole(2), result=SearchResult(goals=(goal,))))
+    page = overview_of([folder])
+    row = dict(zip(page.results.names, page.results.texts[0], strict=True))
+    assert row["NDR"].splitlines() == ["8.000 … 8.040 Mfps", "clean 8.200 … 8.280 Mfps"]
+    assert row["limited by"].splitlines() == ["host", "switch"]
+    assert row["clean"] == "75.0%"
+    assert page.answers[0].clean == "8.200 … 8.280 Mfps in clean time (75.0%)"
+    assert html_of(folder).count(page.answers[0].clean) == 2, "in each answer of the first screen"
+    assert page.answers[0].clean in markdown_of(folder)
+
+
+def test_why_clean_time_says_nothing_stands_beside_the_number(tmp_path: Path) -> None:
     clean = CleanResult(share="1/4", reason="only 25% of the time was clean")
-    result = SearchResult(goals=(goal.model_copy(update={"clean": clean}),))
+    result = SearchResult(goals=(goal_result().model_copy(update={"clean": clean}),))
     folder = store(tmp_path, RUN, ended(whole(2), result=result))
     page = overview_of([folder])
-    assert "clean" not in " ".join((*page.results.names, *page.legend, *page.results.texts[0]))
+    assert page.answers[0].clean == ""
     assert not any("clean" in concern.doubt.title for concern in page.concerns)
     assert "no answer: only 25% of the time was clean" in html_of(folder)
 

@@ -89,6 +89,18 @@ def test_a_column_whose_cells_may_be_broken_keeps_figures_whole_and_so_does_its_
     assert {"measured", "why"} <= set(printed.replace(",", " ").split())
 
 
+def test_sentences_that_would_have_a_word_in_each_line_go_below_the_numbers() -> None:
+    why = Column[None]("why", breaks=True, least=30)
+    heads = (*columns("case", "rate", right=(1,)), why)
+    table = Table("figures", heads, (("phy2phy_tput-64B", "5.8 Mfps", "everywhere " * 9),))
+    for width, beside_it in ((60, True), (50, False)):
+        out, file = terminal(width)
+        print_table(out, table)
+        head, *_ = file.getvalue().splitlines()
+        assert ("why" in head) is beside_it
+        assert file.getvalue().count("everywhere") == 9
+
+
 @given(st.integers(40, 200), st.integers(1, 12))
 def test_what_does_not_fit_beside_each_other_stands_below_and_is_whole(
     width: int, count: int

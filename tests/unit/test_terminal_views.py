@@ -42,6 +42,16 @@ def test_doctor_shows_people_a_short_digest_and_programs_the_whole(
     assert digest in capsys.readouterr().out
 
 
+def test_doctor_breaks_no_command_that_a_line_has_room_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = f"apt-get install --no-install-recommends {'p' * 30}"
+    name = "a switch of twenty-six letters"
+    found = Finding(name, Group.PROGRAMS, Status.ABSENT, "it is not there", command)
+    monkeypatch.setattr(doctor, "examine", lambda here, chosen: [found])
+    assert f"    fix: {command}" in _printed(["doctor"], 80, monkeypatch, capsys)
+
+
 def _printed(
     argv: Sequence[str],
     width: int,

@@ -104,7 +104,7 @@ def test_what_is_no_view_of_these_fits_the_terminal_as_well(
 
 
 def a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `doctor` find what never changes: an answer of each kind, and of each length."""
+    """Let `doctor` find what never changes: answers of each length, and what they come to."""
     found = [
         Finding("cpus", Group.PROCESSORS, Status.OK, "2 of 2 usable: 0-1"),
         Finding(
@@ -121,7 +121,7 @@ def a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
         Finding(
             "dpdk-testpmd",
             Group.PROGRAMS,
-            Status.FAILURE,
+            Status.ABSENT,
             "dpdk-testpmd is not in $PATH: /usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin",
             fix="apt-get install --no-install-recommends dpdk",
         ),

@@ -75,6 +75,8 @@ def notes(rows: Sequence[CaseRow], simulated: bool, *, whole: bool = False) -> l
         said.append(Text(f"! {doubt.text}{doubt.where(labels)}", "yellow"))
     if (more := len(warned) - MOST_WARNINGS) > 0:
         said.append(Text(f"! and {more:,} more: `vsperf show … --json` has all", style="yellow"))
+    if first := next((doubt.remedy for doubt in warned if doubt.remedy), None):
+        said.append(Text(f"what to do first: {first}"))
     said += [Text(line) for line in _standing(measured, whole)]
     if measured and not whole:
         hint = "more on a case: vsperf show RUN CASE; on a word: vsperf explain WORD"
@@ -96,8 +98,10 @@ class Doubt:
     """What speaks against numbers of some cases, in the words of the first."""
 
     text: str
-    severity: Severity | None = None
+    gravity: Severity | None = None
     """None of a warning."""
+    remedy: str = ""
+    """What to do about it; empty where that depends."""
     cases: dict[str, None] = field(default_factory=dict)
     likewise: dict[str, None] = field(default_factory=dict)
     """Cases that say the same with other numbers."""
@@ -118,27 +122,28 @@ def _warnings(rows: Sequence[CaseRow]) -> list[Doubt]:
     for row in rows:
         if row.record is None:
             continue
-        texts = [(f"{flag.value}: {flag.gist}", flag.severity) for flag in row.record.flags]
+        flags = [(f"{flag.value}: {flag.gist}", flag) for flag in row.record.flags]
         said = [*row.record.warnings, *unclean(row)]
         met: Counter[str] = Counter()
-        for text, severity in _of_one_goal((*texts, *((one, None) for one in said))):
+        for text, flag in _of_one_goal((*flags, *((one, None) for one in said))):
             alike = NUMBERS.sub("#", GOAL.sub("#", text))
             met[alike] += 1  # of one case, two with other numbers are two
-            doubt = found.setdefault((alike, met[alike]), Doubt(text, severity))
+            new = Doubt(text) if flag is None else Doubt(text, flag.gravity, flag.remedy)
+            doubt = found.setdefault((alike, met[alike]), new)
             (doubt.cases if doubt.text == text else doubt.likewise)[row.planned.label] = None
     order = (Severity.INVALID, Severity.SUSPECT, None, Severity.NOTE)
-    return sorted(found.values(), key=lambda doubt: order.index(doubt.severity))
+    return sorted(found.values(), key=lambda doubt: order.index(doubt.gravity))
 
 
 def _of_one_goal(
-    texts: Iterable[tuple[str, Severity | None]],
-) -> Iterator[tuple[str, Severity | None]]:
+    texts: Iterable[tuple[str, Flag | None]],
+) -> Iterator[tuple[str, Flag | None]]:
     """Leave out what was said of another goal in the same words."""
     seen: set[str] = set()
-    for text, severity in texts:
+    for text, flag in texts:
         if (plain := GOAL.sub("#", text)) not in seen:
             seen.add(plain)
-            yield text, severity
+            yield text, flag
 
 
 def _standing(rows: Sequence[CaseRow], whole: bool) -> Iterator[str]:

@@ -20,8 +20,13 @@ from vsperf.waits import Outlet
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print a line that holds words of others."""
-    click.echo(printable(text), err=err)
+    """Print a line that holds words of others; on a terminal it is broken between words."""
+    from rich.text import Text  # takes long to import, for a program that may say nothing
+
+    from vsperf.cli.terminal import PlainConsole, between_words
+
+    out, line = PlainConsole(stderr=err), printable(text)
+    click.echo(between_words(Text(line), out.width).plain if out.is_terminal else line, err=err)
 
 
 def patient(stream: io.TextIOWrapper) -> io.TextIOWrapper:

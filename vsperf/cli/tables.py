@@ -43,8 +43,6 @@ PLAIN_WIDTH = 220
 """Columns when the output is a file or a pipe: nothing is cut there."""
 GAP = 2
 """Places between two columns."""
-NARROWEST = 12
-"""Places of a column whose lines are broken; with a word in each line nobody reads them."""
 STYLES = {
     "worse": "red",
     "better": "green",
@@ -148,7 +146,8 @@ def _between_words(table: Table, width: int) -> list[int] | None:
 
 def _text(cell: str | Cell) -> Text:
     style = STYLES.get(cell.style, "") if isinstance(cell, Cell) else ""
-    return Text(printable(str(cell)), style)
+    lines = printable(str(cell)).split("\n")  # a blank at an end would take a place
+    return Text("\n".join(map(str.rstrip, lines)), style)
 
 
 def _stacked(table: Table, width: int) -> Table:
@@ -187,7 +186,7 @@ def _width(column: Column[Any], cells: Sequence[str], *, wide: bool) -> int:
     if not column.breaks:
         return whole + GAP
     word = max((cell_len(word) for line in lines for word in words_of(line, wide=wide)), default=0)
-    return max(word, min(whole, NARROWEST)) + GAP
+    return max(word, min(whole, column.least)) + GAP
 
 
 def print_summary(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from typing import Any
 
 from vsperf.analysis.answers import (
     INVALID,
     alone_in,
     another,
     answers,
-    interval,
     loss_text,
     most_lost,
     over_draws,
@@ -43,6 +43,7 @@ from vsperf.records.result import (
     Compliance,
     Curve,
     Level,
+    Limit,
     LoadResult,
     Standard,
     amount,
@@ -55,13 +56,15 @@ LEAST_BPS = 1_000_000
 """So much is a thousandth of a Gbit/s."""
 LOSSY_MARK = "*"
 """Behind a latency that was measured while frames were lost."""
+SENTENCES = 40
+"""Places that sentences in a column take at least; with fewer they go below the numbers."""
 AND = ", "
 """Between what is said of where a figure was measured."""
 LEVEL_MARKS = {Level.UNCONDITIONAL: "✓", Level.CONDITIONAL: "(✓)", Level.NOT: "✗"}
 MOST_GOALS = 3
+"""So many goals stand side by side; more of them get a table of their own."""
 MOST_WARNINGS = 100
 """Different ones that people are shown at once; somebody's record may hold any number."""
-"""So many goals stand side by side; more of them get a table of their own."""
 
 
 def _number(name: str, of: Callable[[CaseRow], str]) -> CaseColumn:
@@ -92,15 +95,13 @@ def switch_columns(rows: Sequence[CaseRow]) -> list[CaseColumn]:
     return [Column("switch", of=lambda row: row.planned.driver("vswitch") or NOTHING)]
 
 
-def goal_columns(rows: Sequence[CaseRow], *, clean: bool = True) -> list[CaseColumn]:
-    """Answer to each of the first goals; with the one from clean time below it, if wanted."""
+def goal_columns(rows: Sequence[CaseRow]) -> list[CaseColumn]:
+    """Answer to each of the first goals, with the one from clean time below it."""
 
     def cell(name: str) -> Callable[[CaseRow], str]:
         def found(row: CaseRow) -> str:
             goal = next((goal for goal in row.goals if goal.goal == name), None)
-            if goal is None:
-                return NOTHING
-            return "\n".join(answers(goal)) if clean else interval(goal)
+            return NOTHING if goal is None else "\n".join(answers(goal))
 
         return found
 
@@ -175,21 +176,28 @@ def limit_column() -> CaseColumn:
             return _lines(load.limit.value for load in row.loads)
         if not row.goals:
             return row.record.limit or NOTHING if row.record else NOTHING
-        limits = dict.fromkeys(goal.limit.value for goal in row.goals)
-        others = (another(goal) for goal in row.goals)
-        clean = dict.fromkeys(goal.limit.value for goal in others if goal is not None)
-        there = [
-            dict.fromkeys(
-                one.limit.value
+        return limit_lines(row, lambda limit: limit.value)
+
+    return Column("limit", of=cell)
+
+
+def limit_lines(row: CaseRow, named: Callable[[Limit], str]) -> str:
+    """Name what limited the answers to the goals of a case, in lines as those answers stand."""
+    others = (another(goal) for goal in row.goals)
+    found = (
+        [goal.limit for goal in row.goals],
+        [goal.limit for goal in others if goal is not None],
+        *(
+            [
+                one.limit
                 for goal in row.goals
                 for one in goal.regimes
                 if one.regime is regime and one.limit is not None
-            )
+            ]
             for regime in Regime
-        ]
-        return _lines(" / ".join(found) for found in (limits, clean, *there) if found)
-
-    return Column("limit", of=cell)
+        ),
+    )
+    return _lines(" / ".join(dict.fromkeys(map(named, limits))) for limits in found if limits)
 
 
 def latency_columns() -> list[CaseColumn]:
@@ -314,7 +322,8 @@ def figures_table(rows: Sequence[CaseRow]) -> Table | None:
             label = ""
     spread = ["lowest … highest"] if repeated else []
     value = columns("value", right=(0,), breaks=False)
-    head = (*columns(case.name, "figure"), *value, *columns(*spread, "measured at, and why"))
+    why = Column[Any]("measured at, and why", breaks=True, least=SENTENCES)
+    head = (*columns(case.name, "figure"), *value, *columns(*spread), why)
     return Table("figures", head, tuple(found), keys=2) if found else None
 
 
@@ -400,10 +409,8 @@ def _of_frames(row: CaseRow) -> bool:
     return any(figure.unit is Unit.FPS for figure in row.figures)
 
 
-def legend(
-    rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool, *, clean: bool = True
-) -> list[str]:
-    """Say what the numbers of a table mean, those from clean time among them or not."""
+def legend(rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool) -> list[str]:
+    """Say what the numbers of a table mean."""
     lines = []
     if any(row.goals for row in rows):
         lines.append(
@@ -411,10 +418,9 @@ def legend(
         )
     elif any(row.loads or _of_frames(row) for row in measured):
         lines.append("rates per direction")
-    if clean and any(goal.clean is not None for row in rows for goal in row.goals):
+    if any(goal.clean is not None for row in rows for goal in row.goals):
         lines.append("clean: only the time in which nothing kept generator or switch from running")
-    lines += _where(rows) if clean else []
-    lines += _over(rows) if clean else []
+    lines += [*_where(rows), *_over(rows)]
     frames = [count for row in measured for count in row.lossless.values()]
     if frames and (share := unlikely_above(min(frames))) is not None:
         least = "" if len(frames) == 1 else "at least "

@@ -70,7 +70,7 @@ def headline(found: Comparison) -> Headline:
         if judged <= {Means.NOTHING}:
             return Headline("CANNOT BE TOLD", "open", summary(found))
         ends = [
-            end
+            abs(end)
             for row in found.rows
             for one in row.differences
             if one is not None and one.least is not None and one.most is not None
@@ -78,8 +78,8 @@ def headline(found: Comparison) -> Headline:
         ]
         most_text = ""
         if ends:
-            size = percent_text(max(ends, key=abs))
-            most_text = f" Where both ends are known, none changed by more than {size}."
+            size = percent_text(max(ends), End.UPPER).removeprefix("+")
+            most_text = f" Where both ends are known, none changed by more than {size} either way."
         return Headline("NO CHANGE", "good", f"{summary(found)}{most_text}{_unjudged(found)}")
     row, number, _ = most
     one = row.differences[number - 1]

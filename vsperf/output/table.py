@@ -60,6 +60,8 @@ class Column(Generic[T]):
     """Of columns that do not fit, those of the highest rank are left out; with 0, never."""
     breaks: bool = False
     """Whether its cells may be broken, between words, where there is little room."""
+    least: int = 12
+    """Places that it gets at least then; with a word in each line nobody reads it."""
     below: bool = False
     """Whether its cells go below those of the first column where there is little room."""
     meaning: str = ""

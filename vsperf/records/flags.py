@@ -38,6 +38,16 @@ class Flag(enum.StrEnum):
         """What it means, in one sentence."""
         return self.meaning.partition(". ")[0].rstrip(".")
 
+    @property
+    def gravity(self) -> Severity:
+        """How grave it is for a result: none is graver than to say nothing of speed."""
+        return Severity.INVALID if self in FUNCTIONAL_ONLY else self.severity
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it, in a line; empty where that depends on what went wrong."""
+        return REMEDIES.get(self, "")
+
     # Of a trial: something makes its counters unusable.
     NOTHING_SENT = (
         "nothing-sent",
@@ -459,6 +469,34 @@ class Flag(enum.StrEnum):
 
 FUNCTIONAL_ONLY = (Flag.SHARED_CPU, Flag.EMULATED)
 """With these a result says nothing of speed."""
+REMEDIES = {
+    **dict.fromkeys(
+        (
+            *(Flag.TOO_BUSY, Flag.GENERATOR_PAUSED, Flag.STRETCHED, Flag.EVENT_MISSED),
+            *(Flag.PROGRAM_LATE, Flag.SHORT_WINDOW, Flag.PACKETS_UNSENT, Flag.NOISE_SLACKENED),
+        ),
+        "end what else runs on this machine, or wait until it ends: `vsperf run … --wait 30m`",
+    ),
+    **dict.fromkeys(
+        (
+            *(Flag.UNSTABLE, Flag.CHANGED_SINCE, Flag.UPPER_NOT_REPRODUCED, Flag.REFUTED),
+            *(Flag.LENGTH_MATTERS, Flag.BUFFERED, Flag.FORWARDS_LESS),
+        ),
+        "measure longer and several times: `vsperf run … --preset standard --repeat 4`",
+    ),
+    **dict.fromkeys(
+        (Flag.SHORT_OFFER, Flag.GENERATOR_BEHIND, Flag.NOT_OVERLOADED),
+        "give the generator more CPUs of its own, or ask for a lower load",
+    ),
+    Flag.SHARED_CPU: "measure on a machine with more CPUs; `vsperf plan` says who shares which",
+    Flag.EMULATED: "measure where guests boot on KVM; `vsperf doctor` says why they do not here",
+    Flag.STILL_WARMING: "let it warm up for longer: `trial.warm_up`",
+    Flag.COUNTERS_MOVING: "wait longer for late frames: `trial.drain`",
+    Flag.COLD_TURNS: "leave more of each turn out: `search.guard`",
+    Flag.CONTROL_DIFFERS: "measure again, in more rounds: `search.rounds`",
+    Flag.AS_NO_LOSS: "make trials longer: `search.final_duration`, or `search.duration`",
+    Flag.OUT_OF_BUDGET: "give it more time: `vsperf run … --budget`",
+}
 
 
 def worst(flags: tuple[Flag, ...]) -> Severity | None:

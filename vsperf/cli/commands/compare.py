@@ -41,7 +41,7 @@ FORMATS = ("table", "json", "md", "html")
     epilog="Examples:\n\n\b\n"
     "  vsperf compare k7f3 latest\n"
     "  vsperf compare --baseline main latest --only-changed --fail-above 3%\n"
-    "  vsperf compare revision=4f2c1ab revision=91be02d --format html -o change.html\n"
+    "  vsperf compare job=41 job=42 --format html -o change.html\n"
     "  vsperf compare latest --by vswitch           # the switches of one run\n"
     "  vsperf compare vswitch:vpp vswitch:ovs-dpdk@k7f3\n"
 )

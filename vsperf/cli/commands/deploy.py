@@ -29,8 +29,8 @@ from vsperf.stop import forget_stop
 
 @click.command(
     epilog="Examples:\n\n\b\n"
-    "  vsperf deploy pvp_tput                     # OVS-DPDK and a guest, and no generator\n"
-    "  vsperf deploy pvp_tput --vnf process       # a process in place of the guest\n"
+    "  vsperf deploy pvp_tput                 # OVS-DPDK and a guest, no generator\n"
+    "  vsperf deploy pvp_tput --vnf process   # a process in place of the guest\n"
     "  vsperf deploy v2v_tput --with-generator\n"
     "  vsperf deploy pvp_tput --keep; vsperf shell vm1; vsperf clean\n"
 )

@@ -22,7 +22,7 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.loader import Request
 from vsperf.errors import ExitCode, NotReadyError, VsperfError
 from vsperf.host.binding import pci_addresses, require_bindable
-from vsperf.host.doctor.examine import checks, examine
+from vsperf.host.doctor.examine import GENERAL, checks, examine
 from vsperf.host.doctor.finding import (
     AS_ROOT,
     Answer,
@@ -58,7 +58,7 @@ ENDINGS = {
     Status.ABSENT: "not there and not needed by every testcase",
     Status.UNKNOWN: "cannot be told",
     Status.WARNING: "may spoil numbers",
-    Status.FAILURE: "keep runs from working",
+    Status.FAILURE: "in the way of runs",
 }
 
 
@@ -93,8 +93,8 @@ def command(request: Request, results: Path, as_json: bool) -> int:
         out = console()
         _show(out, findings)
         drivers = judge_drivers(plugins, findings)
-        ways = list(_ways(request, plugins, drivers, _without_links(findings)))
-        for line in ending([*ways, *drivers.values()]):
+        ways = list(_ways(request, plugins, drivers, _in_every_way(findings)))
+        for line in ending([*ways, *drivers.values()], out.width):
             _line(out, Text(line), LABEL)
     failed = any(finding.status is Status.FAILURE for finding in findings)
     return ExitCode.NOT_READY if failed else ExitCode.OK
@@ -134,9 +134,10 @@ def _bindable(addresses: tuple[str, ...], here: Host) -> Answer:
     return ok("; ".join(nic.text for nic in nics))
 
 
-def _without_links(findings: Iterable[Finding]) -> tuple[str, ...]:
-    """Return what mends the links of the testbed, if a run could not have their NICs."""
-    failed = (one for one in findings if one.name == LINKS and one.status is Status.FAILURE)
+def _in_every_way(findings: Iterable[Finding]) -> tuple[str, ...]:
+    """Return what mends what no run can do without: NICs of links, and what no driver asks for."""
+    names = {LINKS, *(check.name for check in GENERAL if not check.wants)}
+    failed = (one for one in findings if one.name in names and one.status is Status.FAILURE)
     return tuple(one.fix or one.evidence for one in failed)
 
 
@@ -156,8 +157,11 @@ def _ways(
         yield judge_way(name, used, drivers, mend)
 
 
-def ending(judged: Iterable[Judged]) -> list[str]:
-    """Return what can be used, by kind, and what cannot with what mends it: each remedy once."""
+def ending(judged: Iterable[Judged], width: int) -> list[str]:
+    """Return what can be used, by kind, and what cannot with what mends it: each remedy once.
+
+    Where a line is too long the remedy, a command mostly, has one of its own, to be copied whole.
+    """
     every = list(judged)
     ready: dict[str, dict[str | None, list[str]]] = {}
     mended: dict[str, list[str]] = {}
@@ -176,9 +180,11 @@ def ending(judged: Iterable[Judged]) -> list[str]:
         for proviso, names in by_proviso.items()
     ]
     lines = [f"{'ready:':<{LABEL}}{'; '.join(parts) or 'nothing'}"]
-    return lines + [
-        f"{'not:':<{LABEL}}{', '.join(names)}: {mend}" for mend, names in mended.items()
-    ]
+    for mend, names in mended.items():
+        head = f"{'not:':<{LABEL}}{', '.join(names)}:"
+        fits = len(f"{head} {mend}") <= width
+        lines.append(f"{head} {mend}" if fits else f"{head}\n{'':<{LABEL}}{mend}")
+    return lines
 
 
 def _show(out: Console, findings: Iterable[Finding]) -> None:
@@ -192,7 +198,10 @@ def _show(out: Console, findings: Iterable[Finding]) -> None:
             text.append(f" {finding.name:<{width}}  {human_digests(finding.evidence)}")
             _line(out, text, width + 6)
             if finding.fix and finding.status is not Status.OK:
-                _line(out, Text(f"{'':<{width + 6}}fix: {finding.fix}"), width + 11)
+                fix = f"fix: {finding.fix}"
+                fits = width + 6 + len(fix) <= out.width  # else it begins further to the left
+                left = width + 6 if fits else 4
+                _line(out, Text(f"{'':<{left}}{fix}"), left + 5)
     counts = Counter(finding.status for finding in found)
     parts = [f"{counts[status]} {ENDINGS[status]}" for status in MARKS if counts[status]]
     _line(out, Text(f"{len(found)} checks: {', '.join(parts)}"), 2)

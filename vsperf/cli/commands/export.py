@@ -32,11 +32,11 @@ def complete_format(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 @click.command(
     epilog="Examples:\n\n\b\n"
-    "  vsperf export csv latest -o tables           # tables/cases.csv and tables/trials.csv\n"
-    "  vsperf export csv latest --table cases       # only one of them, printed\n"
+    "  vsperf export csv latest -o tables          # cases.csv and trials.csv\n"
+    "  vsperf export csv latest --table cases      # only one of them, printed\n"
     "  vsperf export csv --like vsperf latest -o result.csv\n"
-    "  vsperf export junit latest -o junit.xml      # for the test page of a pipeline\n"
-    "  vsperf export parquet k7f3 m4xq -o tables    # two runs in one table\n"
+    "  vsperf export junit latest -o junit.xml     # for the page of a pipeline\n"
+    "  vsperf export parquet k7f3 m4xq -o tables   # two runs in one table\n"
     "  vsperf export --list\n"
 )
 @click.argument("form", metavar="FORMAT", required=False, shell_complete=complete_format)

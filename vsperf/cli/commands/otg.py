@@ -14,11 +14,7 @@ from vsperf.stop import forget_stop
 LOCAL = "127.0.0.1:8443"
 
 
-@click.group(
-    epilog="Example:\n\n\b\n"
-    "  vsperf otg serve --port p1=net_af_packet0,iface=veth0 "
-    "--port p2=net_af_packet1,iface=veth2\n"
-)
+@click.group(epilog="Example:\n\n\b\n  vsperf otg serve --port p1=net_af_packet0,iface=veth0\n")
 def command() -> None:
     """Let scripts of the Open Traffic Generator model drive tgen."""
 
@@ -27,8 +23,7 @@ def command() -> None:
     short_help="Answer snappi's HTTP interface until Ctrl-C",
     epilog="Examples:\n\n\b\n"
     "  vsperf otg serve --port p1=net_ring0 --no-hugepages\n"
-    "  vsperf otg serve --port p1=net_af_packet0,iface=veth0 "
-    "--port p2=net_af_packet1,iface=veth2\n"
+    "  vsperf otg serve --port p1=net_af_packet0,iface=veth0\n"
     "  vsperf otg serve --port p1=vhost-user:/run/p0 --port p2=pci:0000:3b:00.0\n",
 )
 @click.option(

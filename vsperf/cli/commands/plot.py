@@ -51,10 +51,10 @@ def complete_table(ctx: click.Context, param: click.Parameter, incomplete: str) 
 @click.command(
     epilog="Examples:\n\n\b\n"
     "  vsperf plot --list                                # what can be drawn\n"
-    "  vsperf plot throughput latest -o tput.png         # one line for each switch or run\n"
+    "  vsperf plot throughput latest -o tput.png         # a line for each switch\n"
     "  vsperf plot search latest --case '*-64B'          # of one case: search.svg\n"
     "  vsperf plot throughput k7f3 m4xq --beside plugfest_2017\n"
-    "  vsperf plot latency latest --data > latency.csv   # the numbers that would be drawn\n"
+    "  vsperf plot latency latest --data > latency.csv   # the numbers alone\n"
 )
 @click.argument("name", required=False, shell_complete=complete_plot)
 @click.argument("runs", nargs=-1, metavar="RUN...", shell_complete=complete_run)

@@ -25,9 +25,9 @@ STANDARD_OUTPUT = "-"
 
 @click.command(
     epilog="Examples:\n\n\b\n"
-    "  vsperf report latest                          # report.html, of the last run\n"
-    "  vsperf report k7f3 m4xq -o both.pdf           # two runs; needs chromium\n"
-    "  vsperf report latest --format md -o -         # for a merge request, to stdout\n"
+    "  vsperf report latest                    # report.html, of the last run\n"
+    "  vsperf report k7f3 m4xq -o both.pdf     # two runs; needs chromium\n"
+    "  vsperf report latest --format md -o -   # for a merge request, to stdout\n"
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", shell_complete=complete_run)
 @click.option(

@@ -92,9 +92,9 @@ def _note(ctx: click.Context, error: BaseException) -> None:
     "  vsperf run phy2phy_tput --set traffic.frame_size=64B --repeat 5\n"
     "  vsperf run 'phy2phy_*' --preset standard --budget 2h\n"
     "  vsperf run phy2phy_tput --testbed sim\n"
-    "  vsperf run phy2phy_tput --vswitch ovs-dpdk,vpp --repeat 5   # two switches, in turns\n"
-    "  vsperf run phy2phy_paired --vswitch ovs-dpdk,testpmd --fail-above 3%   # at the same time\n"
-    "  vsperf run phy2phy_tput --mode trafficgen    # through a device that others deployed\n"
+    "  vsperf run phy2phy_tput --vswitch ovs-dpdk,vpp --repeat 5    # in turns\n"
+    "  vsperf run phy2phy_paired --vswitch ovs-dpdk,testpmd --fail-above 3%\n"
+    "  vsperf run phy2phy_tput --mode trafficgen    # a device that others deployed\n"
     "  vsperf run --resume latest\n"
     "  vsperf run phy2phy_tput --report tput.html   # and a page that can be sent\n",
 )

@@ -85,12 +85,12 @@ def complete_subject(
 
 @click.command(
     epilog="Examples:\n\n\b\n"
-    "  vsperf show phy2phy_tput --testbed sim     # resolved, with the origin of each value\n"
-    "  vsperf show latest                         # the last run\n"
-    "  vsperf show latest 64B                     # every trial of one of its cases\n"
+    "  vsperf show phy2phy_tput --testbed sim   # each value, and where it is from\n"
+    "  vsperf show latest                       # the last run\n"
+    "  vsperf show latest 64B                   # every trial of one of its cases\n"
     "  vsperf show k7f3 --json\n"
-    "  vsperf show latest 64B --why               # what was full, as far as anybody counted\n"
-    "  vsperf show latest 64B --seconds > soak.csv   # of a soak, also of one that was killed\n"
+    "  vsperf show latest 64B --why             # what was full\n"
+    "  vsperf show latest 64B --seconds > soak.csv   # of a soak, killed or not\n"
 )
 @click.argument("subject", shell_complete=complete_subject)
 @click.argument("case", required=False, shell_complete=complete_case)

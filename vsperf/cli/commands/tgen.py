@@ -61,9 +61,8 @@ def ports(devices: tuple[str, ...], options: Options, as_json: bool) -> None:
     short_help="Make one trial",
     epilog="Examples:\n\n\b\n"
     "  vsperf tgen trial --vdev net_ring0 --size 64 --rate 1Mpps --duration 10s\n"
-    "  vsperf tgen trial --vdev net_virtio_user0,path=/run/p0 "
-    "--vdev net_virtio_user1,path=/run/p1\n"
-    "  vsperf tgen trial --vdev net_ring0 --header vlans=[100] --header layer3=ipv6 --json\n"
+    "  vsperf tgen trial --vdev net_virtio_user0,path=/run/p0 --size 1518 --json\n"
+    "  vsperf tgen trial --vdev net_ring0 --header vlans=[9] --header layer3=ipv6\n"
     "  vsperf tgen trial --vdev net_ring0 --replay seen.pcap --rhythm file\n",
 )
 @port_options
@@ -108,7 +107,7 @@ def trial(
     short_help="Send bursts of an exact number of frames",
     epilog="Examples:\n\n\b\n"
     "  vsperf tgen burst --vdev net_ring0 --frames 1000\n"
-    "  vsperf tgen burst --vdev net_ring0 --frames 1000 --bursts 50 --gap 100ms --json\n",
+    "  vsperf tgen burst --vdev net_ring0 --frames 1000 --bursts 50 --gap 100ms\n",
 )
 @port_options
 @stream_options
@@ -143,7 +142,7 @@ def burst(
 @command.command(
     short_help="Write a few frames to a pcap file",
     epilog="Example:\n\n\b\n"
-    "  vsperf tgen capture --vdev net_ring0 --size 128 --header vlans=[100] seen.pcap\n",
+    "  vsperf tgen capture --vdev net_ring0 --size 128 --header vlans=[9] seen.pcap\n",
 )
 @port_options
 @stream_options

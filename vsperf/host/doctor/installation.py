@@ -71,7 +71,7 @@ def _drivers(here: Host) -> Answer:
 def _results(here: Host) -> Answer:
     existing = _existing(here.results)
     if not existing.is_dir():
-        return failure(f"{existing} is not a folder", "--results DIR")
+        return failure(f"{existing} is not a folder", "choose another one with --results DIR")
     try:
         with tempfile.TemporaryFile(dir=existing):
             pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,7 @@ from functools import cached_property
 from vsperf.config.expect import Expectation
 from vsperf.errors import VsperfError
 from vsperf.quantities.unit import Unit
-from vsperf.quantities.units import FrameSize, Rate
+from vsperf.quantities.units import FoundTime, FrameSize, Rate
 from vsperf.records.asked import Asked
 from vsperf.records.files.view import CaseView
 from vsperf.records.flags import Flag, Severity, worst
@@ -17,8 +18,25 @@ from vsperf.records.run import Outcome
 
 WORKERS = ("pmds", "workers")
 """Settings of switches that say how many threads poll."""
+TARGET = "target, by expect"
+"""What is called so in each drawing."""
 IDLE_POINTS = ("frame_size", "imix", "flows", "vswitch")
 """Values of a point that have an axis or a trait of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyTarget:
+    """How long frames may take, by a criterion."""
+
+    share: float
+    """Of the frames, which are to take no longer."""
+    load: str
+    """Share of a goal; empty where it is asked of each load."""
+    ns: float
+
+    def at(self, reference: str) -> bool:
+        """Whether it is asked at a load, such as `50% of ndr`."""
+        return not self.load or reference.startswith(f"{self.load} of ")
 
 
 @dataclass(frozen=True)
@@ -78,6 +96,21 @@ class Facts:
                     assert isinstance(bound, Rate)  # by the unit
                     return float(bound.frames_per_second(size, link))
         return None
+
+    @property
+    def latency_targets(self) -> tuple[LatencyTarget, ...]:
+        """What criteria ask of latency."""
+        return tuple(self._latency_targets())
+
+    def _latency_targets(self) -> Iterator[LatencyTarget]:
+        for one in self._criteria:
+            if one.percentile is None or not one.known or one.frame_size not in (None, self.size):
+                continue
+            with suppress(VsperfError, ValueError):
+                bound = one.bound.read(Unit.NANOSECONDS)
+                assert isinstance(bound, FoundTime)  # by the unit
+                load = "" if one.load is None else str(one.load)
+                yield LatencyTarget(one.percentile / 100, load, float(bound))
 
     @cached_property
     def _criteria(self) -> tuple[Expectation, ...]:

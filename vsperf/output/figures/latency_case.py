@@ -10,13 +10,15 @@ from vsperf.output.figures.drawing import (
     Axis,
     Drawing,
     Line,
+    Look,
     Panel,
     Point,
+    Points,
     Scale,
     Tick,
     stretches,
 )
-from vsperf.output.figures.facts import Facts
+from vsperf.output.figures.facts import TARGET, Facts, LatencyTarget
 from vsperf.output.figures.groups import (
     MOST,
     Evidence,
@@ -80,6 +82,7 @@ class Case:
     """Whether its numbers may stand beside those of others."""
     latencies: tuple[Latency, ...]
     evidence: Evidence
+    targets: tuple[LatencyTarget, ...] = ()
 
 
 def gather(view: CaseView) -> tuple[Case, ...]:
@@ -104,6 +107,7 @@ def gather(view: CaseView) -> tuple[Case, ...]:
                 longest_ns=max(durations),
                 simulated=view.simulated,
             ),
+            targets=facts.latency_targets,
         ),
     )
 
@@ -183,8 +187,16 @@ def draw_percentiles(samples: Sequence[Case], options: Options) -> Drawing | Non
         )
         for number, one in enumerate(drawn)
     )
-    values = [point.y for layer in layers for point in layer.points]
-    farthest = max((point.x for layer in layers for point in layer.points), default=0.0)
+    targets = tuple(
+        Points(
+            f"{TARGET}, at {one.load}" if one.load else TARGET,
+            (Point(one.share, one.ns),),
+            Look.TARGET,
+        )
+        for one in case.targets
+    )
+    values = [point.y for layer in (*layers, *targets) for point in layer.points]
+    farthest = max((point.x for layer in (*layers, *targets) for point in layer.points), default=0)
     frames = min(one.frames for one in case.latencies)
     return Drawing(
         title=f"Latency percentiles, {case.label}",
@@ -204,7 +216,7 @@ def draw_percentiles(samples: Sequence[Case], options: Options) -> Drawing | Non
                     ticks=tuple(_nines(farthest)),
                 ),
                 y=latency_axis(values),
-                layers=layers,
+                layers=(*layers, *targets),
             ),
         ),
         simulated=case.evidence.simulated,

@@ -6,7 +6,17 @@ import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from vsperf.output.figures.drawing import Axis, Drawing, Layer, Line, Panel, Point
+from vsperf.output.figures.drawing import (
+    Axis,
+    Drawing,
+    Layer,
+    Line,
+    Look,
+    Panel,
+    Point,
+    Points,
+)
+from vsperf.output.figures.facts import TARGET
 from vsperf.output.figures.groups import (
     Evidence,
     Group,
@@ -50,6 +60,8 @@ class CaseLatency:
     values_ns: tuple[tuple[str, float], ...]
     """By what they are called; what too few frames were there for is not there."""
     evidence: Evidence
+    targets: tuple[tuple[str, float], ...] = ()
+    """What criteria ask of them, by what they are called."""
 
 
 def _found(cases: Sequence[Case]) -> Iterator[CaseLatency]:
@@ -65,6 +77,7 @@ def _found(cases: Sequence[Case]) -> Iterator[CaseLatency]:
                 one.lost_frames > 0,
                 tuple(_values(one)),
                 replace(case.evidence, trials=len(one.durations_ns)),
+                tuple((share_name(t.share), t.ns) for t in case.targets if t.at(reference)),
             )
 
 
@@ -87,7 +100,10 @@ def draw(cases: Sequence[Case], options: Options) -> Drawing | None:
     if len({one.traits for one in samples}) == 1:
         return None  # numbers say it
     wanted = ALONE if len(groups) == 1 else SEVERAL
-    axis = latency_axis([ns for one in samples for name, ns in one.values_ns if name in wanted])
+    axis = latency_axis(
+        [ns for one in samples for name, ns in one.values_ns if name in wanted]
+        + [ns for one in samples for _, ns in one.targets]
+    )
     more = len(references) - MOST_PANELS
     shown = [one for one in samples if one.reference in references[:MOST_PANELS]]
     # One axis for all panels: where a size has no latency, no line leads over it.
@@ -142,7 +158,20 @@ def _panel(
                     dash=0 if alone else dash,
                 )
             )
+    shown = [one for group in groups for one in group.samples if one.reference == reference]
+    layers += _targets(shown)
     return Panel(x=x, y=y, layers=tuple(layers), title=f"at {reference}")
+
+
+def _targets(shown: Sequence[CaseLatency]) -> Iterator[Points]:
+    """Yield what criteria ask for of each size, by percentile."""
+    asked: dict[str, set[tuple[float, float]]] = {}
+    for one in shown:
+        for name, ns in one.targets:
+            asked.setdefault(name, set()).add((one.size, ns))
+    for name, places in asked.items():
+        points = tuple(Point(size, ns) for size, ns in sorted(places))
+        yield Points(f"{TARGET}: {name}", points, Look.TARGET)
 
 
 def _points(members: Sequence[CaseLatency], name: str) -> Iterator[Point]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vsperf.output.figures.drawing import Axis, Line, Point, Scale
 from vsperf.output.figures.facts import Facts, trusted
@@ -14,6 +14,8 @@ from vsperf.records.files.view import CaseView
 from vsperf.records.result import SearchResult
 
 FIXED = "through at a fixed load"
+CLEAN = "in clean time"
+CLEAN_MEANING = "Clean time is that in which nothing kept generator or switch from running."
 RATE_AXIS = Axis("throughput per direction", "fps", Scale.LINEAR, from_zero=True)
 
 
@@ -44,6 +46,8 @@ class Rate:
     evidence: Evidence
     target_fps: float | None = None
     """What it was asked to reach by a criterion; None where none asks for it."""
+    clean: tuple[float, float | None] | None = None
+    """Ends of the answer from clean time; None where there is none."""
     unit: Unit = Unit.FPS
     """Of all its numbers: frames in a second, or connections, packets or requests."""
 
@@ -76,6 +80,7 @@ def gather(view: CaseView, unit: Unit = Unit.FPS) -> tuple[Rate, ...]:
             cap_fps=facts.cap_fps,
             evidence=evidence_of(view, left_out=why),
             target_fps=facts.target_fps(measure),
+            clean=None if why or result is None else _clean(result, measure),
             unit=unit,
         ),
     )
@@ -97,6 +102,14 @@ def _rates(result: SearchResult, unit: Unit) -> Iterator[Main]:
     if len(result.loads) == 1:
         load = result.loads[0]
         yield FIXED, load.throughput_fps, None, None, False
+
+
+def _clean(result: SearchResult, measure: str) -> tuple[float, float | None] | None:
+    goal = next((one for one in result.goals if one.goal == measure), None)
+    clean = goal.clean if goal is not None else None
+    if clean is None or clean.lower_fps is None or not trusted(clean.flags):
+        return None
+    return clean.lower_fps, clean.upper_fps
 
 
 def _left_out(view: CaseView, facts: Facts, main: Main | None) -> str:
@@ -133,6 +146,16 @@ def line_of(group: Group, number: int, place: Callable[[Rate], float]) -> Line:
         points.append(Point(at, statistics.median(rates), low, high))
     simulated = any(one.evidence.simulated for one in group.samples)
     return Line(group.name, tuple(points), simulated=simulated, color=number)
+
+
+def clean_lines(groups: Sequence[Group], place: Callable[[Rate], float]) -> Iterator[Line]:
+    """Yield a broken line beside each of which clean time says something else."""
+    for number, group in enumerate(groups):
+        known = [(one, one.clean) for one in group.samples if one.clean is not None]
+        if any(clean != (one.low, one.high) for one, clean in known):
+            samples = tuple(replace(one, fps=low, low=low, high=high) for one, (low, high) in known)
+            clean_group = Group(f"{group.name}, {CLEAN}", samples)
+            yield replace(line_of(clean_group, number, place), dash=1)
 
 
 def by_place(samples: Sequence[Rate], place: Callable[[Rate], float]) -> dict[float, list[Rate]]:

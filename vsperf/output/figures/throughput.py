@@ -6,13 +6,16 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from vsperf.output.figures.drawing import Drawing, Layer, Line, Look, Panel, Point, Points
+from vsperf.output.figures.facts import TARGET
 from vsperf.output.figures.groups import Group, caption, groups_of, most_of, size_axis
 from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.output.figures.published import beside
 from vsperf.output.figures.rates import (
+    CLEAN_MEANING,
     RATE_AXIS,
     Rate,
     by_place,
+    clean_lines,
     gather,
     left_out,
     line_of,
@@ -40,12 +43,14 @@ def draw(samples: Sequence[Rate], options: Options) -> Drawing | None:
     sizes += [(point.x, f"{point.x:g}B") for one in published.points(0) for point in one.points]
     layers: list[Layer] = [*_ceilings(groups, sorted({size for size, _ in sizes}))]
     layers += [line_of(group, number, _size) for number, group in enumerate(groups)]
+    layers += (clean := list(clean_lines(groups, _size)))
     layers += [*_target(shown), *published.points(len(groups))]
     return Drawing(
         title="Frames per second against frame size",
         caption=caption(
             [one.evidence for one in (*shown, *left_out(samples))],
             *remarks(shown, groups, _size),
+            CLEAN_MEANING if clean else "",
             more,
             published.source,
         ),
@@ -90,7 +95,7 @@ def _target(shown: Sequence[Rate]) -> Iterator[Points]:
     asked = {(one.size, one.target_fps) for one in shown if one.target_fps is not None}
     if asked:
         points = tuple(Point(size, fps) for size, fps in sorted(asked))
-        yield Points("target, by expect", points, Look.TARGET)
+        yield Points(TARGET, points, Look.TARGET)
 
 
 def _same(caps: dict[float, float], other: dict[float, float]) -> bool:

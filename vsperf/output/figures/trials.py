@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from vsperf.analysis.answers import another
 from vsperf.output.figures.drawing import Axis, Drawing, Line, Look, Panel, Point, Points, Scale
-from vsperf.output.figures.facts import Facts
+from vsperf.output.figures.facts import TARGET, Facts
 from vsperf.output.figures.groups import Evidence, caption, evidence_of_trials
 from vsperf.output.figures.plot import Options, Plot, Scope
+from vsperf.output.figures.rates import CLEAN
 from vsperf.quantities.human import End, human_fps, human_share
 from vsperf.records.files.view import CaseView
 from vsperf.records.trial import Purpose
@@ -45,7 +47,7 @@ class Search:
     allowed: float
     """The greatest loss ratio that a goal allows."""
     bounds: tuple[tuple[str, int], ...]
-    """Name of a goal, and its lower bound."""
+    """Name of a goal, and its lower bound; that of clean time, too, where it is another answer."""
     evidence: Evidence
     targets: tuple[tuple[str, float], ...] = ()
     """Name of a goal, and what a criterion asks of it."""
@@ -61,7 +63,9 @@ def gather(view: CaseView) -> tuple[Search, ...]:
         Tried(one.index, one.load_fps, float(one.loss_ratio), one.valid)
         for one in made[:: -(-len(made) // MOST_POINTS)]
     )
-    bounds = tuple((one.goal, one.lower_fps) for one in goals if one.lower_fps is not None)
+    found = [(one.goal, one) for one in goals]
+    found += [(f"{one.goal} {CLEAN}", clean) for one in goals if (clean := another(one))]
+    bounds = tuple((name, one.lower_fps) for name, one in found if one.lower_fps is not None)
     allowed = max((float(Fraction(one.loss_ratio)) for one in goals), default=0.0)
     facts = Facts(view)
     targets = tuple(
@@ -90,7 +94,7 @@ def draw_search(samples: Sequence[Search], options: Options) -> Drawing | None:
         ]
         targets = [
             Line(
-                f"target, by expect: {name} {human_fps(fps, End.LOWER)}",
+                f"{TARGET}: {name} {human_fps(fps, End.LOWER)}",
                 (Point(first, fps), Point(last, fps)),
                 Look.TARGET,
                 markers=False,

@@ -17,7 +17,7 @@ from vsperf.output.cpu_tables import CPU_MEANING, cpu_tables
 from vsperf.output.figures.published import published_table
 from vsperf.output.report.account import account_of, account_table, made_table, telling, told
 from vsperf.output.report.doubts import Concerns, criteria_of, standing_of
-from vsperf.output.report.environment import ToldOnce, found_of
+from vsperf.output.report.environment import Differences, found_of
 from vsperf.output.report.numbers import latency_table, numbers_of
 from vsperf.output.report.page import (
     CasePart,
@@ -32,6 +32,7 @@ from vsperf.output.report.page import (
     Place,
     Planned,
     Step,
+    Told,
 )
 from vsperf.output.report.pictures import NoPictures, Pictures
 from vsperf.output.table import NOTHING, Table, columns
@@ -360,7 +361,8 @@ class Teller:
     """What runs are called, where there are several."""
     concerns: Concerns = field(default_factory=Concerns)
     plans: Plans = field(default_factory=Plans)
-    found: ToldOnce = field(default_factory=ToldOnce)
+    asked: Differences = field(default_factory=Differences)
+    found: Differences = field(default_factory=Differences)
 
     def short(self, case: CaseView) -> str:
         """Name a case among the others, those of other runs included."""
@@ -375,9 +377,8 @@ class Teller:
         label, asked, record = self.short(case), case.asked, case.record
         trials = case.standing_trials
         result = row.result
-        around = found_of(record.conditions if record is not None else None)
-        like, like_name = self.found.like(around, anchor, label)
         plan = case.start.plan if case.start is not None else None
+        conditions = record.conditions if record is not None else None
         full = not self.compact
         numbers = numbers_of(row, trials)
         doubts = self.concerns.add(row, label)
@@ -392,7 +393,7 @@ class Teller:
             reason=record.reason if record is not None else "",
             simulated=case.simulated,
             state=_state(run, case),
-            asked=asked_of(asked),
+            asked=self.asked.tell(asked_of(asked), anchor, label) if full else Told(()),
             numbers=numbers,
             criteria=criteria_of(record),
             published=published_table((row,)),
@@ -410,9 +411,7 @@ class Teller:
             if full
             else (),
             plan=self.plans.tell(plan, anchor, label) if plan is not None else None,
-            found=around if not like else (),
-            found_like=like,
-            found_like_name=like_name,
+            found=self.found.tell(found_of(conditions), anchor, label) if full else Told(()),
             doubts=doubts,
             standings=tuple(standing_of(one) for one in record.compliance) if record else (),
             trials=made_table(case) if full else None,

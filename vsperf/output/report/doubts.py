@@ -13,7 +13,7 @@ from itertools import islice
 from vsperf.analysis.summary import CaseRow
 from vsperf.output.case_tables import LEVEL_MARKS, MOST_WARNINGS
 from vsperf.output.report.page import Concern, Criterion, Doubt, Standing
-from vsperf.records.flags import FUNCTIONAL_ONLY, Flag, Severity
+from vsperf.records.flags import Flag, Severity
 from vsperf.records.meaning import LEVELS, LIMITED_BY, LIMITS, OUTCOMES, SEVERITIES, STANDARDS
 from vsperf.records.result import Compliance, Level, Limit
 from vsperf.records.run import CaseRecord, Outcome
@@ -69,13 +69,10 @@ def _limited(record: CaseRecord) -> Iterator[Doubt]:
 
 
 def _flagged(flag: Flag) -> Doubt:
-    """Return what a flag means; its weight is that of its severity.
-
-    Nothing that is suspect is graver than that a result says nothing of speed.
-    """
+    """Return what a flag means, and what to do about it."""
     text = f"{flag.meaning} ({flag.severity.value}: {SEVERITIES[flag.severity]})"
-    weight = FLAG_WEIGHTS[Severity.INVALID if flag in FUNCTIONAL_ONLY else flag.severity]
-    return Doubt(weight, flag.severity.value, flag.gist, text, flag.value)
+    weight = FLAG_WEIGHTS[flag.gravity]
+    return Doubt(weight, flag.severity.value, flag.gist, text, flag.value, flag.remedy)
 
 
 def standing_of(item: Compliance) -> Standing:

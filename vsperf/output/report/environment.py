@@ -1,15 +1,19 @@
-"""What stood around a measurement: the machine, its software, and how parts were really set up."""
+"""What stood around a measurement: machine, software, how parts were set up, and its run."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
-from vsperf.output.report.page import Fact
+from vsperf.output.report.page import Fact, RunPart, Told
+from vsperf.output.table import NOTHING
 from vsperf.quantities.human import human_fps, human_ns
 from vsperf.records.asked import part_of
+from vsperf.records.files.view import RunView
 from vsperf.records.host import Conditions
 from vsperf.records.run import RunHeader
 
@@ -104,16 +108,69 @@ def _fact(path: str, value: Any) -> Fact:
 
 
 @dataclass(slots=True)
-class ToldOnce:
-    """What cases found around themselves, each told once in a report."""
+class Differences:
+    """Facts of one kind that a report has told so far, so that what is alike is told once."""
 
-    _told: dict[tuple[Fact, ...], tuple[str, str]] = field(default_factory=dict)
+    _whole: list[tuple[tuple[str, str], tuple[Fact, ...]]] = field(default_factory=list)
+    """Anchor and name of whose facts were told as a whole, and these."""
 
-    def like(self, facts: tuple[Fact, ...], anchor: str, label: str) -> tuple[str, str]:
-        """Return anchor and label of a case that found the same; empty where this is the first."""
-        if not facts:
-            return "", ""
-        if facts in self._told:
-            return self._told[facts]
-        self._told[facts] = anchor, label
-        return "", ""
+    def tell(self, facts: tuple[Fact, ...], anchor: str, name: str) -> Told:
+        """Return facts, or what is different where most are those of one that was told before."""
+        ways = [Told(_changed(facts, known), *whose) for whose, known in self._whole]
+        least = min(ways, key=lambda way: len(way.facts), default=None)
+        if least is not None and 2 * len(least.facts) < len(facts):
+            return least
+        self._whole.append(((anchor, name), facts))
+        return Told(facts)
+
+
+def _changed(facts: tuple[Fact, ...], known: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    names, before = {fact.name for fact in facts}, set(known)
+    gone = (Fact(fact.name, NOTHING) for fact in known if fact.name not in names)
+    return (*(fact for fact in facts if fact not in before), *gone)
+
+
+# The runs that a report is made of.
+
+
+def moment(text: str) -> str:
+    """Write a moment in UTC, without its fractions of a second; what is none, as it stands."""
+    try:
+        found = datetime.fromisoformat(text)
+        found = found.astimezone(UTC) if found.tzinfo else found
+    except (ValueError, OverflowError):
+        return text
+    return f"{found:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def run_parts(runs: Sequence[RunView]) -> Iterator[RunPart]:
+    """Yield the runs; of the environment of a later one what is different."""
+    told: dict[str, Differences] = {}
+    for number, run in enumerate(runs, start=1):
+        anchor = f"run-{number}"
+        around = tuple(
+            (name, told.setdefault(name, Differences()).tell(found, anchor, run.run))
+            for name, found in groups_of(run.header)
+        )
+        yield RunPart(anchor, run.run, run.state.value, _facts_of(run), around)
+
+
+def _facts_of(run: RunView) -> tuple[Fact, ...]:
+    header = run.header
+    return (
+        Fact("testbed", header.testbed),
+        Fact("preset", header.preset),
+        Fact("started", moment(header.started_at)),
+        *([Fact("ended", moment(run.end.finished_at))] if run.end else []),
+        *([Fact("exit code", str(run.end.exit_code))] if run.end else []),
+        *(Fact("resumed", moment(one.resumed_at)) for one in run.resumes),
+        *(Fact(f"label {name}", value) for name, value in run.labels.items()),
+        Fact("command", _command(header.argv)),
+        Fact("vsperf", header.vsperf_version),
+        Fact("records", f"{run.folder.name}/records.jsonl, version {run.header.schema_version}"),
+    )
+
+
+def _command(argv: Sequence[str]) -> str:
+    words = argv if argv[:1] == ("vsperf",) else ("vsperf", *argv)
+    return shlex.join(words)

@@ -106,7 +106,15 @@ def _goal(row: CaseRow, goal: GoalResult, trials: Sequence[Trial]) -> Number:
         tuple(facts),
         tuple(how),
         "" if kept is None or kept.whole else f"Of the trials at {kept.load}, {kept.text}.",
+        _in_clean_time(goal),
     )
+
+
+def _in_clean_time(goal: GoalResult) -> str:
+    clean = another(goal)
+    if clean is None or goal.clean is None:
+        return ""
+    return f"{interval(clean)} in clean time ({share_text(Fraction(goal.clean.share))})"
 
 
 def _clean(goal: GoalResult, share: str) -> Iterator[Fact]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Final
 
 from vsperf import __version__
@@ -20,6 +18,7 @@ from vsperf.output.case_tables import (
     hit_columns,
     latency_columns,
     legend,
+    limit_lines,
     load_columns,
     outcome_text,
     rate_columns,
@@ -30,7 +29,13 @@ from vsperf.output.case_tables import (
 from vsperf.output.report.account import told
 from vsperf.output.report.case_part import Teller, asked_of, cost_part
 from vsperf.output.report.doubts import NOT_THE_SWITCH, WARNING, WORDS, criteria_of, held_text
-from vsperf.output.report.environment import groups_of, host_text, short_host, switch_version
+from vsperf.output.report.environment import (
+    host_text,
+    moment,
+    run_parts,
+    short_host,
+    switch_version,
+)
 from vsperf.output.report.page import (
     Brief,
     CasePart,
@@ -40,11 +45,10 @@ from vsperf.output.report.page import (
     Fact,
     Number,
     Overview,
-    RunPart,
     Standing,
     Verdict,
 )
-from vsperf.output.table import Cell, Column, Row, Table
+from vsperf.output.table import NOTHING, Cell, Column, Row, Table
 from vsperf.quantities.human import counted, human_seconds
 from vsperf.quantities.quantity import UnitError
 from vsperf.quantities.units import FrameSize
@@ -289,7 +293,7 @@ def _standards(standings: Sequence[tuple[Standing, str]], rows: Sequence[CaseRow
 
 # What the words of a report mean, for whoever reads the first one.
 
-OTHERS = ("load", "fps", "note", "suspect", "invalid", "clean time")
+OTHERS = ("load", "fps", "note", "suspect", "invalid", "clean")
 """Words that stand in every report, whatever its columns."""
 
 
@@ -300,8 +304,8 @@ def glossary_of(columns: Iterable[str]) -> tuple[Fact, ...]:
 
 
 LABEL: Final = Column[CaseRow]("case", of=lambda row: row.planned.label)
-IN_DETAILS = ("clean", "compliance")
-"""Columns of what each case says itself."""
+IN_DETAILS = "compliance"
+"""The column of what each case says itself."""
 HEADLINES = 4
 """Cases at most whose first answer stands in large letters: the first and the last one; of several
 runs the first one of each."""
@@ -320,8 +324,8 @@ class Gathered:
     criteria: list[Criterion] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
     asked: dict[Fact, None] = field(default_factory=dict)
-    switches: dict[str, str] = field(default_factory=dict)
-    """Which there are, and the version that each told; empty where it told none."""
+    switches: dict[str, dict[str, dict[str, None]]] = field(default_factory=dict)
+    """Which there are; of each the versions that it told, and in which runs."""
 
     def add(self, row: CaseRow, part: CasePart) -> None:
         """Take in a case."""
@@ -334,8 +338,9 @@ class Gathered:
         self.titles.setdefault(case.testcase, part.title)
         self.asked |= dict.fromkeys(asked_of(case.asked))
         if (switch := told(lambda: case.planned.driver("vswitch"), None)) is not None:
-            version = switch_version(case.record.conditions if case.record else None)
-            self.switches[switch] = self.switches.get(switch) or version
+            versions = self.switches.setdefault(switch, {})
+            if version := switch_version(case.record.conditions if case.record else None):
+                versions.setdefault(version, {})[case.run] = None
         if part.numbers:
             tops = self.tops.get(case.run, [])
             self.tops[case.run] = [*tops[:1], (part.short, part.numbers[0])]
@@ -366,7 +371,7 @@ def overview_of(runs: Sequence[RunView], gathered: Gathered, teller: Teller) -> 
             brief_of(
                 {
                     **{fact.name: fact.value for fact in facts},
-                    "host": short_host(runs[0].header),
+                    "host": " and on ".join(_each_once(short_host(run.header) for run in runs)),
                 },
                 [fact.value for fact in gathered.asked if fact.name == "frames"],
                 gathered.rows,
@@ -376,8 +381,12 @@ def overview_of(runs: Sequence[RunView], gathered: Gathered, teller: Teller) -> 
             ),
         ),
         answers=tuple(_answer(label, number) for label, number in gathered.headlines[:HEADLINES]),
+        more=counted(len(gathered.headlines) - HEADLINES, "more run")
+        if len(gathered.headlines) > HEADLINES
+        else "",
         facts=facts,
         concerns=concerns,
+        first=next((one.doubt.remedy for one in concerns if one.doubt.remedy), ""),
         criteria=tuple(gathered.criteria),
         words=glossary_of(results.names),
         results=results,
@@ -387,7 +396,7 @@ def overview_of(runs: Sequence[RunView], gathered: Gathered, teller: Teller) -> 
             cost_part(one, teller.common, single=len(runs) == 1) for one in teller.compared.costs
         ),
         pictures=teller.pictures.of_all(),
-        runs=tuple(_run(number, run) for number, run in enumerate(runs, start=1)),
+        runs=tuple(run_parts(runs)),
         standings=standings,
         vsperf=__version__,
         compact=teller.compact,
@@ -415,7 +424,22 @@ def _began(run: RunView, names: Mapping[str, str]) -> str:
     """Say when a run began, and which it was of several."""
     labels = "".join(f", {name}={value}" for name, value in run.labels.items())
     about = f" ({names[run.run]}{labels})" if names else ""
-    return f"{_moment(run.header.started_at)}{about}"
+    return f"{moment(run.header.started_at)}{about}"
+
+
+def _each_once(texts: Iterable[str]) -> list[str]:
+    return [text for text in dict.fromkeys(texts) if text]
+
+
+def _switch(kind: str, versions: Mapping[str, Iterable[str]], names: Mapping[str, str]) -> str:
+    """Name a switch with the version that it told; where runs had several, with those of each."""
+    told_of = [
+        f"{version} of {', '.join(names.get(run, run) for run in runs)}"
+        if names and len(versions) > 1
+        else version
+        for version, runs in versions.items()
+    ]
+    return f"{kind} ({'; '.join(told_of)})" if told_of else kind
 
 
 def _facts(
@@ -426,7 +450,7 @@ def _facts(
     asked: dict[str, list[str]] = {}
     for fact in gathered.asked:
         asked.setdefault(fact.name, []).append(fact.value)
-    switches = (f"{name} ({found})" if found else name for name, found in gathered.switches.items())
+    switches = (_switch(name, found, names) for name, found in gathered.switches.items())
     frames = ", ".join(asked.get("frames", ()))
     measured = sum(row.record.measured_ns for row in gathered.rows if row.record is not None)
     took = human_seconds(measured / 1e9) + (" of the model's time" if head.simulated else "")
@@ -443,20 +467,10 @@ def _facts(
         "flows": ", ".join(asked.get("flows", ())),
         "testbed": ", ".join(dict.fromkeys(run.header.testbed for run in runs))
         + f"; preset {', '.join(dict.fromkeys(run.header.preset for run in runs))}",
-        "host": "; ".join(filter(None, dict.fromkeys(host_text(run.header) for run in runs))),
+        "host": "; ".join(_each_once(host_text(run.header) for run in runs)),
         "when": f"{', '.join(_began(run, names) for run in runs)}; {trials} in {took}",
     }
     return tuple(Fact(name, value) for name, value in known.items() if value)
-
-
-def _moment(text: str) -> str:
-    """Write a moment in UTC, without its fractions of a second; what is none, as it stands."""
-    try:
-        found = datetime.fromisoformat(text)
-        found = found.astimezone(UTC) if found.tzinfo else found
-    except (ValueError, OverflowError):
-        return text
-    return f"{found:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _standing(runs: Sequence[RunView], simulated: bool) -> tuple[Concern, ...]:
@@ -522,10 +536,9 @@ def _columns(gathered: Gathered) -> list[CaseColumn]:
 
     case = told(lambda: column_case(rows), LABEL)
     rates = block(rate_columns) if told(lambda: any(row.rates_fps for row in rows), True) else []
-    goals = told(lambda: goal_columns(rows, clean=False), nothing)
-    bounds = [*goals, *block(load_columns), *block(first_figures)]
+    bounds = [*block(goal_columns), *block(load_columns), *block(first_figures)]
     latency = latency_columns() if any(row.latency for row in rows) else []
-    effort = [column for column in block(effort_columns) if column.name not in IN_DETAILS]
+    effort = [column for column in block(effort_columns) if column.name != IN_DETAILS]
     return [
         case,
         *block(switch_columns),
@@ -539,12 +552,18 @@ def _columns(gathered: Gathered) -> list[CaseColumn]:
 
 
 def _limited_by(row: CaseRow) -> str:
-    """Say in words what limited the answers of a case."""
-    if row.loads:  # one line for each, as the loads beside them have
-        return "\n".join(LIMITED_BY[load.limit].removeprefix("the ") for load in row.loads)
+    """Say in words what limited the answers of a case, in lines as those stand beside it."""
+    if row.loads:
+        return "\n".join(_named(load.limit) for load in row.loads)
+    if row.goals and not row.figures:
+        return limit_lines(row, _named)
     record = row.record.limit if row.record is not None else None
     limits = row.result.limits or ((Limit(record),) if record else ())
-    return "\n".join(dict.fromkeys(LIMITED_BY[one].removeprefix("the ") for one in limits)) or "–"
+    return "\n".join(dict.fromkeys(map(_named, limits))) or NOTHING
+
+
+def _named(limit: Limit) -> str:
+    return LIMITED_BY[limit].removeprefix("the ")
 
 
 def _cells(columns: Sequence[CaseColumn], row: CaseRow) -> tuple[str, ...]:
@@ -555,7 +574,7 @@ def _legend(rows: Sequence[CaseRow], simulated: bool) -> list[str]:
     measured = [row for row in rows if row.record is not None]
     looked, assumed = rests_on(measured)
     return [
-        *legend(rows, measured, simulated, clean=False),
+        *legend(rows, measured, simulated),
         *([f"each answer rests on {looked}, and assumes:"] if looked else ()),
         *(f"{one}: {one.meaning}" for one in assumed),
     ]
@@ -575,25 +594,3 @@ def _repeats(gathered: Gathered, names: Mapping[str, str]) -> Table | None:
     whole = tuple((*row[:1], *_of_run(run, names), *row[1:]) for run, row in told_of)
     heads = (*every.columns[:1], *_run_column(names), *every.columns[1:])
     return replace(every, columns=heads, rows=whole)
-
-
-def _run(number: int, run: RunView) -> RunPart:
-    header = run.header
-    facts = [
-        Fact("testbed", header.testbed),
-        Fact("preset", header.preset),
-        Fact("started", _moment(header.started_at)),
-        *([Fact("ended", _moment(run.end.finished_at))] if run.end else []),
-        *([Fact("exit code", str(run.end.exit_code))] if run.end else []),
-        *(Fact("resumed", _moment(one.resumed_at)) for one in run.resumes),
-        *(Fact(f"label {name}", value) for name, value in run.labels.items()),
-        Fact("command", _command(header.argv)),
-        Fact("vsperf", header.vsperf_version),
-        Fact("records", f"{run.folder.name}/records.jsonl, version {run.header.schema_version}"),
-    ]
-    return RunPart(f"run-{number}", run.run, run.state.value, tuple(facts), groups_of(header))
-
-
-def _command(argv: Sequence[str]) -> str:
-    words = argv if argv[:1] == ("vsperf",) else ("vsperf", *argv)
-    return shlex.join(words)

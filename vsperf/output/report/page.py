@@ -17,6 +17,16 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """Facts of a case or a run; what is different alone, where most were told of one before."""
+
+    facts: tuple[Fact, ...]
+    like: str = ""
+    """Anchor of that one; empty where all facts are here."""
+    like_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Number:
     """One answer of a case, with what defends it."""
 
@@ -31,6 +41,8 @@ class Number:
     """How it was computed, in steps."""
     remark: str = ""
     """What has to be read with the value."""
+    clean: str = ""
+    """The answer from clean time, where it is another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +147,8 @@ class Doubt:
     text: str
     term: str = ""
     """What `vsperf explain` says more on; empty where it does not."""
+    remedy: str = ""
+    """What to do about it, in a line; empty where that depends."""
 
     @property
     def more(self) -> str:
@@ -241,7 +255,7 @@ class CasePart:
     simulated: bool
     state: tuple[str, ...]
     """What the case did not come to, in sentences."""
-    asked: tuple[Fact, ...]
+    asked: Told
     numbers: tuple[Number, ...]
     criteria: tuple[Criterion, ...]
     published: Table | None
@@ -261,11 +275,8 @@ class CasePart:
     """What that cost, against the quiet case."""
     collected: tuple[Saw, ...]
     plan: Planned | None
-    found: tuple[Fact, ...]
+    found: Told
     """What was found on switch, VNFs, generator and host."""
-    found_like: str
-    """Anchor of a case that found the same; empty where it stands here."""
-    found_like_name: str
     doubts: tuple[Doubt, ...]
     standings: tuple[Standing, ...]
     trials: Table | None
@@ -311,7 +322,7 @@ class RunPart:
     name: str
     state: str
     facts: tuple[Fact, ...]
-    environment: tuple[tuple[str, tuple[Fact, ...]], ...]
+    environment: tuple[tuple[str, Told], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,8 +336,12 @@ class Overview:
     brief: tuple[Brief, ...]
     """What to know before anything else."""
     answers: tuple[Number, ...]
+    more: str
+    """How many runs have an answer that is not among these; empty where none has."""
     facts: tuple[Fact, ...]
     concerns: tuple[Concern, ...]
+    first: str
+    """What to do first about them; empty where that depends."""
     criteria: tuple[Criterion, ...]
     words: tuple[Fact, ...]
     """What the words of the page mean, those of columns first."""
