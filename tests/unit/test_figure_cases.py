@@ -538,7 +538,7 @@ def test_the_trace_of_a_search_has_a_line_for_each_answer_and_for_each_of_clean_
         share="3/4", lower_fps=1_200_000, upper_fps=1_210_000, limit=Limit.DUT, reason="lost"
     )
     answer = goal(1_000_000, 1_010_000, limit=Limit.HOST, clean=clean)
-    made = searched(2, 1, 1.2).trials
+    made = tuple(searched(2, 1, 1.2).trials)
     found = drawn("search", case("64B", result=SearchResult(goals=(answer,)), trials=made))
     names = [one.name for one in found.panels[0].layers if one.look is Look.CEILING]
     assert names == ["ndr 1.000 Mfps", "ndr in clean time 1.200 Mfps"]

@@ -322,8 +322,8 @@ def figures_table(rows: Sequence[CaseRow]) -> Table | None:
             label = ""
     spread = ["lowest … highest"] if repeated else []
     value = columns("value", right=(0,), breaks=False)
-    why = Column[Any]("measured at, and why", breaks=True, least=SENTENCES)
-    head = (*columns(case.name, "figure"), *value, *columns(*spread), why)
+    reasons = Column[Any]("measured at, and why", breaks=True, least=SENTENCES)
+    head = (*columns(case.name, "figure"), *value, *columns(*spread), reasons)
     return Table("figures", head, tuple(found), keys=2) if found else None
 
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from vsperf.config.expect import Expectation
 from vsperf.errors import VsperfError
 from vsperf.quantities.unit import Unit
-from vsperf.quantities.units import FoundTime, FrameSize, Rate
+from vsperf.quantities.units import FrameSize, MeasuredTime, Rate
 from vsperf.records.asked import Asked
 from vsperf.records.files.view import CaseView
 from vsperf.records.flags import Flag, Severity, worst
@@ -108,7 +108,7 @@ class Facts:
                 continue
             with suppress(VsperfError, ValueError):
                 bound = one.bound.read(Unit.NANOSECONDS)
-                assert isinstance(bound, FoundTime)  # by the unit
+                assert isinstance(bound, MeasuredTime)  # by the unit
                 load = "" if one.load is None else str(one.load)
                 yield LatencyTarget(one.percentile / 100, load, float(bound))
 
