@@ -333,6 +333,7 @@ def test_every_listed_path_is_known_to_the_loader(tmp_path: Path) -> None:
             "queues": "vnf.kind=loop",
             "nat": "vswitch.kind=nftables",
             "sessions": "vswitch.kind=vpp",
+            "mode": "vswitch.kind=ipvs",
             "time_wait": "vswitch.kind=nftables",
             "udp_timeout": "vswitch.kind=nftables",
             "vswitch.workers": "vswitch.kind=haproxy",

@@ -64,7 +64,7 @@ def configured(case: CaseSpec, placement: Placement = PLACEMENT) -> dict[str, li
 
 
 def test_a_plan_shows_all_that_is_done_and_names_nothing_of_one_run() -> None:
-    plan = Dpvs().plan(dpvs_case({"install": "/opt/dpvs"}, clients=2, servers=2), PLACEMENT)
+    plan = Dpvs().plan(dpvs_case({"install": "/its"}, clients=2, servers=2), PLACEMENT)
     assert known_too_early(step for step in plan.steps if step.argv is None) == []
     assert [(end.kind, shown(end.address)) for end in plan.endpoints] == [
         ("tap", "NAME/TAP-0-0"),
@@ -72,7 +72,7 @@ def test_a_plan_shows_all_that_is_done_and_names_nothing_of_one_run() -> None:
     ]
     (argv,) = (step.argv for step in plan.steps if step.argv is not None)
     assert [shown(word) for word in argv] == [
-        *("nsenter", "--net=/run/netns/NAME", "--", "/opt/dpvs/dpvs"),
+        *("nsenter", "--net=/run/netns/NAME", "--", "/its/dpvs"),
         *("-c", "RUN/dpvs.conf", "-p", "RUN/dpvs.pid", "-x", "RUN/dpvs.ipc", "--"),
         *("--no-pci", "--in-memory", "--single-file-segments", "-m"),
         *(str(design(dpvs_case(servers=2)).memory_mb), "--file-prefix=NAME-dpvs"),

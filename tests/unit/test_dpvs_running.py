@@ -128,7 +128,7 @@ def test_its_table_is_counted_by_its_servers_and_measured_by_its_pool() -> None:
 class Tools:
     """Answers for DPVS, and keeps what it was told."""
 
-    programs = Programs("/opt/dpvs/bin/dpvs", "1.10-2")
+    programs = Programs("/its/bin/dpvs", "1.10-2")
 
     def __init__(self) -> None:
         self.answers = {

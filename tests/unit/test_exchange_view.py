@@ -177,7 +177,7 @@ def test_figures_stand_beside_what_others_published_of_the_same_question() -> No
 
 def test_nothing_stands_beside_what_nobody_published_or_what_is_no_number() -> None:
     assert published_table([answered("places_tcp_stream", RATE)]) is None
-    unknown = RATE.model_copy(update={"value": None})
+    unknown = RATE.model_copy(update={"value": None, "reason": "none was believed"})
     assert published_table([answered("places_http", unknown)]) is None
     for name in names():
         known(name)

@@ -273,7 +273,7 @@ class TestWrk2:
         assert WRK.version_of(said + usage, "/its/wrk") == "4.0.0"
         with pytest.raises(NotReadyError, match="is no wrk2"):
             WRK2.version_of(said + usage, "/its/wrk")
-        with pytest.raises(NotReadyError, match="is no wrk:"):
+        with pytest.raises(NotReadyError, match=r"is no wrk$"):
             WRK.version_of(said + other, "/its/wrk")
 
 

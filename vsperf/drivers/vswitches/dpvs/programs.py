@@ -60,7 +60,8 @@ def find_programs(spec: DpvsSpec | None, search: str | None = None) -> Programs:
             raise NotReadyError(
                 f"{tool} cannot be run",
                 why=f"{found.path} is told by its own tools, {DPIP} and {IPVSADM}, what to do",
-                fix=f"have all three in one folder, as `make install` does: --set {SETTING}=FOLDER",
+                fix=f"have all three in one folder, as its `install` target does: --set "
+                f"{SETTING}=FOLDER",
             )
     return programs
 

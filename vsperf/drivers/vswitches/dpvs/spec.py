@@ -37,8 +37,8 @@ class DpvsSpec(DriverSpec):
 
     kind: Literal["dpvs"]
     install: str | None = None
-    """Folder with the programs dpvs, dpip and ipvsadm, or with a folder `bin` of these, as `make
-    install` leaves it; the folder of the dpvs in $PATH when not given."""
+    """Folder with the programs dpvs, dpip and ipvsadm, or with a folder `bin` of these, as its
+    `install` target leaves it; the folder of the dpvs in $PATH when not given."""
     mode: Literal["fnat", "nat", "dr"] = "fnat"
     """What becomes of the addresses of what clients send: both are rewritten, so servers see an
     address of DPVS (`fnat`, which others call FullNAT); that of the server alone, so servers see
