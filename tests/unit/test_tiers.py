@@ -21,7 +21,7 @@ NOT_AT_WORK = {
     *("sim", "external", "none"),  # models, what others deployed, and nothing
     *("vpp", "trex", "dperf"),  # no package brings them: make test-all ONLY=…
     *("haproxy", "nginx-stream"),  # a router stands for the hop that they share with it
-    *("ixnetwork", "spirent", "xena"),  # chassis; their conversations are recorded
+    *("ixnetwork", "spirent", "xena"),  # chassis, a package outside; conversations are recorded
     *("command", "memory-vm", "stress-vm"),  # a user's own, and guests of what is at work here
 }
 """Kinds of parts that no everyday test has at work."""
