@@ -35,6 +35,7 @@ setup(
     packages=find_packages(include=["vsperf", "vsperf.*"]),
     package_data={
         "vsperf": ["py.typed"],
+        "vsperf.config": ["outside.yaml"],
         "vsperf.output.figures.published": ["*.yaml"],
         "vsperf.output.report": ["templates/*"],
         "vsperf.output": ["templates/*"],
