@@ -104,10 +104,10 @@ def homes() -> dict[str, set[Path]]:
     """Return the folders or files that a kind may be named in; of one outside there are none."""
     found: dict[str, set[Path]] = defaultdict(set)
     for entry in offered():
-        path = entry.module.split(".")
-        depth = 4 if path[1] in ROOMS else 3
-        found[entry.name].add(HOUSE.parent.joinpath(*path[:depth]))
-        found[entry.name] |= {HOUSE / name for name in LIBRARIES.get(entry.name, ())}
+        path, home = entry.module.split("."), found[entry.name]
+        if path[0] == HOUSE.name:
+            home.add(HOUSE.parent.joinpath(*path[: 4 if path[1] in ROOMS else 3]))
+            home |= {HOUSE / name for name in LIBRARIES.get(entry.name, ())}
     return found
 
 
