@@ -41,7 +41,7 @@ from running import add_options, install
 from trex_cases import TREX_VARIABLE, trex_install
 from vpp_cases import VPP_VARIABLE, vpp_install
 
-from vsperf.drivers.generators.dperf.process import found as find_dperf
+from vsperf.drivers.generators.dperf.process import find as find_dperf
 from vsperf.drivers.generators.dperf.spec import DperfSpec
 from vsperf.drivers.generators.tgen.process import TGEN
 from vsperf.drivers.generators.trex.private import require_program
