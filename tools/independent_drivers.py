@@ -30,7 +30,7 @@ class IndependentDrivers(IndependenceContract):
 
 def homes(graph: ImportGraph) -> set[str]:
     """Return the module or the package that each driver lives in; the graph has those of ours."""
-    modules = (entry.module for entry in entry_points() if entry.group in GROUPS)
+    modules = (entry.module for group in GROUPS for entry in entry_points(group=group))
     return {
         ".".join(module.split(".")[: 4 if module.startswith("vsperf.") else 2])
         for module in modules

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from all_wrong import none_wrong
 
+from vsperf.plugins import GROUPS, OF_READERS
+
 HOUSE = Path(__file__).parents[2] / "vsperf"
-FIRST_GROUP = "vsperf."
 CHOICE = re.compile(r"^\w+\.kind=")
 """What `--set` begins with, where a kind is chosen."""
 ROOMS = {"drivers", "output"}
@@ -97,7 +98,8 @@ NAMED = {
 @cache
 def offered() -> list[EntryPoint]:
     """Return what is offered by whatever package: vsperf names none of what is outside, either."""
-    return [one for one in entry_points() if one.group.startswith(FIRST_GROUP)]
+    groups = (*GROUPS.values(), *OF_READERS.values())
+    return [one for group in groups for one in entry_points(group=group)]
 
 
 def homes() -> dict[str, set[Path]]:
