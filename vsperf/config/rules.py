@@ -82,8 +82,8 @@ def _driver_problem(section: str, node: Node | None, known: Collection[str]) -> 
     known = (QUIET, *known) if section == NOISE else known
     nothing = f"no {noun} of this kind is installed; `vsperf plugins` shows all of them"
     fix = f"known {noun}s: {listed(known)}" if known else nothing
-    why, fix = no_such_kind(section, str(value), known, fix)
-    return Problem(what, kind.mark.location, why, fix)
+    why, mend = no_such_kind(section, str(value), known, fix)
+    return Problem(what, kind.mark.location, why, mend)
 
 
 def metric_problems(document: Section, drivers: Drivers) -> dict[int, Problem]:
