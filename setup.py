@@ -35,6 +35,7 @@ setup(
     packages=find_packages(include=["vsperf", "vsperf.*"]),
     package_data={
         "vsperf": ["py.typed"],
+        "vsperf.config": ["outside.yaml"],
         "vsperf.output.figures.published": ["*.yaml"],
         "vsperf.output.report": ["templates/*"],
         "vsperf.output": ["templates/*"],
@@ -43,7 +44,6 @@ setup(
     extras_require={
         "interactive": ["plotly>=6"],
         "otg": ["snappi>=1.62"],
-        "spirent": ["stcrestclient>=1.9.9"],
         "trex": ["pyzmq>=27"],
         "vpp": ["vpp-papi>=2.3"],
     },
@@ -180,9 +180,6 @@ setup(
             "testpmd = vsperf.drivers.generators.testpmd.driver:TestpmdGenerator",
             "trex = vsperf.drivers.generators.trex.driver:TrexGenerator",
             "dperf = vsperf.drivers.generators.dperf.driver:DperfGenerator",
-            "xena = vsperf.drivers.generators.xena.driver:XenaGenerator",
-            "spirent = vsperf.drivers.generators.spirent.driver:SpirentGenerator",
-            "ixnetwork = vsperf.drivers.generators.ixnetwork.driver:IxnetworkGenerator",
         ],
     },
 )

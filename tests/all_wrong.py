@@ -14,7 +14,16 @@ from typing import TypeVar
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+CHASSIS = REPOSITORY / "tools" / "chassis" / "vsperf_chassis"
+"""A package outside of vsperf that comes with it."""
 Row = TypeVar("Row")
+
+
+def modules() -> list[Path]:
+    """Return all modules of our packages."""
+    return sorted(
+        path for package in (REPOSITORY / "vsperf", CHASSIS) for path in package.rglob("*.py")
+    )
 
 
 def relative(path: Path) -> str:

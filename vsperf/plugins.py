@@ -12,6 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar, get_args
 
 from vsperf.config.base import DriverSpec
+from vsperf.config.suggest import no_such_kind
 from vsperf.errors import UsageError
 
 GROUPS = {
@@ -135,10 +136,10 @@ class Plugins:
         """Return one driver; a missing one is a usage error that names the reason."""
         plugin = self._of(section).get(kind)
         if plugin is None:
-            known = ", ".join(self.drivers(section)) or "none"
-            raise UsageError(
-                f"there is no {section} driver {kind!r}", fix=f"known drivers: {known}"
-            )
+            known = list(self.drivers(section))
+            otherwise = f"known drivers: {', '.join(known) or 'none'}"
+            why, fix = no_such_kind(section, kind, known, otherwise)
+            raise UsageError(f"there is no {section} driver {kind!r}", why=why, fix=fix)
         return _required(plugin)
 
     def _of(self, section: str) -> dict[str, Plugin]:

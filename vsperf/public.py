@@ -15,9 +15,11 @@ PUBLIC: Mapping[str, Mapping[str, Names]] = {
         "vsperf.config.base": ("DriverSpec",),
         "vsperf.drivers.settings": ("own_settings",),
         "vsperf.config.case": ("CaseSpec",),
-        "vsperf.config.flows": ("link_mac",),
+        "vsperf.config.flows": ("counts", "link_mac"),
         "vsperf.config.method": ("RESTARTED", "GIVEN_OTHER_RULES"),
         "vsperf.config.modify": ("Modify",),
+        "vsperf.config.traffic": ("TrialPolicy",),
+        "vsperf.config.wiring": ("load_share",),
         "vsperf.quantities.unit": ("Unit",),
         "vsperf.quantities.units": (
             *("NANOSECONDS", "Count", "CpuSet", "Duration", "FrameSize", "LinkSpeed", "Rate"),
@@ -36,14 +38,17 @@ PUBLIC: Mapping[str, Mapping[str, Names]] = {
         "vsperf.host.networks": ("private_network", "hand_over"),
         "vsperf.host.taps": ("tap",),
         "vsperf.host.undo": (
-            *("BindDriver", "ContinueProcess", "EndMarked", "KillProcess", "RemoveNetwork"),
-            *("RemoveTap", "RemoveVeth", "ReturnHugepages", "SweepDpdk", "SweepSharedMemory"),
+            *("BindDriver", "ContinueProcess", "EndMarked", "KillProcess", "ReleaseChassis"),
+            *("RemoveNetwork", "RemoveTap", "RemoveVeth", "ReturnHugepages", "SweepDpdk"),
+            *("SweepSharedMemory", "owner_name"),
         ),
         "vsperf.host.files": ("integer",),
         "vsperf.stop": ("raise_if_stopped",),
-        "vsperf.waits": ("run", "sleep"),
+        "vsperf.waits": ("aside", "received", "run", "sent", "sleep"),
+        "vsperf.trust.answers": ("BoundedRequests", "body_of"),
         "vsperf.trust.own_python": ("module", "script"),
         "vsperf.trust.printable": ("printable",),
+        "vsperf.trust.trusted": ("DistrustedError", "callers", "opened_file", "why_not"),
     },
     "What it says when something is wrong": {
         "vsperf.errors": (
@@ -77,7 +82,12 @@ PUBLIC: Mapping[str, Mapping[str, Names]] = {
             *("GeneratorSession", "OnSample", "TrafficGenerator", "TrialRequest", "Unmeasured"),
         ),
         "vsperf.drivers.generators.directions": ("check_directions",),
-        "vsperf.records.trial": ("Direction", "Headers", "StepCounts", "Sample", "TrialCounts"),
+        "vsperf.drivers.generators.streams": (
+            *("ETHERNET", "FCS", "IPV4", "TAG", "Field", "fields_of", "header_of"),
+        ),
+        "vsperf.records.trial": (
+            *("Direction", "Headers", "RateStep", "Sample", "StepCounts", "TrialCounts"),
+        ),
     },
     "VNFs": {
         "vsperf.drivers.vnfs.base": ("HeldVnfs", "RunningVnfs", "Vnf"),

@@ -14,18 +14,18 @@ from ixnetwork_server import KEY, ixnetwork_server
 from spirent_server import spirent_server
 from switch_cases import switch_case
 from trafficgen_contract import Rig, TrafficGeneratorContract
+from vsperf_chassis import session as trial
+from vsperf_chassis.ixnetwork import chassis as ixnetwork
+from vsperf_chassis.ixnetwork import client
+from vsperf_chassis.ixnetwork.driver import IxnetworkGenerator
+from vsperf_chassis.spirent.chassis import Spirent
+from vsperf_chassis.spirent.driver import SpirentGenerator
+from vsperf_chassis.xena.chassis import XenaChassis
+from vsperf_chassis.xena.driver import XenaGenerator
 from xena_server import xena_server
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import GeneratorSession, TrafficGenerator, TrialRequest
-from vsperf.drivers.generators.chassis import session as trial
-from vsperf.drivers.generators.ixnetwork import chassis as ixnetwork
-from vsperf.drivers.generators.ixnetwork import client
-from vsperf.drivers.generators.ixnetwork.driver import IxnetworkGenerator
-from vsperf.drivers.generators.spirent.chassis import Spirent
-from vsperf.drivers.generators.spirent.driver import SpirentGenerator
-from vsperf.drivers.generators.xena.chassis import XenaChassis
-from vsperf.drivers.generators.xena.driver import XenaGenerator
 from vsperf.errors import ComponentError
 from vsperf.records.run import Endpoint
 

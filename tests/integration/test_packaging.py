@@ -23,6 +23,7 @@ from conftest import Require
 from packaging.requirements import Requirement
 from tiers import GIT
 
+INSTALL = ("install", "--quiet", "--no-index", "--no-build-isolation")
 BUILD = {
     way: f"import sys; from setuptools import build_meta as b; print(b.build_{way}(sys.argv[1]))"
     for way in ("sdist", "wheel")
@@ -51,6 +52,12 @@ class Installed:
 
     def run(self, *argv: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         return _run([str(self.folder / "bin" / argv[0]), *argv[1:]], cwd)
+
+    def pip(self, *argv: str) -> None:
+        """Run pip on it, by what is here alone."""
+        pip = (sys.executable, "-m", "pip", "--python", str(self.folder / "bin" / "python"))
+        done = _run([*pip, *argv], self.source)
+        assert done.returncode == 0, f"{done.stdout}{done.stderr}"
 
 
 def _run(argv: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -131,10 +138,9 @@ def fixture_installed(
         what = [str(folder / done.stdout.splitlines()[-1])]
     elif way == "editable":
         what = ["--editable", "."]
-    pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install"]
-    done = _run([*pip, "--quiet", "--no-index", "--no-build-isolation", *what], source)
-    assert done.returncode == 0, done.stderr
-    return Installed(way, folder, source)
+    installed = Installed(way, folder, source)
+    installed.pip(*INSTALL, *what)
+    return installed
 
 
 def test_the_program_starts_in_an_unrelated_directory(installed: Installed, tmp_path: Path) -> None:
@@ -164,9 +170,7 @@ def test_a_run_goes_from_yaml_to_a_stored_result(installed: Installed, tmp_path:
 
 
 def test_its_requirements_are_complete_and_agree_with_each_other(installed: Installed) -> None:
-    python = str(installed.folder / "bin" / "python")
-    done = _run([sys.executable, "-m", "pip", "--python", python, "check"], installed.folder)
-    assert done.returncode == 0, done.stdout
+    installed.pip("check")
 
 
 def yaml_files(home: Path, folder: str) -> set[Path]:
@@ -195,4 +199,21 @@ def test_extras_are_those_of_a_checkout_or_of_a_file(installed: Installed) -> No
     python = str(installed.folder / "bin" / "python")
     asked = "import importlib.metadata as m; print(*m.metadata('vsperf').get_all('Provides-Extra'))"
     done = _run([python, "-c", asked], installed.folder)
-    assert set(done.stdout.split()) == {"interactive", "otg", "spirent", "trex", "vpp"}
+    assert set(done.stdout.split()) == {"interactive", "otg", "trex", "vpp"}
+
+
+def test_drivers_of_chassis_are_a_package_of_their_own(
+    installed: Installed, tmp_path: Path
+) -> None:
+    """Who names one of them without it is told how it is installed, however vsperf was."""
+    case = ("vsperf", "plan", "phy2phy_smoke", "--testbed", "sim", "--generator", "xena")
+    told = installed.run(*case, cwd=tmp_path)
+    assert "pip install ./tools/chassis" in told.stderr
+    installed.pip(*INSTALL, "./tools/chassis")
+    try:
+        installed.pip("check")
+        listed = json.loads(installed.run("vsperf", "plugins", "--json", cwd=tmp_path).stdout)
+    finally:
+        installed.pip("uninstall", "--quiet", "--yes", "vsperf-chassis")
+    found = {one["kind"]: one["failure"] for one in listed if one["package"] == "vsperf-chassis"}
+    assert found == dict.fromkeys(("ixnetwork", "spirent", "xena"))

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from all_wrong import hold_each
 from serving import answering
+from vsperf_chassis.ixnetwork import client as ixnetwork
+from vsperf_chassis.spirent import chassis as spirent
+from vsperf_chassis.xena import chassis as xena
 
-from vsperf.drivers.generators.ixnetwork import client as ixnetwork
 from vsperf.drivers.generators.otg import client as otg
-from vsperf.drivers.generators.spirent import chassis as spirent
-from vsperf.drivers.generators.xena import chassis as xena
 from vsperf.errors import ComponentError
 from vsperf.trust import answers
 from vsperf.trust.answers import whole

@@ -11,13 +11,14 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import EntryPoint, distribution
+from importlib.metadata import EntryPoint, distribution, entry_points
 from pathlib import Path
 
 from all_wrong import none_wrong
 
+from vsperf.plugins import GROUPS, OF_READERS
+
 HOUSE = Path(__file__).parents[2] / "vsperf"
-FIRST_GROUP = "vsperf."
 CHOICE = re.compile(r"^\w+\.kind=")
 """What `--set` begins with, where a kind is chosen."""
 ROOMS = {"drivers", "output"}
@@ -99,17 +100,19 @@ NAMED = {
 
 @cache
 def offered() -> list[EntryPoint]:
-    return [one for one in distribution("vsperf").entry_points if one.group.startswith(FIRST_GROUP)]
+    """Return what is offered by whatever package: vsperf names none of what is outside, either."""
+    groups = (*GROUPS.values(), *OF_READERS.values())
+    return [one for group in groups for one in entry_points(group=group)]
 
 
 def homes() -> dict[str, set[Path]]:
-    """Return the folders or files that a kind may be named in."""
+    """Return the folders or files that a kind may be named in; of one outside there are none."""
     found: dict[str, set[Path]] = defaultdict(set)
     for entry in offered():
-        path = entry.module.split(".")
-        depth = 4 if path[1] in ROOMS else 3
-        found[entry.name].add(HOUSE.parent.joinpath(*path[:depth]))
-        found[entry.name] |= {HOUSE / name for name in LIBRARIES.get(entry.name, ())}
+        path, home = entry.module.split("."), found[entry.name]
+        if path[0] == HOUSE.name:
+            home.add(HOUSE.parent.joinpath(*path[: 4 if path[1] in ROOMS else 3]))
+            home |= {HOUSE / name for name in LIBRARIES.get(entry.name, ())}
     return found
 
 

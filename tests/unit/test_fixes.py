@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from all_wrong import REPOSITORY, none_wrong, relative
+from all_wrong import REPOSITORY, modules, none_wrong, relative
 
 from vsperf.config.document import ANY_NAME, settable_paths
 from vsperf.config.topology import Topology
@@ -39,7 +39,7 @@ def test_a_setting_that_is_advised_is_written_as_an_option() -> None:
 def test_each_mistake_and_each_thing_that_is_missing_comes_with_what_mends_it() -> None:
     raised = (
         (path, node.exc)
-        for path in sorted((REPOSITORY / "vsperf").rglob("*.py"))
+        for path in modules()
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)
     )
@@ -79,7 +79,7 @@ def test_what_is_wrong_in_a_specification_is_told_with_what_mends_it() -> None:
 
 
 def _fixes() -> Iterator[tuple[str, str]]:
-    for path in sorted((REPOSITORY / "vsperf").rglob("*.py")):
+    for path in modules():
         yield from _fixes_of(path)
 
 

@@ -18,14 +18,14 @@ from conversations import FOLDER, expected, told
 from ixnetwork_server import FAULTS, KEY, IxnetworkServer, ixnetwork_server
 from places import PLACEMENT, started_generator
 from switch_cases import switch_case
+from vsperf_chassis import session as trial
+from vsperf_chassis.ixnetwork import chassis, client
+from vsperf_chassis.ixnetwork.chassis import Ixnetwork
+from vsperf_chassis.ixnetwork.driver import IxnetworkGenerator, IxnetworkSpec
 
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import TrialRequest
-from vsperf.drivers.generators.chassis import session as trial
-from vsperf.drivers.generators.ixnetwork import chassis, client
-from vsperf.drivers.generators.ixnetwork.chassis import Ixnetwork
-from vsperf.drivers.generators.ixnetwork.driver import IxnetworkGenerator, IxnetworkSpec
 from vsperf.engine.judge import Asked, judge
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.undo import RELEASE

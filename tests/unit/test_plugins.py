@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from all_wrong import none_wrong
+from all_wrong import CHASSIS, none_wrong
 
 from vsperf.config.base import DriverSpec
+from vsperf.config.suggest import packages_outside
+from vsperf.drivers.generators import release
 from vsperf.errors import ExitCode, UsageError
 from vsperf.plugins import GROUPS, OF_READERS, Plugin, Plugins
 
@@ -54,7 +57,8 @@ def fixture_plugins(asked: list[str]) -> Plugins:
 
 def test_all_that_vsperf_brings_is_found_and_can_be_loaded() -> None:
     """A driver is one by its kind: an entry point of another name is refused where it is loaded."""
-    ours = [one for one in (*Plugins.load().all, *Plugins.beside()) if one.package == "vsperf"]
+    every = (*Plugins.load().all, *Plugins.beside())
+    ours = [one for one in every if one.package in ("vsperf", *packages_outside())]
     assert {one.section for one in ours} == {*GROUPS, *OF_READERS}
     none_wrong(f"{one.section} {one.kind}: {one.failure}" for one in ours if one.driver is None)
 
@@ -159,6 +163,36 @@ def test_an_unknown_driver_is_told_those_that_there_are(plugins: Plugins) -> Non
     with pytest.raises(UsageError) as caught:
         plugins.driver("vnf", "unknown")
     assert caught.value.problems[0].fix == "known drivers: working"
+
+
+def test_what_is_told_of_a_package_outside_is_what_it_brings() -> None:
+    project = tomllib.loads((CHASSIS.parent / "pyproject.toml").read_text())["project"]
+    sections = {group: section for section, group in GROUPS.items()}
+    brought = {sections[group]: sorted(kinds) for group, kinds in project["entry-points"].items()}
+    told = dict(packages_outside()[project["name"]])
+    assert "./tools/chassis" in told.pop("install")
+    assert told == brought
+
+
+def test_who_names_a_kind_of_a_package_outside_is_told_how_that_is_installed(
+    plugins: Plugins,
+) -> None:
+    for package, kinds in packages_outside().items():
+        for kind in kinds["generator"]:
+            with pytest.raises(UsageError) as caught:
+                plugins.driver("generator", kind)
+            (problem,) = caught.value.problems
+            assert package in str(problem.why)
+            assert problem.fix == kinds["install"]
+
+
+def test_an_undo_whose_driver_is_gone_says_which_package_had_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(release, "entry_points", lambda **_: ())
+    monkeypatch.setattr(sys, "argv", ["release", "xena", "192.0.2.7", "vspdead0", "0/0"])
+    assert release.main() == ExitCode.NOT_READY
+    assert "no generator xena any more: it comes with the package" in capsys.readouterr().err
 
 
 # Whose bug it is that a driver raises: its package's, and not vsperf's.

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from all_wrong import none_wrong, relative
+from all_wrong import modules, none_wrong, relative
 from conftest import REPOSITORY, Require
 from packaging.requirements import Requirement
 from tiers import GIT
@@ -34,7 +34,6 @@ TESTBED_FILE = re.compile(
 )
 MAKE = re.compile(r"(?:^|[`$] ?|; ?|&& ?)make ([a-z][a-z-]*)", re.MULTILINE)
 
-modules = sorted((REPOSITORY / "vsperf").rglob("*.py"))
 pages = sorted([REPOSITORY / "README.md", *(REPOSITORY / "docs").rglob("*.md")])
 
 
@@ -61,7 +60,7 @@ def line_of(text: str, found: re.Match[str]) -> int:
 
 
 def test_a_module_is_short() -> None:
-    long = [(path, len(path.read_text().splitlines())) for path in modules]
+    long = [(path, len(path.read_text().splitlines())) for path in modules()]
     none_wrong(
         f"{relative(path)}:{LONGEST_MODULE + 1}: of {lines} lines"
         for path, lines in long
@@ -72,7 +71,7 @@ def test_a_module_is_short() -> None:
 def test_a_module_says_what_it_owns_and_a_test_module_what_it_is_about() -> None:
     none_wrong(
         f"{relative(path)}:1: the module has no docstring"
-        for path in [*modules, *sorted((REPOSITORY / "tests").rglob("*.py"))]
+        for path in [*modules(), *sorted((REPOSITORY / "tests").rglob("*.py"))]
         if not ast.get_docstring(ast.parse(path.read_text(), path))
     )
 
@@ -179,7 +178,7 @@ def test_the_design_is_read_in_ten_minutes() -> None:
 
 
 def test_every_module_that_design_and_decisions_name_is_there() -> None:
-    ours = [*modules, *(REPOSITORY / "tools").rglob("*.py")]
+    ours = [*modules(), *(REPOSITORY / "tools").rglob("*.py")]
     none_wrong(
         f"{relative(page)}: {named}"
         for page in pages
@@ -264,8 +263,10 @@ def test_no_test_is_skipped_past_the_parts() -> None:
 
 def test_nothing_is_installed_by_a_name_of_ours_that_somebody_else_may_own() -> None:
     """`pip install vsperf` fetches whatever is called so; a checkout or a wheel is ours."""
-    asked = re.compile(r"pip install [^\n`#]*?(?<![\w./-])(vsperf(?:\[\w+\])?)(?!'s)(?=['\"\s`]|$)")
-    ours = {REPOSITORY / "README.md", REPOSITORY / "docs", REPOSITORY / "vsperf"}
+    asked = re.compile(
+        r"pip install [^\n`#]*?(?<![\w./-])(vsperf(?:-chassis)?(?:\[\w+\])?)(?!'s)(?=['\"\s`]|$)"
+    )
+    ours = {REPOSITORY / name for name in ("README.md", "docs", "vsperf", "tools/chassis")}
     none_wrong(
         f"{relative(path)}:{line_of(text, found)}: {found[0]}"
         for path, text in texts()

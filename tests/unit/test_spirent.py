@@ -16,15 +16,14 @@ from conversations import expected, told
 from places import PLACEMENT, started_generator
 from spirent_server import FAULTS, SpirentServer, spirent_server
 from switch_cases import switch_case
+from vsperf_chassis import session as trial
+from vsperf_chassis.spirent.chassis import TO_INSTALL, Spirent
+from vsperf_chassis.spirent.driver import SpirentGenerator, SpirentSpec
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import TrialRequest
-from vsperf.drivers.generators.chassis import session as trial
-from vsperf.drivers.generators.spirent.chassis import Spirent
-from vsperf.drivers.generators.spirent.driver import SpirentGenerator, SpirentSpec
 from vsperf.engine.judge import Asked, judge
 from vsperf.errors import ComponentError, NotReadyError, UsageError
-from vsperf.host.software import to_install_extra
 from vsperf.host.undo import RELEASE
 from vsperf.records.flags import Flag
 from vsperf.records.run import Endpoint
@@ -206,7 +205,7 @@ def test_a_missing_library_is_said_with_what_installs_it(
         started_generator(SpirentGenerator(), case_of(server.address), ENDPOINTS, WAYS),
     ):
         pytest.fail("a session was given")
-    assert error.value.problems[0].fix == to_install_extra("spirent")
+    assert error.value.problems[0].fix == TO_INSTALL
 
 
 def test_a_place_of_another_vendor_is_refused_in_the_plan() -> None:

@@ -22,7 +22,7 @@ NOT_AT_WORK = {
     *("vpp", "trex", "dperf", "dpvs"),  # no package brings them: make test-all ONLY=…
     "ipvs",  # not every kernel has it, and a router stands for the hop
     *("haproxy", "nginx-stream"),  # a router stands for the hop that they share with it
-    *("ixnetwork", "spirent", "xena"),  # chassis; their conversations are recorded
+    *("ixnetwork", "spirent", "xena"),  # chassis, a package outside; conversations are recorded
     *("command", "memory-vm", "stress-vm"),  # a user's own, and guests of what is at work here
 }
 """Kinds of parts that no everyday test has at work."""

@@ -352,7 +352,7 @@ def test_no_name_says_machine_where_host_vm_and_vnf_are_words() -> None:
     found: set[tuple[str, str]] = set()
     files = [
         path
-        for folder in ("vsperf", "conf", "testcases")
+        for folder in ("vsperf", "tools/chassis/vsperf_chassis", "conf", "testcases")
         for path in sorted((REPOSITORY / folder).rglob("*"))
         if path.is_file() and "__pycache__" not in path.parts
     ]

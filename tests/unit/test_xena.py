@@ -17,16 +17,16 @@ import pytest
 from conversations import expected, told
 from places import PLACEMENT, room, started_generator
 from switch_cases import switch_case
+from vsperf_chassis import session as trial
+from vsperf_chassis.xena import chassis as spoken
+from vsperf_chassis.xena.chassis import XenaChassis
+from vsperf_chassis.xena.driver import XenaGenerator, XenaSpec
 from xena_server import FAULTS, XenaServer, xena_server
 
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
 from vsperf.config.demands import refusals
 from vsperf.drivers.generators.base import TrialRequest
-from vsperf.drivers.generators.chassis import session as trial
-from vsperf.drivers.generators.xena import chassis as spoken
-from vsperf.drivers.generators.xena.chassis import XenaChassis
-from vsperf.drivers.generators.xena.driver import XenaGenerator, XenaSpec
 from vsperf.engine.judge import Asked, judge
 from vsperf.errors import ComponentError, NotReadyError, UsageError, VsperfError
 from vsperf.host.dead import DeadDeployment

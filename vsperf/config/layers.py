@@ -30,7 +30,7 @@ from vsperf.config.document import (
 )
 from vsperf.config.lookup import Library, NamedFile
 from vsperf.config.select import is_path, may_hold, named_file
-from vsperf.config.suggest import described, did_you_mean, listed, quoted
+from vsperf.config.suggest import described, did_you_mean, listed, no_such_kind, quoted
 from vsperf.config.suite import OWN, Suite, is_suite, suite_of
 from vsperf.config.tree import (
     Entry,
@@ -118,8 +118,8 @@ def _problems(name: str, kind: str, entry: Entry, drivers: Drivers) -> list[Prob
     node, known, path = entry.node, drivers.get(section, {}), f"{name}.{kind}"
     noun = NOUNS[section]
     if kind not in known:
-        fix = did_you_mean(kind, known, f"known {name}: {listed(known)}")
-        return [Problem(f"there is no {noun} {quoted(kind)}", entry.key.location, None, fix)]
+        why, fix = no_such_kind(section, kind, known, f"known {name}: {listed(known)}")
+        return [Problem(f"there is no {noun} {quoted(kind)}", entry.key.location, why, fix)]
     if isinstance(node, Scalar) and node.removed:
         return []
     if not isinstance(node, Section):

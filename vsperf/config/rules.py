@@ -21,7 +21,7 @@ from vsperf.config.expect import Bound
 from vsperf.config.method import MethodSpec
 from vsperf.config.noise import NOISE, QUIET
 from vsperf.config.places import place_problems
-from vsperf.config.suggest import described, did_you_mean, listed, quoted
+from vsperf.config.suggest import described, did_you_mean, listed, no_such_kind, quoted
 from vsperf.config.tree import Listing, Node, Scalar, Section, find, plain
 from vsperf.config.validation import Context, validate
 from vsperf.config.wiring import forks
@@ -82,8 +82,8 @@ def _driver_problem(section: str, node: Node | None, known: Collection[str]) -> 
     known = (QUIET, *known) if section == NOISE else known
     nothing = f"no {noun} of this kind is installed; `vsperf plugins` shows all of them"
     fix = f"known {noun}s: {listed(known)}" if known else nothing
-    fix = did_you_mean(str(value), known, fix) or fix
-    return Problem(what, kind.mark.location, None, fix)
+    why, mend = no_such_kind(section, str(value), known, fix)
+    return Problem(what, kind.mark.location, why, mend)
 
 
 def metric_problems(document: Section, drivers: Drivers) -> dict[int, Problem]:

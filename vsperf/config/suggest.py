@@ -1,9 +1,11 @@
-"""Words for errors: how a value is quoted, and which known name a mistyped one is near to."""
+"""Words for errors: how a value is quoted, what a mistyped name is near to, who brings a kind."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 LONGEST_SHOWN = 48
@@ -54,6 +56,29 @@ def did_you_mean(word: str, known: Iterable[str], otherwise: str | None = None) 
     """Return the suggestion as a sentence, or `otherwise` when no known name is near."""
     found = nearest(word, known)
     return f"did you mean `{found}`?" if found else otherwise
+
+
+def no_such_kind(
+    section: str, kind: str, known: Iterable[str], otherwise: str
+) -> tuple[str | None, str | None]:
+    """Return why there is no driver of a kind, if that is known, and what mends it.
+
+    A package outside that brings it is told; else what was probably meant, or `otherwise`.
+    """
+    for package, told in packages_outside().items():
+        if kind in told.get(section, ()):
+            return f"it comes with the package {package}, which is not installed", told["install"]
+    return None, did_you_mean(kind, known, otherwise)
+
+
+@cache
+def packages_outside() -> dict[str, dict[str, Any]]:
+    """Return the packages outside that are known: the kinds of each by section, and `install`."""
+    import yaml
+
+    text = files("vsperf.config").joinpath("outside.yaml").read_text("utf-8")
+    found: dict[str, dict[str, Any]] = yaml.safe_load(text)
+    return found
 
 
 def testcase_meant(word: str, known: Iterable[str], otherwise: str | None = None) -> str | None:

@@ -299,7 +299,8 @@ class ReleaseChassis(Undo):
     """Lets go of the ports of a chassis that a deployment has reserved, and of no others.
 
     A chassis keeps a reservation for its owner, also when that one was killed, or its machine was
-    started anew. Who can speak to it is a generator's driver, so a program of ours does that.
+    started anew. Who can speak to it is a generator's driver, so a program of ours calls
+    `release(chassis, owner, ports, password_file)` of that.
     """
 
     outlives_boot: ClassVar[bool] = True

@@ -11,6 +11,7 @@ import sys
 from importlib.metadata import entry_points
 from typing import Any
 
+from vsperf.config.suggest import no_such_kind
 from vsperf.errors import NotReadyError, VsperfError
 from vsperf.plugins import GROUPS
 
@@ -36,7 +37,8 @@ def _driver(dialect: str) -> Any:
     """Return the driver of one kind; no other is loaded, since somebody waits."""
     for entry in entry_points(group=GROUPS["generator"], name=dialect):
         return entry.load()()
-    raise NotReadyError(f"there is no generator {dialect} any more", fix="install what has it")
+    why, fix = no_such_kind("generator", dialect, (), "install what has it")
+    raise NotReadyError(f"there is no generator {dialect} any more", why=why, fix=fix)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,10 @@
-"""The streams of a case, for generators that build frames of a header and count up fields. Pure."""
+"""Frames of a case, for generators that are told of a header and of fields to count up. Pure."""
 
 from __future__ import annotations
 
 import ipaddress
 import struct
-from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.flows import (
@@ -19,14 +17,19 @@ from vsperf.config.flows import (
     link_mac,
 )
 from vsperf.config.traffic import TrafficProfile
-from vsperf.config.wiring import load_share
 from vsperf.errors import UsageError
 
 FCS = 4
-ETHERNET, IPV4, IPV6, UDP = 14, 20, 40, 8
+"""Bytes behind the data of a frame."""
+ETHERNET = 14
+"""Bytes of its header, without tags."""
+TAG = 4
+"""Bytes of a VLAN tag."""
+IPV4 = 20
+"""Bytes of its header."""
+IPV6, UDP = 40, 8
 UDP_NUMBER = 17
 """Of the protocol, in headers of IP."""
-TAG = 4
 MOST_VALUES = 65_535
 """Of a field of 16 bits, which is what every such generator can vary."""
 
@@ -44,100 +47,6 @@ class Field:
     """How many values follow each other, one higher each time; then it begins anew."""
     every: int
     """Frames in a row with the same value."""
-
-    def whole(self, header: bytes) -> tuple[str, str]:
-        """Return the first value of all that the field is a part of, and 1, both as people write.
-
-        The 16 bits are the last ones of an address, and all of a port.
-        """
-        if self.name.endswith("ip"):
-            return ipv4_text(header[self.offset - 2 : self.offset + 2]), "0.0.0.1"
-        if self.name.endswith("mac"):
-            return mac_text(header[self.offset - 4 : self.offset + 2]), mac_text(bytes(5) + b"\1")
-        return str(self.first), "1"
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """A header taken apart, for a chassis that is told of fields and not of bytes."""
-
-    source_mac: str
-    destination_mac: str
-    tags: tuple[tuple[int, int], ...]
-    """Type and number of each VLAN tag, the outer one first."""
-    ttl: int
-    source_ip: str
-    destination_ip: str
-    source_port: int
-    destination_port: int
-
-
-@dataclass(frozen=True, slots=True)
-class Stream:
-    """Frames of one direction."""
-
-    name: str
-    """Such as `phy0 to phy1`."""
-    sender: str
-    """The port that sends, as the generator calls it."""
-    receiver: str
-    header: bytes
-    """Ethernet, tags, IPv4 and UDP, with lengths and the checksum of IPv4."""
-    tags: int
-    size: int
-    """With FCS."""
-    fields: tuple[Field, ...]
-    share: Fraction
-    """Of the load."""
-
-    @property
-    def named(self) -> Named:
-        """The header by its fields."""
-        ip = ETHERNET + TAG * self.tags
-        tags = [struct.unpack_from("!HH", self.header, 12 + TAG * one) for one in range(self.tags)]
-        source_port, destination_port = struct.unpack_from("!HH", self.header, ip + IPV4)
-        return Named(
-            source_mac=mac_text(self.header[6:12]),
-            destination_mac=mac_text(self.header[:6]),
-            tags=tuple((kind, number) for kind, number in tags),
-            ttl=self.header[ip + 8],
-            source_ip=ipv4_text(self.header[ip + 12 : ip + 16]),
-            destination_ip=ipv4_text(self.header[ip + 16 : ip + 20]),
-            source_port=source_port,
-            destination_port=destination_port,
-        )
-
-
-def mac_text(octets: bytes) -> str:
-    """Return a MAC address as people write it."""
-    return ":".join(f"{octet:02x}" for octet in octets)
-
-
-def ipv4_text(octets: bytes) -> str:
-    """Return an address as people write it."""
-    return str(ipaddress.IPv4Address(octets))
-
-
-def streams_of(
-    case: CaseSpec, directions: tuple[tuple[str, str], ...], places: Mapping[str, str]
-) -> tuple[Stream, ...]:
-    """Return the streams of a case between ports; `places` says by link which port is there."""
-    return tuple(_stream(case, way, places) for way in directions)
-
-
-def _stream(case: CaseSpec, way: tuple[str, str], places: Mapping[str, str]) -> Stream:
-    enters, leaves = way
-    header = header_of(case, way, case.traffic.frame_size.bytes)
-    return Stream(
-        name=f"{enters} to {leaves}",
-        sender=places[enters],
-        receiver=places[leaves],
-        header=header,
-        tags=len(case.traffic.vlans),
-        size=case.traffic.frame_size.bytes,
-        fields=fields_of(case.traffic, header),
-        share=load_share(case.topology, case.traffic, way),
-    )
 
 
 def header_of(case: CaseSpec, way: tuple[str, str], size: int) -> bytes:

@@ -6,12 +6,13 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from vsperf.drivers.generators.chassis.session import Counted, Shot
-from vsperf.drivers.generators.ixnetwork import sessions
-from vsperf.drivers.generators.ixnetwork.client import Client
-from vsperf.drivers.generators.streams import Field, Stream
+from vsperf.drivers.generators.streams import Field
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.waits import sleep
+from vsperf_chassis.ixnetwork import sessions
+from vsperf_chassis.ixnetwork.client import Client
+from vsperf_chassis.session import Counted, Shot
+from vsperf_chassis.streams import Stream, counted_up
 
 VIEW = "Traffic Item Statistics"
 ITEM, SENT, RECEIVED = "Traffic Item", "Tx Frames", "Rx Frames"
@@ -90,7 +91,7 @@ def _single(value: object) -> dict[str, object]:
 
 
 def _counted(one: Field, header: bytes) -> dict[str, object]:
-    first, step = one.whole(header)
+    first, step = counted_up(one, header)
     return {
         "auto": False,
         "valueType": "increment",

@@ -9,18 +9,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from vsperf.drivers.generators.chassis.session import Counted, Shot
-from vsperf.drivers.generators.streams import Field, Stream
+from vsperf.drivers.generators.streams import Field
 from vsperf.errors import ComponentError, NotReadyError
-from vsperf.host.software import to_install_extra
 from vsperf.trust.answers import BoundedRequests
 from vsperf.waits import aside
+from vsperf_chassis.session import Counted, Shot
+from vsperf_chassis.streams import Stream, counted_up
 
 PROJECT = "project1"
 SENT, RECEIVED = "TxStreamResults", "RxStreamSummaryResults"
 STOPPED = "STOPPED"
 USER = "vsperf"
 """The user of every session of ours; its name is the deployment's."""
+TO_INSTALL = (
+    "pip install './tools/chassis[spirent]' in vsperf's checkout, or, of the wheel of it, "
+    "'FILE.whl[spirent]'"
+)
 ANSWER_S = 60.0
 """Patience with the whole of an answer: reserving ports and applying a configuration takes
 TestCenter many seconds."""
@@ -36,7 +40,7 @@ def library() -> Any:
         raise NotReadyError(
             "the library stcrestclient is not installed",
             why="TestCenter is spoken to by the vendor's own client (generator.kind=spirent)",
-            fix=to_install_extra("spirent"),
+            fix=TO_INSTALL,
         ) from error
     resthttp.requests = BoundedRequests(ANSWER_S)
     return stchttp
@@ -287,7 +291,7 @@ FIELDS = {
 def _modifier(one: Field, header: bytes) -> dict[str, object]:
     """Return what counts a field up: a value is repeated after its first frame, and so one less."""
     reference, mask = FIELDS[one.name]
-    data, step = one.whole(header)
+    data, step = counted_up(one, header)
     return {
         "modifierMode": "INCR",
         "offsetReference": reference,

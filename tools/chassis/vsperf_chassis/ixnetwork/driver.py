@@ -11,14 +11,14 @@ from vsperf.config.abilities import Ability, Capabilities
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.flows import counts
-from vsperf.drivers.generators.chassis.driver import ChassisGenerator, check_places
-from vsperf.drivers.generators.chassis.session import Chassis
-from vsperf.drivers.generators.chassis.spec import ChassisSpec, password_from
-from vsperf.drivers.generators.ixnetwork import sessions
-from vsperf.drivers.generators.ixnetwork.chassis import Ixnetwork
-from vsperf.drivers.generators.ixnetwork.client import PLAIN, UNVERIFIED, VERIFIED, Client
 from vsperf.errors import UsageError
 from vsperf.records.run import Endpoint, Placement, Step
+from vsperf_chassis.driver import ChassisGenerator, check_places
+from vsperf_chassis.ixnetwork import sessions
+from vsperf_chassis.ixnetwork.chassis import Ixnetwork
+from vsperf_chassis.ixnetwork.client import PLAIN, UNVERIFIED, VERIFIED, Client
+from vsperf_chassis.session import Chassis
+from vsperf_chassis.spec import ChassisSpec, password_from
 
 PLACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*/\d{1,3}/\d{1,3}")
 

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from typing import ClassVar, Literal
 
 from vsperf.config.base import DriverSpec
-from vsperf.drivers.generators.chassis.driver import ChassisGenerator, check_places
-from vsperf.drivers.generators.chassis.session import Chassis
-from vsperf.drivers.generators.chassis.spec import ChassisSpec
-from vsperf.drivers.generators.spirent.chassis import Client, Spirent
 from vsperf.errors import UsageError
+from vsperf_chassis.driver import ChassisGenerator, check_places
+from vsperf_chassis.session import Chassis
+from vsperf_chassis.spec import ChassisSpec
+from vsperf_chassis.spirent.chassis import Client, Spirent
 
 PLACE = re.compile(r"//[A-Za-z0-9][A-Za-z0-9.-]*/\d{1,3}/\d{1,3}")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from vsperf.drivers.generators.ixnetwork.client import Client
 from vsperf.errors import ComponentError
+from vsperf_chassis.ixnetwork.client import Client
 
 SESSIONS = "/api/v1/sessions"
 NAMES = "/ixnetworkweb/api/v1/sessions"

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import ClassVar, Literal
 
 from vsperf.config.base import DriverSpec
-from vsperf.drivers.generators.chassis.driver import ChassisGenerator, check_places
-from vsperf.drivers.generators.chassis.session import Chassis
-from vsperf.drivers.generators.chassis.spec import ChassisSpec, password_from
-from vsperf.drivers.generators.xena.chassis import XenaChassis, log_on, release
+from vsperf_chassis.driver import ChassisGenerator, check_places
+from vsperf_chassis.session import Chassis
+from vsperf_chassis.spec import ChassisSpec, password_from
+from vsperf_chassis.xena.chassis import XenaChassis, log_on, release
 
 PLACE = re.compile(r"\d{1,3}/\d{1,3}")
 DELIVERED = "xena"

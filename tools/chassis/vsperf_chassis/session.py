@@ -13,11 +13,11 @@ from typing import Any, ClassVar, Protocol
 
 from vsperf.config.traffic import TrialPolicy
 from vsperf.drivers.generators.base import OnSample, TrialRequest
-from vsperf.drivers.generators.streams import Stream
 from vsperf.errors import ComponentError
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.trial import Direction, RateStep, TrialCounts
 from vsperf.waits import sleep
+from vsperf_chassis.streams import Stream
 
 LOOK_S = 0.2
 """Between two looks at a chassis that sends; they cost the machine under test nothing."""

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from vsperf.drivers.generators.chassis.session import Counted, Shot
-from vsperf.drivers.generators.streams import FCS, Stream
+from vsperf.drivers.generators.streams import FCS
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.waits import aside, received, sent
+from vsperf_chassis.session import Counted, Shot
+from vsperf_chassis.streams import Stream
 
 MARK, SMALL_MARK = 20, 6
 """Bytes of what the chassis puts before the FCS of each frame to know it again (TPLD)."""

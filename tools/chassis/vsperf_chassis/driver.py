@@ -12,15 +12,15 @@ from vsperf.config.abilities import Ability, Capabilities
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import Unmeasured
-from vsperf.drivers.generators.chassis.session import Chassis, ChassisSession, unseen_s
-from vsperf.drivers.generators.chassis.spec import ChassisSpec
 from vsperf.drivers.generators.directions import check_directions
-from vsperf.drivers.generators.streams import streams_of
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.undo import ReleaseChassis, owner_name
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Endpoint, Placement, Step
+from vsperf_chassis.session import Chassis, ChassisSession, unseen_s
+from vsperf_chassis.spec import ChassisSpec
+from vsperf_chassis.streams import streams_of
 
 ROLE = "generator"
 ABILITIES = frozenset(

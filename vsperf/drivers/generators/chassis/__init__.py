@@ -1,1 +1,0 @@
-"""What all generators have in common whose ports are in a chassis that others share."""
