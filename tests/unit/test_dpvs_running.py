@@ -56,7 +56,7 @@ THREAD = """\
     {came:<20}0                   0                   0
 """
 TWO_WORKERS = (
-    "<< Controll Plane >>\n"
+    "<< Controll Plane >>\n"  # codespell:ignore - as it spells it
     + THREAD.format(number=1, cpu=0, dropped=1, came=0)
     + "<< Data Plane >>\n"
     + THREAD.format(number=2, cpu=1, dropped=2, came=900)

@@ -62,7 +62,7 @@ OF_OTHERS = {
 """Names that others chose: file, name, whose."""
 NO_NOUNS = {"one", "found", "way", "who", "somebody"}
 """A loop may hold `one`, and `found` may be what is returned; nothing that stays is called so."""
-OF_NO_FIELD = re.compile(r"[h]appening|[g]roundwork|[s]urroundings|[w]itness", re.IGNORECASE)
+OF_NO_FIELD = re.compile(r"happ[e]ning|groundw[o]rk|surround[i]ngs|w[i]tness", re.IGNORECASE)
 """Event, calibration, conditions and monitor are the words."""
 HOUSE = Path(__file__).parents[2] / "vsperf"
 PLACES = (
