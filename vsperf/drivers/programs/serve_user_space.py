@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import socket
 import subprocess
 import sys
@@ -41,7 +40,9 @@ def main(arguments: list[str]) -> int:
             stdout=subprocess.PIPE,
             text=True,
             env={**os.environ, "RUNTIME_DIRECTORY": str(Path.cwd())},
-            preexec_fn=_unlimited,  # noqa: PLW1509 - no thread was started before
+            # Its memory is a file to the kernel. Where files are bounded it goes without one if the
+            # signal for asking does not kill it: Python ignores that, and so is it to be there.
+            restore_signals=False,
         ) as server,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sign,
     ):
@@ -70,11 +71,6 @@ def command(tgen: str, device: str, cpus: list[int]) -> list[str]:
         f"--vdev=net_af_packet0,iface={device},qdisc_bypass=0,framecnt={RING_FRAMES}",
         *("--", "--stdin", "--max-frame", "1518"),
     ]
-
-
-def _unlimited() -> None:
-    """Let it have memory, which is a file without a name to the kernel; it writes no other one."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
 if __name__ == "__main__":
