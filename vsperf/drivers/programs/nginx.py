@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs import user_space
@@ -150,3 +150,18 @@ def problem_of(server: Said) -> str:
     if early := ended_early(server):
         return f"{early}{words}"
     return f"its server says{words}" if worst else ""
+
+
+class Client:
+    """What all drivers have in common whose client asks nginx."""
+
+    SERVER_ENDS: ClassVar[bool] = False
+    SERVER: ClassVar[str] = PROGRAM
+
+    def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
+        return files(case, asked, meet)
+
+    def server(
+        self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
+    ) -> tuple[str, ...]:
+        return words(case, program, asked, meet)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Literal, NamedTuple
@@ -212,7 +212,7 @@ class H2loadSpec(nginx.HttpSpec):
     kind: Literal["h2load"]
 
 
-class H2load:
+class H2load(nginx.Client):
     """Runs h2load against nginx."""
 
     kind: ClassVar[str] = "h2load"
@@ -220,22 +220,12 @@ class H2load:
     Spec: ClassVar[type[DriverSpec]] = H2loadSpec
     # Where each request has a connection of its own it does not end when its time is over.
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"http-rr", "http-open"})
-    SERVER_ENDS: ClassVar[bool] = False
-    SERVER: ClassVar[str] = nginx.PROGRAM
     checks: ClassVar[tuple[Check, ...]] = (
         H2LOAD.check(H2loadSpec, partial(nginx.find, H2LOAD), nginx.USE, lambda _: KNOWN),
     )
 
     def find(self, case: CaseSpec) -> InstalledProgram:
         return nginx.find(H2LOAD, settings_of(case, H2loadSpec))
-
-    def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
-        return nginx.files(case, asked, meet)
-
-    def server(
-        self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
-    ) -> tuple[str, ...]:
-        return nginx.words(case, program, asked, meet)
 
     def client(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous

@@ -106,15 +106,13 @@ class WrkSpec(nginx.HttpSpec):
     kind: Literal["wrk"]
 
 
-class Wrk:
+class Wrk(nginx.Client):
     """Runs wrk against nginx."""
 
     kind: ClassVar[str] = "wrk"
     summary: ClassVar[str] = "wrk against nginx: requests of HTTP as fast as answers come"
     Spec: ClassVar[type[DriverSpec]] = WrkSpec
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"http-rr", "http-crr"})
-    SERVER_ENDS: ClassVar[bool] = False
-    SERVER: ClassVar[str] = nginx.PROGRAM
     checks: ClassVar[tuple[Check, ...]] = (
         WRK.check(WrkSpec, partial(nginx.find, WRK), nginx.USE, lambda _: KNOWN),
     )
@@ -123,12 +121,7 @@ class Wrk:
         return nginx.find(WRK, settings_of(case, WrkSpec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
-        return {**nginx.files(case, asked, meet), lua.FILE: SCRIPT}
-
-    def server(
-        self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
-    ) -> tuple[str, ...]:
-        return nginx.words(case, program, asked, meet)
+        return {**super().files(case, asked, meet), lua.FILE: SCRIPT}
 
     def client(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous

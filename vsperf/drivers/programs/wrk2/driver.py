@@ -134,15 +134,13 @@ class Wrk2Spec(nginx.HttpSpec):
     kind: Literal["wrk2"]
 
 
-class Wrk2:
+class Wrk2(nginx.Client):
     """Runs wrk2 against nginx."""
 
     kind: ClassVar[str] = "wrk2"
     summary: ClassVar[str] = "wrk2 against nginx: requests of HTTP by a clock"
     Spec: ClassVar[type[DriverSpec]] = Wrk2Spec
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"http-open"})
-    SERVER_ENDS: ClassVar[bool] = False
-    SERVER: ClassVar[str] = nginx.PROGRAM
     checks: ClassVar[tuple[Check, ...]] = (
         WRK2.check(Wrk2Spec, partial(nginx.find, WRK2), nginx.USE, lambda _: KNOWN),
     )
@@ -151,12 +149,7 @@ class Wrk2:
         return nginx.find(WRK2, settings_of(case, Wrk2Spec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
-        return {**nginx.files(case, asked, meet), lua.FILE: lua.script()}
-
-    def server(
-        self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
-    ) -> tuple[str, ...]:
-        return nginx.words(case, program, asked, meet)
+        return {**super().files(case, asked, meet), lua.FILE: lua.script()}
 
     def client(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
