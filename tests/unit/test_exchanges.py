@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -36,7 +36,7 @@ from vsperf.config.case import Case as PlannedCase
 from vsperf.config.expect import Expectation
 from vsperf.deploy.exchanging import believed, told_by, whose_fault
 from vsperf.deploy.running import LONGEST_ANSWER, LONGEST_TOGETHER, answer_of, room_of
-from vsperf.drivers.programs.base import Said, Told
+from vsperf.drivers.programs.base import NOT_ENDED, Said, Told
 from vsperf.engine import baselines
 from vsperf.engine.baselines import with_baselines
 from vsperf.engine.criteria import check_all
@@ -284,12 +284,27 @@ def test_all_programs_of_an_exchange_together_write_no_more_than_there_is_room_f
 def test_what_was_not_read_to_its_end_is_no_answer_whatever_it_says() -> None:
     """Sums at the beginning of what a program writes may be followed by others."""
     ended, many = Said(0, "ended with exit code 0", "sums"), "ended, and wrote more than is read"
-    program: Any = SimpleNamespace(told=lambda *_: Told(transactions=1_000))
+    program: Any = SimpleNamespace(told=lambda *_: Told(transactions=1_000), SERVER_ENDS=True)
     asked: Any = None
     assert told_by(program, asked, ended, ended) == Told(transactions=1_000)
     too_long = Said(0, many, "sums", whole=False)
     assert told_by(program, asked, too_long, ended) == Told(problem=f"its client {many}")
     assert told_by(program, asked, ended, too_long) == Told(problem=f"its server {many}")
+
+
+def test_a_client_that_writes_without_end_since_its_server_is_dead_is_not_the_one_to_blame() -> (
+    None
+):
+    program: Any = SimpleNamespace(SERVER_ENDS=False)
+    asked: Any = None
+    endless = Said(None, f"{NOT_ENDED}, and wrote more than is read", "refused", whole=False)
+    dead, serves = Said(-9, "was killed by SIGKILL", ""), Said(None, NOT_ENDED, "")
+    assert told_by(program, asked, endless, dead).problem == "its server was killed by SIGKILL"
+    assert told_by(program, asked, endless, serves).problem == f"its client {endless.ending}"
+    by_itself = replace(endless, exit_code=1, ending="ended with exit code 1")
+    assert told_by(program, asked, by_itself, dead).problem == (
+        "its client ended with exit code 1; its server was killed by SIGKILL"
+    )
 
 
 def test_the_kernel_ends_a_program_that_writes_without_end(

@@ -31,6 +31,8 @@ from vsperf.drivers.programs.base import (
     Rendezvous,
     Said,
     Told,
+    both_problems,
+    ended_early,
 )
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpu_time import Watched
@@ -336,11 +338,17 @@ def exchanged(
 
 
 def told_by(program: Program, asked: ExchangeAsked, client: Said, server: Said) -> Told:
-    """Return what a pair told, which is nothing where one of them wrote more than is read."""
-    for end, said in (("client", client), ("server", server)):
-        if not said.whole:
-            return Told(problem=f"its {end} {said.ending}")
-    return program.told(asked, client, server)
+    """Return what a pair told, which is nothing where one of them wrote more than is read.
+
+    Clients write at length when their server is dead: it is that which went wrong.
+    """
+    if client.whole and server.whole:
+        return program.told(asked, client, server)
+    at_client = "" if client.whole else f"its client {client.ending}"
+    at_server = "" if server.whole else f"its server {server.ending}"
+    if not program.SERVER_ENDS:
+        at_server = at_server or ended_early(server)
+    return Told(problem=both_problems(client, at_client, at_server))
 
 
 def whose_fault(told: Sequence[Told], early: Sequence[bool]) -> list[Told]:
