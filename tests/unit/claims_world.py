@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -98,7 +99,14 @@ def fixture_world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     def free(pool: Pool) -> int:
         return max(0, pool.total - int((pool.folder / "used").read_text()))
 
+    def resize(pool: Pool, pages: int) -> None:
+        """Change the number at once, as the kernel does: no run ever reads an empty file."""
+        changed = pool.folder / f"nr_hugepages.{threading.get_ident()}"
+        changed.write_text(f"{pages}\n")
+        changed.replace(pool.folder / "nr_hugepages")
+
     monkeypatch.setattr(Pool, "free", property(free))
+    monkeypatch.setattr(Pool, "resize", resize)
     monkeypatch.setattr(claims, "FREED_S", 0.05)
     try:
         yield made
