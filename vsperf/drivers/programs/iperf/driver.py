@@ -72,7 +72,7 @@ REPEATED = re.compile(r"^\d+/\d+ +(\d{1,19}) ")
 LOST = re.compile(r" ms +(\d{1,19})/ *(\d{1,19}) \(")
 """Of so many datagrams."""
 SENT = re.compile(r"^\[ *\d{1,4}\] Sent (\d{1,19}) datagrams$", re.MULTILINE)
-"""That of its end included, which no server counts."""
+"""That of its end included, which a server may count where one before it was lost."""
 WRITTEN = re.compile(r"^(?:Write buffer size: (\d{1,12})|Sending (\d{1,12}) byte)", re.MULTILINE)
 SOCKET = re.compile(r"^(?:TCP window|UDP buffer) size: (\d{1,19}) Byte", re.MULTILINE)
 CONGESTION = re.compile(
@@ -155,7 +155,7 @@ def _datagrams(found: Told, client: str, received: _Row) -> Told:
     if count is None or lost is None:
         raise ValueError("an end does not tell how many datagrams there were")
     sent, missing, there = _counted(count[1]) - 1, _counted(lost[1]), _counted(lost[2])
-    if not missing <= there <= sent:
+    if not missing <= there <= sent + 1 or there - missing > sent:
         raise ValueError(f"its server tells of {there:,} datagrams, and its client sent {sent:,}")
     return replace(found, sent_packets=sent, lost_packets=sent - (there - missing))
 
