@@ -37,8 +37,6 @@ PATIENT = (
     "--set=search.loss_ratio=100%",
 )
 """Trials that stay valid whatever else runs on the machine."""
-SOON = re.compile("the noise did not start|was lost while the noise settled")
-"""What is said of noise that ends at once: on a busy machine it was seen to run for a moment."""
 LONGER = (*FIXED, *PATIENT, "--set=search.loads=[100kfps]", "--set=search.duration=1s")
 
 
@@ -86,7 +84,8 @@ def test_noise_that_is_lost_costs_a_trial_and_not_the_case(place: Place) -> None
     (case,) = place.records().cases()
     assert case.record is not None
     assert "measured anew on a fresh deployment" in "\n".join(case.record.warnings)
-    assert f"died or slackened in #{lost.index}" in place("show", "latest", "smoke").out
+    shown = place("show", "latest", "smoke").out
+    assert re.search(rf"#{lost.index} .* failed: noise 1 was killed by SIGKILL", shown), shown
 
 
 def test_noise_in_a_guest_counts_there_what_it_did(
@@ -135,7 +134,7 @@ def test_words_that_stress_ng_does_not_know_are_its_last_ones_in_a_guest(
     assert ended.code == ExitCode.COMPONENT_FAILED, ended.out
     (case,) = place.records().cases()
     assert case.record is not None
-    assert SOON.search(case.record.reason)
+    assert "the noise did not start" in case.record.reason
     assert "make-coffee" in case.record.reason
     assert "noise 1" in case.record.reason
 
@@ -222,7 +221,7 @@ def test_stress_ng_that_does_not_understand_its_words_did_not_start(
     assert ended.code == ExitCode.COMPONENT_FAILED, ended.out
     (case,) = place.records().cases()
     assert case.record is not None
-    assert SOON.search(case.record.reason)
+    assert "the noise did not start" in case.record.reason
     assert "make-coffee" in case.record.reason
 
 
@@ -258,7 +257,7 @@ def test_a_program_that_ends_at_once_is_told_with_its_last_words(place: Place) -
     (case,) = place.records().cases()
     assert case.record is not None
     assert case.record.outcome is Outcome.ERROR
-    assert SOON.search(case.record.reason)
+    assert "the noise did not start" in case.record.reason
     assert "no licence" in case.record.reason
 
 

@@ -108,12 +108,21 @@ def _require_running(load: RunningLoad) -> None:
         )
 
 
+def _attend(load: RunningLoad, workspace: Workspace, during: str) -> None:
+    """Attend to all that runs; a load that ended is told in one way, whoever sees it first."""
+    _require_running(load)
+    try:
+        workspace.attend(during)
+    except ComponentError:
+        _require_running(load)
+        raise
+
+
 def _require_staying(load: RunningLoad, workspace: Workspace) -> None:
     """See that a load without a rate did not end at once, as one does that was asked wrongly."""
     until_ns = time.monotonic_ns() + WINDOW_NS
     while True:
-        _require_running(load)
-        workspace.attend("while the noise started")
+        _attend(load, workspace, "while the noise started")
         if time.monotonic_ns() >= until_ns:
             return
         sleep(LOOK_S)  # between two looks at a condition, never instead of one
@@ -141,8 +150,7 @@ def _settled(load: RunningLoad, spec: NoiseSpec, workspace: Workspace) -> dict[s
     before: tuple[NoiseActivity, ...] = ()
     last: dict[str, float] = {}
     while True:
-        _require_running(load)
-        workspace.attend("while the noise settled")
+        _attend(load, workspace, "while the noise settled")
         now = load.counts()
         if not before:
             before = now if all(one.elapsed_ns is not None for one in now) else ()
