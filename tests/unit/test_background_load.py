@@ -19,7 +19,7 @@ from vsperf.engine import background_load as module
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.background_load import BackgroundLoad, background_load, with_noise
 from vsperf.engine.watch import Watch
-from vsperf.errors import ComponentError
+from vsperf.errors import ComponentError, DiedError
 from vsperf.host.workspace import Nowhere
 from vsperf.progress import Event, PhaseEntered
 from vsperf.records.flags import Flag
@@ -168,6 +168,25 @@ class TestSettling:
         ):
             pass
         assert "no memory" in caught.value.with_why
+
+    @pytest.mark.parametrize("steady", [True, False])
+    def test_what_dies_between_two_looks_is_told_in_the_same_way(
+        self, steady: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The deployment attends to all programs, and may see its end before it is asked for."""
+        load = Load(steadily(1))
+
+        def attend(nowhere: Nowhere, when: str) -> None:
+            load.why = "noise 1 ended with exit code 3"
+            raise DiedError(f"noise-1 was lost {when}", why="noise-1 ended with exit code 3")
+
+        monkeypatch.setattr(Nowhere, "attend", attend)
+        with (
+            pytest.raises(ComponentError, match="the noise did not start") as caught,
+            beside(Driver(load, steady)),
+        ):
+            pass
+        assert "noise 1 ended with exit code 3" in caught.value.with_why
 
     def test_what_has_no_rate_only_has_to_run_and_to_be_heard_of(self) -> None:
         """Such as `io`: it may do ever less, and that it did nothing is no fault either."""
