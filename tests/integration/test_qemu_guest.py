@@ -167,7 +167,10 @@ def in_guest(chain: Chain, command: str) -> None:
         shell.connect(chain.place.fill(f"{Placeholder.RUN}/vm1.shell"))
         shell.sendall(f"{command}\n".encode())
         shell.settimeout(PATIENCE_S)
-        assert shell.recv(1)  # its echo: somebody reads there
+        said = b""
+        while command.encode() not in said:  # its echo: what is hung up on before is not read
+            said += (more := shell.recv(4096))
+            assert more, said
 
 
 @pytest.mark.everyday("a guest is booted for it and for all that share it")
