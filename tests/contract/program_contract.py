@@ -207,7 +207,9 @@ def _carried(places: Places) -> tuple[int, int]:
 def _kill(place: Workspace, end: str, network: Path) -> None:
     """Kill one end when both exchange data in their network, into which it has to come first."""
     wait_until(lambda: _connected(_program(place, end), network), PATIENCE_S)
-    os.kill(_program(place, end), signal.SIGKILL)
+    pid = _program(place, end)
+    assert pid, f"its {end} has ended by itself"  # and 0 is all of us
+    os.kill(pid, signal.SIGKILL)
 
 
 def _program(place: Workspace, end: str) -> int:
