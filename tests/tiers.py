@@ -30,7 +30,7 @@ SECONDS = HERE / "seconds.tsv"
 GIT = ("git", "-c", "safe.directory=*")
 """git, also in a checkout of another owner: a container often runs as root in a user's folder."""
 TOUCHING = frozenset({"subprocess", "threading", "time", "signal", "multiprocessing"})
-"""What a unit test imports that starts processes or looks at clocks."""
+"""What is imported by a test that starts processes or looks at clocks."""
 A_DAY_S = 24 * 3600
 QUICK_S = 3
 """A module of unit tests that takes no longer is part of `make check`."""
@@ -90,16 +90,20 @@ def is_real(item: pytest.Item) -> bool:
 
 def touches_the_machine(item: pytest.Item) -> bool:
     """Whether a test depends on more than its own code: the machine, processes or clocks."""
-    return is_real(item) or _imports(item.path)
+    return is_real(item) or imports_touching(item.path)
 
 
 @cache
-def _imports(module: Path) -> bool:
+def imports_touching(module: Path) -> bool:
+    """Whether a module starts processes or looks at clocks, or a contract beside it that it joins.
+
+    What such a module runs stands in the contract, and next to nothing in itself.
+    """
     lines = module.read_text().splitlines()
-    return any(
-        line.startswith(("import ", "from ")) and line.split()[1].partition(".")[0] in TOUCHING
-        for line in lines
-    )
+    words = (line.split()[1] for line in lines if line.startswith(("import ", "from ")))
+    named = {word.partition(".")[0] for word in words}
+    joined = (module.with_name(f"{name}.py") for name in named if name.endswith("_contract"))
+    return bool(named & TOUCHING) or any(imports_touching(one) for one in joined if one.is_file())
 
 
 def changed(paths: Sequence[str], repository: Path = REPOSITORY) -> bool:

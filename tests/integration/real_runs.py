@@ -126,11 +126,12 @@ class Run:
     def wait_until(self, condition: Callable[[], object]) -> None:
         """Wait for a condition, for as long as the run goes on."""
         deadline = time.monotonic() + PATIENCE_S
+        ended = self.process.poll()
         while not condition():
-            ended = self.process.poll()
             assert ended is None, f"it ended with {ended} before that: {self.err.read_text()}"
             assert time.monotonic() < deadline, self.err.read_text()
             time.sleep(POLL_S)
+            ended = self.process.poll()  # looked at first: it may tell of it and end in between
 
     def send(self, number: signal.Signals) -> None:
         self.process.send_signal(number)

@@ -26,6 +26,7 @@ from otg_servers import (
     stopped,
     transmit,
 )
+from ovs_traffic import wait_until
 
 from vsperf.host.dead import dead_deployments
 from vsperf.otg.server import OtgServer
@@ -419,13 +420,17 @@ class TestFrames:
             "ip",
             "link",
         )
-        assert {port["link"] for port in port_metrics(url).values()} == {"up"}
+
+        def both_are(link: str) -> bool:
+            return {port["link"] for port in port_metrics(url).values()} == {link}
+
+        assert both_are("up")
         subprocess.run([*inside, "set", "veth1", "down"], check=True)
         try:
-            assert {port["link"] for port in port_metrics(url).values()} == {"down"}
+            wait_until(lambda: both_are("down"))  # the kernel tells the other end a moment later
         finally:
             subprocess.run([*inside, "set", "veth1", "up"], check=True)
-        assert {port["link"] for port in port_metrics(url).values()} == {"up"}
+        wait_until(lambda: both_are("up"))
 
 
 class TestTime:

@@ -33,6 +33,7 @@ from vsperf.drivers.programs.base import InstalledProgram
 from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.errors import ExitCode
 from vsperf.host.netns import within
+from vsperf.host.places import HOST_END
 from vsperf.host.veth import known_in
 from vsperf.host.workspace import Workspace
 from vsperf.methods.exchanges import ExchangeAsked
@@ -298,8 +299,12 @@ HOST = "--set=places.phy1.kind=host"
 
 
 def host_devices() -> set[str]:
-    """Return the devices of the host's network that a place of some deployment may have left."""
-    return {name for _, name in socket.if_nameindex() if re.fullmatch(r"vsp[0-9a-f]{6}-.*", name)}
+    """Return the devices of the host's network that a place of some deployment may have left.
+
+    Tests beside this one make taps there, for VNFs.
+    """
+    own = re.compile(rf"vsp[0-9a-f]{{6}}-{HOST_END}-\d+")
+    return {name for _, name in socket.if_nameindex() if own.fullmatch(name)}
 
 
 @pytest.mark.thorough

@@ -79,6 +79,14 @@ def test_a_check_has_short_modules_and_those_that_were_changed(
     assert not is_quick(item)
 
 
+def test_a_machine_disturbs_what_joins_a_contract_that_starts_processes(tmp_path: Path) -> None:
+    """Else it would not be run again where the machine was away, nor be among what proves luck."""
+    (tmp_path / "my_contract.py").write_text("import signal\n")
+    for imported, touching in (("my_contract", True), ("pathlib", False), ("a_contract", False)):
+        (module := tmp_path / f"test_{imported}.py").write_text(f"from {imported} import Path\n")
+        assert tiers.imports_touching(module) is touching
+
+
 @pytest.mark.parametrize("text", ["", "3", "0/8", "9/8", "a/8", "3/8/1", "-1/8"])
 def test_what_is_no_shard_is_refused(text: str) -> None:
     with pytest.raises(pytest.UsageError, match="3/8"):

@@ -40,10 +40,9 @@ class Monitor:
         """Of the VM, for errors."""
         self._client = QMPClient(name)
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(
-            target=self._loop.run_forever, name=f"QMP of {name}", daemon=True
-        )
+        self._thread = threading.Thread(target=self._live, name=f"QMP of {name}", daemon=True)
         self._heartbeat: tuple[float, Future[Any]] | None = None
+        self._closed = False
         self._thread.start()
 
     @classmethod
@@ -122,8 +121,9 @@ class Monitor:
 
     def close(self) -> None:
         """Hang up, and end the thread; never raises."""
-        if self._loop.is_closed():
+        if self._closed:
             return
+        self._closed = True
         with suppress(Exception):
             self._submit(self._client.disconnect()).result(CLOSE_S)
         if self._heartbeat is not None:
@@ -133,8 +133,11 @@ class Monitor:
             self._submit(_cancel_rest()).result(CLOSE_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(CLOSE_S)
-        if not self._thread.is_alive():
-            self._loop.close()
+
+    def _live(self) -> None:
+        """Answer until told to stop; whoever waits for the end need not be there any more."""
+        self._loop.run_forever()
+        self._loop.close()
 
     def _submit(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
