@@ -596,10 +596,14 @@ def test_where_there_is_no_room_for_another_file_the_full_one_is_closed_once(
     wait_until(lambda: console.end(5) == b"begun")
     closed, close = list[int](), os.close
 
+    def closing(number: int) -> None:
+        closed.append(number)
+        close(number)
+
     def full() -> int:
         raise OSError(errno.ENOSPC, "no room")
 
-    monkeypatch.setattr(os, "close", lambda number: (closed.append(number), close(number)))
+    monkeypatch.setattr(os, "close", closing)
     monkeypatch.setattr(console, "_begin", full)
     guest.sendall(b"x" * 2000)
     guest.close()
