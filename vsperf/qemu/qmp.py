@@ -40,9 +40,7 @@ class Monitor:
         """Of the VM, for errors."""
         self._client = QMPClient(name)
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(
-            target=self._loop.run_forever, name=f"QMP of {name}", daemon=True
-        )
+        self._thread = threading.Thread(target=self._run, name=f"QMP of {name}", daemon=True)
         self._heartbeat: tuple[float, Future[Any]] | None = None
         self._thread.start()
 
@@ -133,7 +131,12 @@ class Monitor:
             self._submit(_cancel_rest()).result(CLOSE_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(CLOSE_S)
-        if not self._thread.is_alive():
+
+    def _run(self) -> None:
+        """Run the loop until it is stopped, and close it, however late that is."""
+        try:
+            self._loop.run_forever()
+        finally:
             self._loop.close()
 
     def _submit(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
