@@ -17,6 +17,7 @@ import pytest
 from conftest import Require
 
 from vsperf.host.process import Managed, managed
+from vsperf.host.procfs import all_listened_at
 from vsperf.host.workspace import workspace
 from vsperf.qemu.host import PROGRAM
 from vsperf.qemu.image import GuestImage, find_image
@@ -373,7 +374,9 @@ def fixture_qemu(require: Callable[[str], None]) -> Iterator[tuple[Managed, Moni
         argv = [PROGRAM, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]
         argv += ["-machine", "q35", "-accel", "tcg", "-m", "64M"]
         argv += ["-chardev", socket, "-mon", "chardev=qmp,mode=control"]
-        with managed(argv, name="vm1", workspace=place, ready=path.is_socket) as program:
+        with managed(
+            argv, name="vm1", workspace=place, ready=lambda: all_listened_at([path])
+        ) as program:
             monitor = Monitor.connect("vm1", path, LONG_S)
             try:
                 yield program, monitor

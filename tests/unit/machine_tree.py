@@ -151,8 +151,11 @@ class Kernel(threading.Thread):
     def _bind(self, file: Path, address: str) -> None:
         device = (self.pci / "devices" / address).resolve()
         override = (device / "driver_override").read_text().strip()
+        any_driver = override in ("", "(null)")
+        if file.name == "drivers_probe" and any_driver:
+            return  # a driver would have to know the device by itself, and none does
         driver = override if file.name == "drivers_probe" else file.parent.name
-        if driver != self.ignored and override in ("", "(null)", driver):
+        if driver != self.ignored and (any_driver or override == driver):
             link(device / "driver", self.pci / "drivers" / driver)
 
 

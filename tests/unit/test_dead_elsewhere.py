@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ovs_traffic import wait_until
+
 from vsperf.host.dead import dead_elsewhere
-from vsperf.host.procfs import MARK
+from vsperf.host.procfs import MARK, marked_below
 
 LEFT = "vsperf-4194304-abcdef"
 """Its maker has ended: no process of this machine has that number."""
@@ -24,6 +26,7 @@ def program_of(name: str, chosen: Path) -> Iterator[int]:
     marked = {**os.environ, MARK: f"{name}/ovs-vswitchd"}
     with subprocess.Popen(["sleep", "60"], cwd=folder, env=marked) as program:
         try:
+            wait_until(lambda: bool(marked_below(f"{name}/")))  # for a moment it shows no mark
             yield program.pid
         finally:
             program.kill()

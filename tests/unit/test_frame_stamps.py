@@ -13,6 +13,7 @@ from vsperf.host.frame_stamps import Stamps, stamping
 from vsperf.host.netns import apart
 
 ONE, EVERYBODY = bytes.fromhex("020000000002"), bytes.fromhex("ffffffffffff")
+IPV4 = 0x0800
 ROOM = 4096
 """Slots of the smallest ring."""
 
@@ -24,10 +25,19 @@ def _needs(require: Callable[[str], None]) -> None:
 
 
 def send(count: int, station: bytes = ONE) -> None:
-    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender:
+    """Send frames, each once the one before has come in: a busy kernel does that later.
+
+    Who asks for one kind of frames is given them after those who ask for all.
+    """
+    with (
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as sender,
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as back,
+    ):
         sender.bind(("lo", 0))
+        back.bind(("lo", IPV4))
         for _ in range(count):
-            sender.send(station + bytes(6) + b"\x08\x00" + bytes(46))
+            sender.send(station + bytes(6) + IPV4.to_bytes(2) + bytes(46))
+            back.recv(64)
 
 
 def seen(action: Callable[[], None], *, sent: bool) -> Stamps:

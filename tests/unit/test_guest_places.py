@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -263,14 +264,20 @@ PIECE = 7000
 
 @dataclass
 class Played:
-    """An agent that runs programs in words only: each ends when it has sent for a second."""
+    """An agent that runs programs in words only: a client ends when it has sent for a second."""
 
     text: str = ""
     """What each of them wrote."""
     ending: dict[str, int] = field(default_factory=lambda: {"code": 0})
     silent: frozenset[str] = frozenset()
     asked: list[dict[str, Any]] = field(default_factory=list)
-    lasts_s: float = 1.0
+    lasts_s: float | None = 1.0
+    """From the instant on; None where each ends with the client that it serves."""
+    server: Played | None = None
+    """Whose programs serve these, number by number."""
+    serving: dict[int, Callable[[], None]] = field(default_factory=dict)
+    """What tells of the end of those that end with their clients."""
+    timers: list[threading.Timer] = field(default_factory=list)
 
     @contextmanager
     def agent(self) -> Iterator[Agent]:
@@ -283,6 +290,8 @@ class Played:
         finally:
             agent.close()
             thread.join()
+            for timer in self.timers:
+                timer.cancel()
 
     def verbs(self) -> list[str]:
         return [one["verb"] for one in self.asked]
@@ -299,12 +308,21 @@ class Played:
                     self._end_later(connection, request)
 
     def _end_later(self, connection: socket.socket, request: dict[str, Any]) -> None:
+        number = request["program"]
+        event = {"event": "exited", "program": number, **self.ending}
+        said = partial(self._say, connection, event)
+        if self.lasts_s is None:
+            self.serving[number] = said
+            return
         instant_ns = request["instant_ns"] or time.monotonic_ns() + AHEAD_NS
         lasts_s = (instant_ns - AHEAD_NS - time.monotonic_ns()) / 1e9 + self.lasts_s
-        event = {"event": "exited", "program": request["program"], **self.ending}
-        timer = threading.Timer(lasts_s, self._say, (connection, event))
-        timer.daemon = True
-        timer.start()
+        self.timers.append(threading.Timer(lasts_s, self._end, (number, said)))
+        self.timers[-1].start()
+
+    def _end(self, number: int, said: Callable[[], None]) -> None:
+        said()
+        if self.server is not None and number in self.server.serving:
+            self.server.serving[number]()
 
     def _say(self, connection: socket.socket, message: dict[str, Any]) -> None:
         with suppress(OSError):  # who asked has gone
@@ -414,6 +432,7 @@ def between(
     placement = Placement(cpus={CLIENTS: (0,), SERVERS: (0,)})
     found = InstalledProgram("/stub/of-mine", "1", "/stub/of-mine-too")
     part = Part(stub(files), found, ASKED, pairs_of(case, ASKED, placement))
+    client.server = server
     with ExitStack() as stack:
         place = stack.enter_context(short_room("a test of guests"))
         ends = {
@@ -430,7 +449,7 @@ def between(
 
 
 def test_all_clients_begin_at_one_instant_of_this_machine_and_all_that_they_write_is_read() -> None:
-    client, server = Played("x" * 20_000), Played(lasts_s=2.0)
+    client, server = Played("x" * 20_000), Played(lasts_s=None)
     (instances,) = between(client, server).instances
     assert [one.problem for one in instances] == ["", ""]
     assert [one.sent_bytes for one in instances] == [20_000, 20_000]
@@ -451,7 +470,7 @@ def test_all_clients_begin_at_one_instant_of_this_machine_and_all_that_they_writ
 
 
 def test_what_a_program_reads_is_written_in_its_guest_before_it_runs() -> None:
-    client, server = Played(), Played(lasts_s=2.0)
+    client, server = Played(), Played(lasts_s=None)
     files = {"own.conf": 'say "yes";\n' * 500, "empty": ""}
     between(client, server, files=files)
     for played in (client, server):
@@ -483,7 +502,7 @@ def test_an_image_whose_agent_takes_no_files_is_to_be_built_anew() -> None:
 
 
 def test_cpu_time_of_an_exchange_is_that_of_each_guest_once() -> None:
-    use = between(Played(), Played(lasts_s=2.0)).cpu
+    use = between(Played(), Played(lasts_s=None)).cpu
     assert use is not None
     assert [(one.role, one.name) for one in use.programs] == [
         (CLIENTS, "phy0-vm"),
@@ -492,7 +511,7 @@ def test_cpu_time_of_an_exchange_is_that_of_each_guest_once() -> None:
 
 
 def test_a_place_is_one_by_what_it_does_and_nobody_asks_of_what_kind_it_is() -> None:
-    made = between(Played("xx"), Played(lasts_s=2.0), Other)
+    made = between(Played("xx"), Played(lasts_s=None), Other)
     ((first, second),) = made.instances
     assert (first.problem, first.sent_bytes) == (second.problem, second.sent_bytes) == ("", 2)
     assert made.cpu is not None

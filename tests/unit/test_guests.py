@@ -516,13 +516,15 @@ def test_a_program_that_writes_without_end_is_ended_by_the_kernel(
 def test_programs_become_what_they_are_at_the_instant_and_wait_for_nobody(
     program: Path, tmp_path: Path
 ) -> None:
-    """The second one was due long ago, and so ends first."""
-    instant_ns = time.monotonic_ns() + 1_000_000_000
-    due = run_there(SHELL, "-c", "cat /proc/uptime", instant_ns=instant_ns)
+    """The second one was due long ago, and ends while the first one waits for an hour."""
+    instant_ns = time.monotonic_ns() + 500_000_000
+    waits = run_there("/bin/true", instant_ns=instant_ns + 3_600_000_000_000)
     late = run_there("/bin/true", number=2, instant_ns=1)
-    output = {"verb": "output", "program": 1}
-    *_, first, second, told = conversation(program, tmp_path, due, late, AWAIT, AWAIT, output)
-    assert (first["ended"], second["ended"]) == (2, 1)
+    due = run_there(SHELL, "-c", "cat /proc/uptime", number=3, instant_ns=instant_ns)
+    output, end = {"verb": "output", "program": 3}, {"verb": "end", "program": 1}
+    asked = waits, late, AWAIT, due, AWAIT, output, end
+    _, _, first, _, second, told, ended = conversation(program, tmp_path, *asked)
+    assert (first["ended"], second["ended"], ended["done"]) == (2, 3, True)
     assert float(told["text"].split()[0]) >= instant_ns / 1e9 - 0.02  # it is told in hundredths
 
 

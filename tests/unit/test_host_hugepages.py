@@ -247,19 +247,21 @@ def test_runs_that_begin_at_the_same_moment_have_pages_each(world: World) -> Non
     def run(name: str) -> None:
         try:
             with workspace(name, world.folder / "runs", Roots(world.folder)) as place:
-                everybody_is_there.wait(10)
+                everybody_is_there.wait()
                 with reserve({0: 10 * PAGE}, place, world.host):
-                    together.wait(10)
+                    together.wait()
                     totals.append(world.total)
-                    together.wait(10)
+                    together.wait()
         except Exception as error:
             errors.append(error)
+            for barrier in (everybody_is_there, together):  # nobody waits for who has failed
+                barrier.abort()
 
     threads = [threading.Thread(target=run, args=(f"run {number}",)) for number in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join()
     assert errors == []
     assert totals == [40] * 4
     assert world.total == 10

@@ -226,12 +226,15 @@ def test_the_obituary_names_the_signal(place: Workspace) -> None:
 def test_what_a_program_started_ends_with_it(place: Workspace) -> None:
     text = (
         "import subprocess, time; subprocess.Popen(['sleep', '100'], start_new_session=True);"
-        "time.sleep(100)"
+        "print('both', flush=True); time.sleep(100)"
     )
     mark = f"{place.name}/parent"
-    with managed(
-        python(text), name="parent", workspace=place, ready=lambda: len(marked(mark)) == 2
-    ):
+
+    def ready() -> bool:
+        """Say that the child is a program of its own: on the way there it shows no mark."""
+        return "both" in written("parent", place) and len(marked(mark)) == 2
+
+    with managed(python(text), name="parent", workspace=place, ready=ready):
         pass
     assert marked(mark) == ()
 
@@ -293,8 +296,7 @@ def test_it_is_asked_before_it_is_told(place: Workspace, tmp_path: Path) -> None
 
     def ask(patience_s: float) -> None:
         wish.touch()
-        while marked(f"{place.name}/polite"):  # however late the machine lets it end
-            time.sleep(0.01)
+        program.process.wait()  # however late the machine lets it end
 
     with managed(python(text), name="polite", workspace=place, stop=ask) as program:
         pass

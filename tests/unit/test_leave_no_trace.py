@@ -6,7 +6,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from leave_no_trace import (
     own_workspaces,
     snapshot,
 )
+from ovs_traffic import wait_until
 
 from vsperf.host.workspace import workspace
 
@@ -28,6 +28,11 @@ pytestmark = pytest.mark.scaffolding(
 )
 
 WAIT = "import sys; sys.stdin.read()"
+
+
+def await_words(word: str, places: Places) -> None:
+    """Wait until a program shows its words: for a moment after its start the kernel has none."""
+    wait_until(lambda: any(word in line for line in snapshot(places)))
 
 
 @pytest.fixture(name="places")
@@ -48,6 +53,7 @@ def test_a_child_that_still_runs_is_found_and_named(places: Places) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", WAIT, "straggler"], stdin=subprocess.PIPE
     ) as child:
+        await_words("straggler", places)
         left = left_behind(before, lambda: snapshot(places), patience_s=0)
     assert len(left) == 1
     assert left[0].startswith(f"process {child.pid}:")
@@ -70,6 +76,7 @@ def test_a_daemon_whose_parent_is_gone_is_still_found(places: Places) -> None:
     )
     with os.fdopen(write_end, "w"):
         subprocess.run([sys.executable, "-c", parent], stdin=read_end, check=True)
+        await_words("daemon", places)
         left = left_behind(before, lambda: snapshot(places), patience_s=0)
     os.close(read_end)
     assert [line for line in left if "daemon" in line]
@@ -86,8 +93,7 @@ def test_what_a_program_starts_that_was_there_before_is_that_programs_own(places
         assert browser.stdin is not None
         browser.stdin.write(b"\n")
         browser.stdin.flush()
-        while snapshot(places) == outside:
-            time.sleep(0.01)
+        await_words(f"{WAIT} helper", places)
         assert left_behind(before, lambda: snapshot(places, older=older), patience_s=0) == []
         assert "helper" in "".join(left_behind(outside, lambda: snapshot(places), patience_s=0))
 

@@ -18,7 +18,8 @@ from vsperf.drivers.collectors.beside import SAMPLER
 from vsperf.drivers.collectors.sampler import Kernel, devices, processes
 from vsperf.records.series import SERIES_LINE, Sample
 
-ME = {"trial": 1, "roles": {"switch": [[os.getpid(), "pytest|python"]]}, "cpus": [0]}
+ME = {"trial": 1, "roles": {"switch": [[os.getpid(), "nobody"]]}, "cpus": [0]}
+"""All threads are told as one: those that other tests have left may end at any time."""
 SOFTIRQS = Path("/proc/softirqs")
 
 
@@ -53,7 +54,7 @@ def tell(connection: socket.socket, message: dict[str, object]) -> None:
 
 
 def samples(folder: Path) -> list[Sample]:
-    lines = (folder / "series.jsonl").read_bytes().splitlines()
+    *lines, _ = (folder / "series.jsonl").read_bytes().split(b"\n")  # the last may be under way
     found = [SERIES_LINE.validate_json(line) for line in lines]
     return [one for one in found if isinstance(one, Sample)]
 
@@ -116,8 +117,8 @@ def test_threads_that_poll_have_names_and_others_are_one() -> None:
 
 def test_programs_that_sleep_are_told_as_one_with_their_children() -> None:
     """Two of them, of which nobody tells which of their threads is which."""
-    script = "import subprocess, sys; subprocess.run(['sleep', '60'])"
-    argv = [sys.executable, "-c", f"print(flush=True); {script}"]
+    script = "import subprocess as s; p = s.Popen(['sleep', '60']); print(flush=True); p.wait()"
+    argv = [sys.executable, "-c", script]
     with ExitStack() as stack:
         running = [
             stack.enter_context(

@@ -385,6 +385,8 @@ def waiting_in(pipe: int) -> int:
 
 FOR_EVER_S = 3600.0
 SLEEPER = ("sleep", "3600")
+SILENT = ("sh", "-c", "exec sleep 3600 >&- 2>&-")
+"""Nothing more is to be read of it, and only its end is waited for."""
 
 
 @pytest.fixture(name="sleeper")
@@ -424,7 +426,7 @@ WAITS: list[Callable[[ExitStack], object]] = [
     lambda stack: wait_for((), None),
     lambda stack: wait_for((pair(stack)[0].fileno(),), FOR_EVER_S),
     lambda stack: run(SLEEPER, FOR_EVER_S),
-    lambda stack: run((sys.executable, "-c", "import os; os.close(1); os.close(2); input()"), 3600),
+    lambda stack: run(SILENT, FOR_EVER_S),
     hear,
     say_much,
     read_lines,

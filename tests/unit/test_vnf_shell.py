@@ -42,7 +42,6 @@ class Guest:
             stdout=inner,
             stderr=inner,
             start_new_session=True,
-            preexec_fn=lambda: os.close(terminal),  # noqa: PLW1509 - no thread of ours holds locks
         )
         os.close(inner)
         with socket.socket(socket.AF_UNIX) as listener:

@@ -6,7 +6,7 @@ import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -66,7 +66,7 @@ def listening(path: Path, kind: int, answer: bytes | None) -> Iterator[None]:
 
         def serve() -> None:
             connection, _ = server.accept()
-            with connection:
+            with connection, suppress(OSError):  # who asks may have given up before
                 if answer is not None:
                     if kind == socket.SOCK_STREAM:
                         connection.recv(1024)

@@ -11,8 +11,9 @@ from pathlib import Path
 from vsperf.errors import NotReadyError
 from vsperf.waits import how_it_ended, run
 
-ANSWER_S = 3.0
-VERSION_S = 10.0
+ANSWER_S = 30.0
+"""Patience with who is asked what is installed, or for a version: on a busy machine it answers
+late, and packages that nobody told of would make it another environment than it was."""
 DEBIAN = ("dpkg-query", "--show", "--showformat=${Package} ${Version} ${db:Status-Status}\\n")
 REDHAT = ("rpm", "--query", "--queryformat=%{NAME} %{VERSION}-%{RELEASE} installed\\n")
 
@@ -56,7 +57,7 @@ def version_text(
     """
     told, fix = f"{name} does not tell its version", f"see what `{' '.join(command)}` says"
     try:
-        done = run(command, VERSION_S, environment={**os.environ, **(environment or {})})
+        done = run(command, ANSWER_S, environment={**os.environ, **(environment or {})})
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NotReadyError(told, why=str(error), fix=fix) from error
     if done.returncode != 0:

@@ -77,8 +77,8 @@ class Console:
                     os.write(descriptor, chunk)
                     if os.fstat(descriptor).st_size >= MOST_BYTES:
                         self.file.replace(self.old)
-                        os.close(descriptor)
-                        descriptor = self._begin()
+                        full, descriptor = descriptor, self._begin()
+                        os.close(full)
                     time.sleep(PAUSE_S)
             finally:
                 os.close(descriptor)
