@@ -549,6 +549,18 @@ def _slots(one: ConnectionTrial) -> Slots | None:
     )
 
 
+def parted(count: int, **at_most: int | None) -> dict[str, int]:
+    """Part a number among outcomes, the first ones first; what is left is that of the last one.
+
+    For generators that tell only how often each came about, and not of which connection.
+    """
+    found = {}
+    for name, most in at_most.items():
+        found[name] = count if most is None else min(count, max(0, most))
+        count -= found[name]
+    return found
+
+
 def _same(what: str, told: int, counted: int) -> None:
     if told != counted:
         raise Unbalanced(f"{told} {what}, and what became of them adds up to {counted}")
