@@ -65,11 +65,11 @@ class Client:
     def ask(self, method: str, **parameters: Any) -> Answer:
         """Return the result of a method; raises `ComponentError` where there is none."""
         answer, until = self._asked(method, parameters), time.monotonic() + ANSWER_S
-        while isinstance(answer, _ToCome):
+        while isinstance(answer, _Ticket):
             if time.monotonic() > until:
                 raise self._gone(f"it did not end {method} within {ANSWER_S:g} s")
             sleep(AGAIN_S)  # between two looks at a condition, never instead of one
-            answer = self._asked("get_async_results", {"ticket_id": answer.ticket})
+            answer = self._asked("get_async_results", {"ticket_id": answer.number})
         return answer
 
     def _asked(self, method: str, parameters: dict[str, Any]) -> Answer:
@@ -120,7 +120,7 @@ class Client:
         if "error" in answer:
             error, words = answer["error"], _reason(answer["error"])
             if isinstance(error, dict) and error.get("code") == WORKING and words.isdecimal():
-                return _ToCome(int(words))
+                return _Ticket(int(words))
             raise ComponentError(f"TRex refused {method}", why=words)
         if "result" not in answer:
             raise self._gone(f"its answer to {method} holds no result")
@@ -132,10 +132,10 @@ class Client:
 
 
 @dataclass(frozen=True, slots=True)
-class _ToCome:
-    """In place of a result: it is asked for by this number."""
+class _Ticket:
+    """In place of a result, which is asked for by its number."""
 
-    ticket: int
+    number: int
 
 
 def load_zmq() -> Any:

@@ -70,7 +70,7 @@ class StatefulServer(Server):
         "start it with --astf",
     )
 
-    whole: str = ""
+    context: str = ""
     """By which the server knows whom it belongs to: all of its ports at once."""
     numbers: dict[str, int] = field(default_factory=dict)
     """By the name of a counter, the number under which its value is told."""
@@ -80,7 +80,7 @@ class StatefulServer(Server):
             self._require_free(port, force=force)
         asked = {"user": self.user, "force": force, "session_id": self.session}
         answer = mapping(self.client.ask("acquire", **asked), "acquire")
-        self.whole = str(answer.get("handler"))
+        self.context = str(answer.get("handler"))
         handlers = mapping(answer.get("ports"), "acquire")
         self.handlers = {int(port): str(handler) for port, handler in handlers.items()}
         self.halt()
@@ -89,10 +89,10 @@ class StatefulServer(Server):
         self.events()
 
     def release(self) -> None:
-        if self.whole:
+        if self.context:
             self.stop()
             self._owned("release")
-            self.whole, self.handlers = "", {}
+            self.context, self.handlers = "", {}
 
     def point_at(self, port: int, mac: str) -> None:
         """Send what clients say from a port to a MAC address; servers send to whoever asked."""
@@ -172,7 +172,7 @@ class StatefulServer(Server):
 
     def _owned(self, method: str, **parameters: Any) -> Any:
         """Ask for what only who has the server may."""
-        return self.client.ask(method, handler=self.whole, profile_id=PROFILE, **parameters)
+        return self.client.ask(method, handler=self.context, profile_id=PROFILE, **parameters)
 
     def _look_at(self, known: Mapping[int, Mapping[str, Any]]) -> None:
         """Raise unless the ports are all that it has: a pair, of which the first one is clients.
