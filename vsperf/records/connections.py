@@ -90,6 +90,7 @@ class ClientAccounts(Record):
 
     def balanced(self) -> Self:
         """Return itself, or raise `Unbalanced`: each connection has one outcome."""
+        _none_negative(self)
         unanswered = sum(getattr(self, name) or 0 for name in UNANSWERED)
         unfulfilled = sum(getattr(self, name) or 0 for name in UNFULFILLED)
         _same("connections that were due", self.intended, self.launched + self.unsent)
@@ -123,6 +124,7 @@ class ServerAccounts(Record):
 
     def balanced(self) -> Self:
         """Return itself, or raise `Unbalanced`."""
+        _none_negative(self)
         counted = sum(getattr(self, name) or 0 for name in SERVED)
         _same("connections that were accepted", self.accepted, counted)
         return self
@@ -194,6 +196,7 @@ class Asking(Record):
 
     def balanced(self) -> Self:
         """Return itself, or raise `Unbalanced`: each request has one outcome."""
+        _none_negative(self)
         counted = self.unasked + self.asked + self.waiting + self.gone
         _same("requests that were due", self.intended, counted)
         return self
@@ -559,6 +562,14 @@ def parted(count: int, **at_most: int | None) -> dict[str, int]:
         found[name] = count if most is None else min(count, max(0, most))
         count -= found[name]
     return found
+
+
+def _none_negative(accounts: Record) -> None:
+    """Raise `Unbalanced` for a count below zero, which would make up for one that is too high."""
+    for name in type(accounts).model_fields:
+        count = getattr(accounts, name)
+        if isinstance(count, int) and count < 0:
+            raise Unbalanced(f"{count} connections or requests that are {name}")
 
 
 def _same(what: str, told: int, counted: int) -> None:
