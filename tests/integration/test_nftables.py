@@ -118,7 +118,8 @@ def test_connections_pass_are_tracked_and_are_forgotten(nat: Nat) -> None:
         assert max(shares.values()) - min(shares.values()) <= 1
     assert growth.dropped_frames == 0
     assert growth.connections is not None
-    assert growth.connections.accepted == CONNECTIONS + made.client.repeated_syns
+    again = made.client.repeated_syns
+    assert CONNECTIONS <= growth.connections.accepted <= CONNECTIONS + again
     assert {port.link for port in growth.ports} == {"phy0", "phy1"}
     assert made.client_segments is not None and made.server_segments is not None
     taken = {port.link: port.received_frames for port in growth.ports}
