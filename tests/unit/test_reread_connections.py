@@ -112,6 +112,19 @@ def test_each_number_of_each_method_is_read_again(number: int) -> None:
     none_wrong(name for name, other in others if not differing(method, device, other))
 
 
+def test_what_a_generator_does_not_tell_is_nothing_that_differs() -> None:
+    """Neither times nor who answered in another's place, as dperf and TRex have it."""
+    untold = dict.fromkeys(("times", "launching_ns", "completing_ns", "paused_ns"))
+    device = Device(rate=12_345, change=lambda index: dict(untold))
+    result = played(rate(), device)
+    for number, one in enumerate(device.made):
+        assert one.counts is not None and one.counts.client is not None
+        client = one.counts.client.model_copy(update={"misanswered": None, "wrong_payload": None})
+        counts = one.counts.model_copy(update={"client": client})
+        device.made[number] = one.model_copy(update={"counts": counts})
+    assert differing(rate(), device, result) == []
+
+
 def moved(result: SearchResult) -> Iterator[tuple[str, SearchResult]]:
     """Yield the result with each bound and each end of repeats another one, and with none."""
     for number, one in enumerate(result.figures):

@@ -16,7 +16,13 @@ from reread_trials import SECOND, Own, stands
 
 from vsperf.quantities.units import Duration
 from vsperf.quantities.units import Ratio as Share
-from vsperf.records.connections import Asking, ClientAccounts, ConnectionTrial, Times
+from vsperf.records.connections import (
+    Asking,
+    ClientAccounts,
+    ConnectionTrial,
+    ServerAccounts,
+    Times,
+)
 from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.slots import SlotColumns, Slots
@@ -83,11 +89,11 @@ def accounts_differ(one: ConnectionTrial) -> Iterator[str]:
     client, server, asking = counts.client, counts.server, counts.asking
     sums: list[tuple[str, int, list[int]]] = [
         ("due", client.intended, [client.launched, client.unsent]),
-        ("begun", client.launched, [client.answered, *(getattr(client, n) for n in UNANSWERED)]),
-        ("answered", client.answered, [client.completed, *(getattr(client, n) for n in FAILED)]),
+        ("begun", client.launched, [client.answered, *_told(client, UNANSWERED)]),
+        ("answered", client.answered, [client.completed, *_told(client, FAILED)]),
     ]
     if server is not None:
-        sums.append(("accepted", server.accepted, [getattr(server, n) for n in SERVED]))
+        sums.append(("accepted", server.accepted, _told(server, SERVED)))
     if asking is not None:
         parts = [asking.unasked, asking.asked, asking.waiting, asking.gone]
         sums.append(("requests due", asking.intended, parts))
@@ -101,6 +107,11 @@ def accounts_differ(one: ConnectionTrial) -> Iterator[str]:
         not client.launched or (asking is not None and asking.intended == asking.unasked)
     ):
         yield f"trial {one.index}: {Flag.NOTHING_SENT.value}, of {client.launched:,} begun"
+
+
+def _told(accounts: ClientAccounts | ServerAccounts, names: Iterable[str]) -> list[int]:
+    """Return how many had each outcome; one that a generator does not tell apart, none had."""
+    return [getattr(accounts, name) or 0 for name in names]
 
 
 def limit_differs(answer: Figure) -> Iterator[str]:
@@ -474,7 +485,6 @@ def client_of(one: ConnectionTrial) -> ClientAccounts:
 
 
 def times_of(one: ConnectionTrial) -> Times:
-    """Return how long they took."""
+    """Return how long they took, as far as the generator tells."""
     assert one.counts is not None
-    assert one.counts.times is not None
-    return one.counts.times
+    return one.counts.times or Times(handshake=None, first_response=None, response=None)
