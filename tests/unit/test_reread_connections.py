@@ -22,7 +22,7 @@ from vsperf.methods.reconnect import Reconnect
 from vsperf.records.result import Limit, SearchResult
 
 sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-from reread_connections import IN_CLEAN_TIME, answers_of_connections, since_check
+from reread_connections import OF_PARTS, answers_of_connections, since_check
 
 DEVICES: dict[str, dict[str, Any]] = {
     "a device": {"rate": 12_345, "room": 54_321},
@@ -101,11 +101,11 @@ def test_what_is_another_is_told(change: dict[str, Any], said: str) -> None:
 
 @pytest.mark.parametrize("number", range(len(EVERY)))
 def test_each_number_of_each_method_is_read_again(number: int) -> None:
-    """Values, bounds and repeats of figures, and the rows of curves; nothing knows clean time."""
+    """Values, bounds and repeats of figures, and rows of curves; none knows parts of the time."""
     method, device = EVERY[number]
     device.made.clear()
     result = method.play(device)
-    told = {name for name in method.metrics() if not name.endswith(IN_CLEAN_TIME)}
+    told = {name for name in method.metrics() if not name.endswith(OF_PARTS)}
     assert {one.name for one in result.figures} == told
     none_wrong(differing(method, device, result))
     others = [*changed(result), *moved(result)]

@@ -22,7 +22,7 @@ from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.slots import Slot, Slots
 from vsperf.records.switch import Kept, SwitchCounters
 from vsperf.records.threads import ThreadActivity
-from vsperf.records.trial import Direction, Event, GeneratorActivity, Purpose, Trial
+from vsperf.records.trial import Direction, Event, GeneratorActivity, Held, Purpose, Trial
 
 UNANSWERED = ("refused", "no_answer", "misanswered", "given_up")
 """What becomes of a connection whose SYN nobody answered as it should be."""
@@ -328,6 +328,10 @@ class ConnectionTrial(Record):
     """By the switch: before it, at most while connections were open, and after it."""
     event: Event | None = None
     """What was done to the switch in the middle of it."""
+    round_trips_ns: tuple[int, ...] = ()
+    """Time of a cache line from the generator's CPU to the switch's and back, before and after."""
+    held: Held | None = None
+    """For how long it was held back until its CPUs were where it was to be made; None for none."""
 
     @property
     def valid(self) -> bool:
@@ -487,7 +491,8 @@ class ConnectionTrial(Record):
         Searches know loads and what was lost of them, and not what these are made of. `load` is
         what is searched for: connections in a second, or at a time, or requests in a second. What
         is open at a time is so all the time (not `of_time`): no part of it can be left out, even
-        where as many begin in a second, so that load and rate happen to be one number.
+        where as many begin in a second, so that load and rate happen to be one number. Nor does it
+        say anything of how far CPUs are from each other.
         """
         assert self.counts is not None
         accounts = self.accounts
@@ -522,6 +527,8 @@ class ConnectionTrial(Record):
             flags=self.flags,
             retry_of=self.retry_of,
             threads=self.threads,
+            round_trips_ns=self.round_trips_ns if of_time else (),
+            held=self.held,
         )
 
 
