@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from connection_cases import opened_through
 from switch_cases import real_case
 
 from vsperf.config.case import CaseSpec
@@ -28,15 +29,27 @@ def trex_case(
     settings: Mapping[str, Any] | None = None, kind: str = "external", **sections: Any
 ) -> CaseSpec:
     """Return a case whose generator is a TRex; a server is started unless settings name one."""
-    generator: dict[str, Any] = {"kind": "trex", **(settings or {})}
-    if "server" not in generator and trex_install() is not None:
-        generator["install"] = str(trex_install())
     case = real_case(kind, **{"search": FIXED, **sections})
     # What is late is stopped, and some tests are about that.
     policy = case.trial.model_dump() | {"stretch_tolerance": "100%"}
     trial = TrialPolicy.model_validate(policy)
-    spec = TrexSpec.model_validate(generator)
-    return case.model_copy(update={"generator": spec, "trial": trial})
+    return case.model_copy(update={"generator": trex_spec(settings), "trial": trial})
+
+
+def stateful_case(
+    settings: Mapping[str, Any] | None = None, kind: str = "external", **more: Any
+) -> CaseSpec:
+    """Return the same whose method opens connections; `more` is what `opened_through` takes."""
+    case = opened_through(kind, **more)
+    return case.model_copy(update={"generator": trex_spec(settings)})
+
+
+def trex_spec(settings: Mapping[str, Any] | None = None) -> TrexSpec:
+    """Return settings of a TRex, the one to test unless they name a server."""
+    generator: dict[str, Any] = {"kind": "trex", **(settings or {})}
+    if "server" not in generator and trex_install() is not None:
+        generator["install"] = str(trex_install())
+    return TrexSpec.model_validate(generator)
 
 
 def ends(cable: str) -> tuple[Endpoint, ...]:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import zmq
 from hdrh.histogram import HdrHistogram
@@ -25,10 +25,19 @@ FAULTS = (
     "forgets",
 )
 Json = dict[str, Any]
+Ours = TypeVar("Ours", bound="TrexServer")
 
 
 class Refusal(Exception):
     """What the server refuses, in its words."""
+
+    code = -32000
+
+
+class Later(Refusal):
+    """What it has begun, in place of a result: the number under which that is asked for."""
+
+    code = -32002
 
 
 @dataclass
@@ -78,7 +87,7 @@ class TrexServer:
             reply["result"] = self._result(method, given)
         except Refusal as refusal:
             words = {"message": "Failed To Execute Method", "specific_err": str(refusal)}
-            reply["error"] = {"code": -32000, **words}
+            reply["error"] = {"code": refusal.code, **words}
         return json.dumps(reply).encode()
 
     def _result(self, method: str, given: Json) -> Any:
@@ -229,10 +238,171 @@ class TrexServer:
         return {"lossy": sent - sent // 10, "over-count": sent + sent // 10}.get(self.fault, sent)
 
 
+COUNTERS = (
+    *("m_active_flows", "m_est_flows", "-", "TCP", "-"),
+    *("tcps_connattempt", "tcps_accepts", "tcps_connects", "tcps_closed"),
+    *("tcps_sndtotal", "tcps_rcvtotal", "tcps_rcvbyte"),
+    *("tcps_drops", "tcps_conndrops", "tcps_timeoutdrop", "tcps_rexmttimeo"),
+    *("tcps_rexmttimeo_syn", "tcps_keepdrops", "tcps_testdrops", "tcps_sndrexmitpack"),
+    *("tcps_rcvbadsum", "tcps_rcvbadoff", "tcps_rcvshort", "tcps_rcvoopackdrop"),
+    *("tcps_persistdrop", "tcps_nombuf", "-", "Application", "-"),
+    *("user_counter_A", "user_counter_B", "user_counter_C", "-", "Flow Table", "-"),
+    *("err_cwf", "err_no_syn", "err_len_err", "err_no_tcp_udp", "err_no_template"),
+    *("err_l3_cs", "err_l4_cs", "err_c_nf_throttled", "err_c_tuple_err"),
+)
+"""Some of the counters of TRex v3.08 in mode ASTF, in its order and by its names (`stt_cp.cpp`);
+their places are the numbers under which values are told, and names of dashes are lines between."""
+STATEFUL_FAULTS = (
+    *("another-mode", "refused", "goes-on", "hangs", "begins-more", "no-counter", "misses-less"),
+    "stolen",
+)
+LOADED, SENDING = 1, 4
+
+
+@dataclass
+class StatefulTrexServer(TrexServer):
+    """The same in mode ASTF, with connections on the cable in place of frames.
+
+    Made after the sources of TRex v3.08 (`trex_astf_rpc_cmds.cpp`), and not recorded. What each end
+    counts of a profile is what a test says, or of so many as the profile is limited to all well.
+    """
+
+    told: dict[str, Json] | None = None
+    """By end, what is told of all that a profile asks for."""
+    looks: int = 2
+    """How often it says that connections go on, before all have ended."""
+    whole: str = ""
+    profile: Json = field(default_factory=dict)
+    started: Json = field(default_factory=dict)
+    left: int = 0
+    missed: int = 0
+
+    def _result(self, method: str, given: Json) -> Any:
+        free = ("get_version", "api_sync_v2")
+        if method not in free and given.get("api_h") != self.api:
+            raise Refusal("API verification failed - API handler provided mismatch")
+        owned = ("release", "profile_fragment", "start", "stop")
+        if method in owned and given["handler"] != self.whole:
+            raise Refusal("must acquire the context for this operation")
+        call: Callable[[Json], Any] = getattr(self, f"_{method}")
+        return call(given)
+
+    def _get_version(self, _: Json) -> Json:
+        return {"mode": "STL" if self.fault == "another-mode" else "ASTF", "version": "v3.08"}
+
+    def _api_sync_v2(self, given: Json) -> Json:
+        if (given["name"], given["major"], given["minor"]) != ("ASTF", 2, 3):
+            raise Refusal("API mismatch: server has 2.3")
+        return {"api_h": self.api}
+
+    def _acquire(self, given: Json) -> Json:
+        if any(port.owner for port in self.ports) and not given["force"]:
+            raise Refusal("context is already taken (use 'force' argument to override)")
+        self.whole = secrets.token_hex(4)
+        for port in self.ports:
+            port.owner, port.handler = given["user"], secrets.token_hex(4)
+        handlers = {str(number): port.handler for number, port in enumerate(self.ports)}
+        return {"handler": self.whole, "ports": handlers}
+
+    def _release(self, _: Json) -> Json:
+        for port in self.ports:
+            port.owner = ""
+        return {}
+
+    def _set_l2(self, given: Json) -> Json:
+        if given["handler"] != self.ports[given["port_id"]].handler or given["block"]:
+            raise Refusal("this stack configures nothing while it is waited for")
+        raise Later("7")
+
+    def _get_async_results(self, given: Json) -> Json:
+        if given["ticket_id"] != 7:
+            raise Refusal("No results for request")
+        return {}
+
+    def _profile_fragment(self, given: Json) -> Json:
+        assert given["frag_first"] and given["frag_last"]
+        self.profile = json.loads(given["fragment"])
+        return {}
+
+    def _start(self, given: Json) -> Json:
+        self.started, self.left = given, self.looks
+        if self.fault == "stolen":
+            self.whole = "none of yours"
+        if self.fault == "refused":
+            data = {"profile_id": "_", "state": LOADED, "error": "Profile parsing error: no port"}
+            self.events.append({"name": "trex-event", "type": 60, "data": data})
+        if self.fault == "misses-less":
+            self.missed -= 1
+        return {}
+
+    def _stop(self, _: Json) -> Json:
+        if self.fault != "hangs":
+            self.left = 0
+        return {}
+
+    def _get_async_events(self, _: Json) -> Json:
+        found, self.events = self.events, []
+        return {"data": found}
+
+    def _sync(self, _: Json) -> Json:
+        if self.left and self.fault not in ("goes-on", "hangs"):
+            self.left -= 1
+            return {"epoch": 1, "state": SENDING, "state_profile": {"_": SENDING}}
+        state = SENDING if self.left else LOADED
+        return {"epoch": 1, "state": state, "state_profile": {"_": state}}
+
+    def _get_global_stats(self, _: Json) -> Json:
+        return {"m_cpu_util": 41.5, "m_active_flows": 0.0}
+
+    def _get_port_stats(self, given: Json) -> Json:
+        counters = super()._get_port_stats(given)
+        return {**counters, "ierrors": self.missed}
+
+    def _get_counter_desc(self, _: Json) -> Json:
+        names = [name for name in COUNTERS if (name, self.fault) != ("tcps_drops", "no-counter")]
+        return {"data": [{"id": number, "name": name} for number, name in enumerate(names)]}
+
+    def _get_counter_values(self, _: Json) -> Json:
+        told = self.told if self.told is not None else self._all_well()
+        return {
+            "epoch": 1,
+            **{
+                end: {str(COUNTERS.index(name)): count for name, count in counts.items() if count}
+                for end, counts in told.items()
+            },
+        }
+
+    def _all_well(self) -> dict[str, Json]:
+        limit = self.profile["templates"][0]["client_template"]["limit"]
+        begun = limit + 1 if self.fault == "begins-more" else limit
+        return {"client": opened(begun), "server": served(begun)}
+
+
+def opened(count: int, **others: int) -> Json:
+    """Return what clients count of so many connections in order, and of others beside them."""
+    names = ("tcps_connattempt", "tcps_connects", "tcps_closed", "user_counter_A", "user_counter_B")
+    found = dict.fromkeys(names, count) | {"tcps_sndtotal": 4 * count, "tcps_rcvtotal": 3 * count}
+    found |= {"tcps_rcvbyte": 1024 * count, "m_est_flows": count}
+    return {name: found.get(name, 0) + others.get(name, 0) for name in {*found, *others}}
+
+
+def served(count: int, **others: int) -> Json:
+    """Return the same of servers."""
+    names = ("tcps_accepts", "tcps_connects", "tcps_closed", "user_counter_A")
+    found = dict.fromkeys(names, count) | {"tcps_sndtotal": 3 * count, "tcps_rcvtotal": 4 * count}
+    return {name: found.get(name, 0) + others.get(name, 0) for name in {*found, *others}}
+
+
 @contextmanager
 def trex_server(**settings: Any) -> Iterator[TrexServer]:
-    """Run the server in a thread."""
-    server = TrexServer(**settings)
+    """Run a stateless server in a thread."""
+    with run_in_thread(TrexServer(**settings)) as server:
+        yield server
+
+
+@contextmanager
+def run_in_thread(server: Ours) -> Iterator[Ours]:
+    """Answer whoever asks, until the context is left."""
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     rep = context.socket(zmq.ROUTER)
     rep.setsockopt(zmq.LINGER, 0)

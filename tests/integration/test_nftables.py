@@ -117,6 +117,9 @@ def test_connections_pass_are_tracked_and_are_forgotten(nat: Nat) -> None:
     if nat == "destination":
         assert max(shares.values()) - min(shares.values()) <= 1
     assert growth.dropped_frames == 0
+    assert growth.connections is not None
+    again = made.client.repeated_syns
+    assert CONNECTIONS <= growth.connections.accepted <= CONNECTIONS + again
     assert {port.link for port in growth.ports} == {"phy0", "phy1"}
     assert made.client_segments is not None and made.server_segments is not None
     taken = {port.link: port.received_frames for port in growth.ports}
@@ -197,6 +200,17 @@ def test_where_its_rules_let_nothing_pass_no_connection_is_answered() -> None:
     assert refused.client.failed == {"no_answer": 20}
     assert growth.drops["no rule lets it pass"] == 20
     assert completed(again) == CONNECTIONS
+
+
+def test_connections_that_a_wrong_rule_resets_are_told_as_reset() -> None:
+    """SYNs and what answers them pass; whatever clients say next is refused by a reset."""
+    with nat_between("source") as parts:
+        wrong = "tcp dport 80 tcp flags & (syn | ack) == ack reject with tcp reset"
+        nft(parts.device, *f"insert rule ip {TABLE} forward {wrong}".split())
+        made = parts.made(briefly(parts.calls()))
+    assert made.client is not None
+    assert made.client.answered == made.client.launched == 20
+    assert made.client.failed == {"reset": 20}
 
 
 def test_a_connection_for_which_there_is_no_port_is_counted_as_dropped() -> None:

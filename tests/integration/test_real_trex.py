@@ -1,27 +1,46 @@
-"""A real TRex: what it says, how exactly it counts, and what it leaves behind."""
+"""A real TRex: what it says, how exactly it counts, and what it leaves behind.
+
+Of frames in its stateless mode, and of connections in its stateful one.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from cable import fixture_cables
 from conftest import Require
 from places import started_generator
+from real_runs import Place, fixture_calibrations, fixture_place
 from simulated_cases import WAYS
-from trex_cases import ends, trex_case
+from trex_cases import ends, packet_socket, stateful_case, trex_case, trex_install
 from trex_conversation import GOLDEN, TRAFFIC, listening, recorded, talk
+from trex_server import COUNTERS
 
-from vsperf.drivers.generators.base import TrialRequest
+from vsperf.config.case import CaseSpec
+from vsperf.config.connections import clients_of, servers_of
+from vsperf.drivers.generators.base import (
+    ConnectionEnd,
+    ConnectionEnds,
+    ConnectionsRequest,
+    TrialRequest,
+)
 from vsperf.drivers.generators.streams import UDP_NUMBER
 from vsperf.drivers.generators.trex.driver import TrexGenerator
+from vsperf.drivers.generators.trex.stateful import StatefulSession
+from vsperf.errors import ExitCode
+from vsperf.methods.connections import ConnectionsAsked
+from vsperf.records.connections import ConnectionCounts
+from vsperf.records.run import Endpoint
 
 pytestmark = pytest.mark.machine
-__all__ = ["fixture_cables"]
+__all__ = ["fixture_cables", "fixture_calibrations", "fixture_place"]
 ANEW = "VSPERF_RECORD_TREX"
 """Set, the recorded conversation is replaced by the one with the server of this test."""
 
@@ -123,3 +142,110 @@ def test_what_its_own_ports_had_no_room_for_it_counts() -> None:
     missing = sum(way.sent_frames - way.received_frames for way in counts.directions)
     assert counts.generator is not None
     assert counts.generator.missed_frames == missing
+
+
+# Connections.
+
+
+CALMLY = ConnectionsAsked(rate_cps=500, connections=1_000, response_bytes=1024)
+BRIEF = (
+    "--vswitch=ovs",
+    "--set=search.duration=2s",
+    "--set=search.resolution=50%",
+    "--set=search.max_rate=1000",
+    "--set=trial.stretch_tolerance=100%",
+)
+
+
+def made_by(session: StatefulSession, case: CaseSpec, asked: ConnectionsAsked) -> ConnectionCounts:
+    """Open connections between both ends of a cable."""
+    clients, servers = clients_of(case), servers_of(case)
+    joined = ConnectionEnds(
+        ConnectionEnd(clients, servers.mac),
+        ConnectionEnd(servers, clients.mac),
+        str(servers.first_ip),
+        servers.addresses,
+    )
+    return session.connect(ConnectionsRequest(asked, joined)).balanced()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"requests": 3}, {"request_bytes": 1460, "response_bytes": 20_000}],
+    ids=["one", "several", "long"],
+)
+def test_each_connection_on_a_cable_comes_to_its_end_at_both_ends(more: dict[str, int]) -> None:
+    """… in the second trial as in the first, so its counters begin at zero."""
+    case = stateful_case(clients=4, servers=3, real=True)
+    asked = replace(CALMLY, **more)
+    with started_generator(TrexGenerator(), case, ends("vscable0"), WAYS["forward"]) as session:
+        for _ in range(2):
+            made = made_by(session, case, asked)
+            assert made.client is not None and made.server is not None
+            assert made.client.completed == made.client.intended == 1_000
+            assert made.server.closed == made.server.accepted == 1_000
+            answers = asked.requests * asked.connections
+            assert made.client.requests == made.client.responses == answers
+            assert made.server.requests == answers
+            assert made.client.response_bytes == answers * asked.response_bytes
+            assert made.settled
+
+
+def test_connections_that_are_held_are_open_at_the_same_time() -> None:
+    case = stateful_case(real=True)
+    held = replace(CALMLY, connections=500, hold_ns=4_000_000_000)
+    with started_generator(TrexGenerator(), case, ends("vscable0"), WAYS["forward"]) as session:
+        made = made_by(session, case, held)
+    assert made.client is not None
+    assert made.client.completed == made.client.most_established == 500
+
+
+def test_where_nobody_answers_each_connection_is_given_up_as_such() -> None:
+    """Ports on two cables, at whose other ends nobody is."""
+    case = stateful_case(real=True)
+    apart = tuple(
+        Endpoint(link=f"phy{number}", kind="vdev", address=packet_socket(number, device))
+        for number, device in enumerate(("vscable0s", "vscable1s"))
+    )
+    asked = replace(CALMLY, connections=50)
+    with started_generator(TrexGenerator(), case, apart, WAYS["forward"]) as session:
+        made = made_by(session, case, asked)
+    assert made.client is not None and made.server is not None
+    assert made.client.answered == made.client.completed == made.server.accepted == 0
+    assert made.client.failed == {"no_answer": 50}
+    assert made.client.repeated_syns > 0
+
+
+def test_it_counts_by_the_names_that_units_have_it_count_by() -> None:
+    case = stateful_case(real=True)
+    with started_generator(TrexGenerator(), case, ends("vscable0"), WAYS["forward"]) as session:
+        made_by(session, case, replace(CALMLY, connections=10))
+        assert set(COUNTERS) <= {*session.server.numbers, "-"}
+
+
+def test_it_is_held_against_tgen_in_one_run(place: Place, require: Require) -> None:
+    for part in ("ovs", "tgen"):
+        require(part)
+    both = f"--set=generator=[tgen, {{kind: trex, install: {trex_install()}}}]"
+    ended = place.until_decided("run", "nat_cps", both, *BRIEF)
+    assert ended.code in {ExitCode.OK, ExitCode.INVALID_RESULT}, ended.said
+    cases = {case.planned.driver("generator"): case for case in place.records().cases()}
+    assert set(cases) == {"tgen", "trex"}
+    for case in cases.values():
+        made = [one.client for one in case.connections if one.client is not None]
+        assert sum(client.completed for client in made) > 0
+        assert all(client.launched == client.intended - client.unsent for client in made)
+    assert place.traces() == []
+
+
+def test_nothing_is_left_of_a_killed_run_that_opened_connections(
+    place: Place, require: Require
+) -> None:
+    require("ovs")
+    alone = f"--set=generator={{kind: trex, install: {trex_install()}}}"
+    run = place.start("run", "nat_cps", alone, *BRIEF, "--set=search.duration=20s")
+    run.wait_for("ConnectionsStarted")
+    run.send(signal.SIGKILL)
+    run.process.wait()
+    assert place("clean").code == ExitCode.OK
+    assert place.traces() == []

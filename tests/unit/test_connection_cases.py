@@ -145,3 +145,28 @@ def test_a_generator_whose_accounts_do_not_add_up_has_failed_whoever_wrote_its_d
     with pytest.raises(ComponentError, match="adds up to") as refused:
         added_up(one.counts.model_copy(update={end: wrong}))
     assert refused.value.problems[0].fix
+
+
+@pytest.mark.parametrize(
+    ("end", "both"),
+    [
+        ("client", ("unsent", "launched")),
+        ("server", ("left", "closed")),
+        ("asking", ("unasked", "asked")),
+    ],
+)
+def test_a_count_below_zero_makes_up_for_none_that_is_too_high(
+    end: str, both: tuple[str, str]
+) -> None:
+    one = Device().connect(
+        ConnectionsAsked(rate_cps=1_000, connections=100, request_rps=1_000, requests_due=1_000)
+    )
+    assert one.counts is not None
+    low, high = both
+    accounts = getattr(one.counts, end)
+    update = {low: -5, high: getattr(accounts, high) + getattr(accounts, low) + 5}
+    if end == "client":  # of which each that was launched is among those that were answered
+        update |= {"answered": accounts.answered + 5, "completed": accounts.completed + 5}
+    wrong = accounts.model_copy(update=update)
+    with pytest.raises(ComponentError, match=f"-5 connections or requests that are {low}"):
+        added_up(one.counts.model_copy(update={end: wrong}))

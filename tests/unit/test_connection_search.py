@@ -600,9 +600,62 @@ def test_where_too_little_time_is_clean_it_is_said_in_place_of_a_number() -> Non
 def test_a_criterion_can_be_about_clean_time_where_there_is_some() -> None:
     assert rate().metrics()["connection_rate_clean"] is Unit.PER_SECOND
     assert "packet_rate_clean" in packets().metrics()
-    assert not [name for name in held().metrics() if name.endswith("_clean")]
+    parts = ("_clean", "_near", "_far")
+    assert not [name for name in held().metrics() if name.endswith(parts)]
     quiet = {one.name for one in rate().play(Device(rate=10_000)).figures}
-    assert "connection_rate_clean" not in quiet, "nobody knows of any"
+    assert not [name for name in quiet if name.endswith(parts)], "nobody knows of any"
+
+
+NEAR, FAR = (200, 210), (1_000, 1_050)
+"""Round trips of a cache line between two CPUs, before and after a trial."""
+
+
+@dataclass
+class Moved(Device):
+    """A device on a machine whose CPUs are moved: it takes less while they are far apart."""
+
+    far: int = 4_500
+    """Connections a second that it takes then."""
+    waits: int = 0
+    """Which move them as well as every fifth trial does."""
+
+    @property
+    def is_far(self) -> bool:
+        return (len(self.made) // 5 + self.waits) % 2 == 1
+
+    def round_trip_ns(self) -> int | None:
+        return (FAR if self.is_far else NEAR)[0]
+
+    def hold(self, ns: int) -> None:
+        self.waits += 1
+
+    def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
+        near, far = self.rate, self.is_far
+        self.rate = self.far if far else near
+        one = super().connect(asked)
+        self.rate = near
+        self.made[-1] = made = one.model_copy(update={"round_trips_ns": FAR if far else NEAR})
+        return made
+
+
+def test_where_cpus_are_moved_the_answer_of_each_regime_stands_beside_that_of_all_trials() -> None:
+    device = Moved(rate=20_000)
+    result = rate().play(device)
+    found = {one.name: one for one in result.figures}
+    whole, near, far = (found[f"connection_rate{part}"] for part in ("", "_near", "_far"))
+    assert far.upper is not None and near.lower is not None
+    assert far.value == far.lower and far.lower is not None and far.lower <= 4_500 < far.upper
+    assert near.lower > far.upper >= (whole.upper or 0)
+    assert "were far from each other (1000 to 1050 ns there and back)" in far.reason
+    assert (whole.limit, near.limit) == (Limit.HOST, Limit.DUT)
+    assert "were near each other" in whole.reason
+    told = answers_of_connections(rate().model_dump(mode="json"), device.made, result)
+    assert [(who, text) for who, against in told for text in against] == []
+
+
+def test_what_is_open_at_a_time_says_nothing_of_where_cpus_are() -> None:
+    found = held(max_connections=8_000).play(Moved(room=5_000, far=10**9)).figures
+    assert not [one.name for one in found if one.name.endswith(("_near", "_far"))]
 
 
 def test_where_connections_are_held_no_time_is_cleaner_than_another() -> None:

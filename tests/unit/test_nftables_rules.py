@@ -17,7 +17,7 @@ from vsperf.config.connections import servers_of
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.nftables.driver import Nftables
 from vsperf.drivers.vswitches.nftables.layout import NO_IDLE_RULES, Design, idle_rules, sysctls
-from vsperf.drivers.vswitches.nftables.netfilter import Tracking, refused_in, tracking_in
+from vsperf.drivers.vswitches.nftables.netfilter import Tracking, counted_in, tracking_in
 from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
 from vsperf.errors import UsageError
 from vsperf.records.run import Placement, shown
@@ -28,7 +28,7 @@ FILTER = """\
 		type filter hook forward priority filter; policy drop;
 		ct state established,related accept
 		jump idle
-		iifname "TAP-0-0" oifname "TAP-0-1" ct state new accept
+		iifname "TAP-0-0" oifname "TAP-0-1" ct state new counter name "begun" accept
 		counter name "refused" drop
 	}
 """
@@ -131,7 +131,7 @@ def test_servers_are_called_in_turns_by_an_address_of_the_device_and_by_no_other
         "\t}\n"
         "}\n"
     )
-    assert 'oifname "TAP-0-1" ct state new ct status dnat accept' in rules
+    assert 'oifname "TAP-0-1" ct state new ct status dnat counter name "begun" accept' in rules
 
 
 def test_flows_of_udp_are_shared_out_as_connections_are() -> None:
@@ -216,10 +216,9 @@ def test_there_is_a_service_where_the_device_chooses_the_server() -> None:
 # What the kernel tells.
 
 
-def test_frames_that_no_rule_let_pass_are_read_from_our_counter() -> None:
-    assert refused_in(OBJECTS) == (1 << 32) + 1
-    assert refused_in(OBJECTS[:1]) is None
-    assert refused_in(()) is None
+def test_frames_that_no_rule_let_pass_are_read_from_a_counter_by_its_name() -> None:
+    assert counted_in(OBJECTS) == {"another": 4, "refused": (1 << 32) + 1}
+    assert counted_in(()) == {}
 
 
 def test_drops_and_what_explains_them_are_summed_up_over_all_cpus() -> None:

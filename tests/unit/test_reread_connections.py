@@ -22,7 +22,7 @@ from vsperf.methods.reconnect import Reconnect
 from vsperf.records.result import Limit, SearchResult
 
 sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-from reread_connections import IN_CLEAN_TIME, answers_of_connections, since_check
+from reread_connections import OF_PARTS, answers_of_connections, since_check
 
 DEVICES: dict[str, dict[str, Any]] = {
     "a device": {"rate": 12_345, "room": 54_321},
@@ -101,15 +101,28 @@ def test_what_is_another_is_told(change: dict[str, Any], said: str) -> None:
 
 @pytest.mark.parametrize("number", range(len(EVERY)))
 def test_each_number_of_each_method_is_read_again(number: int) -> None:
-    """Values, bounds and repeats of figures, and the rows of curves; nothing knows clean time."""
+    """Values, bounds and repeats of figures, and rows of curves; none knows parts of the time."""
     method, device = EVERY[number]
     device.made.clear()
     result = method.play(device)
-    told = {name for name in method.metrics() if not name.endswith(IN_CLEAN_TIME)}
+    told = {name for name in method.metrics() if not name.endswith(OF_PARTS)}
     assert {one.name for one in result.figures} == told
     none_wrong(differing(method, device, result))
     others = [*changed(result), *moved(result)]
     none_wrong(name for name, other in others if not differing(method, device, other))
+
+
+def test_what_a_generator_does_not_tell_is_nothing_that_differs() -> None:
+    """Neither times nor who answered in another's place, as dperf and TRex have it."""
+    untold = dict.fromkeys(("times", "launching_ns", "completing_ns", "paused_ns"))
+    device = Device(rate=12_345, change=lambda index: dict(untold))
+    result = played(rate(), device)
+    for number, one in enumerate(device.made):
+        assert one.counts is not None and one.counts.client is not None
+        client = one.counts.client.model_copy(update={"misanswered": None, "wrong_payload": None})
+        counts = one.counts.model_copy(update={"client": client})
+        device.made[number] = one.model_copy(update={"counts": counts})
+    assert differing(rate(), device, result) == []
 
 
 def moved(result: SearchResult) -> Iterator[tuple[str, SearchResult]]:

@@ -11,12 +11,26 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 from reread_figures import curves_differ, figures_differ
-from reread_goals import Bounds, Weighed, bounds, in_clean_time, share_of, silent_too
-from reread_trials import SECOND, Own, stands
+from reread_goals import (
+    Bounds,
+    Weighed,
+    as_it_is,
+    bounds,
+    in_clean_time,
+    share_of,
+    silent_too,
+)
+from reread_trials import SECOND, Own, by_distance, stands
 
 from vsperf.quantities.units import Duration
 from vsperf.quantities.units import Ratio as Share
-from vsperf.records.connections import Asking, ClientAccounts, ConnectionTrial, Times
+from vsperf.records.connections import (
+    Asking,
+    ClientAccounts,
+    ConnectionTrial,
+    ServerAccounts,
+    Times,
+)
 from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.slots import SlotColumns, Slots
@@ -50,6 +64,8 @@ AGAIN = {"tcp": "repeated_segments", "udp": "repeated_datagrams"}
 HIGHEST_NS, DIGITS = 3_600_000_000_000, 3
 IN_CLEAN_TIME = "_clean"
 """Behind the name of an answer: that from clean time alone."""
+OF_PARTS = (IN_CLEAN_TIME, "_near", "_far")
+"""Likewise, with those while CPUs were near each other, and far."""
 HALVED = 4
 """Parts from which on the second half of a soak has two of its own."""
 
@@ -59,14 +75,15 @@ def answers_of_connections(
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each figure and curve that is printed, and where it is not what the trials say.
 
-    Where clean time led to no number, trials may have one all the same: the time was over.
+    Where a part of the time led to no number, trials may have one all the same: it was over.
     """
     every = list(trials)
     made = since_check(every)
-    printed = [one for one in result.figures if one.value is not None or not _of_clean_time(one)]
+    whole = [one for one in result.figures if not one.name.endswith(OF_PARTS)]
+    parts = [one for one in result.figures if one.value is not None and one not in whole]
+    printed, told = [*whole, *parts], {one.name for one in parts}
     own = own_figures(search, made)
-    if not any(map(_of_clean_time, printed)):
-        own = {name: one for name, one in own.items() if not name.endswith(IN_CLEAN_TIME)}
+    own = {name: one for name, one in own.items() if name in told or not name.endswith(OF_PARTS)}
     yield from figures_differ(printed, own)
     yield from curves_differ(result.curves, own_curves(search, made))
     yield "accounts", tuple(text for one in every for text in accounts_differ(one))
@@ -83,11 +100,11 @@ def accounts_differ(one: ConnectionTrial) -> Iterator[str]:
     client, server, asking = counts.client, counts.server, counts.asking
     sums: list[tuple[str, int, list[int]]] = [
         ("due", client.intended, [client.launched, client.unsent]),
-        ("begun", client.launched, [client.answered, *(getattr(client, n) for n in UNANSWERED)]),
-        ("answered", client.answered, [client.completed, *(getattr(client, n) for n in FAILED)]),
+        ("begun", client.launched, [client.answered, *_told(client, UNANSWERED)]),
+        ("answered", client.answered, [client.completed, *_told(client, FAILED)]),
     ]
     if server is not None:
-        sums.append(("accepted", server.accepted, [getattr(server, n) for n in SERVED]))
+        sums.append(("accepted", server.accepted, _told(server, SERVED)))
     if asking is not None:
         parts = [asking.unasked, asking.asked, asking.waiting, asking.gone]
         sums.append(("requests due", asking.intended, parts))
@@ -103,6 +120,11 @@ def accounts_differ(one: ConnectionTrial) -> Iterator[str]:
         yield f"trial {one.index}: {Flag.NOTHING_SENT.value}, of {client.launched:,} begun"
 
 
+def _told(accounts: ClientAccounts | ServerAccounts, names: Iterable[str]) -> list[int]:
+    """Return how many had each outcome; one that a generator does not tell apart, none had."""
+    return [getattr(accounts, name) or 0 for name in names]
+
+
 def limit_differs(answer: Figure) -> Iterator[str]:
     """Say where the limit of an answer does not go with its bounds."""
     open_ended = answer.upper is None and answer.value is not None
@@ -110,10 +132,6 @@ def limit_differs(answer: Figure) -> Iterator[str]:
         yield f"limit printed {answer.limit}, and no load failed"
     if answer.upper is not None and answer.limit is Limit.SETTING:
         yield f"limit printed {answer.limit}, and {answer.upper:,} failed"
-
-
-def _of_clean_time(figure: Figure) -> bool:
-    return figure.name.endswith(IN_CLEAN_TIME)
 
 
 def since_check(trials: Iterable[ConnectionTrial]) -> list[ConnectionTrial]:
@@ -151,10 +169,10 @@ def own_figures(search: Mapping[str, Any], trials: Sequence[ConnectionTrial]) ->
     if floods and sum(one.sent for one in floods):
         came = sum(one.arrived for one in floods) / sum(one.sent for one in floods)
         arrived["flood_arrived"] = Own(came)
-    if (cleaned := clean_bounds(search, by_load)) is not None:
-        stands_for = partial(_stands_for, kind, search, by_load[cleaned.lower or 0])
-        ends = map(stands_for, (cleaned.lower, cleaned.upper))
-        arrived[f"{ANSWERS[kind]}{IN_CLEAN_TIME}"] = interval(*ends)
+    for part, both_ends in bounds_of_parts(search, by_load).items():
+        stands_for = partial(_stands_for, kind, search, by_load[both_ends.lower or 0])
+        ends = map(stands_for, (both_ends.lower, both_ends.upper))
+        arrived[f"{ANSWERS[kind]}{part}"] = interval(*ends)
     if LOADS[kind] == "request_rps":
         each = bits_or_packets(kind, search, there)
         both = (None if one is None or each is None else int(one * each) for one in (lower, lowest))
@@ -264,23 +282,30 @@ def fails(one: ConnectionTrial, allowed: Fraction, *, own: bool = False) -> bool
     return missing > allowed * due or Flag.SHORT_OFFER in one.flags
 
 
-def clean_bounds(
+def bounds_of_parts(
     search: Mapping[str, Any], by_load: Mapping[int, Sequence[ConnectionTrial]]
-) -> Bounds | None:
-    """Return the bounds in clean time; None where nobody knows of any, or too little is clean."""
+) -> dict[str, Bounds]:
+    """Return the bounds in clean time, near and far, by what stands behind the name of an answer.
+
+    Those of which nobody knows, or of which too little counts, are left out.
+    """
     if search["kind"] not in {"cps", "pps", "goodput"}:
-        return None
+        return {}
     ns = Duration.parse(search["duration"]).ns
     goal = Weighed(share_of(search.get("failed") or "0"), Fraction(0), ns, ns)
     trials = [as_frames(one, load) for load, some in by_load.items() for one in some]
     silent = silent_too(trials)
-    seen = [found for one in trials if (found := in_clean_time(one, silent=silent)) is not None]
-    if not seen:
-        return None
-    both = bounds(goal, seen)
-    if not any(fails(one, goal.allowed, own=True) for one in by_load.get(both.upper or 0, ())):
-        return replace(both, upper=None)  # as of all time: the generator was short of it
-    return both
+    left = ((one.index, in_clean_time(one, silent=silent)) for one in trials)
+    clean = {index: seen for index, seen in left if seen is not None}
+    parts = {IN_CLEAN_TIME: list(clean.values())}
+    for kind, some in by_distance(trials).items():
+        seen = [clean[one.index] for one in some if one.index in clean]
+        parts[f"_{kind}"] = seen if clean else [as_it_is(one) for one in some]
+    found = {part: bounds(goal, seen) for part, seen in parts.items() if seen}
+    for part, both in found.items():
+        if not any(fails(one, goal.allowed, own=True) for one in by_load.get(both.upper or 0, ())):
+            found[part] = replace(both, upper=None)  # as of all time: the generator was short of it
+    return found
 
 
 def as_frames(one: ConnectionTrial, load: int) -> Trial:
@@ -309,6 +334,7 @@ def as_frames(one: ConnectionTrial, load: int) -> Trial:
         started_at=one.started_at,
         flags=one.flags,
         threads=one.threads,
+        round_trips_ns=one.round_trips_ns,
     )
 
 
@@ -474,7 +500,6 @@ def client_of(one: ConnectionTrial) -> ClientAccounts:
 
 
 def times_of(one: ConnectionTrial) -> Times:
-    """Return how long they took."""
+    """Return how long they took, as far as the generator tells."""
     assert one.counts is not None
-    assert one.counts.times is not None
-    return one.counts.times
+    return one.counts.times or Times(handshake=None, first_response=None, response=None)

@@ -13,6 +13,7 @@ TURNS = rf"mean_round_trip|p99_round_trip|{OF_REQUESTS}"
 AGAIN = "repeated_(segments|datagrams)|flood_arrived"
 OPENED = f"handshake_p99|first_response_p99|{AGAIN}"
 ASKED = f"request_rate|response_p99|{AGAIN}"
+PART = "_clean|_near|_far"
 FIGURES: Mapping[str, str] = {
     "back2back": r"burst|(implied_buffer_time|buffer_time|buffered)(_slow_bursts)?",
     "broadcast": "typical_latency|worst_case_latency|trials_with_loss",
@@ -20,12 +21,12 @@ FIGURES: Mapping[str, str] = {
     "cc": f"concurrent_connections|memory_per_connection|{OPENED}",
     "churn": "kept",
     "connection_soak": "failed_connections|handshake_drift|entries_growth|memory_growth",
-    "cps": f"connection_rate(_clean)?|{OPENED}",
+    "cps": f"connection_rate({PART})?|{OPENED}",
     "crr": TURNS,
     "fixed": "loss",
     "flow_setup": "flow_setup_rate|(first|later)_frame_latency",
     "forwarding": "mfr|frmol",
-    "goodput": f"goodput(_clean)?|{ASKED}",
+    "goodput": f"goodput({PART})?|{ASKED}",
     "http": rf"p(50|99)_from_(due|sent)|(failed|waiting)_requests|{OF_REQUESTS}",
     "latency": "(tagged|typical|worst_case|mean)_latency|delay_variation|trials_with_loss",
     "latency_under_load": r"(p50|p99|p999|max)_(idle|loaded|difference)|rate"
@@ -34,7 +35,7 @@ FIGURES: Mapping[str, str] = {
     "loss": "lossless_load|loss_at_top",
     "paired": r"((latency|p99|delivery)_)?(ratio_[b-h]|control)|(rate|lost|latency|p99)_[a-h]"
     r"|((latency|p99)_)?draw_[a-h]",
-    "pps": f"packet_rate(_clean)?|{ASKED}",
+    "pps": f"packet_rate({PART})?|{ASKED}",
     "reconnect": r"[a-z]+_(time|failed)",
     "recovery": "recovery_time|overload_share",
     "reset": r"[a-z]+_(time|lost_time|difference|lost)",

@@ -152,6 +152,14 @@ class MeasuredConnections:
         """Whether anything is between both ends."""
         return self.run.case.seeded_spec.switched
 
+    def round_trip_ns(self) -> int | None:
+        """Return how far the CPUs of generator and switch were from each other at the last look."""
+        return self.around.measurer.watch.last_round_trip_ns
+
+    def hold(self, ns: int) -> None:
+        """Hold the next trial back for so long, and look again."""
+        self.around.measurer.hold(ns)
+
     def connect(self, asked: ConnectionsAsked) -> ConnectionTrial:
         """Open connections, again as often as trials are repeated that are invalid."""
         retries = self.run.case.seeded_spec.trial.retries
@@ -252,6 +260,8 @@ class MeasuredConnections:
         error: str | None,
         seen: Seen,
     ) -> ConnectionTrial:
+        measurer = self.around.measurer
+        held, measurer.held = measurer.held, None
         one = ConnectionTrial(
             index=len(self.run.connections) + 1,
             retry_of=retry_of,
@@ -275,6 +285,8 @@ class MeasuredConnections:
             threads=seen.threads,
             flags=(),
             error=error or seen.failure,
+            round_trips_ns=seen.round_trips_ns,
+            held=held,
         )
         flag = seen.flag if seen.failure is not None else None
         policy = self.run.case.seeded_spec.trial

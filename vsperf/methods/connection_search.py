@@ -28,6 +28,7 @@ from vsperf.methods.connections import (
     ConnectionsAsked,
     ConnectionsBench,
     Count,
+    apart,
     at_load,
     due_in,
     known,
@@ -39,17 +40,19 @@ from vsperf.quantities.human import human_bytes, human_count, human_share
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Duration, FrameSize, LinkSpeed, Ratio
 from vsperf.records.connections import ConnectionTrial, Flood
+from vsperf.records.regime import Regime
 from vsperf.records.result import (
     Axis,
     Curve,
     Figure,
     GoalResult,
     Limit,
+    PartialResult,
     SearchResult,
     amount,
 )
 from vsperf.records.trial import Trial
-from vsperf.search.base import Loads, Probe
+from vsperf.search.base import Loads, Probe, Whereabouts
 from vsperf.search.classify import DurationRule
 from vsperf.search.confirm import Confirmed
 from vsperf.search.rfc2544 import Ascending
@@ -63,6 +66,8 @@ ARRIVED = "flood_arrived"
 MEMORY = "memory_per_connection"
 IN_CLEAN_TIME = "_clean"
 """Behind the name of an answer: that from clean time alone."""
+IN_REGIMES = tuple(f"_{regime}" for regime in Regime)
+"""Likewise: those from the trials of each regime alone."""
 Tails = Mapping[str, tuple[str, str]]
 """Figures of times that 99 of 100 did not exceed: which histogram it is, and what it says."""
 OPENING: Tails = {
@@ -100,7 +105,8 @@ class ConnectionSearch(ConnectionMethod):
     """The settings between which it searches."""
     tails: ClassVar[Tails] = OPENING
     of_time: ClassVar[bool] = True
-    """Whether a part of the time of a trial says what its load is, so that clean time does."""
+    """Whether a part of the time of a trial says what its load is, so that clean time does, and
+    where CPUs were meanwhile."""
 
     protocol: Protocol = "tcp"
     """What connections are made by. Of `udp` each is a flow: a port of its own sends a datagram,
@@ -153,9 +159,10 @@ class ConnectionSearch(ConnectionMethod):
     def metrics(self) -> Mapping[str, Unit]:
         times = dict.fromkeys(self.times, Unit.NANOSECONDS)
         flood = {} if self.syn_flood is None else {ARRIVED: Unit.RATIO}
-        clean = {f"{self.answer}{IN_CLEAN_TIME}": self.unit} if self.of_time else {}
+        parts = [IN_CLEAN_TIME, *IN_REGIMES] if self.of_time else []
+        of_parts = {f"{self.answer}{part}": self.unit for part in parts}
         again = {REPEATED[self.protocol]: Unit.RATIO}
-        return {self.answer: self.unit, **clean, **times, **again, **flood}
+        return {self.answer: self.unit, **of_parts, **times, **again, **flood}
 
     @property
     @abstractmethod
@@ -229,7 +236,8 @@ class ConnectionSearch(ConnectionMethod):
         lowest, highest = self.searched_range
         made: list[tuple[int, ConnectionTrial]] = []
         measure = partial(self._measured, bench, made)
-        probe = Probe(measure, bench.budget, bench.overhead_ns)
+        whereabouts = bench if isinstance(bench, Whereabouts) else None
+        probe = Probe(measure, bench.budget, bench.overhead_ns, whereabouts=whereabouts)
         loads = Loads(lowest, highest, highest + 1, switched=bench.switched, ascending=True)
         found = self.confirmed(loads).run(probe)
         return self.answered(found, made)
@@ -257,7 +265,7 @@ class ConnectionSearch(ConnectionMethod):
         figures: list[Figure] = []
         for goal in found.goals:
             figures += self.answers(goal, made)
-            figures += self._in_clean_time(goal, made)
+            figures += self._of_parts(goal, made)
             figures += self._beside(at_load(made, goal.lower_fps), self._at(goal.lower_fps))
         return SearchResult(
             figures=tuple(figures),
@@ -285,37 +293,39 @@ class ConnectionSearch(ConnectionMethod):
             flags=goal.flags,
         )
 
-    def _in_clean_time(
+    def _of_parts(
         self, goal: GoalResult, made: Sequence[tuple[int, ConnectionTrial]]
     ) -> Iterator[Figure]:
-        """Yield the answer from clean time alone, or why there is none; nothing where nobody knows.
+        """Yield the answers from clean time alone, and from each regime; none where nobody knows.
 
         That its trials do not agree, or leave it open whose failures they were, is no doubt on the
         answer from all time: it has no number then, and no limit.
         """
-        clean = goal.clean
-        if clean is None:
-            return
-        share, name = human_share(float(Fraction(clean.share))), f"{self.answer}{IN_CLEAN_TIME}"
-        if clean.limit is None or clean.limit is Limit.UNKNOWN:
-            why = clean.reason if clean.limit is None else "trials do not agree in it"
-            reason = f"{share} of the time was clean: {why}"
-            yield Figure(name=name, unit=self.unit, value=None, reason=reason)
-            return
-        same = clean.model_dump(include={"lower_fps", "upper_fps", "limit", "flags"})
-        limit, _ = limit_of(goal.model_copy(update=same), made, self._said)
-        there = at_load(made, clean.lower_fps)
-        held = None if clean.lower_fps is None else self.found_at(clean.lower_fps, there)
-        yield Figure(
-            name=name,
-            unit=self.unit,
-            value=held,
-            lower=held,
-            upper=self.stands_for(clean.upper_fps, there),
-            limit=None if limit is Limit.UNKNOWN else limit,
-            reason=f"in the {share} of the time in which nothing kept the generator from running"
-            f"{known(clean, self._said)}",
-        )
+        clean = () if goal.clean is None else (goal.clean,)
+        parts: list[tuple[str, str, PartialResult]] = [
+            (IN_CLEAN_TIME, "nothing kept the generator from running", one) for one in clean
+        ]
+        parts += [(f"_{there.regime}", apart(there), there) for there in goal.regimes]
+        for suffix, when, part in parts:
+            same = part.model_dump(include={"lower_fps", "upper_fps", "limit", "flags"})
+            limit, _ = limit_of(goal.model_copy(update=same), made, self._said)
+            answered = part.limit not in (None, Limit.UNKNOWN)
+            why = known(part, self._said)
+            if not answered:
+                why = f": {'trials do not agree in it' if part.limit else part.reason}"
+            there = at_load(made, part.lower_fps) if answered else []
+            lower = part.lower_fps if answered else None
+            held = None if lower is None else self.found_at(lower, there)
+            share = human_share(float(Fraction(part.share)))
+            yield Figure(
+                name=f"{self.answer}{suffix}",
+                unit=self.unit,
+                value=held,
+                lower=held,
+                upper=self.stands_for(part.upper_fps, there) if answered else None,
+                limit=limit if answered and limit is not Limit.UNKNOWN else None,
+                reason=f"in the {share} of the time in which {when}{why}",
+            )
 
     def stands_for(self, load: int | None, there: Sequence[ConnectionTrial]) -> int | None:
         """Return what a bound stands for in the unit of the answer, by the trials that held."""

@@ -21,7 +21,14 @@ from vsperf.quantities.units import NANOSECONDS, FrameSize, LinkSpeed
 from vsperf.records.connections import ConnectionTrial
 from vsperf.records.flags import Flag
 from vsperf.records.histogram import merged_percentiles_ns
-from vsperf.records.result import CleanResult, Compliance, GoalResult, Limit, SearchResult
+from vsperf.records.result import (
+    Compliance,
+    GoalResult,
+    Limit,
+    PartialResult,
+    RegimeResult,
+    SearchResult,
+)
 from vsperf.records.trial import Purpose
 from vsperf.search.base import Budget
 
@@ -57,7 +64,7 @@ def limit_of(
     dropped = mildest.switch.drops if mildest.switch is not None else {}
     told = [f"{count:,} {why}" for why, count in dropped.items() if count]
     reason += f"; the switch counted {', '.join(told)}" if told else ""
-    reason += _doubted(goal)
+    reason += _doubted(goal, said)
     busy = [one.busy_ppm for one in lossy]
     if limit is Limit.DUT and min(busy, default=0) >= SATURATED_PPM:
         return Limit.GENERATOR, (
@@ -66,9 +73,12 @@ def limit_of(
     return limit, reason
 
 
-def _doubted(goal: GoalResult) -> str:
+def _doubted(goal: GoalResult, said: Callable[[int], str]) -> str:
     """Say why failures at an upper bound are not the switch's, where a search has found that."""
     if goal.limit is Limit.HOST:
+        for one in goal.regimes:
+            if one.lower_fps is not None and one.lower_fps >= (goal.upper_fps or 0):
+                return f"; while {apart(one)}, {said(one.lower_fps)} held"
         return "; in clean time none of these trials would have failed"
     if goal.limit is not Limit.UNKNOWN:
         return ""
@@ -98,7 +108,15 @@ def _not_begun(
     return (Limit.UNKNOWN if lower is None else limit), reason
 
 
-def known(goal: GoalResult | CleanResult, said: Callable[[int], str]) -> str:
+def apart(there: RegimeResult) -> str:
+    """Say what a regime is."""
+    return (
+        f"the CPUs of generator and switch were {there.regime.words} ({there.least_ns} to "
+        f"{there.most_ns} ns there and back)"
+    )
+
+
+def known(goal: GoalResult | PartialResult, said: Callable[[int], str]) -> str:
     """Say which loads held and did not; empty where nobody knows any."""
     parts = []
     if goal.lower_fps is not None:

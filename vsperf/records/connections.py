@@ -22,7 +22,7 @@ from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.slots import Slot, Slots
 from vsperf.records.switch import Kept, SwitchCounters
 from vsperf.records.threads import ThreadActivity
-from vsperf.records.trial import Direction, Event, GeneratorActivity, Purpose, Trial
+from vsperf.records.trial import Direction, Event, GeneratorActivity, Held, Purpose, Trial
 
 UNANSWERED = ("refused", "no_answer", "misanswered", "given_up")
 """What becomes of a connection whose SYN nobody answered as it should be."""
@@ -90,6 +90,7 @@ class ClientAccounts(Record):
 
     def balanced(self) -> Self:
         """Return itself, or raise `Unbalanced`: each connection has one outcome."""
+        _none_negative(self)
         unanswered = sum(getattr(self, name) or 0 for name in UNANSWERED)
         unfulfilled = sum(getattr(self, name) or 0 for name in UNFULFILLED)
         _same("connections that were due", self.intended, self.launched + self.unsent)
@@ -123,6 +124,7 @@ class ServerAccounts(Record):
 
     def balanced(self) -> Self:
         """Return itself, or raise `Unbalanced`."""
+        _none_negative(self)
         counted = sum(getattr(self, name) or 0 for name in SERVED)
         _same("connections that were accepted", self.accepted, counted)
         return self
@@ -194,6 +196,7 @@ class Asking(Record):
 
     def balanced(self) -> Self:
         """Return itself, or raise `Unbalanced`: each request has one outcome."""
+        _none_negative(self)
         counted = self.unasked + self.asked + self.waiting + self.gone
         _same("requests that were due", self.intended, counted)
         return self
@@ -325,6 +328,10 @@ class ConnectionTrial(Record):
     """By the switch: before it, at most while connections were open, and after it."""
     event: Event | None = None
     """What was done to the switch in the middle of it."""
+    round_trips_ns: tuple[int, ...] = ()
+    """Time of a cache line from the generator's CPU to the switch's and back, before and after."""
+    held: Held | None = None
+    """For how long it was held back until its CPUs were where it was to be made; None for none."""
 
     @property
     def valid(self) -> bool:
@@ -484,7 +491,8 @@ class ConnectionTrial(Record):
         Searches know loads and what was lost of them, and not what these are made of. `load` is
         what is searched for: connections in a second, or at a time, or requests in a second. What
         is open at a time is so all the time (not `of_time`): no part of it can be left out, even
-        where as many begin in a second, so that load and rate happen to be one number.
+        where as many begin in a second, so that load and rate happen to be one number. Nor does it
+        say anything of how far CPUs are from each other.
         """
         assert self.counts is not None
         accounts = self.accounts
@@ -519,6 +527,8 @@ class ConnectionTrial(Record):
             flags=self.flags,
             retry_of=self.retry_of,
             threads=self.threads,
+            round_trips_ns=self.round_trips_ns if of_time else (),
+            held=self.held,
         )
 
 
@@ -547,6 +557,26 @@ def _slots(one: ConnectionTrial) -> Slots | None:
         received_frames=(sum(ended),),
         refused_frames=(0,),
     )
+
+
+def parted(count: int, **at_most: int | None) -> dict[str, int]:
+    """Part a number among outcomes, the first ones first; what is left is that of the last one.
+
+    For generators that tell only how often each came about, and not of which connection.
+    """
+    found = {}
+    for name, most in at_most.items():
+        found[name] = count if most is None else min(count, max(0, most))
+        count -= found[name]
+    return found
+
+
+def _none_negative(accounts: Record) -> None:
+    """Raise `Unbalanced` for a count below zero, which would make up for one that is too high."""
+    for name in type(accounts).model_fields:
+        count = getattr(accounts, name)
+        if isinstance(count, int) and count < 0:
+            raise Unbalanced(f"{count} connections or requests that are {name}")
 
 
 def _same(what: str, told: int, counted: int) -> None:

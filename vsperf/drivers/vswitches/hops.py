@@ -28,6 +28,7 @@ from vsperf.drivers.vswitches.kernel_ports import (
 from vsperf.drivers.vswitches.ports import Place, link_endpoint, tap_of
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.devices import PERMANENT, Device, Devices, told
+from vsperf.host.doctor.wants import Want
 from vsperf.host.netns import within
 from vsperf.host.networks import hand_over, private_network
 from vsperf.host.taps import tap
@@ -35,6 +36,8 @@ from vsperf.host.workspace import Workspace
 from vsperf.records.run import Endpoint, Placement, Step
 from vsperf.records.switch import PortCounters
 
+WANTS = frozenset({Want.QUIET_CPUS, Want.ROOT, Want.TAPS})
+"""What such a device wants of a machine."""
 PAIR = 2
 SYSCTL = Path("/proc/sys/net")
 SLABS = Path("/proc/slabinfo")
@@ -313,3 +316,19 @@ class RunningHop:
     def next_hops(self) -> Mapping[str, str]:
         """Return, by link, the MAC address that frames from its end are to be sent to."""
         return self.hop.next_hops()
+
+
+Running = TypeVar("Running", bound=RunningHop)
+
+
+@contextmanager
+def running_hop(
+    design: HopDesign, workspace: Workspace, begin: Callable[[Hop], Running]
+) -> Iterator[Running]:
+    """Make both ports, have the device begin, and yield it; it is over when the context is left."""
+    with made_hop(design.ports, design.cpus, workspace) as hop:
+        running = begin(hop)
+        try:
+            yield running
+        finally:
+            running.stopped = True

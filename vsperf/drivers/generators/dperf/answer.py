@@ -19,6 +19,7 @@ from vsperf.records.connections import (
     ClientAccounts,
     Segments,
     ServerAccounts,
+    parted,
 )
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -114,8 +115,8 @@ def client_accounts(told: Block, asked: int) -> ClientAccounts:
     resets, errors = told.count("rstRx"), told.count("skErr")
     answered = min(opened, told.count("synRx"))
     in_order = min(max(0, closed - errors - resets), told.responses, answered)
-    unanswered = _parted(opened - answered, refused=resets, no_answer=errors, given_up=None)
-    unfulfilled = _parted(
+    unanswered = parted(opened - answered, refused=resets, no_answer=errors, given_up=None)
+    unfulfilled = parted(
         answered - in_order,
         reset=resets - unanswered["refused"],
         no_response=max(0, answered - told.responses),
@@ -145,7 +146,7 @@ def server_accounts(told: Block) -> ServerAccounts:
     """Return what became of connections that the server accepted."""
     accepted, closed = told.count("skOpen"), told.count("skClose")
     resets, errors = told.count("rstRx"), told.count("skErr")
-    parts = _parted(
+    parts = parted(
         accepted,
         not_closed=errors,
         reset=resets,
@@ -175,15 +176,6 @@ def segments(told: Block) -> Segments:
         disordered=told.count("tcpDrop"),
         no_room=told.count("dropTx"),
     )
-
-
-def _parted(count: int, **at_most: int | None) -> dict[str, int]:
-    """Part a number among causes, the first ones first; what is left is that of the last one."""
-    found = {}
-    for name, most in at_most.items():
-        found[name] = count if most is None else min(count, max(0, most))
-        count -= found[name]
-    return found
 
 
 def _share(failed: Mapping[str, int], launched: int, opened: int) -> dict[str, int]:

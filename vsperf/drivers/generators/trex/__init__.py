@@ -1,1 +1,1 @@
-"""TRex, stateless, by the interface of its server: JSON-RPC over ZeroMQ, in words of our own."""
+"""TRex, by the interface of its server: JSON-RPC over ZeroMQ, in words of our own."""

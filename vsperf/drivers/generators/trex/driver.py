@@ -9,6 +9,7 @@ from typing import ClassVar
 from vsperf.config.abilities import Ability, Capabilities
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
+from vsperf.config.connections import clients_of, servers_of
 from vsperf.drivers.generators.base import Unmeasured
 from vsperf.drivers.generators.directions import check_directions
 from vsperf.drivers.generators.trex.private import (
@@ -19,9 +20,10 @@ from vsperf.drivers.generators.trex.private import (
     spec_of,
     started,
 )
-from vsperf.drivers.generators.trex.server import Client, Server
+from vsperf.drivers.generators.trex.server import Client, Server, StatelessServer, mapping
 from vsperf.drivers.generators.trex.session import TrexSession
 from vsperf.drivers.generators.trex.spec import TrexSpec
+from vsperf.drivers.generators.trex.stateful import StatefulServer, StatefulSession
 from vsperf.drivers.generators.trex.streams import check_flows, traffic_directions
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
@@ -39,16 +41,19 @@ ABILITIES = frozenset(
         *(Ability.VLAN, Ability.QINQ, Ability.IPV6, Ability.LEARNING),
         *(Ability.BROADCAST, Ability.MULTICAST, Ability.LATENCY),
         *(Ability.VARY_IP, Ability.VARY_MAC, Ability.VARY_PORT),
+        *(Ability.CONNECTIONS, Ability.SEVERAL_REQUESTS, Ability.HELD),
     }
 )
 CLOCK = "the CPU's time stamp counter, in whole microseconds"
 
 
 class TrexGenerator(Unmeasured):
-    """Trials by TRex in its stateless mode."""
+    """Trials of frames by TRex in its stateless mode, and of connections in its stateful one."""
 
     kind: ClassVar[str] = "trex"
-    summary: ClassVar[str] = "TRex, stateless: counted by streams, latency of a sampled stream"
+    summary: ClassVar[str] = (
+        "TRex: frames counted by streams, latency of a sampled one; TCP connections (ASTF)"
+    )
     Spec: ClassVar[type[DriverSpec]] = TrexSpec
     checks: ClassVar[tuple[Check, ...]] = (
         program_check(
@@ -73,15 +78,8 @@ class TrexGenerator(Unmeasured):
     ) -> tuple[Step, ...]:
         spec = spec_of(case)
         numbers = numbers_of(case, endpoints)
-        _check_latency(case)
-        check_flows(case)
         ports = ", ".join(f"{number} ({link})" for link, number in numbers.items())
-        size = case.traffic.size_label
-        building = Step(
-            component=ROLE,
-            action=f"take the ports {ports}, and build streams for each direction: {size} frames, "
-            f"{case.traffic.flows} flows; each trial sends an exact number of frames at a rate",
-        )
+        building = Step(component=ROLE, action=f"take the ports {ports}, and {_trials(case)}")
         if not spec.starts:
             where = f"{spec.server}:{spec.rpc_port}"
             said = "also from whoever has them" if spec.force else "left to whoever has one"
@@ -110,7 +108,7 @@ class TrexGenerator(Unmeasured):
         directions: tuple[tuple[str, str], ...],
         placement: Placement,
         workspace: Workspace,
-    ) -> Iterator[TrexSession]:
+    ) -> Iterator[TrexSession | StatefulSession]:
         spec = spec_of(case)
         numbers = numbers_of(case, endpoints)
         check_directions("TRex", numbers, directions)
@@ -127,7 +125,10 @@ class TrexGenerator(Unmeasured):
                     ports=tuple(str(port) for port in numbers.values()),
                 )
                 stack.enter_context(workspace.undoing(undo))
-            yield stack.enter_context(connected(case, numbers, directions, user))
+            if case.has_connections:
+                yield stack.enter_context(connected_stateful(case, numbers, user))
+            else:
+                yield stack.enter_context(connected(case, numbers, directions, user))
 
     def release(
         self, address: str, owner: str, places: tuple[str, ...], password_file: str | None
@@ -135,12 +136,35 @@ class TrexGenerator(Unmeasured):
         """Release what a deployment that is gone has taken under its name."""
         host, _, port = address.rpartition(":")
         with closing(Client(host, int(port))) as client:
-            server = Server(client, tuple(int(place) for place in places), owner)
+            server = _found(client, tuple(int(place) for place in places), owner)
             server.greet()
-            ours = tuple(port for port in server.ports if server.owner(port) == owner)
-            server.ports = ours
-            server.acquire(force=True)  # our own name, of a connection that is gone
-            server.release()
+            server.ports = tuple(port for port in server.ports if server.owner(port) == owner)
+            if server.ports:
+                server.acquire(force=True)  # our own name, of a connection that is gone
+                server.release()
+
+
+def _found(client: Client, ports: tuple[int, ...], user: str) -> Server:
+    """Return a server in whichever mode it runs."""
+    version = mapping(client.ask("get_version"), "get_version")
+    stateful = version.get("mode") == StatefulServer.api[0]
+    kind: type[Server] = StatefulServer if stateful else StatelessServer
+    return kind(client, ports, user)
+
+
+def _trials(case: CaseSpec) -> str:
+    """Say what a trial is; refuse what no trial can be."""
+    if case.has_connections:
+        return (
+            "load a program of clients, at the first one, and one of servers, at the second one; "
+            "each trial begins an exact number of connections at a rate"
+        )
+    _check_latency(case)
+    check_flows(case)
+    return (
+        f"build streams for each direction: {case.traffic.size_label} frames, "
+        f"{case.traffic.flows} flows; each trial sends an exact number of frames at a rate"
+    )
 
 
 @contextmanager
@@ -151,21 +175,48 @@ def connected(
     user: str,
 ) -> Iterator[TrexSession]:
     """Take ports of a server that runs, by link; leaving the context lets go of them."""
-    spec = spec_of(case)
-    address = LOCAL if spec.starts else spec.server
-    with closing(Client(address, spec.rpc_port)) as client:
-        server = Server(client, tuple(numbers.values()), user)
-        try:
-            server.greet()
-            server.acquire(force=spec.force)
+    with _asked_at(case) as client:
+        server = StatelessServer(client, tuple(numbers.values()), user)
+        with _taken(server, case):
             ways = traffic_directions(case, directions, numbers)
-            session = TrexSession(server, case, ways, spec.latency_fps)
+            session = TrexSession(server, case, ways, spec_of(case).latency_fps)
             try:
                 yield session
             finally:
                 session.closed = True
-        finally:
-            _let_go(server)
+
+
+@contextmanager
+def connected_stateful(
+    case: CaseSpec, numbers: dict[str, int], user: str
+) -> Iterator[StatefulSession]:
+    """The same of a server that opens connections."""
+    with _asked_at(case) as client:
+        ends = (clients_of(case), servers_of(case))
+        server = StatefulServer(client, tuple(numbers[end.link] for end in ends), user)
+        with _taken(server, case):
+            session = StatefulSession(server, case)
+            try:
+                yield session
+            finally:
+                session.closed = True
+
+
+def _asked_at(case: CaseSpec) -> closing[Client]:
+    """Return who asks the server of a case, until the context is left."""
+    spec = spec_of(case)
+    return closing(Client(LOCAL if spec.starts else spec.server, spec.rpc_port))
+
+
+@contextmanager
+def _taken(server: Server, case: CaseSpec) -> Iterator[None]:
+    """Have the ports of a server, until the context is left."""
+    try:
+        server.greet()
+        server.acquire(force=spec_of(case).force)
+        yield
+    finally:
+        _let_go(server)
 
 
 def _let_go(server: Server) -> None:

@@ -26,10 +26,10 @@ CONFIGURATION = f"{Placeholder.RUN}/{NAME}.yaml"
 START_S = 60.0
 CONNECT_S = 0.2
 LOCAL = "127.0.0.1"
+STATELESS, STATEFUL = ("--stl", "--hdrh"), ("--astf",)
+"""What a server is to do: send frames, or open connections."""
 OPTIONS = (
-    "--stl",
     "--software",  # frames are counted by streams on ports of any kind
-    "--hdrh",
     "--no-key",
     "--no-termio",
     "--no-scapy-server",
@@ -118,7 +118,8 @@ def command(case: CaseSpec) -> tuple[str, ...]:
     folder = folder_of(case)
     libraries = ":".join(str(folder / name) for name in LIBRARIES)
     inside = ("env", f"--chdir={folder}", f"LD_LIBRARY_PATH={libraries}")
-    run = (f"./{PROGRAM}", "-i", "--cfg", CONFIGURATION, *OPTIONS, "--iom", "0")
+    mode = STATEFUL if case.has_connections else STATELESS
+    run = (f"./{PROGRAM}", "-i", "--cfg", CONFIGURATION, *mode, *OPTIONS, "--iom", "0")
     return (*inside, *run)
 
 

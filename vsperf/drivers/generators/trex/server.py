@@ -1,5 +1,7 @@
 """A TRex server that is connected: its ports, streams and counters, each answer looked at.
 
+What it does with connections is in `stateful.py`.
+
 It is asked by JSON-RPC over ZeroMQ, one question after the other, each with a deadline. ZeroMQ
 opens its connections in a thread of its own, which stays in the network namespace that it was made
 in; so a server in another network is reached from there.
@@ -10,20 +12,21 @@ from __future__ import annotations
 import json
 import secrets
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.software import to_install_extra
 from vsperf.trust.answers import LONGEST
-from vsperf.waits import wait_for
+from vsperf.waits import sleep, wait_for
 
 if TYPE_CHECKING:
     import zmq
 
 API = ("STL", 5, 1)
-"""The interface that this driver speaks: stateless, major and minor version."""
+"""The interface in which frames are sent: its name, which is the server's mode, and version."""
 TRIED = "v3.08"
 """The version of TRex that it was tried with."""
 FINISHED, ACQUIRED = 4, 5
@@ -33,8 +36,11 @@ NOBODY = "<FREE>"
 PORT_COUNTERS = ("opackets", "ipackets", "ierrors")
 ANSWER_S = 5.0
 """Patience with an answer; a server that works gives one within a few milliseconds."""
+AGAIN_S = 0.01
 MOST_WORDS = 500
 """Letters of a reason that a server gives."""
+WORKING = -32002
+"""The code of an answer that is to come. Its words are the number that it is asked for by."""
 GET_ZMQ = to_install_extra("trex")
 Answer = Any
 
@@ -58,6 +64,15 @@ class Client:
 
     def ask(self, method: str, **parameters: Any) -> Answer:
         """Return the result of a method; raises `ComponentError` where there is none."""
+        answer, until = self._asked(method, parameters), time.monotonic() + ANSWER_S
+        while isinstance(answer, _Ticket):
+            if time.monotonic() > until:
+                raise self._gone(f"it did not end {method} within {ANSWER_S:g} s")
+            sleep(AGAIN_S)  # between two looks at a condition, never instead of one
+            answer = self._asked("get_async_results", {"ticket_id": answer.number})
+        return answer
+
+    def _asked(self, method: str, parameters: dict[str, Any]) -> Answer:
         import zmq
 
         if self.broken is not None:
@@ -103,7 +118,10 @@ class Client:
         if not isinstance(answer, dict) or answer.get("id") != self.number:
             raise self._gone(f"its answer to {method} is one to another question")
         if "error" in answer:
-            raise ComponentError(f"TRex refused {method}", why=_reason(answer["error"]))
+            error, words = answer["error"], _reason(answer["error"])
+            if isinstance(error, dict) and error.get("code") == WORKING and words.isdecimal():
+                return _Ticket(int(words))
+            raise ComponentError(f"TRex refused {method}", why=words)
         if "result" not in answer:
             raise self._gone(f"its answer to {method} holds no result")
         return answer["result"]
@@ -111,6 +129,13 @@ class Client:
     def _gone(self, why: str) -> ComponentError:
         self.broken = why
         return ComponentError(f"the TRex server at {self.where} does not answer", why=why)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ticket:
+    """In place of a result, which is asked for by its number."""
+
+    number: int
 
 
 def load_zmq() -> Any:
@@ -163,8 +188,13 @@ class Counted:
 
 
 @dataclass
-class Server:
-    """A connection that has its ports."""
+class Server(ABC):
+    """A connection that has its ports, in whichever mode the server runs."""
+
+    api: ClassVar[tuple[str, int, int]]
+    """The interface that is spoken: its name, which is the mode, and its version."""
+    meant: ClassVar[tuple[str, str]]
+    """Why no server of another mode is taken, and how to come to one that is."""
 
     client: Client
     ports: tuple[int, ...]
@@ -177,14 +207,13 @@ class Server:
 
     def greet(self) -> None:
         """Compare versions, and see that the server has the ports."""
-        self.version = _mapping(self.client.ask("get_version"), "get_version")
-        if (mode := self.version.get("mode")) != API[0]:
+        self.version = mapping(self.client.ask("get_version"), "get_version")
+        name, major, minor = self.api
+        if (mode := self.version.get("mode")) != name:
+            why, fix = self.meant
             raise NotReadyError(
-                f"the TRex server at {self.client.where} runs in mode {mode}",
-                why="only stateless traffic is spoken",
-                fix="start it without --astf",
+                f"the TRex server at {self.client.where} runs in mode {mode}", why=why, fix=fix
             )
-        name, major, minor = API
         try:
             answer = self.client.ask("api_sync_v2", name=name, major=major, minor=minor)
         except ComponentError as error:
@@ -193,8 +222,8 @@ class Server:
                 why=error.problems[0].why,
                 fix=f"use a version that knows {name} {major}.{minor}, such as {TRIED}",
             ) from error
-        self.client.handler = str(_mapping(answer, "api_sync_v2").get("api_h"))
-        self.system = _mapping(self.client.ask("get_system_info"), "get_system_info")
+        self.client.handler = str(mapping(answer, "api_sync_v2").get("api_h"))
+        self.system = mapping(self.client.ask("get_system_info"), "get_system_info")
         known = {int(port["index"]): port for port in self.system.get("ports", ())}
         for port in self.ports:
             if port not in known:
@@ -203,22 +232,73 @@ class Server:
                     why=f"it has {', '.join(map(str, sorted(known)))}",
                     fix="see testbed.links",
                 )
-            if missing := {"flow_stats", "latency"} - set(known[port]["rx"]["caps"]):
-                raise NotReadyError(
-                    f"port {port} of TRex does not count by streams ({', '.join(sorted(missing))})",
-                    fix="start the server with --software",
-                )
+        self._look_at(known)
 
+    @abstractmethod
     def acquire(self, *, force: bool) -> None:
         """Take the ports; one that somebody else has only where that was asked for."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Send no more, and let go of the ports."""
+
+    @abstractmethod
+    def _look_at(self, known: Mapping[int, Mapping[str, Any]]) -> None:
+        """Raise where ports do not do what is asked of them, by what the server says of all."""
+
+    def _require_free(self, port: int, *, force: bool) -> None:
+        owner = self.owner(port)
+        if owner and not force:
+            raise NotReadyError(
+                f"port {port} of TRex belongs to {owner}",
+                why="what is sent there now would end",
+                fix="wait, or take it: --set generator.force=true",
+            )
+
+    def owner(self, port: int) -> str:
+        """Return who has a port; empty if nobody."""
+        answer = mapping(self.client.ask("get_owner", port_id=port), "get_owner")
+        owner = str(answer.get("owner") or "")
+        return "" if owner == NOBODY else owner
+
+    def events(self) -> tuple[dict[str, Any], ...]:
+        """Return what happened since this was asked last."""
+        asked = {"session_id": self.session, "user": self.user}
+        answer = mapping(self.client.ask("get_async_events", **asked), "get_async_events")
+        return tuple(answer.get("data") or ())
+
+    def read_ports(self) -> dict[int, dict[str, int]]:
+        """Return the counters of each port."""
+        found = {}
         for port in self.ports:
-            owner = self.owner(port)
-            if owner and not force:
-                raise NotReadyError(
-                    f"port {port} of TRex belongs to {owner}",
-                    why="what is sent there now would end",
-                    fix="wait, or take it: --set generator.force=true",
-                )
+            stats = mapping(self.client.ask("get_port_stats", port_id=port), "get_port_stats")
+            found[port] = {name: count_in(stats, name) for name in PORT_COUNTERS}
+        return found
+
+    def _promiscuous(self, port: int) -> None:
+        wanted = {"promiscuous": {"enabled": True}}
+        self._own("set_port_attr", port, attr=wanted)
+
+    def _own(self, method: str, port: int, **parameters: Any) -> Any:
+        """Ask for what only the owner of a port may."""
+        return self.client.ask(
+            method, port_id=port, handler=self.handlers.get(port, ""), **parameters
+        )
+
+
+@dataclass
+class StatelessServer(Server):
+    """Its streams and their counters."""
+
+    api: ClassVar[tuple[str, int, int]] = API
+    meant: ClassVar[tuple[str, str]] = (
+        "frames are sent in the stateless one",
+        "start it without --astf",
+    )
+
+    def acquire(self, *, force: bool) -> None:
+        for port in self.ports:
+            self._require_free(port, force=force)
             asked = {"user": self.user, "force": force, "session_id": self.session}
             self.handlers[port] = str(self.client.ask("acquire", port_id=port, **asked))
             self._own("stop_traffic", port)
@@ -226,14 +306,7 @@ class Server:
             self._promiscuous(port)
         self.events()
 
-    def owner(self, port: int) -> str:
-        """Return who has a port; empty if nobody."""
-        answer = _mapping(self.client.ask("get_owner", port_id=port), "get_owner")
-        owner = str(answer.get("owner") or "")
-        return "" if owner == NOBODY else owner
-
     def release(self) -> None:
-        """Send no more, and let go of the ports."""
         for port in tuple(self.handlers):
             self._own("stop_traffic", port)
             self._own("remove_all_streams", port)
@@ -249,7 +322,7 @@ class Server:
 
     def now(self) -> float:
         """Return the server's time [s]."""
-        return float(_mapping(self.client.ask("ping"), "ping")["ts"])
+        return float(mapping(self.client.ask("ping"), "ping")["ts"])
 
     def start(self, ports: Sequence[int], at_s: float | None = None) -> None:
         """Have ports send, from one moment of the server's time on if that is given."""
@@ -263,12 +336,6 @@ class Server:
         """Send no more."""
         for port in ports:
             self._own("stop_traffic", port)
-
-    def events(self) -> tuple[dict[str, Any], ...]:
-        """Return what happened since this was asked last."""
-        asked = {"session_id": self.session, "user": self.user}
-        answer = _mapping(self.client.ask("get_async_events", **asked), "get_async_events")
-        return tuple(answer.get("data") or ())
 
     def finished(self) -> set[int]:
         """Return the ports that have sent all since this was asked last."""
@@ -289,12 +356,9 @@ class Server:
 
     def read(self, groups: Sequence[int]) -> Counted:
         """Return all counters."""
-        ports = {}
-        for port in self.ports:
-            stats = _mapping(self.client.ask("get_port_stats", port_id=port), "get_port_stats")
-            ports[port] = {name: _count(stats, name) for name in PORT_COUNTERS}
-        told = _mapping(self.client.ask("get_pgid_stats", pgids=list(groups)), "get_pgid_stats")
-        streams = _mapping(told.get("flow_stats") or {}, "get_pgid_stats")
+        ports = self.read_ports()
+        told = mapping(self.client.ask("get_pgid_stats", pgids=list(groups)), "get_pgid_stats")
+        streams = mapping(told.get("flow_stats") or {}, "get_pgid_stats")
         found = {}
         for number in groups:
             one = streams.get(str(number))
@@ -304,14 +368,14 @@ class Server:
                     why="it was started anew, or somebody removed the stream",
                 )
             found[number] = Group(
-                {port: _count(one["tp"], str(port)) for port in self.ports},
-                {port: _count(one["rp"], str(port)) for port in self.ports},
+                {port: count_in(one["tp"], str(port)) for port in self.ports},
+                {port: count_in(one["rp"], str(port)) for port in self.ports},
             )
         return Counted(ports, found)
 
     def histogram(self, group: int) -> str | None:
         """Return the latencies of a stream [µs] as an HdrHistogram; None if it has none."""
-        told = _mapping(self.client.ask("get_pgid_stats", pgids=[group]), "get_pgid_stats")
+        told = mapping(self.client.ask("get_pgid_stats", pgids=[group]), "get_pgid_stats")
         stream = (told.get("latency") or {}).get(str(group))
         if not stream or not stream.get("lat"):
             return None
@@ -324,24 +388,23 @@ class Server:
             )
         return str(found)
 
-    def _promiscuous(self, port: int) -> None:
-        wanted = {"promiscuous": {"enabled": True}}
-        self._own("set_port_attr", port, attr=wanted)
-
-    def _own(self, method: str, port: int, **parameters: Any) -> Any:
-        """Ask for what only the owner of a port may."""
-        return self.client.ask(
-            method, port_id=port, handler=self.handlers.get(port, ""), **parameters
-        )
+    def _look_at(self, known: Mapping[int, Mapping[str, Any]]) -> None:
+        for port in self.ports:
+            if missing := {"flow_stats", "latency"} - set(known[port]["rx"]["caps"]):
+                raise NotReadyError(
+                    f"port {port} of TRex does not count by streams ({', '.join(sorted(missing))})",
+                    fix="start the server with --software",
+                )
 
 
-def _mapping(answer: Any, method: str) -> dict[str, Any]:
+def mapping(answer: Any, method: str) -> dict[str, Any]:
+    """Return an answer that has names; raises `ComponentError` where it has none."""
     if not isinstance(answer, dict):
         raise ComponentError(f"TRex answers {method} as another version of it would")
     return answer
 
 
-def _count(counters: Mapping[str, Any], name: str) -> int:
+def count_in(counters: Mapping[str, Any], name: str) -> int:
     """Return a counter; what is not there is an error, and never 0."""
     value = counters.get(name)
     if not isinstance(value, int) or isinstance(value, bool):

@@ -13,7 +13,7 @@ from typing import Any
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import OnSample, TrialRequest
-from vsperf.drivers.generators.trex.server import Counted, Server
+from vsperf.drivers.generators.trex.server import Counted, StatelessServer
 from vsperf.drivers.generators.trex.streams import (
     Burst,
     TrafficDirection,
@@ -59,7 +59,7 @@ class Laden:
 class TrexSession:
     """A server whose ports are ours."""
 
-    server: Server
+    server: StatelessServer
     case: CaseSpec
     ways: tuple[TrafficDirection, ...]
     latency_fps: int

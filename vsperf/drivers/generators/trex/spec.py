@@ -15,7 +15,7 @@ START = "start"
 
 
 class TrexSpec(DriverSpec):
-    """Settings of TRex, stateless; its counts are by streams, its latencies of a sampled one."""
+    """Settings of TRex, which counts frames by streams, and opens connections in another mode."""
 
     kind: Literal["trex"]
     server: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=253)] = START
@@ -30,7 +30,7 @@ class TrexSpec(DriverSpec):
     """Memory of a started server [MiB], none of it in hugepages."""
     latency_fps: Annotated[int, Field(ge=1, le=1_000_000), Counted] = 1000
     """Frames per second and direction of the stream that latencies are measured with; part of the
-    load, and never more than a tenth of it."""
+    load, and never more than a tenth of it. It says nothing to connections."""
     force: bool = False
     """Take ports of a server that runs also from whoever has them. Their traffic ends."""
 

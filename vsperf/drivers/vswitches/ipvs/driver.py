@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan
-from vsperf.drivers.vswitches.hops import RunningHop, made_hop, slab_memory
+from vsperf.drivers.vswitches.hops import WANTS, Hop, RunningHop, running_hop, slab_memory
 from vsperf.drivers.vswitches.ipvs.layout import (
     FORWARDING,
     HOST_BITS,
@@ -126,7 +126,7 @@ class Ipvs:
     kind: ClassVar[str] = "ipvs"
     summary: ClassVar[str] = "IPVS, the load balancer of the Linux kernel"
     Spec: ClassVar[type[DriverSpec]] = IpvsSpec
-    wants: ClassVar[frozenset[Want]] = frozenset({Want.QUIET_CPUS, Want.ROOT, Want.TAPS})
+    wants: ClassVar[frozenset[Want]] = WANTS
     checks: ClassVar[tuple[Check, ...]] = CHECKS
 
     def needs(self, case: CaseSpec) -> Needs:
@@ -138,26 +138,22 @@ class Ipvs:
     def require(self, case: CaseSpec) -> None:
         Ipvsadm.require()
 
-    @contextmanager
     def start(
         self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
-    ) -> Iterator[RunningIpvs]:
-        design = Design(case, _spec_of(case), placement)
+    ) -> AbstractContextManager[RunningIpvs]:
         self.require(case)
-        with made_hop(design.ports, design.cpus, workspace) as hop:
-            hop.talk.give(hop.devices[design.ports[0].place.name], design.service_ip, HOST_BITS)
-            running = RunningIpvs(
-                hop=hop,
-                who="IPVS",
-                workspace=workspace,
-                design=design,
-                program=Ipvsadm.find(),
-            )
-            running.tell()
-            try:
-                yield running
-            finally:
-                running.stopped = True
+        design = Design(case, _spec_of(case), placement)
+        return running_hop(design, workspace, partial(_told, design, workspace))
+
+
+def _told(design: Design, workspace: Workspace, hop: Hop) -> RunningIpvs:
+    """Tell IPVS its service: it shares connections out once it has it."""
+    hop.talk.give(hop.devices[design.ports[0].place.name], design.service_ip, HOST_BITS)
+    running = RunningIpvs(
+        hop=hop, who="IPVS", workspace=workspace, design=design, program=Ipvsadm.find()
+    )
+    running.tell()
+    return running
 
 
 def _spec_of(case: CaseSpec) -> IpvsSpec:

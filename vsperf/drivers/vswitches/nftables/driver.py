@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import ClassVar
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan
-from vsperf.drivers.vswitches.hops import Hop, made_hop
+from vsperf.drivers.vswitches.hops import WANTS, Hop, running_hop
 from vsperf.drivers.vswitches.kernel_ports import needs_of
 from vsperf.drivers.vswitches.nftables.layout import Design, switch_plan
 from vsperf.drivers.vswitches.nftables.netfilter import Netfilter
@@ -36,7 +36,7 @@ class Nftables:
         "balancer by nftables"
     )
     Spec: ClassVar[type[DriverSpec]] = NftablesSpec
-    wants: ClassVar[frozenset[Want]] = frozenset({Want.QUIET_CPUS, Want.ROOT, Want.TAPS})
+    wants: ClassVar[frozenset[Want]] = WANTS
     checks: ClassVar[tuple[Check, ...]] = CHECKS
 
     def needs(self, case: CaseSpec) -> Needs:
@@ -48,21 +48,15 @@ class Nftables:
     def require(self, case: CaseSpec) -> None:
         Nft.require()
 
-    @contextmanager
     def start(
         self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
-    ) -> Iterator[RunningRouter]:
-        design = Design(case, _spec_of(case), placement)
+    ) -> AbstractContextManager[RunningRouter]:
         self.require(case)
-        with made_hop(design.ports, design.cpus, workspace) as hop:
-            running = _told(design, hop, workspace)
-            try:
-                yield running
-            finally:
-                running.stopped = True
+        design = Design(case, _spec_of(case), placement)
+        return running_hop(design, workspace, partial(_told, design, workspace))
 
 
-def _told(design: Design, hop: Hop, workspace: Workspace) -> RunningRouter:
+def _told(design: Design, workspace: Workspace, hop: Hop) -> RunningRouter:
     """Tell the kernel what becomes of connections: it forwards once it has its rules."""
     running = RunningRouter(
         hop=hop,

@@ -18,8 +18,8 @@ from vsperf.records.run import Placement, Step
 
 TABLE = "vsperf"
 """Of nftables, in a network in which there is no other."""
-REFUSED = "refused"
-"""Counter of frames that no rule lets pass."""
+BEGUN, REFUSED = "begun", "refused"
+"""Counters of frames that begin what a rule lets pass, and of those that no rule lets pass."""
 IDLE = "idle"
 """Chain of rules that no frame matches. It is gone through for each frame that belongs to no
 connection yet: in a firewall, too, rules are looked at when a connection begins."""
@@ -55,15 +55,14 @@ class Design(HopDesign):
             f"table ip {TABLE}",
             f"delete table ip {TABLE}",
             f"table ip {TABLE} {{",
-            f"\tcounter {REFUSED} {{",
-            "\t}",
+            *(line for name in (BEGUN, REFUSED) for line in (f"\tcounter {name} {{", "\t}")),
             f"\tchain {IDLE} {{",
             "\t}",
             "\tchain forward {",
             "\t\ttype filter hook forward priority filter; policy drop;",
             "\t\tct state established,related accept",
             f"\t\tjump {IDLE}",
-            f"\t\t{begins} accept",
+            f'\t\t{begins} counter name "{BEGUN}" accept',
             f'\t\tcounter name "{REFUSED}" drop',
             "\t}",
             *self._translation(),

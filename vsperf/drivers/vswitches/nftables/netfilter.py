@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vsperf.drivers.vswitches.hops import SYSCTL, T, asked_in, setting, slab_memory
-from vsperf.drivers.vswitches.nftables.layout import REFUSED
 from vsperf.host.netlink import attributes, dump, order
 
 NETFILTER = 12
@@ -71,11 +70,11 @@ class Netfilter:
 
         return self._within("which tables nftables has", ask)
 
-    def refused(self) -> int | None:
-        """Return how many frames no rule let pass; None where nobody counts them."""
+    def counted(self) -> dict[str, int]:
+        """Return how many frames each counter has seen, by name; empty where there is none."""
 
-        def ask() -> int | None:
-            return refused_in(message[len(IPV4_FAMILY) :] for message in self._dump(GET_OBJECTS))
+        def ask() -> dict[str, int]:
+            return counted_in(message[len(IPV4_FAMILY) :] for message in self._dump(GET_OBJECTS))
 
         return self._within("what nftables counts", ask)
 
@@ -123,14 +122,15 @@ class Netfilter:
         return asked_in(self.network, what, action)
 
 
-def refused_in(objects: Iterable[bytes]) -> int | None:
-    """Return the frames of our counter, out of all objects that the kernel tells of."""
+def counted_in(objects: Iterable[bytes]) -> dict[str, int]:
+    """Return the frames of each counter, out of all objects that the kernel tells of."""
+    found = {}
     for one in objects:
         known = {kind & ~NESTED: content for kind, content in attributes(one)}
-        if _text(known.get(OBJECT_NAME, b"")) == REFUSED:
-            counted = dict(attributes(known[OBJECT_DATA]))
-            return int(PACKETS.unpack(counted[COUNTER_PACKETS])[0])
-    return None
+        packets = dict(attributes(known.get(OBJECT_DATA, b""))).get(COUNTER_PACKETS)
+        if packets is not None and OBJECT_NAME in known:
+            found[_text(known[OBJECT_NAME])] = int(PACKETS.unpack(packets)[0])
+    return found
 
 
 def tracking_in(text: str) -> Tracking:

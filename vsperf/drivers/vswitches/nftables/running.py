@@ -8,7 +8,9 @@ from typing import Any
 
 from vsperf.drivers.vswitches.hops import RunningHop
 from vsperf.drivers.vswitches.nftables.layout import (
+    BEGUN,
     NO_IDLE_RULES,
+    REFUSED,
     TABLE,
     Design,
     idle_rules,
@@ -18,7 +20,7 @@ from vsperf.drivers.vswitches.nftables.netfilter import Netfilter
 from vsperf.drivers.vswitches.nftables.program import Nft
 from vsperf.errors import ComponentError
 from vsperf.host.netns import entering
-from vsperf.records.switch import Kept, SwitchCounters
+from vsperf.records.switch import ConnectionCounters, Kept, SwitchCounters
 
 FORWARDING = "ipv4/ip_forward"
 
@@ -48,12 +50,15 @@ class RunningRouter(RunningHop):
         """Return all counters as they stand.
 
         What was dropped for its connection and what no rule let pass is lost inside, as is what
-        explains it: so a connection that failed is found in one of these.
+        explains it: so a connection that failed is found in one of these. What began is counted by
+        the frame, so never lower than connections that passed.
         """
-        tracking, refused = self.netfilter.tracking(), self.netfilter.refused()
+        tracking, counted = self.netfilter.tracking(), self.netfilter.counted()
+        refused, begun = counted.get(REFUSED), counted.get(BEGUN)
         return SwitchCounters(
             ports=self.hop.counted(),
             drops=tracking.drops | ({} if refused is None else {"no rule lets it pass": refused}),
+            connections=None if begun is None else ConnectionCounters(accepted=begun, opened=begun),
             reasons=tracking.reasons,
         )
 

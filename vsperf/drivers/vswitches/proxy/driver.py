@@ -18,7 +18,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.connections import SERVICE_PORT
 from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan, require_root
-from vsperf.drivers.vswitches.hops import Hop, asked_in, made_hop
+from vsperf.drivers.vswitches.hops import WANTS, Hop, asked_in, made_hop
 from vsperf.drivers.vswitches.kernel_ports import POLL_S, needs_of
 from vsperf.drivers.vswitches.proxy.layout import (
     HOST_BITS,
@@ -78,7 +78,7 @@ class ProxySwitch(ABC):
     program: ClassVar[str]
     """What it is called, and what its log and its configuration are called after."""
     Spec: ClassVar[type[DriverSpec]]
-    wants: ClassVar[frozenset[Want]] = frozenset({Want.QUIET_CPUS, Want.ROOT, Want.TAPS})
+    wants: ClassVar[frozenset[Want]] = WANTS
     sockets: ClassVar[tuple[str, ...]] = ()
     """Names of what it listens at in the folder of a deployment."""
     leads: ClassVar[bool] = False
