@@ -264,6 +264,11 @@ def switch_plan(design: Design, programs: Programs) -> SwitchPlan:
             "add the bridge and its ports at once, and see that each was opened",
             lines=(bridge, *(_port_line(port) for port in design.ports)),
         ),
+        *(
+            _step(f"give {port.interface}, whose other end it holds, to the place at {port.link}")
+            for port in design.ports
+            if port.handed
+        ),
         _step(
             f"put the rules in at once, in place of all others{_filters(design.spec)}, and count "
             "them",
