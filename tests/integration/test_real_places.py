@@ -50,6 +50,8 @@ __all__ = ["fixture_calibrations", "fixture_place"]
 BRIEF = ("--set=search.duration=4s", "--set=search.warm_up=1s", "--set=search.repeats=1")
 """So long that a machine which is away when clients start makes none late by a tenth of it."""
 NEEDS = {"linux-bridge": "bridges", "ovs": "ovs", "ovs-dpdk": "ovs-dpdk"}
+HELD = ("ovs/internal", "ovs/tap")
+"""A switch and its kind of ports, of those whose other end it holds."""
 SENT_BYTES = 8 << 20
 ROOM_BYTES = 128 << 10
 """Of each socket: so what is under way has room in the rings of a switch that is kept waiting."""
@@ -58,6 +60,14 @@ ROOM_BYTES = 128 << 10
 @pytest.fixture(autouse=True)
 def _needs(require: Callable[[str], None]) -> None:
     require("iperf3")
+
+
+def through(switch: str, require: Callable[[str], None]) -> tuple[str, ...]:
+    """Return the settings of a switch, with those of its ports behind a stroke, if it is here."""
+    kind, _, ports = switch.partition("/")
+    require(NEEDS[kind])
+    more = (f"--set=vswitch.ports={ports}",) if ports else ()
+    return (f"--set=vswitch.kind={kind}", *more)
 
 
 def exchanges(place: Place) -> tuple[Exchange, ...]:
@@ -200,11 +210,14 @@ def test_a_heavy_collector_has_exchanges_of_its_own_and_sees_both_ends(
     assert place.traces() == []
 
 
+@pytest.mark.parametrize(
+    "switch",
+    ["linux-bridge", *(pytest.param(one, marks=pytest.mark.thorough) for one in HELD)],
+)
 def test_with_offloads_fewer_and_longer_frames_pass(
-    place: Place, require: Callable[[str], None]
+    place: Place, require: Callable[[str], None], switch: str
 ) -> None:
-    require("bridges")
-    words = ("--set=vswitch.kind=linux-bridge", "--set=search.offloads=on", *BRIEF)
+    words = (*through(switch, require), "--set=search.offloads=on", *BRIEF)
     ended = place.until_decided("run", "places_tcp_stream", *words)
     assert ended.code == 0, ended.said
     one = next(one for one in exchanges(place) if one.valid)
@@ -292,6 +305,55 @@ def test_streams_go_through_xdp_sockets_of_ovs(
     assert place.traces() == []
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("switch", HELD)
+def test_streams_go_through_devices_whose_other_end_ovs_holds(
+    place: Place, require: Callable[[str], None], switch: str
+) -> None:
+    before = networks()
+    words = (*through(switch, require), "--set=traffic.direction=both", *BRIEF)
+    ended = place.until_decided("run", "places_tcp_stream", *words)
+    assert ended.code == 0, ended.said
+    one = next(one for one in exchanges(place) if one.valid)
+    arrived = {each.direction: each.received_bytes or 0 for each in one.instances}
+    for device, way in zip(one.devices, ("phy1 to phy0", "phy0 to phy1"), strict=True):
+        assert device.received_bytes > arrived[way] > 0
+        assert device.received_bytes <= 1514 * device.received_frames
+    assert one.cpu_ns(SWITCH), "its main thread forwards"
+    assert one.switch is not None
+    assert one.switch.ports == (), "OVS counts nothing of a device that is in another network"
+    assert networks() == before
+    assert place.traces() == []
+
+
+ELSEWHERE = """#!/bin/sh
+case " $* " in *' --client '*) taskset -pc 0-"$(($(nproc --all) - 1))" $$ >/dev/null;; esac
+exec iperf3 "$@"
+"""
+
+
+@pytest.mark.thorough
+def test_a_program_that_moves_itself_to_all_cpus_is_named_and_its_rate_is_in_doubt(
+    place: Place, require: Callable[[str], None], tmp_path: Path
+) -> None:
+    require("bridges")
+    (path := tmp_path / "iperf3").write_text(ELSEWHERE)
+    path.chmod(0o755)
+    words = ("--set=vswitch.kind=linux-bridge", f"--set=program.path={path}", *BRIEF)
+    ended = place.until_decided("run", "places_tcp_stream", *words)
+    assert ended.code == 0, ended.said
+    (case,) = place.records().cases()
+    assert case.record is not None and Flag.PROGRAM_MISPINNED in case.record.flags
+    one = next(one for one in case.exchanges if one.valid)
+    (said,) = (reason for reason in one.reasons if " was put on CPU " in reason)
+    assert said.startswith("client of instance 1 was put on CPU ")
+    assert said in " ".join(place("show", "latest", case.planned.label).out.split())
+    report = place.folder / "report.html"
+    assert place("report", "latest", "--output", str(report)).code == 0
+    assert said in report.read_text()
+    assert place.traces() == []
+
+
 # The host as a place: nothing of it is left in its network, whoever was killed.
 
 HOST = "--set=places.phy1.kind=host"
@@ -303,13 +365,12 @@ def host_devices() -> set[str]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("switch", ["linux-bridge", "ovs", "ovs-dpdk"])
+@pytest.mark.parametrize("switch", ["linux-bridge", "ovs", "ovs-dpdk", *HELD])
 def test_streams_go_through_to_the_host_whose_network_is_as_it_was(
     place: Place, require: Callable[[str], None], switch: str
 ) -> None:
-    require(NEEDS[switch])
     before, known = host_devices(), known_in("198.18.0.0/15")
-    words = (f"--set=vswitch.kind={switch}", HOST, "--set=traffic.direction=both", *BRIEF)
+    words = (*through(switch, require), HOST, "--set=traffic.direction=both", *BRIEF)
     ended = place.until_decided("run", "places_tcp_stream", *words)
     assert ended.code == 0, ended.said
     one = next(one for one in exchanges(place) if one.valid)
@@ -323,12 +384,12 @@ def test_streams_go_through_to_the_host_whose_network_is_as_it_was(
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("switch", ["linux-bridge", *HELD])
 def test_what_a_killed_run_left_in_the_network_of_the_host_is_cleaned_up(
-    place: Place, require: Callable[[str], None]
+    place: Place, require: Callable[[str], None], switch: str
 ) -> None:
-    require("bridges")
-    before = host_devices()
-    run = place.start("run", "places_tcp_stream", "--set=vswitch.kind=linux-bridge", HOST)
+    words, before = through(switch, require), host_devices()
+    run = place.start("run", "places_tcp_stream", *words, HOST)
     run.wait_until(lambda: "exchange-1-client-1" in place.programs().values())
     assert host_devices() > before
     run.process.kill()

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from config_world import planned, see_refused
@@ -25,12 +29,14 @@ from vsperf.deploy.places import (
 )
 from vsperf.drivers.programs.wrk.driver import WrkSpec
 from vsperf.errors import NotReadyError
+from vsperf.host import veth
 from vsperf.host.netns import path_of
 from vsperf.host.offloads import COMMANDS, HIGH, LOW, SETTINGS, against, speed_bps, speed_in
 from vsperf.host.places import short_name
 from vsperf.host.procfs import listens
 from vsperf.host.undo import RemoveNetwork, RemoveVeth
 from vsperf.host.undo_base import Reach
+from vsperf.host.veths import FarEnd, handed
 from vsperf.records.exchange import SERVERS
 
 STREAM = "places_tcp_stream"
@@ -56,10 +62,17 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
         "`search.offloads` is on, and vswitch ovs-dpdk takes no frames",
         "--set search.offloads=off",
     ),
-    "a tap of the switch": (
-        ("--vswitch", "ovs", "--set", "vswitch.ports=tap"),
-        "a place cannot hold a tap that the switch holds",
+    "packets that OVS reads from no device out of its sight": (
+        (
+            *("--vswitch", "ovs", "--set", "vswitch.ports=internal"),
+            *("--set", "traffic.frame_size=9018"),
+        ),
+        "packets of 9000 bytes do not pass a port of the kind internal",
         "--set vswitch.ports=packet",
+    ),
+    "internal ports of the kernel's datapath": (
+        ("--vswitch", "ovs", "--set", "vswitch.datapath=kernel", "--set", "vswitch.ports=internal"),
+        "in the kernel, ports are `packet`",
     ),
     "XDP sockets of the kernel's datapath": (
         ("--vswitch", "ovs", "--set", "vswitch.datapath=kernel", "--set", "vswitch.ports=afxdp"),
@@ -218,6 +231,53 @@ def test_ovs_opens_its_end_of_a_pair_by_xdp_sockets_where_it_is_told_so(
     ]
     assert {"pmd", "switch main"} <= set(case["plan"]["placement"]["cpus"]), "its threads poll"
     see_refused(capfd, "phy2phy_tput", words, ["vswitch.ports=afxdp is for places"])
+
+
+@pytest.mark.parametrize("ports", ["internal", "tap"])
+def test_a_place_is_given_the_device_of_a_port_whose_other_end_ovs_holds(
+    ports: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--vswitch", "ovs", "--set", f"vswitch.ports={ports}", "--json")
+    more = ("--set", "places.phy1.kind=host", "--set", "search.offloads=[off,on]")
+    assert run_cli(["plan", STREAM, "--testbed", "local", *words, *more]) == 0
+    off, on = json.loads(capfd.readouterr().out)
+    near, far = off["plan"]["endpoints"]
+    assert near["address"] == "NAME-phy0/eth0"
+    assert re.search(r"^/TAP\W*-h-1$", far["address"]), "in the host's network by its name there"
+    actions = [step["action"] for step in off["plan"]["steps"] if step["component"] == "vswitch"]
+    assert not [action for action in actions if "pair of devices" in action]
+    made = next(at for at, action in enumerate(actions) if action.startswith("add the bridge"))
+    assert actions[made + 1 : made + 3] == [
+        f"give TAP-0-{number}, whose other end it holds, to the place at phy{number}"
+        for number in (0, 1)
+    ]
+    lines = {name: json.dumps(case["plan"]["steps"]) for name, case in (("off", off), ("on", on))}
+    assert lines["off"].count(f"type={ports}") == 2
+    assert "userspace-tso-enable=true" in lines["on"], "else it takes no frame that is longer"
+    assert "userspace-tso-enable" not in lines["off"]
+
+
+def test_an_internal_port_is_for_places(capfd: pytest.CaptureFixture[str]) -> None:
+    words = ("--vswitch", "ovs", "--set", "vswitch.ports=internal")
+    wanted = ["vswitch.ports=internal is for places", "--set vswitch.ports=tap"]
+    see_refused(capfd, "phy2phy_tput", words, wanted)
+
+
+def test_a_device_that_is_given_away_has_its_name_before_it_leaves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So what a killed run left of it is found by the name that was promised to be removed."""
+    asked: list[dict[str, Any]] = []
+    talking = SimpleNamespace(link=lambda verb, **words: asked.append(words))
+    monkeypatch.setattr(veth, "routes", lambda: nullcontext(talking))
+    monkeypatch.setattr(socket, "if_nametoindex", {"vsp-0-1": 7}.__getitem__)
+    far = FarEnd("", "vsp-h-1", "02:00:00:00:00:01", 1500)
+    handed("vsp-0-1", far=far)
+    assert {words.pop("index") for words in asked} == {7}
+    down, named, moved = asked
+    assert down == {"state": "down"}, "some kernels rename no device that is up"
+    assert named == {"ifname": "vsp-h-1", "address": far.mac, "mtu": far.mtu}
+    assert [*moved] == ["net_ns_fd"]
 
 
 def test_a_host_that_knows_addresses_of_places_is_none() -> None:

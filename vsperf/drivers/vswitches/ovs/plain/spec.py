@@ -48,7 +48,8 @@ class OvsSpec(OvsSettings):
     def _the_kernel_holds_no_tap(self) -> Self:
         if self.datapath == "kernel" and self.ports not in (None, "packet"):
             raise ValueError(
-                "only a daemon has taps or XDP sockets; in the kernel, ports are `packet`"
+                "in the kernel, ports are `packet`: taps and XDP sockets are a daemon's, and its "
+                "internal ports are not there for places so far"
             )
         return self
 
