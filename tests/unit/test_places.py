@@ -9,7 +9,7 @@ import socket
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from config_world import planned, see_refused
@@ -17,12 +17,14 @@ from exchanges import device
 from simulated_cases import simulated_case
 
 from vsperf.cli.main import run_cli
+from vsperf.config.guest import AskedPlace
 from vsperf.config.places import is_silent
 from vsperf.deploy.exchanging import program_needs
 from vsperf.deploy.places import (
     Place,
     Places,
     Seen,
+    UserSpace,
     forget_paths,
     forgets_paths,
     require_room_in_host,
@@ -38,6 +40,12 @@ from vsperf.host.undo import RemoveNetwork, RemoveVeth
 from vsperf.host.undo_base import Reach
 from vsperf.host.veths import FarEnd, handed
 from vsperf.records.exchange import SERVERS
+from vsperf.records.run import Endpoint
+
+if TYPE_CHECKING:
+    from vsperf.deploy.running import How
+    from vsperf.drivers.vswitches.base import RunningSwitch
+    from vsperf.host.workspace import Workspace
 
 STREAM = "places_tcp_stream"
 BRIDGE = ("--vswitch", "linux-bridge")
@@ -132,6 +140,20 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
         "`places.phy1.memory` says nothing to the host",
         "--set places.phy1.kind=vm",
     ),
+    "a port of a program's own, of a switch that has none": (
+        (*BRIDGE, "--set", "places.phy1.kind=user-space"),
+        "vswitch linux-bridge has no ports that a program can have to itself",
+        "--set vswitch.kind=ovs-dpdk",
+    ),
+    "a port of a program's own, and the kernel's stack": (
+        ("--vswitch", "ovs-dpdk", "--set", "places.phy1.kind=user-space"),
+        "`places` has phy1 in user space, and no program there has a stack of its own",
+        "--set program.stack=user-space",
+    ),
+    "the memory of a guest for a program": (
+        ("--vswitch", "ovs-dpdk", "--set", "places.phy1={kind: user-space, memory: 512}"),
+        "`places.phy1.memory` says nothing to a program in user space",
+    ),
     "a datagram of too many bytes": (
         (*BRIDGE, "--set", "search.protocol=udp", "--set", "search.write=128KiB"),
         "a datagram holds 65,507 bytes at most",
@@ -214,6 +236,90 @@ def test_a_server_that_polls_has_a_cpu_and_the_kernel_is_silent_where_it_is(
     assert not any(is_silent(plain, link) for link in plain.topology.links)
     (need,) = (need for need in program_needs(one) if need.role == SERVERS)
     assert need.busy
+
+
+OWN_PORT = (
+    *("--vswitch", "ovs-dpdk", "--set", "program.stack=user-space"),
+    *("--set", "places.phy1.kind=user-space"),
+)
+"""A server of `places_http` that has a port of the switch to itself."""
+
+
+@pytest.mark.parametrize(
+    ("ports", "kind", "words"),
+    [
+        ("vhost-user-client", "dpdkvhostuserclient", "queue_size=1024,server=1"),
+        ("vhost-user", "dpdkvhostuser", "queue_size=1024"),
+    ],
+)
+def test_a_server_with_a_stack_of_its_own_can_have_a_port_of_the_switch_to_itself(
+    ports: str, kind: str, words: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    more = ("--set", f"vswitch.ports={ports}", "--json")
+    assert run_cli(["plan", "places_http", "--testbed", "local", *OWN_PORT, *more]) == 0
+    (case,) = json.loads(capfd.readouterr().out)
+    client, server = case["plan"]["endpoints"]
+    assert (client["kind"], server["kind"]) == ("place", ports)
+    steps = case["plan"]["steps"]
+    actions = [step["action"] for step in steps]
+    assert sum("pair of devices" in action for action in actions) == 1, "that of the client"
+    own = "make a place at the end of phy1, for the stack of its server, which has the port"
+    assert any(action.startswith(own) for action in actions), actions
+    assert f"type={kind}" in json.dumps(steps)
+    (argv,) = (step["argv"] for step in steps if "start the server" in step["action"])
+    assert f"net_virtio_user0,path={server['address']},{words}" in argv
+
+
+def test_who_asks_is_in_a_network_of_the_kernel(capfd: pytest.CaptureFixture[str]) -> None:
+    words = (*OWN_PORT[:-1], "places.phy0.kind=user-space")
+    wanted = ["`places` has phy0 in user space, and no program there has a stack of its own"]
+    see_refused(capfd, "places_http", words, wanted)
+
+
+class Waited:
+    """A switch that notes which ports were waited for."""
+
+    def __init__(self) -> None:
+        self.ports: list[tuple[str, ...]] = []
+
+    def await_ports(self, ports: tuple[str, ...], patience_s: float) -> None:
+        self.ports.append(ports)
+
+
+def test_a_port_whose_other_end_comes_with_a_server_is_waited_for_in_each_exchange() -> None:
+
+    def waited(**asked: AskedPlace) -> list[tuple[str, ...]]:
+        switch = Waited()
+        places = Places(simulated_case().model_copy(update={"places": asked}), {})
+        places.await_ports(cast("RunningSwitch", switch), 1)
+        places.prepare()
+        places.prepare()
+        return switch.ports
+
+    assert waited() == [("phy0", "phy1")]
+    assert waited(phy1=AskedPlace(kind="user-space")) == [("phy0",), ("phy1",), ("phy1",)]
+
+
+@pytest.mark.parametrize("kind", ["vhost-user-client", "vhost-user"])
+def test_a_socket_that_a_killed_server_left_is_in_nobodys_way_and_that_of_the_switch_stays(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (left := tmp_path / "phy1.sock").touch()
+    place = UserSpace(
+        "phy1", "x-phy1", "198.19.0.1", Endpoint(link="phy1", kind=kind, address=str(left))
+    )
+    monkeypatch.setattr("vsperf.deploy.places.started", lambda *asked: nullcontext(asked))
+    with place.running(("tgen",), cast("How", None), cast("Workspace", None)):
+        assert left.exists() is (kind == "vhost-user")
+
+
+def test_who_has_no_device_counts_nothing_and_leaves_nothing_to_others() -> None:
+    case, port = simulated_case(), Endpoint(link="phy1", kind="vhost-user", address="/x")
+    places = Places(case, {"phy1": UserSpace("phy1", "x-phy1", "198.19.0.1", port)})
+    places.join(offloads=False)
+    assert not any(places.offloads["phy1"].values())
+    assert (places.counts(), places.seen()) == ((), ())
+    assert places.facts()["phy1"]["port"] == "vhost-user"
 
 
 def test_ovs_opens_its_end_of_a_pair_by_xdp_sockets_where_it_is_told_so(

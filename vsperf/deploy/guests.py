@@ -256,6 +256,8 @@ class Guest:
     """Whose CPU time its is."""
     told: Joined | None = None
     """What its kernel said when it joined."""
+    socket: None = None
+    """Its kernel has it."""
     clock: programs.GuestClock | None = None
     """How its clocks stand to ours, as they were read last."""
 
