@@ -209,6 +209,7 @@ OWN_STACK = (*BRIDGE, "--set", "program.stack=user-space")
         (("--set", "search.workers=2"), "search.workers"),
         (("--set", "search.keepalive=off"), "search.keepalive"),
         (("--set", "search.offloads=on"), "search.offloads"),
+        (("--set", "search.pinning=apart"), "search.pinning"),
         (("--set", "traffic.direction=both"), "traffic.direction"),
         (("--set", "places.phy1.kind=host"), "places"),
     ],
@@ -466,6 +467,21 @@ def test_offloads_and_instances_may_be_lists_that_make_cases(
         assert f"places_tcp_stream-1518B-{label}: stream" in said
     twice = ("--set", "search.offloads=[on,on]")
     see_refused(capfd, STREAM, [*BRIDGE, *twice], ["`search.offloads` holds"])
+
+
+def test_whether_both_ends_share_a_cpu_may_be_a_list_that_makes_cases(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    lists = ("--set", "search.pinning=[same,apart]", "--json")
+    assert run_cli(["plan", STREAM, "--testbed", "local", *BRIDGE, *lists]) == 0
+    made = json.loads(capfd.readouterr().out)
+    cases = {case["spec"]["search"]["pinning"]: case for case in made}
+    cpus = {name: case["plan"]["placement"]["cpus"] for name, case in cases.items()}
+    assert cpus["same"]["clients"] == cpus["same"]["servers"]
+    assert cpus["apart"]["clients"] != cpus["apart"]["servers"]
+    assert cases["apart"]["case"] != cases["same"]["case"]
+    twice = ("--set", "search.pinning=apart", "--set", "search.server_cpus=1")
+    see_refused(capfd, STREAM, [*BRIDGE, *twice], ["these say by number where programs run"])
 
 
 def test_a_plan_of_requests_of_http_names_the_files_of_each_server(

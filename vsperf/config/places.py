@@ -186,6 +186,7 @@ def _own_stacks(spec: CaseSpec) -> Iterator[Problem]:
         "search.workers": getattr(search, "workers", 1) > 1,
         "search.keepalive": getattr(search, "keepalive", "on") == "off",
         "search.offloads": getattr(search, "offloads", "off") == "on",
+        "search.pinning": getattr(search, "pinning", "same") == "apart",
         "traffic.direction": bool({*sources} & {*targets}) or len({*targets}) < len(targets),
         "places": any(link in spec.guests or link in spec.hosts for link in targets),
     }
@@ -195,7 +196,8 @@ def _own_stacks(spec: CaseSpec) -> Iterator[Problem]:
                 f"`{path}` does not go with a server that has a stack of its own",
                 None,
                 "it is one server that polls on one CPU, in a network of its own where the kernel "
-                "is silent; it has one client, who closes connections, and takes no longer frames",
+                "is silent; it has one client, who closes connections, and takes no longer frames, "
+                "and the CPU is its own anyway where there are enough",
                 f"--set program.stack=kernel, or leave {path} out",
             )
 

@@ -87,12 +87,14 @@ def program_needs(case: CaseSpec) -> tuple[CpuNeed, ...]:
     """Return the CPUs of clients and servers: a server with its own stack never sleeps."""
     asked = {CLIENTS: "client_cpus", SERVERS: "server_cpus"}
     chosen = {role: getattr(case.search, name, None) for role, name in asked.items()}
+    apart = getattr(case.search, "pinning", "same") == "apart"
     return tuple(
         CpuNeed(
             role,
             1 if cpus is None else len(cpus),
             busy=role == SERVERS and own_stack(case),
             pinned=None if cpus is None else cpus.cpus,
+            apart_from=CLIENTS if role == SERVERS and apart else "",
         )
         for role, cpus in chosen.items()
     )
