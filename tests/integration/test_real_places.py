@@ -399,6 +399,86 @@ def test_what_a_killed_run_left_in_the_network_of_the_host_is_cleaned_up(
     assert place.traces() == []
 
 
+@pytest.mark.thorough
+def test_a_run_that_was_killed_goes_on_behind_the_case_that_it_had_finished(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    words = (*through("linux-bridge", require), "--set=search.instances=[1,2]", *BRIEF)
+    run = place.start("run", "places_tcp_stream", *words)
+    run.wait_for("CaseFinished")
+    run.process.kill()
+    run.process.wait()
+    assert place("clean").code == 0
+    first, _ = place.records().cases()
+    had = first.record, tuple(first.exchanges)
+    ended = place("run", "--resume=latest")
+    assert ended.code in (0, ExitCode.INVALID_RESULT), ended.said
+    first, second = place.records().cases()
+    assert (first.record, tuple(first.exchanges)) == had
+    assert second.record is not None and second.exchanges
+    assert place.traces() == []
+
+
+FLOODS = 4
+"""As often as a flood is made anew that kept client and server from agreeing."""
+UNREAD = 1_000
+"""More datagrams than a socket holds that nobody has read when it is closed."""
+PROTOCOLS = Path("/proc/thread-self/net/snmp")
+
+
+def protocols() -> dict[str, int]:
+    """Return what the kernel of this network counts, such as `UdpInErrors`."""
+    rows = [line.split() for line in PROTOCOLS.read_text().splitlines()]
+    return {
+        f"{names[0].rstrip(':')}{name}": int(value)
+        for names, values in zip(rows[::2], rows[1::2], strict=True)
+        for name, value in zip(names[1:], values[1:], strict=True)
+    }
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("switch", sorted(NEEDS))
+def test_of_a_flood_each_frame_is_accounted_for_from_the_device_to_the_program(
+    require: Callable[[str], None], switch: str
+) -> None:
+    require(NEEDS[switch])
+    driver = plugins().driver("program", "iperf3")
+    case = real_case(
+        switch,
+        search={"kind": "stream", "protocol": "udp", "duration": "2s"},
+        traffic={"frame_size": "1518B", "direction": "forward"},
+        program=driver.Spec.model_validate({"kind": "iperf3"}),
+    )
+    asked = ExchangeAsked("udp-stream", 1, 2 * NANOSECONDS, write_bytes=1400)
+    for number in range(FLOODS):
+        with between_places(case) as (_, places, place, plan):
+            part = Part(driver, driver.find(case), asked, pairs_of(case, asked, plan.placement))
+            made = exchanged(
+                (part,),
+                places=places,
+                workspace=place,
+                label=f"flood-{number}",
+                switch=SwitchCpus.of(plan.placement, place),
+            )
+            ((one,),) = made.instances
+            source, target = places.counts()
+            end = places.by_link["phy1"]
+            assert isinstance(end, NetworkPlace)
+            found = within(end.network, protocols)
+        if not one.problem:
+            break
+    assert one.problem == ""
+    assert one.sent_packets is not None and one.lost_packets is not None
+    arrived = one.sent_packets - one.lost_packets
+    assert 0 < arrived <= found["UdpInDatagrams"] <= target.received_frames <= source.sent_frames
+    # From the device to IP, from there to TCP and to sockets of UDP, or to none that had room.
+    assert 0 <= target.received_frames - found["IpInReceives"] <= target.received_dropped
+    handed = ("TcpInSegs", "UdpInDatagrams", "UdpInErrors", "UdpNoPorts", "IcmpInMsgs")
+    assert 0 <= found["IpInDelivers"] - sum(found[name] for name in handed) <= UNREAD
+    # And no program has what its socket had no room for.
+    assert arrived + found["UdpRcvbufErrors"] <= one.sent_packets
+
+
 ENDLESS = """#!/bin/sh
 case " $* " in *' --client '*) exec yes;; esac
 exec iperf3 "$@"
