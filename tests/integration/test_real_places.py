@@ -525,6 +525,7 @@ SMALL = "--set=search.buffer=128KiB"
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("switch", sorted(NEEDS))
 @pytest.mark.parametrize(
     ("testcase", "words", "guests"),
     [
@@ -538,11 +539,11 @@ def test_streams_go_through_between_guests_and_their_devices_bear_them_out(
     testcase: str,
     words: tuple[str, ...],
     guests: set[str],
+    switch: str,
 ) -> None:
-    require("ovs-dpdk")
     require("guests")
-    before = networks()
-    two = ("--set=search.instances=2", SMALL)
+    before, devices = networks(), host_devices()
+    two = (*through(switch, require), "--set=search.instances=2", SMALL)
     ended = place.until_decided("run", testcase, *words, *two, *AT_EASE)
     assert ended.code == 0, ended.said
     (case,) = place.records().cases()
@@ -563,7 +564,7 @@ def test_streams_go_through_between_guests_and_their_devices_bear_them_out(
     assert one.cpu_ns(CLIENTS) and one.cpu_ns(SERVERS)
     assert record.conditions is not None
     assert set(record.conditions.vnfs) == {f"{link}-vm" for link in guests}
-    assert networks() == before
+    assert (networks(), host_devices()) == (before, devices)
     assert place.traces() == []
     assert "phy0-vm" in place("show", "latest", case.planned.label).out
 
@@ -661,18 +662,18 @@ def test_a_guest_that_is_lost_while_programs_run_is_named_and_measured_anew(
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("switch", sorted(NEEDS))
 def test_what_a_killed_run_left_of_guests_is_cleaned_up(
-    place: Place, require: Callable[[str], None]
+    place: Place, require: Callable[[str], None], switch: str
 ) -> None:
-    require("ovs-dpdk")
     require("guests")
-    before = networks()
-    run = place.start("run", "places_vm_to_vm_stream", *BETWEEN_GUESTS)
+    words, before = through(switch, require), (networks(), host_devices())
+    run = place.start("run", "places_vm_to_vm_stream", *words, *BETWEEN_GUESTS)
     run.wait_until(lambda: {"phy0-vm", "phy1-vm"} <= set(place.programs().values()))
     run.process.kill()
     run.process.wait()
     assert place("clean").code == 0
-    assert networks() == before
+    assert (networks(), host_devices()) == before
     assert place.traces() == []
 
 

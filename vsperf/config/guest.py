@@ -17,9 +17,10 @@ class AskedPlace(Spec):
     """Whose stack programs use at the end of a link; all but its kind is said of guests."""
 
     kind: Literal["vm", "host", "user-space"]
-    """`vm`, vsperf's own guest on a vhost-user port of the switch; `host`, a device in the network
-    of the host; or `user-space`, a vhost-user port that a server with a stack of its own has to
-    itself. Without an entry the end of a link is a network of its own, on the host's kernel."""
+    """`vm`, vsperf's own guest, on a vhost-user port or on a tap, as the switch has them; `host`, a
+    device in the network of the host; or `user-space`, a vhost-user port that a server with a stack
+    of its own has to itself. Without an entry the end of a link is a network of its own, on the
+    host's kernel."""
     vcpus: Annotated[int, Field(ge=1, le=64)] = 1
     """Virtual CPUs. They run on the CPUs of clients or servers, whichever the guest has."""
     memory: Annotated[int, Field(ge=192, le=1048576, multiple_of=PAGE_MB)] = 256

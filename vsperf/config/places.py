@@ -207,7 +207,7 @@ def _ports_of_programs(spec: CaseSpec) -> Iterator[Problem]:
     if not spec.user_space:
         return
     out = " ".join(f"--set places.{link}=null" for link in spec.user_space)
-    if not getattr(spec.vswitch, "GUESTS", False):
+    if not getattr(spec.vswitch, "OWN_PORTS", False):
         yield Problem(
             f"vswitch {spec.vswitch.kind} has no ports that a program can have to itself, so far",
             None,

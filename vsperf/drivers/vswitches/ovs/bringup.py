@@ -18,6 +18,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from vsperf.drivers.vswitches.base import SwitchPlan, require_root
+from vsperf.drivers.vswitches.kernel_ports import await_held
 from vsperf.drivers.vswitches.ovs import layout
 from vsperf.drivers.vswitches.ovs.control import ask
 from vsperf.drivers.vswitches.ovs.counters import Unseen
@@ -32,6 +33,7 @@ from vsperf.drivers.vswitches.ovs.running import DATABASE, SWITCH, RunningOvs
 from vsperf.drivers.vswitches.ports import far_end
 from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host import taps
+from vsperf.host.devices import Devices
 from vsperf.host.netns import within
 from vsperf.host.networks import private_network
 from vsperf.host.packet_sockets import Rings, drops_of
@@ -406,11 +408,22 @@ def make_taps(design: Design, workspace: Workspace, stack: ExitStack) -> str | N
             far = far_end(design.case, port.place, workspace)
             name = workspace.fill(port.tap)
             within(network, partial(joined, name, workspace, mtu=design.mtu, far=far))
+        for port in design.taken:
+            _take(workspace.fill(str(port.device)), network, workspace)
         return network
     for name in names:
         made = partial(taps.make, name, workspace, mtu=design.mtu, several_queues=True)
         within(network, made)
     return network
+
+
+def _take(name: str, network: str, workspace: Workspace) -> None:
+    """Take a tap into the switch's network, as soon as its guest holds it; it comes there down."""
+    await_held(name, 1, workspace)
+    with Devices.connected() as host:
+        host.move(name, network)
+    with Devices.connected(network) as there:
+        there.bring_up(name)
 
 
 def planned(design: Design) -> SwitchPlan:

@@ -54,8 +54,7 @@ def ports_of(case: CaseSpec, spec: OvsSpec) -> tuple[SwitchPort, ...]:
             found.append(_device_port(place.name, number, device, mtu))
         else:
             tap = tap_of(place, case.topology)
-            made = _held_port if case.has_places and spec.ports in HELD else _tap_port
-            found.append(made(place.name, number, tap, mtu, spec))
+            found.append(_port_of(case, place.name, number, tap, mtu, spec))
     return tuple(found)
 
 
@@ -67,7 +66,7 @@ def endpoints_of(case: CaseSpec, ports: tuple[SwitchPort, ...]) -> tuple[Endpoin
     """
     found = []
     for number, port in enumerate(port for port in ports if port.link is not None):
-        if port.handed or (port.tap is not None and port.type != "tap"):
+        if case.has_places or (port.tap is not None and port.type != "tap"):
             place = Place(str(port.link))
             found.append(link_endpoint(case, place, port.interface, NETWORK))
         elif port.type == "tap":
@@ -84,6 +83,17 @@ def wires_of(ports: tuple[SwitchPort, ...]) -> tuple[Wire, ...]:
     return tuple(
         wire_of(port.nic, "tap", port.tap) for port in ports if port.nic is not None and port.tap
     )
+
+
+def _port_of(
+    case: CaseSpec, link: str, number: int, tap: str, mtu: int | None, spec: OvsSpec
+) -> SwitchPort:
+    """Return the port of a link that the testbed has no device for."""
+    if case.guest_at(link) is not None:  # whose QEMU holds the tap
+        return SwitchPort(link, number, link, "system", mtu_request=mtu, device=tap)
+    if case.has_places and spec.ports in HELD:
+        return _held_port(link, number, tap, mtu, spec)
+    return _tap_port(link, number, tap, mtu, spec)
 
 
 def _tap_port(link: str, number: int, tap: str, mtu: int | None, spec: OvsSpec) -> SwitchPort:

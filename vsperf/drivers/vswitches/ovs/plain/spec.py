@@ -25,6 +25,8 @@ class OvsSpec(OvsSettings):
     )
     PLACES: ClassVar[bool] = True
     """Places can be joined to its ports: devices that it opens, or whose other end it holds."""
+    GUESTS: ClassVar[bool] = True
+    """Guests can be places, each on a tap that the switch opens."""
 
     kind: Literal["ovs"]
     datapath: Literal["userspace", "kernel"] = "userspace"
