@@ -1,6 +1,7 @@
 """Pairs of network devices that are joined: what one sends, the other receives.
 
-Asked of the kernel by netlink. A place at the end of a link has one end, and the switch the other.
+Asked of the kernel by netlink. A place at the end of a link has one end, and the switch the other;
+or it is handed a device whose other end the switch holds.
 """
 
 from __future__ import annotations
