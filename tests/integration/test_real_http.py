@@ -128,13 +128,42 @@ def test_a_server_in_user_space_answers_in_both_loops_and_leaves_nothing(
     assert [*place.traces(), *servers(place)] == []
 
 
+OWN_PORT = ("--set=vswitch.kind=ovs-dpdk", "--set=places.phy1.kind=user-space")
+"""A vhost-user port that the server has to itself."""
+
+
 @pytest.mark.thorough
-def test_a_server_in_user_space_that_is_killed_leaves_no_number(
-    place: Place, require: Callable[[str], None]
+@pytest.mark.parametrize("ports", ["vhost-user-client", "vhost-user"])
+def test_a_server_in_user_space_answers_at_a_port_of_the_switch_in_one_exchange_after_the_other(
+    place: Place, require: Callable[[str], None], ports: str
 ) -> None:
-    require("tgen")
-    words = ("--set=search.duration=60s", "--set=search.repeats=1", "--set=trial.retries=0")
-    run = place.start("run", "places_http_user_space", BRIDGE, *words)
+    """Each has a server of its own at the same port, whose predecessor was ended."""
+    for part in ("tgen", "ovs-dpdk"):
+        require(part)
+    words = (*OWN_PORT, f"--set=vswitch.ports={ports}", *BRIEF[:-1], "--set=search.repeats=2")
+    ended = place.until_decided("run", "places_http_user_space", *words)
+    assert ended.code == 0, ended.said
+    (case,) = place.records().cases()
+    made = [one for one in case.exchanges if one.valid]
+    assert len(made) >= 2
+    for one in made:
+        (instance,) = one.instances
+        assert one.polling_servers and instance.transactions
+        assert [device.place for device in one.devices] == ["phy0"], "the other end has none"
+        assert one.devices[0].received_frames >= instance.transactions
+        assert "a server in user space" in one.version
+    assert place.traces() == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("words", [(BRIDGE,), OWN_PORT], ids=["a device", "a port of the switch"])
+def test_a_server_in_user_space_that_is_killed_leaves_no_number(
+    place: Place, require: Callable[[str], None], words: tuple[str, ...]
+) -> None:
+    for part in ("tgen", "ovs-dpdk"):
+        require(part)
+    words += ("--set=search.duration=60s", "--set=search.repeats=1", "--set=trial.retries=0")
+    run = place.start("run", "places_http_user_space", *words)
     run.wait_until(lambda: "exchange-1-client-1" in place.programs().values())
     place.signal("exchange-1-server-1", signal.SIGKILL)
     ended = run.end()

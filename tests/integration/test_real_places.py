@@ -51,6 +51,8 @@ __all__ = ["fixture_calibrations", "fixture_place"]
 BRIEF = ("--set=search.duration=4s", "--set=search.warm_up=1s", "--set=search.repeats=1")
 """So long that a machine which is away when clients start makes none late by a tenth of it."""
 NEEDS = {"linux-bridge": "bridges", "ovs": "ovs", "ovs-dpdk": "ovs-dpdk"}
+HELD = ("ovs/internal", "ovs/tap")
+"""A switch and its kind of ports, of those whose other end it holds."""
 SENT_BYTES = 8 << 20
 ROOM_BYTES = 128 << 10
 """Of each socket: so what is under way has room in the rings of a switch that is kept waiting."""
@@ -59,6 +61,14 @@ ROOM_BYTES = 128 << 10
 @pytest.fixture(autouse=True)
 def _needs(require: Callable[[str], None]) -> None:
     require("iperf3")
+
+
+def through(switch: str, require: Callable[[str], None]) -> tuple[str, ...]:
+    """Return the settings of a switch, with those of its ports behind a stroke, if it is here."""
+    kind, _, ports = switch.partition("/")
+    require(NEEDS[kind])
+    more = (f"--set=vswitch.ports={ports}",) if ports else ()
+    return (f"--set=vswitch.kind={kind}", *more)
 
 
 def exchanges(place: Place) -> tuple[Exchange, ...]:
@@ -201,11 +211,14 @@ def test_a_heavy_collector_has_exchanges_of_its_own_and_sees_both_ends(
     assert place.traces() == []
 
 
+@pytest.mark.parametrize(
+    "switch",
+    ["linux-bridge", *(pytest.param(one, marks=pytest.mark.thorough) for one in HELD)],
+)
 def test_with_offloads_fewer_and_longer_frames_pass(
-    place: Place, require: Callable[[str], None]
+    place: Place, require: Callable[[str], None], switch: str
 ) -> None:
-    require("bridges")
-    words = ("--set=vswitch.kind=linux-bridge", "--set=search.offloads=on", *BRIEF)
+    words = (*through(switch, require), "--set=search.offloads=on", *BRIEF)
     ended = place.until_decided("run", "places_tcp_stream", *words)
     assert ended.code == 0, ended.said
     one = next(one for one in exchanges(place) if one.valid)
@@ -293,6 +306,55 @@ def test_streams_go_through_xdp_sockets_of_ovs(
     assert place.traces() == []
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("switch", HELD)
+def test_streams_go_through_devices_whose_other_end_ovs_holds(
+    place: Place, require: Callable[[str], None], switch: str
+) -> None:
+    before = networks()
+    words = (*through(switch, require), "--set=traffic.direction=both", *BRIEF)
+    ended = place.until_decided("run", "places_tcp_stream", *words)
+    assert ended.code == 0, ended.said
+    one = next(one for one in exchanges(place) if one.valid)
+    arrived = {each.direction: each.received_bytes or 0 for each in one.instances}
+    for device, way in zip(one.devices, ("phy1 to phy0", "phy0 to phy1"), strict=True):
+        assert device.received_bytes > arrived[way] > 0
+        assert device.received_bytes <= 1514 * device.received_frames
+    assert one.cpu_ns(SWITCH), "its main thread forwards"
+    assert one.switch is not None
+    assert one.switch.ports == (), "OVS counts nothing of a device that is in another network"
+    assert networks() == before
+    assert place.traces() == []
+
+
+ELSEWHERE = """#!/bin/sh
+case " $* " in *' --client '*) taskset -pc 0-"$(($(nproc --all) - 1))" $$ >/dev/null;; esac
+exec iperf3 "$@"
+"""
+
+
+@pytest.mark.thorough
+def test_a_program_that_moves_itself_to_all_cpus_is_named_and_its_rate_is_in_doubt(
+    place: Place, require: Callable[[str], None], tmp_path: Path
+) -> None:
+    require("bridges")
+    (path := tmp_path / "iperf3").write_text(ELSEWHERE)
+    path.chmod(0o755)
+    words = ("--set=vswitch.kind=linux-bridge", f"--set=program.path={path}", *BRIEF)
+    ended = place.until_decided("run", "places_tcp_stream", *words)
+    assert ended.code == 0, ended.said
+    (case,) = place.records().cases()
+    assert case.record is not None and Flag.PROGRAM_MISPINNED in case.record.flags
+    one = next(one for one in case.exchanges if one.valid)
+    (said,) = (reason for reason in one.reasons if " was put on CPU " in reason)
+    assert said.startswith("client of instance 1 was put on CPU ")
+    assert said in " ".join(place("show", "latest", case.planned.label).out.split())
+    report = place.folder / "report.html"
+    assert place("report", "latest", "--output", str(report)).code == 0
+    assert said in report.read_text()
+    assert place.traces() == []
+
+
 # The host as a place: nothing of it is left in its network, whoever was killed.
 
 HOST = "--set=places.phy1.kind=host"
@@ -308,13 +370,12 @@ def host_devices() -> set[str]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("switch", ["linux-bridge", "ovs", "ovs-dpdk"])
+@pytest.mark.parametrize("switch", ["linux-bridge", "ovs", "ovs-dpdk", *HELD])
 def test_streams_go_through_to_the_host_whose_network_is_as_it_was(
     place: Place, require: Callable[[str], None], switch: str
 ) -> None:
-    require(NEEDS[switch])
     before, known = host_devices(), known_in("198.18.0.0/15")
-    words = (f"--set=vswitch.kind={switch}", HOST, "--set=traffic.direction=both", *BRIEF)
+    words = (*through(switch, require), HOST, "--set=traffic.direction=both", *BRIEF)
     ended = place.until_decided("run", "places_tcp_stream", *words)
     assert ended.code == 0, ended.said
     one = next(one for one in exchanges(place) if one.valid)
@@ -328,12 +389,12 @@ def test_streams_go_through_to_the_host_whose_network_is_as_it_was(
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("switch", ["linux-bridge", *HELD])
 def test_what_a_killed_run_left_in_the_network_of_the_host_is_cleaned_up(
-    place: Place, require: Callable[[str], None]
+    place: Place, require: Callable[[str], None], switch: str
 ) -> None:
-    require("bridges")
-    before = host_devices()
-    run = place.start("run", "places_tcp_stream", "--set=vswitch.kind=linux-bridge", HOST)
+    words, before = through(switch, require), host_devices()
+    run = place.start("run", "places_tcp_stream", *words, HOST)
     run.wait_until(lambda: "exchange-1-client-1" in place.programs().values())
     assert host_devices() > before
     run.process.kill()
@@ -341,6 +402,86 @@ def test_what_a_killed_run_left_in_the_network_of_the_host_is_cleaned_up(
     assert place("clean").code == 0
     assert host_devices() == before
     assert place.traces() == []
+
+
+@pytest.mark.thorough
+def test_a_run_that_was_killed_goes_on_behind_the_case_that_it_had_finished(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    words = (*through("linux-bridge", require), "--set=search.instances=[1,2]", *BRIEF)
+    run = place.start("run", "places_tcp_stream", *words)
+    run.wait_for("CaseFinished")
+    run.process.kill()
+    run.process.wait()
+    assert place("clean").code == 0
+    first, _ = place.records().cases()
+    had = first.record, tuple(first.exchanges)
+    ended = place("run", "--resume=latest")
+    assert ended.code in (0, ExitCode.INVALID_RESULT), ended.said
+    first, second = place.records().cases()
+    assert (first.record, tuple(first.exchanges)) == had
+    assert second.record is not None and second.exchanges
+    assert place.traces() == []
+
+
+FLOODS = 4
+"""As often as a flood is made anew that kept client and server from agreeing."""
+UNREAD = 1_000
+"""More datagrams than a socket holds that nobody has read when it is closed."""
+PROTOCOLS = Path("/proc/thread-self/net/snmp")
+
+
+def protocols() -> dict[str, int]:
+    """Return what the kernel of this network counts, such as `UdpInErrors`."""
+    rows = [line.split() for line in PROTOCOLS.read_text().splitlines()]
+    return {
+        f"{names[0].rstrip(':')}{name}": int(value)
+        for names, values in zip(rows[::2], rows[1::2], strict=True)
+        for name, value in zip(names[1:], values[1:], strict=True)
+    }
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("switch", sorted(NEEDS))
+def test_of_a_flood_each_frame_is_accounted_for_from_the_device_to_the_program(
+    require: Callable[[str], None], switch: str
+) -> None:
+    require(NEEDS[switch])
+    driver = plugins().driver("program", "iperf3")
+    case = real_case(
+        switch,
+        search={"kind": "stream", "protocol": "udp", "duration": "2s"},
+        traffic={"frame_size": "1518B", "direction": "forward"},
+        program=driver.Spec.model_validate({"kind": "iperf3"}),
+    )
+    asked = ExchangeAsked("udp-stream", 1, 2 * NANOSECONDS, write_bytes=1400)
+    for number in range(FLOODS):
+        with between_places(case) as (_, places, place, plan):
+            part = Part(driver, driver.find(case), asked, pairs_of(case, asked, plan.placement))
+            made = exchanged(
+                (part,),
+                places=places,
+                workspace=place,
+                label=f"flood-{number}",
+                switch=SwitchCpus.of(plan.placement, place),
+            )
+            ((one,),) = made.instances
+            source, target = places.counts()
+            end = places.by_link["phy1"]
+            assert isinstance(end, NetworkPlace)
+            found = within(end.network, protocols)
+        if not one.problem:
+            break
+    assert one.problem == ""
+    assert one.sent_packets is not None and one.lost_packets is not None
+    arrived = one.sent_packets - one.lost_packets
+    assert 0 < arrived <= found["UdpInDatagrams"] <= target.received_frames <= source.sent_frames
+    # From the device to IP, from there to TCP and to sockets of UDP, or to none that had room.
+    assert 0 <= target.received_frames - found["IpInReceives"] <= target.received_dropped
+    handed = ("TcpInSegs", "UdpInDatagrams", "UdpInErrors", "UdpNoPorts", "IcmpInMsgs")
+    assert 0 <= found["IpInDelivers"] - sum(found[name] for name in handed) <= UNREAD
+    # And no program has what its socket had no room for.
+    assert arrived + found["UdpRcvbufErrors"] <= one.sent_packets
 
 
 ENDLESS = """#!/bin/sh
@@ -389,6 +530,7 @@ SMALL = "--set=search.buffer=128KiB"
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("switch", sorted(NEEDS))
 @pytest.mark.parametrize(
     ("testcase", "words", "guests"),
     [
@@ -402,11 +544,11 @@ def test_streams_go_through_between_guests_and_their_devices_bear_them_out(
     testcase: str,
     words: tuple[str, ...],
     guests: set[str],
+    switch: str,
 ) -> None:
-    require("ovs-dpdk")
     require("guests")
-    before = networks()
-    two = ("--set=search.instances=2", SMALL)
+    before, devices = networks(), host_devices()
+    two = (*through(switch, require), "--set=search.instances=2", SMALL)
     ended = place.until_decided("run", testcase, *words, *two, *AT_EASE)
     assert ended.code == 0, ended.said
     (case,) = place.records().cases()
@@ -427,7 +569,7 @@ def test_streams_go_through_between_guests_and_their_devices_bear_them_out(
     assert one.cpu_ns(CLIENTS) and one.cpu_ns(SERVERS)
     assert record.conditions is not None
     assert set(record.conditions.vnfs) == {f"{link}-vm" for link in guests}
-    assert networks() == before
+    assert (networks(), host_devices()) == (before, devices)
     assert place.traces() == []
     assert "phy0-vm" in place("show", "latest", case.planned.label).out
 
@@ -525,18 +667,18 @@ def test_a_guest_that_is_lost_while_programs_run_is_named_and_measured_anew(
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("switch", sorted(NEEDS))
 def test_what_a_killed_run_left_of_guests_is_cleaned_up(
-    place: Place, require: Callable[[str], None]
+    place: Place, require: Callable[[str], None], switch: str
 ) -> None:
-    require("ovs-dpdk")
     require("guests")
-    before = networks()
-    run = place.start("run", "places_vm_to_vm_stream", *BETWEEN_GUESTS)
+    words, before = through(switch, require), (networks(), host_devices())
+    run = place.start("run", "places_vm_to_vm_stream", *words, *BETWEEN_GUESTS)
     run.wait_until(lambda: {"phy0-vm", "phy1-vm"} <= set(place.programs().values()))
     run.process.kill()
     run.process.wait()
     assert place("clean").code == 0
-    assert networks() == before
+    assert (networks(), host_devices()) == before
     assert place.traces() == []
 
 

@@ -120,13 +120,14 @@ def test_a_program_has_the_time_of_its_session_and_nobody_elses(machine: Machine
 def test_the_cpus_of_a_program_are_those_that_it_may_run_on_whatever_it_was_told(
     machine: Machine,
 ) -> None:
-    for cpus, seen in (("1", (1,)), ("0-1", (0, 1)), ("nonsense", (0,))):
+    for cpus, seen in (("0", (0,)), ("1", (1,)), ("0-1", (0, 1)), ("nonsense", (0,))):
         threads = {20: ("netserver", cpus, 1, 1)}
         machine.process(20, 1, 1, threads=threads)
         machine.process(21, 1, 1, session=20, threads={21: ("netserver", cpus, 1, 1)})
         before = machine.look(SERVER)
         (found,) = grown(before, machine.look(SERVER))
-        assert found.cpus == seen
+        assert (found.cpus, found.placed) == (seen, (0,))
+        assert found.mispinned is (seen != (0,))
 
 
 def test_what_a_child_used_that_has_ended_is_told_by_its_parent(machine: Machine) -> None:
@@ -167,6 +168,7 @@ def test_threads_of_a_switch_are_told_one_by_one_with_their_cpus(machine: Machin
     others, polling = sorted(
         grown(before, machine.look(switch)), key=lambda one: one.name, reverse=True
     )
+    assert not polling.mispinned, "vsperf puts no thread of a switch anywhere"
     assert (polling.name, polling.cpus, polling.time_ns) == ("pmd-c01/id:8", (1,), 100 * TICK_NS)
     assert (others.name, others.cpus) == ("switch, other threads", (0,))
     assert (others.user_ns, others.system_ns) == (3 * TICK_NS, 3 * TICK_NS)

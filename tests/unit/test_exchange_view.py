@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from exchanges import REVERSE, cpu, device, device_use, exchange, instance, use
+from exchanges import REVERSE, cpu, device, device_use, exchange, instance, program, use
 from record_samples import case_record, header, planned
 from rich.console import Console
 
@@ -20,14 +20,17 @@ from vsperf.cli.exchange_view import (
     print_exchanges,
     sar_table,
 )
+from vsperf.cli.progress import exchange_line
 from vsperf.cli.tables import print_table
 from vsperf.cli.terminal import PlainConsole
+from vsperf.engine.judge_exchange import judged
 from vsperf.output.figures.published import known, names, published_table
+from vsperf.output.report.account import OF_EXCHANGES
 from vsperf.output.report.case_part import asked_of
 from vsperf.output.table import Table
 from vsperf.quantities.unit import Unit
 from vsperf.records.asked import Asked
-from vsperf.records.exchange import Exchange, Failures, RoundTrips
+from vsperf.records.exchange import CLIENTS, Exchange, Failures, RoundTrips
 from vsperf.records.files.view import CaseView
 from vsperf.records.result import Figure, SearchResult
 from vsperf.records.switch import PmdCounters, SwitchCounters
@@ -120,6 +123,14 @@ def test_a_device_that_says_no_speed_has_no_share_of_it_and_one_nobody_looked_at
 
     assert "as sar -n DEV shows exchange #1" in shown(silent)
     assert "sar" not in shown(exchange())
+
+
+def test_a_program_that_ran_elsewhere_is_named_in_show_and_in_the_account_of_a_report() -> None:
+    one = judged(exchange(cpu=use(programs=(program(CLIENTS, 0.5, 0, 1, placed=(0,)),))))
+    said = "clients 1 was put on CPU 0, and could run on CPU 0, 1"
+    assert said in exchange_line(one)
+    (column,) = (column for column in OF_EXCHANGES if column.name == "said of it")
+    assert column.of(one) == f"program-mispinned, {said}"
 
 
 def test_requests_by_a_clock_have_a_time_from_when_they_were_due_and_failures() -> None:

@@ -26,6 +26,7 @@ from exchanges import (
     device,
     exchange,
     instance,
+    program,
     use,
 )
 from simulated_cases import simulated_case
@@ -34,6 +35,7 @@ from vsperf.analysis.answers import more_is_better
 from vsperf.analysis.sides import Side
 from vsperf.config.case import Case as PlannedCase
 from vsperf.config.expect import Expectation
+from vsperf.config.noise import NOISE
 from vsperf.deploy.exchanging import believed, told_by, whose_fault
 from vsperf.deploy.running import LONGEST_ANSWER, LONGEST_TOGETHER, answer_of, room_of
 from vsperf.drivers.programs.base import NOT_ENDED, Said, Told
@@ -50,7 +52,10 @@ from vsperf.methods.stream import Stream, Streams
 from vsperf.methods.transactions import Connections, Transactions
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import MeasuredTime
+from vsperf.records.cpu_time import OWN
 from vsperf.records.exchange import (
+    CLIENTS,
+    SERVERS,
     Exchange,
     Failures,
     Instance,
@@ -62,6 +67,7 @@ from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, SearchResult
 from vsperf.records.run import Check
 from vsperf.records.switch import PortCounters, SwitchCounters
+from vsperf.records.threads import SWITCH
 from vsperf.search.base import Budget
 from vsperf.trust import own_python
 
@@ -218,6 +224,27 @@ def test_what_cannot_be_believed_is_said_with_who_and_by_how_much(name: str) -> 
     assert found.flags == (() if case.flag is None else (case.flag,))
     assert found.reasons == ((case.reason,) if case.flag is not None else ())
     assert found.valid is (case.flag is None)
+
+
+def test_a_program_that_could_run_where_it_was_not_put_is_named_and_its_number_is_in_doubt() -> (
+    None
+):
+    def told(role: str, *cpus: int, placed: tuple[int, ...]) -> Exchange:
+        return judged(exchange(cpu=use(programs=(program(role, 0.5, *cpus, placed=placed),))))
+
+    for cpus, listed in (((0, 1), "0, 1"), ((1,), "1")):
+        found = told(CLIENTS, *cpus, placed=(0,))
+        assert found.flags == (Flag.PROGRAM_MISPINNED,)
+        said = f"clients 1 was put on CPU 0, and could run on CPU {listed}"
+        assert found.reasons == (said,)
+        assert found.valid
+    for role, cpus, placed in (
+        (SERVERS, (1,), (0, 1)),  # one that keeps to some of its CPUs, as a process of nginx does
+        (SWITCH, (0, 1), ()),
+        (OWN, (0, 1), (0,)),
+        (NOISE, (0, 1), (0,)),
+    ):
+        assert told(role, *cpus, placed=placed).flags == (), role
 
 
 # The method: what it asks, and what it answers.

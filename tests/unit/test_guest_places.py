@@ -57,11 +57,13 @@ MEGABYTE = 1 << 20
 PLACED = Placement(cpus={CLIENTS: (2,), SERVERS: (3, 4), "pmd": (1,), "switch main": (0,)})
 
 
-def guest_case(places: dict[str, Any], direction: str = "forward", **search: Any) -> CaseSpec:
-    """Return a case with OVS-DPDK and iperf3, and guests at some ends."""
+def guest_case(
+    places: dict[str, Any], direction: str = "forward", switch: str = "ovs-dpdk", **search: Any
+) -> CaseSpec:
+    """Return a case with a switch and iperf3, and guests at some ends."""
     program = plugins().driver("program", "iperf3").Spec.model_validate({"kind": "iperf3"})
     return real_case(
-        "ovs-dpdk",
+        switch,
         search={"kind": "stream", "duration": "1s", **search},
         traffic={"frame_size": "1518B", "direction": direction},
         program=program,
@@ -93,6 +95,25 @@ def test_each_guest_is_plugged_into_a_port_of_the_switch_and_has_the_address_of_
     assert [one["address"] for one in asked["neighbours"]] == ["198.19.0.1"]
     assert not any("make a place" in step.action for step in plan.steps)
     assert not any("pair of devices" in step.action for step in plan.steps)
+
+
+@pytest.mark.parametrize("switch", ["linux-bridge", "ovs"])
+def test_on_a_switch_of_devices_a_guest_holds_a_tap_which_the_switch_takes_into_its_network(
+    switch: str,
+) -> None:
+    plan = plan_of(guest_case(ONE, switch=switch))
+    assert [(one.link, one.kind, shown(one.address)) for one in plan.endpoints] == [
+        ("phy0", "tap", "TAP-0-0"),
+        ("phy1", "place", "NAME-phy1/eth0"),
+    ]
+    guest = next(step for step in plan.steps if step.component == "place" and step.argv)
+    assert any("tap,id=net0,ifname=TAP-0-0," in shown(word) for word in guest.argv or ())
+    said = [shown(" ".join((step.action, *step.lines))) for step in plan.steps if not step.argv]
+    made = [one for one in said if "make the pair" in one or "make a pair" in one]
+    assert len(made) == 1
+    assert "TAP-0-1" in made[0] and "TAP-0-0" not in made[0], "that one QEMU has"
+    moved = [one for one in said if "TAP-0-0" in one]
+    assert moved, "the switch says that it takes it"
 
 
 def test_where_there_is_no_guest_the_end_is_a_network_of_its_own() -> None:
@@ -155,9 +176,9 @@ def test_guests_decide_which_case_it_is_and_a_case_without_any_is_as_ever() -> N
 
 
 REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
-    "another switch": (
-        ("--vswitch", "linux-bridge"),
-        "vswitch linux-bridge has no ports that a guest with programs can be plugged into",
+    "a switch without such ports": (
+        ("--vswitch", "testpmd"),
+        "vswitch testpmd has no ports that a guest with programs can be plugged into",
         "--set vswitch.kind=ovs-dpdk",
         "--set places.phy0=null",
     ),

@@ -34,6 +34,7 @@ from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.procfs import listens
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import Failures
+from vsperf.records.run import Endpoint
 from vsperf.trust import own_python
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "programs"
@@ -410,7 +411,8 @@ class TestUserSpace:
     def test_it_answers_with_the_object_at_the_place_and_sends_to_its_only_client(self) -> None:
         asked = ExchangeAsked("http-rr", 1, SECOND, response_bytes=128, connections=64)
         *_, program, device, port, request = Wrk().server(USER_SPACE, "/its/tgen", asked, MEET)
-        assert (program, device, port) == ("/its/tgen", "eth0", "11003")
+        assert (program, port) == ("/its/tgen", "11003")
+        assert device == "net_af_packet0,iface=eth0,qdisc_bypass=0,framecnt=2048"
         told = json.loads(request)
         assert told["verb"] == "connections"
         assert "client" not in told
@@ -425,6 +427,24 @@ class TestUserSpace:
         )
         assert told["response_bytes"] == len(head) + 128
         assert list(Wrk().files(USER_SPACE, asked, MEET)) == [lua.FILE], "it reads no settings"
+
+    @pytest.mark.parametrize(
+        ("kind", "words"),
+        [("vhost-user-client", ["server=1"]), ("vhost-user", [])],
+        ids=["the switch calls", "the switch listens"],
+    )
+    def test_a_port_of_the_switch_that_it_has_to_itself_is_opened_as_the_switch_would_have_it(
+        self, kind: str, words: list[str]
+    ) -> None:
+        port = Endpoint(link="phy1", kind=kind, address="/run/x/phy1.sock")
+        meet = Rendezvous(MEET.address, MEET.port, port)
+        *_, device, _, _ = Wrk().server(USER_SPACE, "/its/tgen", SMALL, meet)
+        assert device.split(",") == [
+            *("net_virtio_user0", "path=/run/x/phy1.sock", "queue_size=1024"),
+            *words,
+        ]
+        command = serve_user_space.command("/its/tgen", device, [0])
+        assert f"--vdev={device}" in command
 
     def test_an_object_that_is_longer_than_its_answers_is_refused(self) -> None:
         asked = ExchangeAsked("http-rr", 1, SECOND, response_bytes=1 << 20)

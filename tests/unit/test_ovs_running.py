@@ -387,6 +387,14 @@ def test_a_packet_socket_that_could_not_be_opened_is_not_blamed_on_the_testbed()
     assert "net_af_packet, by which it opens vsp-0-0" in fix and "testbed" not in fix
 
 
+@pytest.mark.parametrize("kind", ["tap", "internal"])
+def test_who_cannot_open_a_device_that_it_makes_itself_is_not_said_to_lack_it(kind: str) -> None:
+    port = SwitchPort("phy0", 1, "phy0", kind, device="vsp-0-0", handed=True)
+    error = port_problems([port], [Interface("vsp-0-0", -1, "could not add", None, {})], "")
+    assert error is not None
+    assert "/dev/net/tun" in (error.problems[0].fix or "")
+
+
 @pytest.mark.parametrize("interfaces", [[], [Interface("phy0", 5, None, None, {})]])
 def test_a_port_that_is_missing_or_has_another_number_is_an_error(
     interfaces: list[Interface],

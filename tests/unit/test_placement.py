@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,6 +57,27 @@ def test_vnfs_get_cpus_of_their_own_where_there_are_enough() -> None:
 NODES = tuple(Cpu(number, node=number // 4, core=number) for number in range(8))
 NIC, OTHER_NIC = "0000:81:00.0", "0000:01:00.0"
 TWO_NODES = CpuTopology(NODES, {NIC: 1, OTHER_NIC: 0})
+
+
+def programs(cpus: int, *others: CpuNeed) -> Mapping[str, tuple[int, ...]]:
+    """Place clients and servers apart from each other, with others, on so many CPUs."""
+    clients = CpuNeed("clients", 1, busy=False)
+    servers = CpuNeed("servers", 1, busy=False, apart_from="clients")
+    there = CpuTopology(tuple(Cpu(number, core=number) for number in range(cpus)))
+    return place([*others, clients, servers], there).cpus
+
+
+def test_a_part_that_is_to_be_apart_from_another_shares_with_one_that_polls_before_it_does() -> (
+    None
+):
+    assert programs(2) == {"clients": (0,), "servers": (1,)}
+    switch = CpuNeed("pmd", 1)
+    few = programs(2, switch)
+    assert few["clients"] != few["servers"] == few["pmd"]
+    enough = programs(3, switch)
+    assert len({*enough.values()}) == 3
+    with pytest.raises(SpecError, match="no CPU for servers beside that of clients"):
+        programs(1)
 
 
 def test_polling_cpus_are_taken_near_the_nic() -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from config_world import planned, see_refused
@@ -13,25 +17,35 @@ from exchanges import device
 from simulated_cases import simulated_case
 
 from vsperf.cli.main import run_cli
+from vsperf.config.guest import AskedPlace
 from vsperf.config.places import is_silent
 from vsperf.deploy.exchanging import program_needs
 from vsperf.deploy.places import (
     Place,
     Places,
     Seen,
+    UserSpace,
     forget_paths,
     forgets_paths,
     require_room_in_host,
 )
 from vsperf.drivers.programs.wrk.driver import WrkSpec
 from vsperf.errors import NotReadyError
+from vsperf.host import veth
 from vsperf.host.netns import path_of
 from vsperf.host.offloads import COMMANDS, HIGH, LOW, SETTINGS, against, speed_bps, speed_in
 from vsperf.host.places import short_name
 from vsperf.host.procfs import listens
 from vsperf.host.undo import RemoveNetwork, RemoveVeth
 from vsperf.host.undo_base import Reach
+from vsperf.host.veths import FarEnd, handed
 from vsperf.records.exchange import SERVERS
+from vsperf.records.run import Endpoint
+
+if TYPE_CHECKING:
+    from vsperf.deploy.running import How
+    from vsperf.drivers.vswitches.base import RunningSwitch
+    from vsperf.host.workspace import Workspace
 
 STREAM = "places_tcp_stream"
 BRIDGE = ("--vswitch", "linux-bridge")
@@ -56,10 +70,17 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
         "`search.offloads` is on, and vswitch ovs-dpdk takes no frames",
         "--set search.offloads=off",
     ),
-    "a tap of the switch": (
-        ("--vswitch", "ovs", "--set", "vswitch.ports=tap"),
-        "a place cannot hold a tap that the switch holds",
+    "packets that OVS reads from no device out of its sight": (
+        (
+            *("--vswitch", "ovs", "--set", "vswitch.ports=internal"),
+            *("--set", "traffic.frame_size=9018"),
+        ),
+        "packets of 9000 bytes do not pass a port of the kind internal",
         "--set vswitch.ports=packet",
+    ),
+    "internal ports of the kernel's datapath": (
+        ("--vswitch", "ovs", "--set", "vswitch.datapath=kernel", "--set", "vswitch.ports=internal"),
+        "in the kernel, ports are `packet`",
     ),
     "XDP sockets of the kernel's datapath": (
         ("--vswitch", "ovs", "--set", "vswitch.datapath=kernel", "--set", "vswitch.ports=afxdp"),
@@ -119,6 +140,20 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
         "`places.phy1.memory` says nothing to the host",
         "--set places.phy1.kind=vm",
     ),
+    "a port of a program's own, of a switch that has none": (
+        (*BRIDGE, "--set", "places.phy1.kind=user-space"),
+        "vswitch linux-bridge has no ports that a program can have to itself",
+        "--set vswitch.kind=ovs-dpdk",
+    ),
+    "a port of a program's own, and the kernel's stack": (
+        ("--vswitch", "ovs-dpdk", "--set", "places.phy1.kind=user-space"),
+        "`places` has phy1 in user space, and no program there has a stack of its own",
+        "--set program.stack=user-space",
+    ),
+    "the memory of a guest for a program": (
+        ("--vswitch", "ovs-dpdk", "--set", "places.phy1={kind: user-space, memory: 512}"),
+        "`places.phy1.memory` says nothing to a program in user space",
+    ),
     "a datagram of too many bytes": (
         (*BRIDGE, "--set", "search.protocol=udp", "--set", "search.write=128KiB"),
         "a datagram holds 65,507 bytes at most",
@@ -174,6 +209,7 @@ OWN_STACK = (*BRIDGE, "--set", "program.stack=user-space")
         (("--set", "search.workers=2"), "search.workers"),
         (("--set", "search.keepalive=off"), "search.keepalive"),
         (("--set", "search.offloads=on"), "search.offloads"),
+        (("--set", "search.pinning=apart"), "search.pinning"),
         (("--set", "traffic.direction=both"), "traffic.direction"),
         (("--set", "places.phy1.kind=host"), "places"),
     ],
@@ -203,6 +239,90 @@ def test_a_server_that_polls_has_a_cpu_and_the_kernel_is_silent_where_it_is(
     assert need.busy
 
 
+OWN_PORT = (
+    *("--vswitch", "ovs-dpdk", "--set", "program.stack=user-space"),
+    *("--set", "places.phy1.kind=user-space"),
+)
+"""A server of `places_http` that has a port of the switch to itself."""
+
+
+@pytest.mark.parametrize(
+    ("ports", "kind", "words"),
+    [
+        ("vhost-user-client", "dpdkvhostuserclient", "queue_size=1024,server=1"),
+        ("vhost-user", "dpdkvhostuser", "queue_size=1024"),
+    ],
+)
+def test_a_server_with_a_stack_of_its_own_can_have_a_port_of_the_switch_to_itself(
+    ports: str, kind: str, words: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    more = ("--set", f"vswitch.ports={ports}", "--json")
+    assert run_cli(["plan", "places_http", "--testbed", "local", *OWN_PORT, *more]) == 0
+    (case,) = json.loads(capfd.readouterr().out)
+    client, server = case["plan"]["endpoints"]
+    assert (client["kind"], server["kind"]) == ("place", ports)
+    steps = case["plan"]["steps"]
+    actions = [step["action"] for step in steps]
+    assert sum("pair of devices" in action for action in actions) == 1, "that of the client"
+    own = "make a place at the end of phy1, for the stack of its server, which has the port"
+    assert any(action.startswith(own) for action in actions), actions
+    assert f"type={kind}" in json.dumps(steps)
+    (argv,) = (step["argv"] for step in steps if "start the server" in step["action"])
+    assert f"net_virtio_user0,path={server['address']},{words}" in argv
+
+
+def test_who_asks_is_in_a_network_of_the_kernel(capfd: pytest.CaptureFixture[str]) -> None:
+    words = (*OWN_PORT[:-1], "places.phy0.kind=user-space")
+    wanted = ["`places` has phy0 in user space, and no program there has a stack of its own"]
+    see_refused(capfd, "places_http", words, wanted)
+
+
+class Waited:
+    """A switch that notes which ports were waited for."""
+
+    def __init__(self) -> None:
+        self.ports: list[tuple[str, ...]] = []
+
+    def await_ports(self, ports: tuple[str, ...], patience_s: float) -> None:
+        self.ports.append(ports)
+
+
+def test_a_port_whose_other_end_comes_with_a_server_is_waited_for_in_each_exchange() -> None:
+
+    def waited(**asked: AskedPlace) -> list[tuple[str, ...]]:
+        switch = Waited()
+        places = Places(simulated_case().model_copy(update={"places": asked}), {})
+        places.await_ports(cast("RunningSwitch", switch), 1)
+        places.prepare()
+        places.prepare()
+        return switch.ports
+
+    assert waited() == [("phy0", "phy1")]
+    assert waited(phy1=AskedPlace(kind="user-space")) == [("phy0",), ("phy1",), ("phy1",)]
+
+
+@pytest.mark.parametrize("kind", ["vhost-user-client", "vhost-user"])
+def test_a_socket_that_a_killed_server_left_is_in_nobodys_way_and_that_of_the_switch_stays(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (left := tmp_path / "phy1.sock").touch()
+    place = UserSpace(
+        "phy1", "x-phy1", "198.19.0.1", Endpoint(link="phy1", kind=kind, address=str(left))
+    )
+    monkeypatch.setattr("vsperf.deploy.places.started", lambda *asked: nullcontext(asked))
+    with place.running(("tgen",), cast("How", None), cast("Workspace", None)):
+        assert left.exists() is (kind == "vhost-user")
+
+
+def test_who_has_no_device_counts_nothing_and_leaves_nothing_to_others() -> None:
+    case, port = simulated_case(), Endpoint(link="phy1", kind="vhost-user", address="/x")
+    places = Places(case, {"phy1": UserSpace("phy1", "x-phy1", "198.19.0.1", port)})
+    places.join(offloads=False)
+    assert not any(places.offloads["phy1"].values())
+    assert (places.counts(), places.seen()) == ((), ())
+    assert places.facts()["phy1"]["port"] == "vhost-user"
+
+
 def test_ovs_opens_its_end_of_a_pair_by_xdp_sockets_where_it_is_told_so(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -218,6 +338,53 @@ def test_ovs_opens_its_end_of_a_pair_by_xdp_sockets_where_it_is_told_so(
     ]
     assert {"pmd", "switch main"} <= set(case["plan"]["placement"]["cpus"]), "its threads poll"
     see_refused(capfd, "phy2phy_tput", words, ["vswitch.ports=afxdp is for places"])
+
+
+@pytest.mark.parametrize("ports", ["internal", "tap"])
+def test_a_place_is_given_the_device_of_a_port_whose_other_end_ovs_holds(
+    ports: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--vswitch", "ovs", "--set", f"vswitch.ports={ports}", "--json")
+    more = ("--set", "places.phy1.kind=host", "--set", "search.offloads=[off,on]")
+    assert run_cli(["plan", STREAM, "--testbed", "local", *words, *more]) == 0
+    off, on = json.loads(capfd.readouterr().out)
+    near, far = off["plan"]["endpoints"]
+    assert near["address"] == "NAME-phy0/eth0"
+    assert re.search(r"^/TAP\W*-h-1$", far["address"]), "in the host's network by its name there"
+    actions = [step["action"] for step in off["plan"]["steps"] if step["component"] == "vswitch"]
+    assert not [action for action in actions if "pair of devices" in action]
+    made = next(at for at, action in enumerate(actions) if action.startswith("add the bridge"))
+    assert actions[made + 1 : made + 3] == [
+        f"give TAP-0-{number}, whose other end it holds, to the place at phy{number}"
+        for number in (0, 1)
+    ]
+    lines = {name: json.dumps(case["plan"]["steps"]) for name, case in (("off", off), ("on", on))}
+    assert lines["off"].count(f"type={ports}") == 2
+    assert "userspace-tso-enable=true" in lines["on"], "else it takes no frame that is longer"
+    assert "userspace-tso-enable" not in lines["off"]
+
+
+def test_an_internal_port_is_for_places(capfd: pytest.CaptureFixture[str]) -> None:
+    words = ("--vswitch", "ovs", "--set", "vswitch.ports=internal")
+    wanted = ["vswitch.ports=internal is for places", "--set vswitch.ports=tap"]
+    see_refused(capfd, "phy2phy_tput", words, wanted)
+
+
+def test_a_device_that_is_given_away_has_its_name_before_it_leaves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So what a killed run left of it is found by the name that was promised to be removed."""
+    asked: list[dict[str, Any]] = []
+    talking = SimpleNamespace(link=lambda verb, **words: asked.append(words))
+    monkeypatch.setattr(veth, "routes", lambda: nullcontext(talking))
+    monkeypatch.setattr(socket, "if_nametoindex", {"vsp-0-1": 7}.__getitem__)
+    far = FarEnd("", "vsp-h-1", "02:00:00:00:00:01", 1500)
+    handed("vsp-0-1", far=far)
+    assert {words.pop("index") for words in asked} == {7}
+    down, named, moved = asked
+    assert down == {"state": "down"}, "some kernels rename no device that is up"
+    assert named == {"ifname": "vsp-h-1", "address": far.mac, "mtu": far.mtu}
+    assert [*moved] == ["net_ns_fd"]
 
 
 def test_a_host_that_knows_addresses_of_places_is_none() -> None:
@@ -300,6 +467,21 @@ def test_offloads_and_instances_may_be_lists_that_make_cases(
         assert f"places_tcp_stream-1518B-{label}: stream" in said
     twice = ("--set", "search.offloads=[on,on]")
     see_refused(capfd, STREAM, [*BRIDGE, *twice], ["`search.offloads` holds"])
+
+
+def test_whether_both_ends_share_a_cpu_may_be_a_list_that_makes_cases(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    lists = ("--set", "search.pinning=[same,apart]", "--json")
+    assert run_cli(["plan", STREAM, "--testbed", "local", *BRIDGE, *lists]) == 0
+    made = json.loads(capfd.readouterr().out)
+    cases = {case["spec"]["search"]["pinning"]: case for case in made}
+    cpus = {name: case["plan"]["placement"]["cpus"] for name, case in cases.items()}
+    assert cpus["same"]["clients"] == cpus["same"]["servers"]
+    assert cpus["apart"]["clients"] != cpus["apart"]["servers"]
+    assert cases["apart"]["case"] != cases["same"]["case"]
+    twice = ("--set", "search.pinning=apart", "--set", "search.server_cpus=1")
+    see_refused(capfd, STREAM, [*BRIDGE, *twice], ["these say by number where programs run"])
 
 
 def test_a_plan_of_requests_of_http_names_the_files_of_each_server(

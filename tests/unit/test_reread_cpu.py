@@ -74,6 +74,10 @@ def test_an_exchange_whose_window_parts_or_flags_are_not_its_own_is_told() -> No
     assert list(exchange_differs(late)) == [
         "exchange 1: program-late is said, and all began in time"
     ]
+    elsewhere = use(programs=(program(CLIENTS, 1, 0, 1, placed=(0,)),))
+    assert list(exchange_differs(exchange(cpu=elsewhere))) == [
+        "exchange 1: program-mispinned is not said"
+    ]
 
 
 def test_what_was_printed_is_what_exchanges_say() -> None:

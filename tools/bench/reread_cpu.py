@@ -20,6 +20,7 @@ from vsperf.records.result import SearchResult
 KINDS = ("stream", "rr", "crr", "http")
 COST, SWITCHED = "cpu_per_", "context_switches"
 ROLES = ("clients", "servers", "switch")
+ASIDE = ("vsperf", "noise")
 Row = tuple[float | None, ...]
 Read = Callable[[Exchange], float | None]
 
@@ -53,7 +54,15 @@ def exchange_differs(one: Exchange) -> Iterator[str]:
     first = min((each.began_ns or 0) for each in every)
     late = any(((each.began_ns or 0) - first) * LATE > one.asked_ns for each in every)
     short = max(0, ended - began) * LATE < one.asked_ns * (LATE - 1)
-    for flag, is_so in ((Flag.PROGRAM_LATE, late), (Flag.SHORT_WINDOW, short)):
+    seen = () if one.cpu is None else one.cpu.programs
+    moved = any(
+        each.placed and {*each.cpus} - {*each.placed} for each in seen if each.role not in ASIDE
+    )
+    for flag, is_so in (
+        (Flag.PROGRAM_LATE, late),
+        (Flag.SHORT_WINDOW, short),
+        (Flag.PROGRAM_MISPINNED, moved),
+    ):
         if is_so and flag not in one.flags:
             yield f"{told}: {flag.value} is not said"
     if late is False and Flag.PROGRAM_LATE in one.flags:

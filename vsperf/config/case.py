@@ -209,6 +209,11 @@ class CaseSpec(Spec):
         return tuple(link for link, one in self.places.items() if one.kind == "host")
 
     @property
+    def user_space(self) -> tuple[str, ...]:
+        """The links whose end is a vhost-user port that a program with its own stack has."""
+        return tuple(link for link, one in self.places.items() if one.kind == "user-space")
+
+    @property
     def has_connections(self) -> bool:
         """Whether the generator opens connections through the switch, and is both of their ends."""
         return self.search.CONNECTIONS

@@ -28,7 +28,7 @@ ALTERNATIVES = ("vswitch", "generator", "vnf", "program", NOISE)
 """Sections that may be lists of drivers, each by its kind alone or with its settings."""
 COMPARABLE = (*ALTERNATIVES, COLLECT)
 """What a testcase can be measured with and without in turns, and then be compared by."""
-SWEPT_OF_METHODS = ("search.instances", "search.offloads", "search.workers")
+SWEPT_OF_METHODS = ("search.instances", "search.offloads", "search.pinning", "search.workers")
 """Settings of those methods that have them."""
 SWEPT_OF_SWITCHES = ("vswitch.pmds", "vswitch.workers")
 """How many threads a switch has, as drivers call them."""

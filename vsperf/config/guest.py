@@ -1,4 +1,4 @@
-"""Places that a user asks for: a guest, or the host, whose stack is at the end of a link."""
+"""Places that a user asks for: whose stack is at the end of a link, if not a network's own."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ PAGE_MB = 2
 class AskedPlace(Spec):
     """Whose stack programs use at the end of a link; all but its kind is said of guests."""
 
-    kind: Literal["vm", "host"]
-    """`vm`, vsperf's own guest on a vhost-user port of the switch, or `host`, a device in the
-    network of the host; without an entry the end of a link is a network of its own, on the host's
-    kernel."""
+    kind: Literal["vm", "host", "user-space"]
+    """`vm`, vsperf's own guest, on a vhost-user port or on a tap, as the switch has them; `host`, a
+    device in the network of the host; or `user-space`, a vhost-user port that a server with a stack
+    of its own has to itself. Without an entry the end of a link is a network of its own, on the
+    host's kernel."""
     vcpus: Annotated[int, Field(ge=1, le=64)] = 1
     """Virtual CPUs. They run on the CPUs of clients or servers, whichever the guest has."""
     memory: Annotated[int, Field(ge=192, le=1048576, multiple_of=PAGE_MB)] = 256

@@ -1,8 +1,9 @@
 """Places: the kernel's stack at the end of a link, where programs run. Pure.
 
-It is that of this machine, in a network of its own or in the host's, or that of a guest. A place
-has the addresses that the test traffic has there, so a switch that is told where frames go is told
-the same for both. Its device carries packets of the case's frame size, and no longer ones.
+It is that of this machine, in a network of its own or in the host's, or that of a guest; or there
+is none, where a program with a stack of its own has the port of the switch to itself. A place has
+the addresses that the test traffic has there, so a switch that is told where frames go is told the
+same for both. Its device carries packets of the case's frame size, and no longer ones.
 """
 
 from __future__ import annotations
@@ -65,7 +66,14 @@ def place_refusals(spec: CaseSpec) -> list[Problem]:
     Both are often chosen on the command line, for testcases of all kinds: so it is a plan that is
     refused, and no testcase that is wrong.
     """
-    return [*_switch(spec), *_guests(spec), *_hosts(spec), *_own_stacks(spec), *_not_so_far(spec)]
+    return [
+        *_switch(spec),
+        *_guests(spec),
+        *_hosts(spec),
+        *_own_stacks(spec),
+        *_ports_of_programs(spec),
+        *_not_so_far(spec),
+    ]
 
 
 def _program(spec: CaseSpec, document: Section) -> Iterator[Problem]:
@@ -145,7 +153,7 @@ def _guests(spec: CaseSpec) -> Iterator[Problem]:
 
 
 def _hosts(spec: CaseSpec) -> Iterator[Problem]:
-    """Yield what the host cannot have, or be."""
+    """Yield what the host cannot have, or be, and what is said of guests alone."""
     if len(spec.hosts) > 1:
         yield Problem(
             f"`places` has the host at {', '.join(spec.hosts)}",
@@ -153,12 +161,14 @@ def _hosts(spec: CaseSpec) -> Iterator[Problem]:
             "it would speak with itself, and nothing would come to the switch",
             f"--set places.{spec.hosts[-1]}=null",
         )
-    for link in spec.hosts:
-        asked = spec.places[link]
+    for link, asked in spec.places.items():
+        if link in spec.guests:
+            continue
+        who = "the host" if link in spec.hosts else "a program in user space"
         for name, field in type(asked).model_fields.items():
             if name != "kind" and getattr(asked, name) != field.default:
                 yield Problem(
-                    f"`places.{link}.{name}` says nothing to the host",
+                    f"`places.{link}.{name}` says nothing to {who}",
                     None,
                     "it is said of guests",
                     f"leave places.{link}.{name} out, or --set places.{link}.kind=vm",
@@ -176,8 +186,9 @@ def _own_stacks(spec: CaseSpec) -> Iterator[Problem]:
         "search.workers": getattr(search, "workers", 1) > 1,
         "search.keepalive": getattr(search, "keepalive", "on") == "off",
         "search.offloads": getattr(search, "offloads", "off") == "on",
+        "search.pinning": getattr(search, "pinning", "same") == "apart",
         "traffic.direction": bool({*sources} & {*targets}) or len({*targets}) < len(targets),
-        "places": any(link in spec.places for link in targets),
+        "places": any(link in spec.guests or link in spec.hosts for link in targets),
     }
     for path, there in asked.items():
         if there:
@@ -185,9 +196,35 @@ def _own_stacks(spec: CaseSpec) -> Iterator[Problem]:
                 f"`{path}` does not go with a server that has a stack of its own",
                 None,
                 "it is one server that polls on one CPU, in a network of its own where the kernel "
-                "is silent; it has one client, who closes connections, and takes no longer frames",
+                "is silent; it has one client, who closes connections, and takes no longer frames, "
+                "and the CPU is its own anyway where there are enough",
                 f"--set program.stack=kernel, or leave {path} out",
             )
+
+
+def _ports_of_programs(spec: CaseSpec) -> Iterator[Problem]:
+    """Yield where no program could have a port of the switch to itself."""
+    if not spec.user_space:
+        return
+    out = " ".join(f"--set places.{link}=null" for link in spec.user_space)
+    if not getattr(spec.vswitch, "OWN_PORTS", False):
+        yield Problem(
+            f"vswitch {spec.vswitch.kind} has no ports that a program can have to itself, so far",
+            None,
+            f"`places` asks for one at {', '.join(spec.user_space)}, and it would be vhost-user",
+            f"--set vswitch.kind=ovs-dpdk, or a network of the host in its place: {out}",
+        )
+    targets = {target for _, target in directions_of(spec.topology, spec.traffic.direction)}
+    unserved = [link for link in spec.user_space if link not in targets]
+    if unserved or not own_stack(spec):
+        yield Problem(
+            f"`places` has {', '.join(unserved or spec.user_space)} in user space, and no program "
+            "there has a stack of its own",
+            None,
+            "the kernel has no device there; a server of HTTP in user space does without one, "
+            "where requests go to",
+            f"--set program.kind=wrk --set program.stack=user-space; or {out}",
+        )
 
 
 def _switch(spec: CaseSpec) -> Iterator[Problem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 WORDS = {
     **{"flows": "{}flows", "instances": "{}instances", "offloads": "offloads-{}"},
-    **{"pmds": "{}pmds", "workers": "{}workers"},
+    **{"pinning": "cpus-{}", "pmds": "{}pmds", "workers": "{}workers"},
 }
 """Of values that say nothing without a word."""
 

@@ -44,7 +44,7 @@ from vsperf.qemu.programs import MOST_FILES, MOST_PROGRAMS
 from vsperf.quantities.human import human_bytes, human_ns
 from vsperf.records.cpu_time import PROBE, CpuUse
 from vsperf.records.exchange import CLIENTS, ECHO, SERVERS, DeviceUse, Instance, Interval
-from vsperf.records.run import Placement, Step
+from vsperf.records.run import Endpoint, Placement, Step
 from vsperf.waits import sleep, wait_for
 
 FIRST_PORT = 11_001
@@ -87,12 +87,14 @@ def program_needs(case: CaseSpec) -> tuple[CpuNeed, ...]:
     """Return the CPUs of clients and servers: a server with its own stack never sleeps."""
     asked = {CLIENTS: "client_cpus", SERVERS: "server_cpus"}
     chosen = {role: getattr(case.search, name, None) for role, name in asked.items()}
+    apart = getattr(case.search, "pinning", "same") == "apart"
     return tuple(
         CpuNeed(
             role,
             1 if cpus is None else len(cpus),
             busy=role == SERVERS and own_stack(case),
             pinned=None if cpus is None else cpus.cpus,
+            apart_from=CLIENTS if role == SERVERS and apart else "",
         )
         for role, cpus in chosen.items()
     )
@@ -140,9 +142,14 @@ def _shares(cpus: Sequence[int], number: int, workers: int) -> tuple[int, ...]:
 
 
 def exchange_steps(
-    case: CaseSpec, programs: Programs, asked: ExchangeAsked, placement: Placement
+    case: CaseSpec,
+    programs: Programs,
+    asked: ExchangeAsked,
+    placement: Placement,
+    endpoints: Sequence[Endpoint],
 ) -> tuple[Step, ...]:
     """Return what one exchange does, for a plan."""
+    sockets = {one.link: one for one in endpoints if one.link in case.user_space}
     steps = []
     rows: list[tuple[ExchangeAsked, Pair]] = []
     for one in together(asked):
@@ -150,7 +157,7 @@ def exchange_steps(
     for one, pair in rows:
         program = programs.exchanging(one.traffic)
         name, server = program.kind, program.SERVER
-        meet = Rendezvous(place_ip(case, pair.target), pair.port)
+        meet = Rendezvous(place_ip(case, pair.target), pair.port, sockets.get(pair.target))
         files = program.files(case, one, meet)
         if names := ", ".join(files):
             _require_room_in_guests(case, pair, name, files)
@@ -272,7 +279,7 @@ def exchanged(
         servers, rooms = list[Running](), list[tuple[Path, Mapping[str, str]]]()
         for number, (part, pair) in enumerate(rows, start=1):
             place, found = places.by_link[pair.target], part.found
-            meet = Rendezvous(place.address, pair.port)
+            meet = Rendezvous(place.address, pair.port, place.socket)
             folder = stack.enter_context(_folder(f"{label}-{number}-files", workspace))
             files = part.program.files(places.case, part.asked, meet)
             for name, text in files.items():
@@ -284,14 +291,13 @@ def exchanged(
             how = How(f"{label}-server-{number}", SERVERS, cpus, folder, room, files=files)
             servers.append(stack.enter_context(place.running(argv, how, workspace)))
         _await_listening(servers, pairs, workspace)
-        for place in places.by_link.values():
-            place.read_clock()
+        places.prepare()
         lead_ns = LEAD_NS + LEAD_EACH_NS * len(rows) + around.lead_ns
         instant_ns = time.monotonic_ns() + lead_ns
         clients = list[Running]()
         for number, (part, pair) in enumerate(rows, start=1):
-            address = places.by_link[pair.target].address
-            meet = Rendezvous(address, pair.port)
+            target = places.by_link[pair.target]
+            meet = Rendezvous(target.address, pair.port, target.socket)
             argv = part.program.client(places.case, part.found.path, part.asked, meet)
             place, name = places.by_link[pair.source], f"{label}-client-{number}"
             folder, files = rooms[number - 1]
@@ -398,8 +404,16 @@ def _watched(
 def _live(
     rows: Sequence[tuple[Part, Pair]], places: Places, tell: Tell | None, span_ns: tuple[int, int]
 ) -> LiveRates:
-    """Return who looks at what arrives between two moments."""
-    seen = (seen_of(pair.name, pair.target, pair.port, part.asked) for part, pair in rows)
+    """Return who looks at what arrives between two moments; a server may have no device."""
+    seen = (
+        seen_of(
+            pair.name,
+            pair.source if places.by_link[pair.target].socket else pair.target,
+            pair.port,
+            part.asked,
+        )
+        for part, pair in rows
+    )
     return LiveRates(places, tuple(seen), tell, *span_ns)
 
 

@@ -1,5 +1,7 @@
 """Guests as places: vsperf's own guest on a port of the switch, with programs in its RAM disk.
 
+Its port is a vhost-user one, or a tap that QEMU holds and the switch takes into its network.
+
 The guest's kernel has the stack, and its agent runs the programs. QEMU is the part of the
 deployment that can end, so what it uses of CPUs is what a guest's clients, or servers, use: which
 of it is the program's, and which the guest's kernel or QEMU itself, nobody tells from outside.
@@ -125,6 +127,7 @@ def planned_guests(
             cpus=tuple(cpus[number % len(cpus)] for number in range(own.vcpu_count)),
             emulator_cpus=cpus,
             nodes=placement.nodes.get(roles[0], (0,)) if here.nodes > 1 else (),
+            vhost=here.vhost,
             root=here.root,
             run_with=here.run_with,
             settings=f"places.{link}",
@@ -256,6 +259,8 @@ class Guest:
     """Whose CPU time its is."""
     told: Joined | None = None
     """What its kernel said when it joined."""
+    socket: None = None
+    """Its kernel has it."""
     clock: programs.GuestClock | None = None
     """How its clocks stand to ours, as they were read last."""
 

@@ -35,7 +35,7 @@ class Seen:
 
     name: str
     place: str
-    """Of the server."""
+    """Of the server; of its client where it has no device."""
     port: int
     """At which client and server met."""
     stays_open: bool
@@ -96,7 +96,8 @@ class LiveRates:
         received: dict[Seen, int] = {}
         for name in dict.fromkeys(one.place for one in self.instances):
             place = self.places.by_link[name]
-            counted = place.counts()
+            if (counted := place.counts()) is None:
+                continue
             bits[name], frames[name] = 8 * counted.received_bytes, counted.received_frames
             told = [one for one in self.instances if one.place == name and one.stays_open]
             by_port = place.received() if told else {}

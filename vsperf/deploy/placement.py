@@ -163,7 +163,7 @@ def place(
             spared = found.get(GENERATOR, ())
             found[need.role] = _for_busy(need.count, topology, busy, spared, near)
         else:
-            found[need.role] = _for_idle(need.count, topology, busy, found)
+            found[need.role] = _for_idle(need, topology, busy, found)
         if need.busy:
             busy += found[need.role]
     roles = {need.role: need for need in needs}
@@ -268,14 +268,32 @@ def _cost(
 
 
 def _for_idle(
-    count: int, topology: CpuTopology, busy: Sequence[int], found: dict[str, tuple[int, ...]]
+    need: CpuNeed, topology: CpuTopology, busy: Sequence[int], found: dict[str, tuple[int, ...]]
 ) -> tuple[int, ...]:
     """Take CPUs where nothing polls; where all do, disturb the generator and not the switch."""
-    free = [cpu.number for cpu in topology.cpus if cpu.number not in busy and not cpu.isolated]
+    theirs = found.get(need.apart_from, ())
+    others = [cpu for cpu in topology.cpus if cpu.number not in theirs]
+    free = [cpu.number for cpu in others if cpu.number not in busy and not cpu.isolated]
     if free:
-        return tuple(free[:count])
-    quiet = found.get(GENERATOR, ()) or tuple(busy) or topology.numbers
-    return quiet[:1]
+        return tuple(free[: need.count])
+    quiet = (*found.get(GENERATOR, ()), *busy, *topology.numbers)
+    chosen = tuple(number for number in quiet if number not in theirs)[:1]
+    if not chosen:
+        raise _alone(need, topology)
+    return chosen
+
+
+def _alone(need: CpuNeed, topology: CpuTopology) -> SpecError:
+    numbers = ", ".join(str(number) for number in topology.numbers)
+    return SpecError(
+        [
+            Problem(
+                f"there is no CPU for {need.role} beside that of {need.apart_from}",
+                why=f"this process may use CPU {numbers} alone",
+                fix="--set search.pinning=same, or take a machine with more CPUs",
+            )
+        ]
+    )
 
 
 def _far_devices(

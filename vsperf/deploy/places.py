@@ -15,12 +15,13 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.flows import BENCHMARKS
 from vsperf.config.places import PREFIX_BITS, is_silent, place_ip, place_mac, place_mtu
 from vsperf.deploy.running import How, Running, started
+from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.devices import PERMANENT
 from vsperf.host.netns import path_of, within
 from vsperf.host.networks import private_network
+from vsperf.host.offloads import COMMANDS, set_offloads, speed_bps
 from vsperf.host.offloads import against as against_offloads
-from vsperf.host.offloads import set_offloads, speed_bps
 from vsperf.host.tcp_sockets import received_bytes
 from vsperf.host.undo import RemoveVeth
 from vsperf.host.veth import known_in, routes
@@ -75,6 +76,11 @@ class AnyPlace(Protocol):
         """The command by which a person looks at it."""
         ...
 
+    @property
+    def socket(self) -> Endpoint | None:
+        """The port of the switch that a program there has to itself; None where none has."""
+        ...
+
     def join(self, case: CaseSpec, known: Mapping[str, str], *, offloads: bool) -> Device:
         """Give its device its address, and tell it where all others are; raises OSError."""
         ...
@@ -89,8 +95,11 @@ class AnyPlace(Protocol):
         """Run a program; leaving the context ends it."""
         ...
 
-    def counts(self) -> DeviceCounts:
-        """Return what its device has counted so far; `ComponentError` where it is gone."""
+    def counts(self) -> DeviceCounts | None:
+        """Return what its device has counted so far; `ComponentError` where it is gone.
+
+        None where it has no device.
+        """
         ...
 
     def received(self) -> Mapping[int, int]:
@@ -120,6 +129,8 @@ class Place:
     """Its namespace, by name; empty for that of the host."""
     device: str
     address: str
+    socket: None = None
+    """The kernel has it."""
 
     def read_clock(self) -> None:
         """Do nothing: its clocks are this machine's."""
@@ -190,6 +201,56 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class UserSpace:
+    """A vhost-user port of the switch that a server has to itself: no kernel is at this end."""
+
+    link: str
+    network: str
+    """Of the program, by name; there is no device in it."""
+    address: str
+    socket: Endpoint
+
+    @property
+    def access(self) -> str:
+        """The command by which a person looks at it."""
+        return f"ss --unix --processes src {self.socket.address}"
+
+    def join(self, case: CaseSpec, known: Mapping[str, str], *, offloads: bool) -> Device:
+        """Do nothing: its stack leaves nothing to others, and is told who asks it."""
+        return Device(dict.fromkeys(COMMANDS, False), None)
+
+    def read_clock(self) -> None:
+        """Do nothing: its clocks are this machine's."""
+
+    @contextmanager
+    def running(self, argv: Sequence[str], how: How, workspace: Workspace) -> Iterator[Running]:
+        """Run a program, which listens where the last one did, however that ended."""
+        if self.socket.kind == "vhost-user-client":
+            Path(self.socket.address).unlink(missing_ok=True)
+        with started(path_of(self.network), argv, how, workspace) as program:
+            yield program
+
+    def counts(self) -> None:
+        """Return nothing: there is no device; what the switch counts is at its own end."""
+
+    def received(self) -> Mapping[int, int]:
+        """Return nothing: its stack tells of no connection while it serves."""
+        return {}
+
+    def socket_bytes(self) -> int:
+        """Return that no kernel holds anything there."""
+        return 0
+
+    def failure(self) -> str | None:
+        """Return nothing: who serves is a program, and is watched as one."""
+        return None
+
+    def facts(self) -> dict[str, Any]:
+        """Return what it is."""
+        return {"port": self.socket.kind}
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
     """What the device of a place has counted by some moment of the monotonic clock."""
 
@@ -207,6 +268,8 @@ class Places:
     """What the device of each says of its offloads, by link."""
     speeds_bps: dict[str, int | None] = field(default_factory=dict)
     """The speed that the device of each says it has."""
+    await_served: Callable[[], None] | None = None
+    """Waits for ports of the switch whose other end comes with a server, if there are some."""
 
     def join(self, *, offloads: bool) -> None:
         """Give the devices their addresses, once the switch has made them; each knows all others.
@@ -233,6 +296,24 @@ class Places:
                     fix=f"--set search.offloads={other}, or a kernel whose device can be told that",
                 )
 
+    def await_ports(self, switch: RunningSwitch, patience_s: float) -> None:
+        """Wait until all ports of the switch forward whose other end is there by now.
+
+        One that a program has to itself is waited for in each exchange, when that listens.
+        """
+        late = self.case.user_space
+        there = tuple(link for link in self.case.topology.links if link not in late)
+        switch.await_ports(there, patience_s)
+        if late:
+            self.await_served = partial(switch.await_ports, late, patience_s)
+
+    def prepare(self) -> None:
+        """See that all servers can be reached, which listen by now, and how clocks stand."""
+        if self.await_served is not None:
+            self.await_served()
+        for place in self.by_link.values():
+            place.read_clock()
+
     def failure(self) -> str | None:
         """Return why one of them no longer works, or None while all do."""
         found = (place.failure() for place in self.by_link.values())
@@ -240,11 +321,12 @@ class Places:
 
     def counts(self) -> tuple[DeviceCounts, ...]:
         """Return what all devices have counted so far."""
-        return tuple(place.counts() for place in self.by_link.values())
+        return tuple(one.counts for one in self.seen())
 
     def seen(self) -> tuple[Seen, ...]:
         """Return the same, each with when it was read."""
-        return tuple(Seen(time.monotonic_ns(), place.counts()) for place in self.by_link.values())
+        looked = ((time.monotonic_ns(), place.counts()) for place in self.by_link.values())
+        return tuple(Seen(at_ns, counts) for at_ns, counts in looked if counts is not None)
 
     def used(self, looks: Sequence[tuple[Seen, ...]]) -> tuple[DeviceUse, ...]:
         """Return what was counted between two looks; nothing of any where there were no two."""
@@ -301,6 +383,12 @@ def made_places(
             link = endpoint.link
             if guests is not None and link in guests:
                 found[link] = guests[link]
+                continue
+            if link in case.user_space:
+                own = stack.enter_context(private_network(workspace, link))
+                filled = {"address": workspace.fill(endpoint.address)}
+                port = endpoint.model_copy(update=filled)
+                found[link] = UserSpace(link, own, place_ip(case, link), port)
                 continue
             network, _, device = workspace.fill(endpoint.address).partition("/")
             if network:

@@ -219,14 +219,13 @@ def _plan_of_places(
     made = tuple(
         Step(
             component="place",
-            action=f"make a place at the end of {one.link}, in "
-            f"{'the network of the host' if one.link in spec.hosts else 'a network of its own'}: "
+            action=f"make a place at the end of {one.link}, {_whose(spec, one.link)}: "
             f"{place_ip(spec, one.link)}, packets up to {place_mtu(spec)} bytes",
         )
         for one in switch.endpoints
         if one.link not in guests.links
     )
-    steps = exchange_steps(spec, programs, method.each, placement)
+    steps = exchange_steps(spec, programs, method.each, placement, switch.endpoints)
     beside = _steps_beside(spec, drivers, placement)
     plan = Plan(
         steps=(*guests.steps, *made, *switch.steps, *beside, *steps),
@@ -238,6 +237,13 @@ def _plan_of_places(
     )
     shared = sharing(placement, cpus)
     return CasePlan(plan, switch, shares_cpu(placement, cpus), shared_roles=shared)
+
+
+def _whose(spec: CaseSpec, link: str) -> str:
+    """Return whose stack is at the end of a link that no guest is at."""
+    if link in spec.user_space:
+        return "for the stack of its server, which has the port to itself"
+    return f"in {'the network of the host' if link in spec.hosts else 'a network of its own'}"
 
 
 def _beside_programs(need: CpuNeed) -> CpuNeed:

@@ -170,7 +170,7 @@ def measure_exchanges(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecor
         starting = run.drivers.vswitch.start(spec, plan.switch, placement, place)
         switch = stack.enter_context(starting)
         places.join(offloads=method.offloads == "on")
-        switch.await_ports(spec.topology.links, PORTS_S)
+        places.await_ports(switch, PORTS_S)
         conditions = Conditions(
             switch={**switch.facts(), "places": places.facts()},
             vnfs={guest.vm.name: guest.vm.facts() for guest in guests.values()},

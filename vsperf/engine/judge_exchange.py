@@ -10,7 +10,9 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from vsperf.config.noise import NOISE
 from vsperf.quantities.human import human_bytes, human_count, human_ns
+from vsperf.records.cpu_time import OWN
 from vsperf.records.exchange import ECHO, DeviceCounts, Exchange, Instance, Traffic, is_stream
 from vsperf.records.flags import Flag
 
@@ -32,8 +34,8 @@ MOST_UNSENT = 100
 """One part in so many of the packets that were due may be left out."""
 MOST_APART = 100
 """One part in so many is what two ends of TCP may differ by, or what was under way at the end."""
-
-
+BESIDE = (OWN, NOISE)
+"""Roles of what is beside the programs that are measured."""
 LINK_BYTES = 18
 """Before a packet, in what a device counts of a frame: addresses, type, and maybe a VLAN."""
 
@@ -70,6 +72,7 @@ def _doubts(one: Exchange) -> Iterator[tuple[Flag, str]]:
         yield from _ends(one)
     yield from _failed_requests(one)
     yield from _unsent_packets(every)
+    yield from _elsewhere(one)
     yield from _bytes_at_devices(one)
     yield from _frames_at_devices(one)
     yield from _long_frames(one)
@@ -140,6 +143,18 @@ def _unsent_packets(every: Sequence[Instance]) -> Iterator[tuple[Flag, str]]:
                 f"{_named(instance)}: {human_count(times.unsent)} of {human_count(times.due)} "
                 "packets were not sent when they were due: its client was kept from running",
             )
+
+
+def _elsewhere(one: Exchange) -> Iterator[tuple[Flag, str]]:
+    """Yield each program, or guest with programs, that could run where nobody had put it."""
+    for program in () if one.cpu is None else one.cpu.programs:
+        if program.role in BESIDE or not program.mispinned:
+            continue
+        placed, could = (", ".join(map(str, cpus)) for cpus in (program.placed, program.cpus))
+        yield (
+            Flag.PROGRAM_MISPINNED,
+            f"{program.name} was put on CPU {placed}, and could run on CPU {could}",
+        )
 
 
 def _ends(one: Exchange) -> Iterator[tuple[Flag, str]]:

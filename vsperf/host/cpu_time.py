@@ -45,7 +45,7 @@ class Watched:
     name: str
     pid: int
     cpus: tuple[int, ...] = ()
-    """Where it was put; what is told is where it may run by then."""
+    """Where it was put; where it may run by then is told beside it."""
     session: bool = True
     """Whether all of its session count, which it leads; else the process alone."""
     threads: str = ""
@@ -63,6 +63,7 @@ class Counts:
     system: int
     voluntary: int | None
     involuntary: int | None
+    placed: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,7 @@ def _counts(
         system=sum(times[1::2]),
         voluntary=switches.get("voluntary"),
         involuntary=switches.get("nonvoluntary"),
+        placed=watched.cpus,
     )
 
 
@@ -204,6 +206,7 @@ def _growth(now: Counts, then: Counts) -> ProgramTime:
         system_ns=_ns(_more(now.system, then.system)),
         voluntary=_more(now.voluntary, then.voluntary),
         involuntary=_more(now.involuntary, then.involuntary),
+        placed=now.placed,
     )
 
 

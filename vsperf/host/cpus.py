@@ -74,6 +74,8 @@ class CpuNeed:
     """CPUs that the user chose."""
     beside: Beside | None = None
     """For a load that disturbs another part: where it is placed when all parts have their CPUs."""
+    apart_from: str = ""
+    """Of one that sleeps: a role whose CPUs it does not share, whichever others it has to."""
 
 
 @dataclass(frozen=True, slots=True)

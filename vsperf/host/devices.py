@@ -71,6 +71,11 @@ class Devices:
             finally:
                 os.close(descriptor)
 
+    def bring_up(self, name: str) -> None:
+        """Have a device take and send frames."""
+        with told(f"to bring {name} up"):
+            self._routes.link("set", index=self._index(name), state="up")
+
     def remove(self, name: str) -> None:
         """Remove a device."""
         with told(f"to remove {name}"):

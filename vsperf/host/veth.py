@@ -1,6 +1,7 @@
 """Pairs of network devices that are joined: what one sends, the other receives.
 
-Asked of the kernel by netlink. A place at the end of a link has one end, and the switch the other.
+Asked of the kernel by netlink. A place at the end of a link has one end, and the switch the other;
+or it is handed a device whose other end the switch holds.
 """
 
 from __future__ import annotations
@@ -32,6 +33,23 @@ def make_veth(  # noqa: PLR0913 - named arguments, each of its own
             with suppress(OSError):  # a help for people, and no more
                 found.link("set", index=index, ifalias=label)
             found.link("set", index=index, arp=False, state="up")
+    finally:
+        os.close(descriptor)
+
+
+def hand_over(name: str, *, far: str, far_network: str, far_mac: str, far_mtu: int) -> None:
+    """Give a device of this network to the one of that name, as the end of a pair would be there.
+
+    It has its name before it leaves, so that nobody finds it under another one there. Raises
+    OSError, also where one is called so already.
+    """
+    descriptor = os.open(path_of(far_network), os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with routes() as found:
+            index = socket.if_nametoindex(name)
+            found.link("set", index=index, state="down")
+            found.link("set", index=index, ifname=far, address=far_mac, mtu=far_mtu)
+            found.link("set", index=index, net_ns_fd=descriptor)
     finally:
         os.close(descriptor)
 

@@ -10,9 +10,9 @@ import math
 import statistics
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
@@ -76,11 +76,22 @@ class Workload(Method):
     offloads: Literal["on", "off"] = "off"
     """Whether devices of places leave checksums and segments to each other, as a guest's virtio
     does. This is the largest effect there is: frames of 64 KiB pass the switch then."""
+    pinning: Literal["same", "apart"] = "same"
+    """Whether clients and servers have the same CPU, or one each: that makes a factor of two. With
+    few CPUs the servers share that of the switch then, and the plan says so."""
     client_cpus: CpuSet | None = None
     """CPUs of the clients, in turns; one on which nothing polls when not given."""
     server_cpus: CpuSet | None = None
-    """CPUs of the servers, in turns; the same one when neither is given. Whether both ends share a
-    CPU makes a factor of two: say it where rates are to be compared."""
+    """CPUs of the servers, in turns; what `pinning` says when not given."""
+
+    @model_validator(mode="after")
+    def _cpus_are_said_once(self) -> Self:
+        if self.pinning == "apart" and (self.client_cpus or self.server_cpus):
+            raise ValueError(
+                "`pinning: apart` with `client_cpus` or `server_cpus`: these say by number where "
+                "programs run; leave one of both out"
+            )
+        return self
 
     @property
     @abstractmethod

@@ -23,7 +23,7 @@ class ProgramTime(Record):
     name: str
     """Such as `client of instance 1`, or `ovs-vswitchd`."""
     cpus: tuple[int, ...]
-    """Where it may run."""
+    """Where it may run, as the kernel says."""
     user_ns: int | None
     system_ns: int | None
     """In the kernel, as it was called; work that the kernel put off is in it where the program's
@@ -32,6 +32,13 @@ class ProgramTime(Record):
     """How often it gave its CPU away, as it waited for something."""
     involuntary: int | None
     """How often its CPU was taken away from it."""
+    placed: tuple[int, ...] = ()
+    """Where it was put; none of who is put nowhere, such as a switch that places its threads."""
+
+    @property
+    def mispinned(self) -> bool:
+        """Whether it may run where it was not put."""
+        return bool(self.placed) and not set(self.cpus) <= set(self.placed)
 
     @property
     def time_ns(self) -> int | None:

@@ -194,6 +194,14 @@ class Flag(enum.StrEnum):
         "when it was due to the answer of the next one that was sent, so this wait is in the times "
         "from when packets were due, and in none of those from when they were sent.",
     )
+    PROGRAM_MISPINNED = (
+        "program-mispinned",
+        Severity.SUSPECT,
+        "By the kernel's word a program could run on other CPUs than those that it was put on: it "
+        "chose them itself, or somebody moved it. Whether both ends share a CPU, with each other "
+        "or with the switch, decides more than most switches do, so the rate need not be that of "
+        "the CPUs that are named beside it.",
+    )
     # Of a trial: the counters stand, with a reservation.
     UNTIMED = (
         "untimed",
@@ -488,6 +496,8 @@ REMEDIES = {
         (Flag.SHORT_OFFER, Flag.GENERATOR_BEHIND, Flag.NOT_OVERLOADED),
         "give the generator more CPUs of its own, or ask for a lower load",
     ),
+    Flag.PROGRAM_MISPINNED: "find who moves it: the program itself, by its settings, or a daemon "
+    "that shares out CPUs",
     Flag.SHARED_CPU: "measure on a machine with more CPUs; `vsperf plan` says who shares which",
     Flag.EMULATED: "measure where guests boot on KVM; `vsperf doctor` says why they do not here",
     Flag.STILL_WARMING: "let it warm up for longer: `trial.warm_up`",

@@ -17,6 +17,7 @@ from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import ECHO, Failures, Interval, RoundTrips, Traffic
 from vsperf.records.packets import Packets
+from vsperf.records.run import Endpoint
 from vsperf.trust.printable import printable
 
 LONGEST_WORDS = 200
@@ -87,6 +88,9 @@ class Rendezvous:
     address: str
     """Of the server's place."""
     port: int
+    socket: Endpoint | None = None
+    """The vhost-user port of that place, which a server with a stack of its own has to itself; None
+    where the kernel has a device there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,12 @@
-"""A server of HTTP in user space: tgen at the only device of a network, with a stack of its own.
+"""A server of HTTP in user space: tgen at the only port of its place, with a stack of its own.
 
     python3 -I -S serve_user_space.py TGEN DEVICE PORT REQUEST
 
-REQUEST is what tgen is asked for, in JSON. What it answers is written down. Once it serves, a
-socket for datagrams at PORT stands in the kernel's list, where servers are looked for: nobody can
-reach it, as the kernel has no address here. It goes on until it is ended, and tgen with it, which
-ends when nobody holds its input any more. It imports nothing of vsperf, so it starts at once.
+DEVICE is its port as DPDK is told of it: a packet socket, or a vhost-user port. REQUEST is what
+tgen is asked for, in JSON. What it answers is written down. Once it serves, a socket for datagrams
+at PORT stands in the kernel's list, where servers are looked for: nobody can reach it, as the
+kernel has no address here. It goes on until it is ended, and tgen with it, which ends when nobody
+holds its input any more. It imports nothing of vsperf, so it starts at once.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from pathlib import Path
 
 MEMORY_MB = 512
 """Of which no more is taken than is touched."""
-RING_FRAMES = 2048
 SERVING, SERVED = 1, 2
 """Numbers of the question whether it serves, and of the request, answered in the end."""
 ENDED = 1
@@ -68,8 +68,7 @@ def command(tgen: str, device: str, cpus: list[int]) -> list[str]:
     return [
         *(tgen, "--no-pci", "--no-huge", "--no-shconf", "--no-telemetry", "-m", str(MEMORY_MB)),
         *(f"--file-prefix=user-space-{os.getpid()}", f"--lcores=0@{cpus[0]},1@{cpus[-1]}"),
-        f"--vdev=net_af_packet0,iface={device},qdisc_bypass=0,framecnt={RING_FRAMES}",
-        *("--", "--stdin", "--max-frame", "1518"),
+        *(f"--vdev={device}", "--", "--stdin", "--max-frame", "1518"),
     ]
 
 

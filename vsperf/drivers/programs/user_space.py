@@ -12,6 +12,7 @@ from pathlib import Path
 from vsperf.config.case import CaseSpec
 from vsperf.config.places import place_ip, place_mac, place_mtu
 from vsperf.config.wiring import directions_of
+from vsperf.drivers.generators.dpdk_ports import reaching
 from vsperf.drivers.programs import serve_user_space
 from vsperf.drivers.programs.base import Rendezvous
 from vsperf.drivers.vswitches.ports import PLACE_DEVICE
@@ -32,13 +33,23 @@ DAY_NS = 24 * 3600 * 1_000_000_000
 """For which it serves, and waits for a request: it is ended long before."""
 SPARE = 64
 """Connections beyond those of its client."""
+DEVICE_FRAMES, SOCKET_FRAMES = 2048, 1024
+"""In its rings at the device of a network, and at a vhost-user port."""
 
 
 def words(case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous) -> tuple[str, ...]:
     """Return how it is run for one client."""
     file = Path(serve_user_space.__file__)
     request = json.dumps(request_of(case, asked, meet))
-    return own_python.script(file, program, PLACE_DEVICE, str(meet.port), request)
+    return own_python.script(file, program, _port(meet), str(meet.port), request)
+
+
+def _port(meet: Rendezvous) -> str:
+    """Return its port, as DPDK is told of it: that of the switch, or the device of its network."""
+    if meet.socket is not None:
+        who = "a server in user space"
+        return reaching(meet.socket, 0, who, ring=SOCKET_FRAMES, queues=1).device
+    return f"net_af_packet0,iface={PLACE_DEVICE},qdisc_bypass=0,framecnt={DEVICE_FRAMES}"
 
 
 def request_of(case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> dict[str, object]:

@@ -10,6 +10,8 @@ from vsperf.drivers.vswitches.ports import Place
 from vsperf.errors import ComponentError, DiedError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.devices import Device
+from vsperf.host.tuntap import is_held
+from vsperf.host.workspace import Workspace
 from vsperf.quantities.units import CpuSet
 from vsperf.records.run import Placeholder, Step
 from vsperf.records.switch import PortCounters
@@ -23,6 +25,8 @@ NETWORK = str(Placeholder.NAME)
 MTU = 1500
 """Of all devices."""
 POLL_S = 0.01
+HELD_S = 10.0
+"""Patience with virtual machines that are being started."""
 LOST = {
     "rx_dropped": "rx dropped",
     "rx_errors": "rx errors",
@@ -76,6 +80,20 @@ def steps_of(
             *moved,
         ),
     )
+
+
+def await_held(name: str, queues: int, workspace: Workspace) -> None:
+    """Wait until a VNF, or a guest that is a place, holds its tap: from then on it may be moved."""
+    deadline = time.monotonic() + HELD_S
+    while not is_held(name, queues):
+        workspace.attend("while its tap was waited for")
+        if time.monotonic() > deadline:
+            raise ComponentError(
+                f"nobody has taken hold of the tap {name} within {HELD_S:g} s",
+                why="it is moved into the switch's network when a virtual machine has",
+                fix="`vsperf plan` prints the command of each, to be tried by hand",
+            )
+        sleep(POLL_S)  # between two looks at a condition, never instead of one
 
 
 def await_ports(

@@ -125,8 +125,11 @@ def place_endpoint(case: CaseSpec, place: Place) -> Endpoint:
 def link_endpoint(case: CaseSpec, place: Place, device: str, network: str) -> Endpoint:
     """Return what is at the other end of a link that leads to a device of a network.
 
-    That is a place, or the generator, which holds the tap.
+    That is a place, or the generator, which holds the tap; or a guest, whose QEMU does, and finds
+    it by its name in the network of the host before it is moved.
     """
+    if case.guest_at(place.name) is not None:
+        return Endpoint(link=place.name, kind="tap", address=device)
     return place_endpoint(case, place) if case.has_places else tap_endpoint(place, device, network)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -14,26 +13,21 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan, require_root
-from vsperf.drivers.vswitches.kernel_ports import MTU, POLL_S, needs_of
+from vsperf.drivers.vswitches.kernel_ports import MTU, await_held, needs_of
 from vsperf.drivers.vswitches.linux_bridge.layout import Design, switch_plan
 from vsperf.drivers.vswitches.linux_bridge.netlink import Netlink, connected, require_bridges
 from vsperf.drivers.vswitches.linux_bridge.running import RunningBridge
 from vsperf.drivers.vswitches.linux_bridge.spec import LinuxBridgeSpec
 from vsperf.drivers.vswitches.ports import far_end
-from vsperf.errors import ComponentError, NotReadyError
+from vsperf.errors import NotReadyError
 from vsperf.host.cpus import Needs
 from vsperf.host.doctor.finding import AS_ROOT, Answer, Check, Group, Host, absent, ok
 from vsperf.host.doctor.wants import POLLING_SWITCH, Want
 from vsperf.host.networks import hand_over, private_network
 from vsperf.host.taps import tap
-from vsperf.host.tuntap import is_held
 from vsperf.host.veths import veth
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Placement
-from vsperf.waits import sleep
-
-HELD_S = 10.0
-"""Patience with VNFs that are being started."""
 
 
 def _bridge(here: Host) -> Answer:
@@ -91,13 +85,15 @@ def _made(design: Design, workspace: Workspace, stack: ExitStack) -> RunningBrid
     network = stack.enter_context(private_network(workspace))
     for port in design.ports:
         name = devices[port.place.name]
-        if port.place.link is not None and design.case.has_places:
+        if port.place.name in design.case.guests:  # as with a VNF, below
+            await_held(name, 1, workspace)
+        elif port.place.link is not None and design.case.has_places:
             far = far_end(design.case, port.place.link, workspace)
             stack.enter_context(veth(name, workspace, mtu=MTU, far=far))
         elif port.place.link is not None:
             stack.enter_context(tap(name, workspace, mtu=MTU, several_queues=True))
         else:  # the VNF has made it, and finds it by its name in the host's network
-            _await_held(name, design.case.vnf_queues, workspace)
+            await_held(name, design.case.vnf_queues, workspace)
     hand_over(devices.values(), network, design.cpus)
     instance = _Instance(design, devices, stack.enter_context(connected(network)))
     instance.make()
@@ -109,20 +105,6 @@ def _made(design: Design, workspace: Workspace, stack: ExitStack) -> RunningBrid
         make_again=instance.make_again,
         look=lambda: workspace.attend("while the bridge was waited for"),
     )
-
-
-def _await_held(name: str, queues: int, workspace: Workspace) -> None:
-    """Wait until a VNF holds its tap: from then on it may be moved."""
-    deadline = time.monotonic() + HELD_S
-    while not is_held(name, queues):
-        workspace.attend("while its tap was waited for")
-        if time.monotonic() > deadline:
-            raise ComponentError(
-                f"no VNF has taken hold of the tap {name} within {HELD_S:g} s",
-                why="it is moved into the bridge's network when one has",
-                fix="`vsperf plan` prints the command of the VNF, to be tried by hand",
-            )
-        sleep(POLL_S)  # between two looks at a condition, never instead of one
 
 
 @dataclass

@@ -171,7 +171,11 @@ def switch_plan(design: Design) -> SwitchPlan:
     """Return all steps, and where the ports will be."""
     check(design)
     kind = "pair of devices" if design.case.has_places else "tap"
-    made = [port.device for port in design.ports if port.place.link is not None]
+    made = [
+        port.device
+        for port in design.ports
+        if port.place.link is not None and port.place.name not in design.case.guests
+    ]
     steps = [
         *steps_of(kind, made, (port.device for port in design.ports), design.cpus),
         step(

@@ -19,6 +19,8 @@ class LinuxBridgeSpec(DriverSpec):
     HELD_STILL: ClassVar[bool] = True
     PLACES: ClassVar[bool] = True
     """Places can be joined to its ports,"""
+    GUESTS: ClassVar[bool] = True
+    """guests as well, by their taps,"""
     OFFLOADS: ClassVar[bool] = True
     """and leave checksums and segments to each other."""
     BY_ADDRESS: ClassVar[tuple[str, ...]] = ("l2",)

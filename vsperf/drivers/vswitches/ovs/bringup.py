@@ -18,6 +18,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from vsperf.drivers.vswitches.base import SwitchPlan, require_root
+from vsperf.drivers.vswitches.kernel_ports import await_held
 from vsperf.drivers.vswitches.ovs import layout
 from vsperf.drivers.vswitches.ovs.control import ask
 from vsperf.drivers.vswitches.ovs.counters import Unseen
@@ -32,6 +33,7 @@ from vsperf.drivers.vswitches.ovs.running import DATABASE, SWITCH, RunningOvs
 from vsperf.drivers.vswitches.ports import far_end
 from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host import taps
+from vsperf.host.devices import Devices
 from vsperf.host.netns import within
 from vsperf.host.networks import private_network
 from vsperf.host.packet_sockets import Rings, drops_of
@@ -39,7 +41,7 @@ from vsperf.host.process import Managed, end, managed, written
 from vsperf.host.tree import Tree
 from vsperf.host.tuntap import is_there, refused_frames
 from vsperf.host.undo import BRIDGE_DEVICES, RemoveTap
-from vsperf.host.veths import joined
+from vsperf.host.veths import handed, joined
 from vsperf.host.workspace import Workspace, require_fitting
 from vsperf.records.run import Placeholder
 from vsperf.waits import how_it_ended, run
@@ -220,6 +222,7 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
             problem = port_problems(made.ports, database.interfaces(), made.log)
             if problem is not None:
                 raise problem
+            _give_to_places(made)
             facts = database.facts(workspace.name)
         _check_polling(made)
         _install_rules(made)
@@ -242,6 +245,17 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
             userspace=design.userspace,
             settings=facts,
         )
+
+
+def _give_to_places(made: Instance) -> None:
+    """Give places the devices that the switch made for them, now that it holds the other ends.
+
+    It makes and finds them in its own network alone, so they can leave no earlier.
+    """
+    for port in made.ports:
+        if port.handed and made.network is not None:
+            far = far_end(made.design.case, port.place, made.workspace)
+            within(made.network, partial(handed, port.interface, far=far))
 
 
 def _promise_bridge_devices(made: Instance, stack: ExitStack) -> None:
@@ -389,16 +403,27 @@ def make_taps(design: Design, workspace: Workspace, stack: ExitStack) -> str | N
     network = stack.enter_context(private_network(workspace))
     if design.case.has_places:
         for port in design.ports:
-            if port.tap is None:  # a guest is plugged in there
+            if port.tap is None:  # a guest is plugged in there, or the switch makes the device
                 continue
             far = far_end(design.case, port.place, workspace)
             name = workspace.fill(port.tap)
             within(network, partial(joined, name, workspace, mtu=design.mtu, far=far))
+        for port in design.taken:
+            _take(workspace.fill(str(port.device)), network, workspace)
         return network
     for name in names:
         made = partial(taps.make, name, workspace, mtu=design.mtu, several_queues=True)
         within(network, made)
     return network
+
+
+def _take(name: str, network: str, workspace: Workspace) -> None:
+    """Take a tap into the switch's network, as soon as its guest holds it; it comes there down."""
+    await_held(name, 1, workspace)
+    with Devices.connected() as host:
+        host.move(name, network)
+    with Devices.connected(network) as there:
+        there.bring_up(name)
 
 
 def planned(design: Design) -> SwitchPlan:

@@ -122,7 +122,10 @@ def _port_fix(port: SwitchPort) -> str:
     fixes = {
         "dpdk": "see that the device is there and that DPDK may have it: "
         f"{port.options.get('dpdk-devargs')} comes from the testbed's link {port.link}",
-        "tap": "see that /dev/net/tun is there, and what the log of ovs-vswitchd says of the tap",
+        **dict.fromkeys(
+            ("tap", "internal"),
+            "see that /dev/net/tun is there, and what the log of ovs-vswitchd says of the tap",
+        ),
         "system": f"see that the host's network has the device {port.interface}",
         "afxdp": f"see that the device {port.interface} is there, and that OVS was built with "
         "AF_XDP",

@@ -61,6 +61,8 @@ class SwitchPort:
     tap: str | None = None
     """The tap behind it, if there is one: of a VNF, or held by the switch itself. Or the switch's
     end of the pair of devices that leads to a place."""
+    handed: bool = False
+    """Whether the switch makes the device itself, holds its other end, and a place is given it."""
 
     @property
     def interface(self) -> str:

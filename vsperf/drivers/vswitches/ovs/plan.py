@@ -158,6 +158,12 @@ class Design(ABC):
         return tuple(port.tap for port in self.ports if port.link is not None and port.tap)
 
     @property
+    def taken(self) -> tuple[SwitchPort, ...]:
+        """Ports whose device is a tap that a guest holds, and comes from the host's network."""
+        guests = self.case.guests
+        return tuple(port for port in self.ports if port.link in guests and port.device)
+
+    @property
     def mtu(self) -> int:
         """The largest packet that passes the ports, without its Ethernet header."""
         return layout.mtu_request(self.case, self.spec.mtu) or layout.LARGEST_USUAL_MTU
@@ -256,6 +262,10 @@ def switch_plan(design: Design, programs: Programs) -> SwitchPlan:
     steps: tuple[Step, ...] = (
         *([_step(f"make the network namespace {Placeholder.NAME}")] if design.apart else []),
         *(_step(f"make the {kind} {tap}{where}, silent and up") for tap in design.taps),
+        *(
+            _step(f"take the tap {port.device} of the guest at {port.link} into it")
+            for port in design.taken
+        ),
         _step("make a database of its own", design.create_database(programs)),
         _step("serve it", design.serve_database(programs)),
         _step("write the settings that are read at the start", lines=settings),
@@ -263,6 +273,11 @@ def switch_plan(design: Design, programs: Programs) -> SwitchPlan:
         _step(
             "add the bridge and its ports at once, and see that each was opened",
             lines=(bridge, *(_port_line(port) for port in design.ports)),
+        ),
+        *(
+            _step(f"give {port.interface}, whose other end it holds, to the place at {port.link}")
+            for port in design.ports
+            if port.handed
         ),
         _step(
             f"put the rules in at once, in place of all others{_filters(design.spec)}, and count "

@@ -74,7 +74,7 @@ def ports_of(case: CaseSpec, spec: OvsDpdkSpec) -> tuple[SwitchPort, ...]:
     for number, place in enumerate(places, start=1):
         if place.nic is not None:
             found.append(_vnf_port(place.nic, number, spec, mtu, case.vnf_queues))
-        elif case.has_places and case.guest_at(place.name) is None:
+        elif case.has_places and place.name not in {*case.guests, *case.user_space}:
             found.append(_place_port(case, place, number, spec, mtu))
         else:
             device = case.testbed.links[place.name].switch

@@ -21,6 +21,8 @@ class OvsDpdkSpec(OvsSettings):
     """Places can be joined to ports of it, each a device that it opens as a packet socket."""
     GUESTS: ClassVar[bool] = True
     """Guests can be places, each on a vhost-user port."""
+    OWN_PORTS: ClassVar[bool] = True
+    """A program can have such a port to itself."""
 
     kind: Literal["ovs-dpdk"]
     pmds: Annotated[int, Field(ge=1, le=128)] = 1

@@ -17,7 +17,7 @@ from vsperf.drivers.vswitches.ovs.layout import (
     SwitchPort,
     mtu_request,
 )
-from vsperf.drivers.vswitches.ovs.plain.spec import OvsSpec
+from vsperf.drivers.vswitches.ovs.plain.spec import HELD, OvsSpec
 from vsperf.drivers.vswitches.ovs.plan import MAIN_ROLE, PMD_ROLE, Design, caches, limits
 from vsperf.drivers.vswitches.ports import (
     Place,
@@ -46,7 +46,7 @@ def ports_of(case: CaseSpec, spec: OvsSpec) -> tuple[SwitchPort, ...]:
     found = []
     for number, place in enumerate(places_of(case.topology), start=1):
         device = None if place.nic else case.testbed.links[place.name].switch
-        if spec.apart and (place.nic or device):
+        if (spec.apart or case.has_places) and (place.nic or device):
             raise _out_of_reach(place, spec)
         if place.nic is not None:
             found.append(_vnf_port(place.nic, number, mtu))
@@ -54,7 +54,7 @@ def ports_of(case: CaseSpec, spec: OvsSpec) -> tuple[SwitchPort, ...]:
             found.append(_device_port(place.name, number, device, mtu))
         else:
             tap = tap_of(place, case.topology)
-            found.append(_tap_port(place.name, number, tap, mtu, spec))
+            found.append(_port_of(case, place.name, number, tap, mtu, spec))
     return tuple(found)
 
 
@@ -66,9 +66,9 @@ def endpoints_of(case: CaseSpec, ports: tuple[SwitchPort, ...]) -> tuple[Endpoin
     """
     found = []
     for number, port in enumerate(port for port in ports if port.link is not None):
-        if port.tap is not None and port.type != "tap":
+        if case.has_places or (port.tap is not None and port.type != "tap"):
             place = Place(str(port.link))
-            found.append(link_endpoint(case, place, port.tap, NETWORK))
+            found.append(link_endpoint(case, place, port.interface, NETWORK))
         elif port.type == "tap":
             socket = f"net_af_packet{number},iface={port.device}"
             address = f"{socket},qdisc_bypass=0,framecnt={RING_FRAMES}"
@@ -85,6 +85,17 @@ def wires_of(ports: tuple[SwitchPort, ...]) -> tuple[Wire, ...]:
     )
 
 
+def _port_of(
+    case: CaseSpec, link: str, number: int, tap: str, mtu: int | None, spec: OvsSpec
+) -> SwitchPort:
+    """Return the port of a link that the testbed has no device for."""
+    if case.guest_at(link) is not None:  # whose QEMU holds the tap
+        return SwitchPort(link, number, link, "system", mtu_request=mtu, device=tap)
+    if case.has_places and spec.ports in HELD:
+        return _held_port(link, number, tap, mtu, spec)
+    return _tap_port(link, number, tap, mtu, spec)
+
+
 def _tap_port(link: str, number: int, tap: str, mtu: int | None, spec: OvsSpec) -> SwitchPort:
     """Return a tap: what is sent on its device comes to who holds it, and the other way round.
 
@@ -99,6 +110,19 @@ def _tap_port(link: str, number: int, tap: str, mtu: int | None, spec: OvsSpec) 
         )
     opened = "afxdp" if spec.ports == "afxdp" else "system"
     return SwitchPort(link, number, link, opened if spec.apart else "tap", device=tap, tap=tap)
+
+
+def _held_port(link: str, number: int, device: str, mtu: int | None, spec: OvsSpec) -> SwitchPort:
+    """Return a port whose other end the switch holds, and whose device a place is given."""
+    if mtu is not None and mtu > LARGEST_USUAL_MTU:
+        raise UsageError(
+            f"packets of {mtu} bytes do not pass a port of the kind {spec.ports}, whose device the "
+            f"place at {link} is given",
+            why="in another network it is out of the switch's sight, which takes it for one of "
+            f"{LARGEST_USUAL_MTU} bytes",
+            fix="take shorter frames, or --set vswitch.ports=packet",
+        )
+    return SwitchPort(link, number, link, str(spec.ports), device=device, handed=True)
 
 
 def _out_of_reach(place: Place, spec: OvsSpec) -> UsageError:
@@ -157,11 +181,11 @@ class PlainDesign(Design):
 
     @property
     def host_ports(self) -> tuple[SwitchPort, ...]:
-        return () if self.spec.apart else self.ports
+        return () if self.apart else self.ports
 
     @property
     def apart(self) -> bool:
-        return self.spec.apart
+        return self.spec.apart or self.case.has_places
 
     @property
     def polls(self) -> bool:
@@ -176,7 +200,14 @@ class PlainDesign(Design):
     def other_config(self) -> dict[str, str]:
         polling = {"pmd-cpu-mask": CpuSet.of(self.polling_cpus).mask} if self.polls else {}
         cached = caches(self.spec) if self.userspace else {}
-        return {**polling, **cached, **limits(self.rules, self.tags), **self.spec.other_config}
+        long = getattr(self.case.search, "offloads", "off") == "on"
+        return {
+            **polling,
+            **cached,
+            **limits(self.rules, self.tags),
+            **({"userspace-tso-enable": "true"} if long else {}),
+            **self.spec.other_config,
+        }
 
     @property
     def polling(self) -> Polling:

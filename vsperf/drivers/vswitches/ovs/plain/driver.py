@@ -26,6 +26,12 @@ from vsperf.host.workspace import Workspace
 from vsperf.quantities.units import CpuSet
 from vsperf.records.run import Placement
 
+FOR_PLACES = {
+    "afxdp": "name a device in the testbed, such as `switch: afxdp:eth1`",
+    "internal": "--set vswitch.ports=tap: in user space an internal port is a tap",
+}
+"""Ports that a generator cannot have, and what it can have instead."""
+
 
 class Ovs:
     """Deploys Open vSwitch without DPDK, on devices of the kernel."""
@@ -70,16 +76,11 @@ def _need(role: str, pinned: CpuSet | None, *, busy: bool = True) -> CpuNeed:
 
 def _spec_of(case: CaseSpec) -> OvsSpec:
     spec = own_settings(case.vswitch, OvsSpec, "OVS without DPDK", "vswitch.kind=ovs")
-    if case.has_places and spec.ports == "tap":
+    if not case.has_places and (instead := FOR_PLACES.get(spec.ports or "")):
         raise UsageError(
-            "a place cannot hold a tap that the switch holds (vswitch.ports=tap)",
-            why="its end of a link is one of a pair of devices, and the switch opens the other",
-            fix="--set vswitch.ports=packet, or leave it out",
-        )
-    if spec.ports == "afxdp" and not case.has_places:
-        raise UsageError(
-            "vswitch.ports=afxdp is for places, and here is a generator at the ends of links",
-            fix="name a device in the testbed, such as `switch: afxdp:eth1`",
+            f"vswitch.ports={spec.ports} is for places, and here is a generator at the ends of "
+            "links",
+            fix=instead,
         )
     # Whoever looks at the settings finds there what ports of places are.
     unsaid = case.has_places and spec.ports is None

@@ -9,6 +9,9 @@ from pydantic import model_validator
 from vsperf.drivers.vswitches.ovs.spec import OvsSettings
 from vsperf.quantities.units import CpuSet
 
+HELD = ("tap", "internal")
+"""Ports whose device the switch makes itself, and whose other end it holds."""
+
 
 class OvsSpec(OvsSettings):
     """Settings of Open vSwitch without DPDK: its ports are devices of the kernel."""
@@ -21,17 +24,22 @@ class OvsSpec(OvsSettings):
         "with vswitch.ports=packet it has a network of its own"
     )
     PLACES: ClassVar[bool] = True
-    """Places can be joined to its ports, which are devices that it opens then (not `tap`)."""
+    """Places can be joined to its ports: devices that it opens, or whose other end it holds."""
+    GUESTS: ClassVar[bool] = True
+    """Guests can be places, each on a tap that the switch opens."""
 
     kind: Literal["ovs"]
     datapath: Literal["userspace", "kernel"] = "userspace"
     """Who forwards: the daemon, which needs nothing of the kernel but its devices; or the kernel's
     module openvswitch, which has to be there."""
-    ports: Literal["tap", "packet", "afxdp"] | None = None
+    ports: Literal["tap", "packet", "afxdp", "internal"] | None = None
     """Ports of links without a device in the testbed. As `tap` the switch holds a tap, and the
     generator sends on its device; as `packet` the generator holds it, as a VNF would, and the
     switch opens its device, in a network of their own. In the kernel, `packet` is all there is.
-    As `afxdp`, for places alone, it opens the device by XDP sockets, with threads that poll."""
+    A place has one end of a pair of devices, and the switch opens the other one, unless told: as
+    `afxdp`, for places alone, by XDP sockets, with threads that poll. Or there is no pair: as
+    `internal`, for places alone, the place has the device of an internal port of the bridge, and as
+    `tap` that of a tap; a daemon makes the same of both, and these alone take offloads."""
     cpus: CpuSet | None = None
     """CPU on which the daemon forwards, with all its threads; with AF_XDP, CPUs of the polling
     threads, one each. In the kernel, frames are forwarded where they come in."""
@@ -42,9 +50,15 @@ class OvsSpec(OvsSettings):
     def _the_kernel_holds_no_tap(self) -> Self:
         if self.datapath == "kernel" and self.ports not in (None, "packet"):
             raise ValueError(
-                "only a daemon has taps or XDP sockets; in the kernel, ports are `packet`"
+                "in the kernel, ports are `packet`: taps and XDP sockets are a daemon's, and its "
+                "internal ports are not there for places so far"
             )
         return self
+
+    @property
+    def OFFLOADS(self) -> bool:
+        """Whether frames may come without checksums, and longer than its ports carry."""
+        return self.ports in HELD
 
     @property
     def apart(self) -> bool:
