@@ -127,7 +127,7 @@ class TrexServer:
     def _get_owner(self, given: Json) -> Json:
         return {"owner": self.ports[given["port_id"]].owner or "<FREE>"}
 
-    def _acquire(self, given: Json) -> str:
+    def _acquire(self, given: Json) -> str | Json:
         port = self.ports[given["port_id"]]
         if port.owner and not given["force"]:
             raise Refusal(f"port is already taken by '{port.owner}'")

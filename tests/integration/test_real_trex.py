@@ -12,6 +12,7 @@ import struct
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from cable import fixture_cables
@@ -174,7 +175,7 @@ def made_by(session: StatefulSession, case: CaseSpec, asked: ConnectionsAsked) -
     [{}, {"requests": 3}, {"request_bytes": 1460, "response_bytes": 20_000}],
     ids=["one", "several", "long"],
 )
-def test_each_connection_on_a_cable_comes_to_its_end_at_both_ends(more: dict[str, int]) -> None:
+def test_each_connection_on_a_cable_comes_to_its_end_at_both_ends(more: dict[str, Any]) -> None:
     """… in the second trial as in the first, so its counters begin at zero."""
     case = stateful_case(clients=4, servers=3, real=True)
     asked = replace(CALMLY, **more)

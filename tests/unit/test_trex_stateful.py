@@ -64,7 +64,7 @@ def ends_of(case: CaseSpec, next_hop: str = "02:00:00:00:00:99") -> ConnectionEn
     )
 
 
-def became(asked: ConnectionsAsked = ASKED, **counts: int) -> ClientAccounts:
+def became(asked: ConnectionsAsked = ASKED, /, **counts: int) -> ClientAccounts:
     """Return what became of connections, by counters of which those not named are zero."""
     return client_accounts(dict.fromkeys(WANTED, 0) | counts, asked)
 
@@ -174,7 +174,7 @@ def test_segments_that_were_sent_again_are_counted_once() -> None:
 # What it is told.
 
 
-def told_to(asked: ConnectionsAsked, **case: int) -> dict[str, Any]:
+def told_to(asked: ConnectionsAsked, **case: Any) -> dict[str, Any]:
     of = stateful_case(INSTALLED, **case)
     return profile_of(ConnectionsRequest(asked, ends_of(of)))
 

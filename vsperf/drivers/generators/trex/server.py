@@ -118,8 +118,8 @@ class Client:
         if not isinstance(answer, dict) or answer.get("id") != self.number:
             raise self._gone(f"its answer to {method} is one to another question")
         if "error" in answer:
-            error, words = answer["error"], _reason(answer["error"])
-            if isinstance(error, dict) and error.get("code") == WORKING and words.isdecimal():
+            refused, words = answer["error"], _reason(answer["error"])
+            if isinstance(refused, dict) and refused.get("code") == WORKING and words.isdecimal():
                 return _Ticket(int(words))
             raise ComponentError(f"TRex refused {method}", why=words)
         if "result" not in answer:
