@@ -356,7 +356,7 @@ class StatefulTrexServer(TrexServer):
 
     def _get_port_stats(self, given: Json) -> Json:
         counters = super()._get_port_stats(given)
-        return {**counters, "ierrors": self.missed}
+        return {"ipackets": 0, **counters, "ierrors": self.missed}  # "no-counter" is another here
 
     def _get_counter_desc(self, _: Json) -> Json:
         names = [name for name in COUNTERS if (name, self.fault) != ("tcps_drops", "no-counter")]

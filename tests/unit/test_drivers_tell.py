@@ -35,6 +35,7 @@ WORDS = {
     "buffer": "what holds frames that wait",
     "caches": "of a CPU",
     "command": "what a program is started with",
+    "cps": "connections a second, as others write it",
     "csv": "a form of text",
     "curves": "a part of a result",
     "cycles": "a unit",

@@ -404,7 +404,7 @@ def test_clients_are_at_the_first_port_of_the_pair() -> None:
     with run_in_thread(StatefulTrexServer()) as server:
         case = stateful_case({"server": "127.0.0.1", "rpc_port": server.port})
         with (
-            pytest.raises(NotReadyError, match="the first of which is that of the clients"),
+            pytest.raises(NotReadyError, match="1, 0 are to be those of clients and of servers"),
             connected_stateful(case, {"phy0": 1, "phy1": 0}, "vsperf-1"),
         ):
             pytest.fail("a session was given")
