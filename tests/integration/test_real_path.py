@@ -213,7 +213,7 @@ def test_a_port_whose_socket_is_taken_ends_the_case_with_what_the_generator_says
     code, phases, case = disturbed("deploy", take)
     assert code is ExitCode.COMPONENT_FAILED
     assert phases[-1] == "deploy"
-    assert case.trials == ()
+    assert not case.trials
     assert case.record is not None
     assert "tgen has no port net_virtio_user0" in case.record.reason
     assert "failed to initialize net_virtio_user0" in case.record.reason
@@ -226,7 +226,7 @@ def test_a_port_that_cannot_be_opened_ends_the_case_with_what_the_switch_says(
     assert ended.code == 3, ended.err  # it is the testbed that has no such device
     assert ended.phases[-1] == "deploy"
     (case,) = place.records().cases()
-    assert case.trials == ()
+    assert not case.trials
     assert case.record is not None
     assert case.record.outcome is Outcome.ERROR
     assert "the switch could not open port phy0" in case.record.reason

@@ -263,7 +263,8 @@ def test_a_second_run_is_refused_while_the_first_one_goes_on(place: Place) -> No
     assert f"process {first.process.pid}" in second.said
     assert second.events == []
     assert first.end().code == 0
-    assert len([path for path in place.results.iterdir() if not path.is_symlink()]) == 1
+    folders = [path for path in place.results.iterdir() if path.is_dir() and not path.is_symlink()]
+    assert len(folders) == 1, "of a run that was refused there is no record"
 
 
 def test_a_kept_deployment_is_what_was_planned_and_stays_until_it_is_cleaned(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import os
 import resource
 import secrets
@@ -21,7 +23,7 @@ from vsperf import waits
 from vsperf.drivers.generators.dpdk_ports import device_port
 from vsperf.drivers.generators.tgen.command import Options
 from vsperf.errors import ComponentError, DiedError, NotReadyError
-from vsperf.host import process
+from vsperf.host import process, procfs
 from vsperf.host.files import Roots
 from vsperf.host.lock import stale_locks
 from vsperf.host.lock import testbed_lock as hold
@@ -178,6 +180,24 @@ def test_a_program_is_not_waited_for_when_another_one_was_lost(
             pass
         assert caught.value.problems[0].why == said
     place.attend("after both were ended in order")
+
+
+def test_who_is_held_by_a_debugger_stands_still_and_who_is_watched_by_strace_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both are in the same state when they are looked at: what is watched goes on between looks."""
+    traced = "import ctypes, os, signal; ctypes.CDLL(None).ptrace(0); os.kill(os.getpid(), 19)"
+    with subprocess.Popen([sys.executable, "-c", traced]) as child:
+        try:
+            os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
+            monkeypatch.setattr(procfs, "HELD_S", 0.05)
+            assert procfs.is_stopped(child.pid)
+            monkeypatch.setattr(procfs, "HELD_S", math.inf)
+            calls = itertools.count()
+            monkeypatch.setattr(procfs, "_switches", lambda pid: next(calls))
+            assert not procfs.is_stopped(child.pid)
+        finally:
+            child.kill()
 
 
 def test_a_program_that_took_the_place_of_another_counts_in_its_stead(place: Workspace) -> None:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from vsperf.host.files import Roots
-from vsperf.waits import ended
+from vsperf.waits import ended, sleep
 
 RESIDENT = 21
 """Pages in memory: which one of what the kernel says of a process, from its state on."""
@@ -24,8 +24,10 @@ MARK = "VSPERF_PROCESS"
 """Environment variable that says to which part of which deployment a process belongs."""
 ENDED = frozenset("ZX")
 """States in which a process no longer runs, though its parent has not asked for it yet."""
-STOPPED = frozenset("Tt")
-"""States in which a process waits for a signal, or for a debugger, to go on."""
+STOPPED, TRACED = "T", "t"
+"""States in which a process waits for a signal, or for whoever traces it, to go on."""
+HELD_S = 1.0
+"""A debugger holds a program for good; who watches its calls, as strace does, for a moment each."""
 POLL_S = 0.005
 LISTENING = {"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"}
 """Lists of sockets of the kernel → the state of one that anybody can call."""
@@ -39,7 +41,14 @@ def start_ticks(pid: int) -> int | None:
 
 def is_stopped(pid: int) -> bool:
     """Return whether a process was halted by a signal, such as SIGSTOP, or by a debugger."""
-    return _status(pid)[0] in STOPPED
+    if (state := _status(pid)[0]) != TRACED:
+        return state == STOPPED
+    before, until = _switches(pid), time.monotonic() + HELD_S
+    while time.monotonic() < until:
+        sleep(POLL_S)  # between two looks at a condition, never instead of one
+        if _status(pid)[0] != TRACED or _switches(pid) != before:
+            return False
+    return True
 
 
 def is_running(pid: int, started: int) -> bool:
@@ -158,6 +167,15 @@ def _status(pid: int, proc: Path = PROC) -> list[str]:
     except OSError:
         return ["X"]
     return text.rpartition(")")[2].split()
+
+
+def _switches(pid: int) -> list[str]:
+    """Return how often a process let its CPU go, and lost it: it did not run where both stay."""
+    try:
+        text = (PROC / str(pid) / "status").read_text(errors="replace")
+    except OSError:
+        return []
+    return re.findall(r"^\w*voluntary_ctxt_switches:\s*(\d+)$", text, re.MULTILINE)
 
 
 def _pids() -> Iterator[int]:
