@@ -248,13 +248,13 @@ COUNTERS = (
     *("tcps_persistdrop", "tcps_nombuf", "-", "Application", "-"),
     *("user_counter_A", "user_counter_B", "user_counter_C", "-", "Flow Table", "-"),
     *("err_cwf", "err_no_syn", "err_len_err", "err_no_tcp_udp", "err_no_template"),
-    *("err_l3_cs", "err_l4_cs", "err_c_nf_throttled", "err_c_tuple_err"),
+    *("err_dct", "err_l3_cs", "err_l4_cs", "err_c_nf_throttled", "err_c_tuple_err"),
 )
 """Some of the counters of TRex v3.08 in mode ASTF, in its order and by its names (`stt_cp.cpp`);
 their places are the numbers under which values are told, and names of dashes are lines between."""
 STATEFUL_FAULTS = (
     *("another-mode", "refused", "goes-on", "hangs", "begins-more", "no-counter", "misses-less"),
-    "stolen",
+    *("stolen", "too-slow", "not-busy"),
 )
 LOADED, SENDING = 1, 4
 
@@ -272,6 +272,8 @@ class StatefulTrexServer(TrexServer):
     looks: int = 2
     """How often it says that connections go on, before all have ended."""
     whole: str = ""
+    slowed: bool = False
+    """Whether it was told to begin no more."""
     profile: Json = field(default_factory=dict)
     started: Json = field(default_factory=dict)
     left: int = 0
@@ -281,7 +283,7 @@ class StatefulTrexServer(TrexServer):
         free = ("get_version", "api_sync_v2")
         if method not in free and given.get("api_h") != self.api:
             raise Refusal("API verification failed - API handler provided mismatch")
-        owned = ("release", "profile_fragment", "start", "stop")
+        owned = ("release", "profile_fragment", "start", "stop", "update")
         if method in owned and given["handler"] != self.whole:
             raise Refusal("must acquire the context for this operation")
         call: Callable[[Json], Any] = getattr(self, f"_{method}")
@@ -325,7 +327,7 @@ class StatefulTrexServer(TrexServer):
         return {}
 
     def _start(self, given: Json) -> Json:
-        self.started, self.left = given, self.looks
+        self.started, self.left, self.slowed = given, self.looks, False
         if self.fault == "stolen":
             self.whole = "none of yours"
         if self.fault == "refused":
@@ -340,19 +342,31 @@ class StatefulTrexServer(TrexServer):
             self.left = 0
         return {}
 
+    def _update(self, given: Json) -> Json:
+        if not self.left:
+            raise Refusal("Invalid state: Loaded profile, should be: Transmitting")
+        self.slowed = given["mult"] < 1e-6
+        if self.fault == "too-slow":
+            self.left = 1
+        return {}
+
     def _get_async_events(self, _: Json) -> Json:
         found, self.events = self.events, []
         return {"data": found}
 
     def _sync(self, _: Json) -> Json:
-        if self.left and self.fault not in ("goes-on", "hangs"):
+        endless = self.fault in ("goes-on", "hangs") or (
+            self.fault == "too-slow" and not self.slowed
+        )
+        if self.left and not endless:
             self.left -= 1
             return {"epoch": 1, "state": SENDING, "state_profile": {"_": SENDING}}
         state = SENDING if self.left else LOADED
         return {"epoch": 1, "state": state, "state_profile": {"_": state}}
 
     def _get_global_stats(self, _: Json) -> Json:
-        return {"m_cpu_util": 41.5, "m_active_flows": 0.0}
+        busy = {} if self.fault == "not-busy" else {"m_cpu_util": 41.5}
+        return {**busy, "m_active_flows": 0.0}
 
     def _get_port_stats(self, given: Json) -> Json:
         counters = super()._get_port_stats(given)
@@ -375,13 +389,19 @@ class StatefulTrexServer(TrexServer):
     def _all_well(self) -> dict[str, Json]:
         limit = self.profile["templates"][0]["client_template"]["limit"]
         begun = limit + 1 if self.fault == "begins-more" else limit
+        if self.fault == "too-slow" and self.slowed:
+            begun = limit // 2
         return {"client": opened(begun), "server": served(begun)}
 
 
 def opened(count: int, **others: int) -> Json:
     """Return what clients count of so many connections in order, and of others beside them."""
-    names = ("tcps_connattempt", "tcps_connects", "tcps_closed", "user_counter_A", "user_counter_B")
-    found = dict.fromkeys(names, count) | {"tcps_sndtotal": 4 * count, "tcps_rcvtotal": 3 * count}
+    names = ("tcps_connattempt", "tcps_connects", "tcps_closed")
+    own = ("user_counter_A", "user_counter_B", "user_counter_C")
+    found = dict.fromkeys((*names, *own), count) | {
+        "tcps_sndtotal": 4 * count,
+        "tcps_rcvtotal": 3 * count,
+    }
     found |= {"tcps_rcvbyte": 1024 * count, "m_est_flows": count}
     return {name: found.get(name, 0) + others.get(name, 0) for name in {*found, *others}}
 

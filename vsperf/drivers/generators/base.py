@@ -239,7 +239,7 @@ class ConnectsSession(Protocol):
     """A session that opens connections and answers them (`Ability.CONNECTIONS`, or `UDP_FLOWS`).
 
     Its clients go on behind the ports of the trial before: what is between may still know those.
-    Who cannot says by `begin_port` that they began anew.
+    Those of who cannot begin anew in each trial; its page says so.
     """
 
     def connect(self, request: ConnectionsRequest) -> ConnectionCounts:

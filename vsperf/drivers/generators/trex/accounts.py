@@ -27,7 +27,9 @@ SYNS_AGAIN = "tcps_rexmttimeo_syn"
 DATA_AGAIN, TIMEOUTS = "tcps_sndrexmitpack", "tcps_rexmttimeo"
 """Of these each may have what the other one has not: a FIN alone is no data, and some data is sent
 again before its time."""
-NO_PORT = "err_c_tuple_err"
+NO_PORT = ("err_c_tuple_err", "err_dct")
+"""A client looks for a port that is free only where there are several; one that is alone takes the
+next one, which may be that of a connection that is still open."""
 OPEN = "m_est_flows"
 """Connections that are open now."""
 DAMAGED = (
@@ -40,7 +42,7 @@ SENT, RECEIVED, DATA_RECEIVED = "tcps_sndtotal", "tcps_rcvtotal", "tcps_rcvbyte"
 WANTED = frozenset(
     {
         *(BEGUN, ACCEPTED, OPENED, CLOSED, DROPPED, DROPPED_EARLY, CUT_OFF, *BY_TIMER),
-        *(SYNS_AGAIN, DATA_AGAIN, TIMEOUTS, NO_PORT, OPEN, *DAMAGED, *STRAY),
+        *(SYNS_AGAIN, DATA_AGAIN, TIMEOUTS, OPEN, *NO_PORT, *DAMAGED, *STRAY),
         *(OUT_OF_ORDER, NO_ROOM, SENT, RECEIVED, DATA_RECEIVED, *COUNTERS),
     }
 )
@@ -58,12 +60,10 @@ def client_accounts(
             why="what it counts is not of this trial, or it does not know a limit",
         )
     answered = min(launched, told[OPENED])
-    responses = told[COUNTERS[1]]
-    whole = responses // asked.requests
+    whole = min(answered, told[COUNTERS[2]])
     cut_short = told[DROPPED] + told[DROPPED_EARLY] + told[CUT_OFF]
-    in_order = min(answered, whole, max(0, told[CLOSED] - cut_short))
-    timers = sum(told[name] for name in BY_TIMER)
-    silent = min(timers, told[DROPPED_EARLY], told[SYNS_AGAIN])
+    in_order = min(whole, max(0, told[CLOSED] - cut_short))
+    silent, late = _timed_out(told)
     unanswered = parted(
         launched - answered,
         no_answer=silent,
@@ -72,9 +72,9 @@ def client_accounts(
     )
     unfulfilled = parted(
         answered - in_order,
-        reset=told[DROPPED] - (timers - silent),
+        reset=told[DROPPED] - late,
         no_response=answered - whole,
-        not_closed=timers - silent,
+        not_closed=late,
         unfinished=None,
     )
     return ClientAccounts(
@@ -90,23 +90,26 @@ def client_accounts(
         repeated_syns=told[SYNS_AGAIN],
         misanswers=None,
         requests=told[COUNTERS[0]],
-        responses=responses,
+        responses=told[COUNTERS[1]],
         response_bytes=told[DATA_RECEIVED],
         most_established=most_open,
-        no_port=told[NO_PORT],
+        no_port=sum(told[name] for name in NO_PORT),
     ).balanced()
 
 
 def server_accounts(told: Counts) -> ServerAccounts:
-    """Return what became of connections that the servers accepted."""
-    accepted, requests = told[ACCEPTED], told[COUNTERS[0]]
-    half_open = max(0, accepted - told[OPENED])
-    timers = sum(told[name] for name in BY_TIMER)
+    """Return what became of connections that the servers accepted.
+
+    TRex takes one for accepted once its SYN-ACK was answered; those of which none ever was it drops
+    early, and here they count, too.
+    """
+    accepted, requests = told[ACCEPTED] + told[DROPPED_EARLY], told[COUNTERS[0]]
+    _, late = _timed_out(told)
     parts = parted(
         accepted,
-        half_open=half_open,
-        not_closed=timers - half_open,
-        reset=told[DROPPED] - max(timers, half_open),
+        half_open=accepted - told[OPENED],
+        not_closed=late,
+        reset=told[DROPPED] - late,
         left=told[CUT_OFF],
         closed=None,
     )
@@ -120,6 +123,13 @@ def server_accounts(told: Counts) -> ServerAccounts:
         responses=requests,  # each is answered at once
         request_bytes=told[DATA_RECEIVED],
     ).balanced()
+
+
+def _timed_out(told: Counts) -> tuple[int, int]:
+    """Return how many a timer dropped before there was an answer, and after it."""
+    timers = sum(told[name] for name in BY_TIMER)
+    early = min(timers, told[DROPPED_EARLY], told[SYNS_AGAIN])
+    return early, timers - early
 
 
 def segments(told: Counts) -> Segments:

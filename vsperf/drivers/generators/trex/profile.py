@@ -15,9 +15,10 @@ from vsperf.drivers.generators.base import ConnectionsRequest
 from vsperf.errors import ComponentError
 from vsperf.methods.connections import ConnectionsAsked
 
-COUNTERS = "user_counter_A", "user_counter_B"
-"""As the server calls them. Clients count requests by the first one and responses by the second;
-servers by the first one requests that they answer."""
+COUNTERS = "user_counter_A", "user_counter_B", "user_counter_C"
+"""As the server calls them. Clients count requests by the first one, responses by the second, and
+by the third connections that have had all of theirs; servers by the first one requests that they
+answer."""
 MICROSECOND_NS = 1_000
 LONGEST_HOLD_NS = ((1 << 32) - 1) * MICROSECOND_NS
 """Its delays are of 32 bits."""
@@ -81,7 +82,7 @@ def _client(asked: ConnectionsAsked) -> list[dict[str, Any]]:
     """Return what each connection does: it asks once it is open, and is the first to close."""
     asking = [_count(0), _send(0), _await(asked.response_bytes), _count(1)]
     held = [{"name": "delay", "usec": asked.hold_ns // MICROSECOND_NS}] if asked.hold_ns else []
-    return [{"name": "connect"}, *_in_turns(asked.requests, asking), *held]
+    return [{"name": "connect"}, *_in_turns(asked.requests, asking), _count(2), *held]
 
 
 def _server(asked: ConnectionsAsked) -> list[dict[str, Any]]:

@@ -1,13 +1,15 @@
 """TRex as client and server: connections by its TCP, begun on its schedule, counted when all ended.
 
-It begins an exact number, one by one, and none after a time that it is given with them: else one
-that is too slow would begin all of them, only later, and a search would take that for the rate.
-When the last one has ended, or was cut off, its counters are those of the trial alone.
+It begins an exact number, one by one, and none when the time for that is over by this machine's
+clock. Its own stands still whenever it is late: one that is too slow would begin all of them by it,
+and a search would take that for the rate. When the last one has ended, or was cut off, its counters
+are those of the trial alone.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,7 +17,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NoReturn
 
 from vsperf.config.case import CaseSpec
-from vsperf.config.connections import FIRST_PORT
 from vsperf.drivers.generators.base import (
     ConnectionEnds,
     ConnectionsRequest,
@@ -42,18 +43,23 @@ from vsperf.waits import sleep
 
 PROFILE = "_"
 """Of several that a server may have, the one that has no other name."""
-LOADED = 1
-"""State of a profile that is there and does nothing; there is one below, and others are above."""
+LOADED, SENDING = 1, 4
+"""States of a profile: it is there and does nothing, as in the one below; and its connections may
+begin. What lies between and above takes a moment each."""
 CLIENT, SERVER = "client", "server"
 PAIR = 2
 """Ports; the first one of each has an even number."""
 PPM_OF_PERCENT = 10_000
 LOOK_S = 0.2
+FIRST_S, SEEN_S = 0.11, 0.05
+"""From when it is said to send to its first connection, and how late that may be seen."""
 BUILD_S = 10.0
 """Patience with a profile, before the first connection."""
+NO_MORE = 1e-9
+"""Share of a rate at which none begins within a trial."""
 CLOSING_S = 30.0
 """For which what has begun may go on once no more begin. TRex gives a SYN up after 5 s, data after
-some 20 s, and an open connection whose other end is silent after 12 s."""
+some 20 s; an open connection whose other end is silent it would wait for for a minute."""
 HALT_S = 10.0
 OPENING_TIMES, OPENING_NS = 4, 10 * NANOSECONDS
 """For so many times as long as it should take, and some time more, connections may be opened where
@@ -104,7 +110,10 @@ class StatefulServer(Server):
         self._owned("profile_fragment", fragment=text, frag_first=True, frag_last=True)
 
     def start(self, port: int, begin_s: float, closing_s: float) -> None:
-        """Have clients at one port begin for so long, and let what began go on for so long."""
+        """Have clients at one port begin for so long, and let what began go on for so long.
+
+        Both are of its own time, which lasts longer where it is late.
+        """
         self.events()
         self._owned(
             "start",
@@ -118,6 +127,10 @@ class StatefulServer(Server):
             client_mask=1 << port,
             dump_interval=0.0,
         )
+
+    def begin_no_more(self) -> None:
+        """Have it begin at most one more connection, and let those that began go on."""
+        self._owned("update", mult=NO_MORE)
 
     def stop(self) -> None:
         """Begin no more, and cut off what goes on."""
@@ -137,13 +150,17 @@ class StatefulServer(Server):
 
     def is_over(self) -> bool:
         """Whether nothing goes on; raises `ComponentError` for what went wrong meanwhile."""
-        for event in self.events():
+        return self.state() <= LOADED
+
+    def state(self) -> int:
+        """Return the state of the profile; raises `ComponentError` for what went wrong before."""
+        answer = mapping(self.client.ask("sync", profile_id="sync"), "sync")
+        state = count_in(mapping(answer.get("state_profile"), "sync"), PROFILE)
+        for event in self.events():  # asked for last: whatever led to this state is told by now
             error = (event.get("data") or {}).get("error")
             if error:
                 raise ComponentError("TRex does not run the profile", why=str(error))
-        answer = mapping(self.client.ask("sync", profile_id="sync"), "sync")
-        state = count_in(mapping(answer.get("state_profile"), "sync"), PROFILE)
-        return state <= LOADED
+        return state
 
     def counted(self) -> dict[str, Counts]:
         """Return what each end has counted since the profile was started; it leaves zeros out."""
@@ -158,7 +175,10 @@ class StatefulServer(Server):
     def busy_ppm(self) -> int:
         """Return how busy its threads are, which poll on one CPU."""
         told = mapping(self.client.ask("get_global_stats"), "get_global_stats")
-        return round(float(told.get("m_cpu_util", 0)) * PPM_OF_PERCENT)
+        percent = told.get("m_cpu_util")
+        if not isinstance(percent, int | float):
+            raise ComponentError("TRex does not tell m_cpu_util, how busy it is")
+        return round(percent * PPM_OF_PERCENT)
 
     def _named(self, values: Mapping[str, Any]) -> Counts:
         numbers = {name: str(self.numbers[name]) for name in WANTED}
@@ -214,10 +234,10 @@ class StatefulSession:
         closing_s = CLOSING_S + asked.hold_ns / NANOSECONDS
         self.server.start(self.server.ports[0], begin_ns / NANOSECONDS, closing_s)
         try:
-            most_open, busy_ppm = self._await_end(asked, begin_ns / NANOSECONDS + closing_s)
+            most_open, busy_ppm = self._await_end(asked, begin_ns / NANOSECONDS, closing_s)
         except BaseException:
             with suppress(ComponentError):
-                self.server.stop()
+                self.server.halt()  # it takes no other profile before
             raise
         told, missed = self.server.counted(), self._missed() - missed
         if missed < 0:
@@ -243,7 +263,7 @@ class StatefulSession:
             longest_gap_ns=None,
             paused_ns=None,
             missed_frames=missed,
-            begin_port=FIRST_PORT,  # in each trial anew
+            begin_port=None,  # each client has another, the same in each trial
         )
 
     def failure(self) -> str | None:
@@ -274,20 +294,32 @@ class StatefulSession:
         allowed_ns = asked.duration_ns + self.case.trial.allowed_late_ns(asked.duration_ns)
         return OPENING_TIMES * allowed_ns + OPENING_NS if asked.is_of_open_ones else allowed_ns
 
-    def _await_end(self, asked: ConnectionsAsked, lasting_s: float) -> tuple[int | None, int]:
+    def _await_end(
+        self, asked: ConnectionsAsked, begin_s: float, closing_s: float
+    ) -> tuple[int | None, int]:
         """Wait until all have ended; return how many were open at most, and how busy it was.
 
         Its counters are as of the half second before, so that of those open is true of held ones.
         """
         most_open, busy_ppm = 0, 0
-        until = time.monotonic() + BUILD_S + lasting_s
-        while not self.server.is_over():
+        until = time.monotonic() + BUILD_S + begin_s + closing_s
+        no_more: float | None = None
+        """When none is to begin any more, as soon as that is known; never once it was said."""
+        while (state := self.server.state()) > LOADED:
+            now = time.monotonic()
+            if no_more is None and state >= SENDING:
+                no_more = now + FIRST_S + SEEN_S + begin_s
+            if no_more is not None and now >= no_more:
+                with suppress(ComponentError):  # it may have come to its end just now
+                    self.server.begin_no_more()
+                no_more = math.inf
             busy_ppm = max(busy_ppm, self.server.busy_ppm())
             if asked.hold_ns:
                 most_open = max(most_open, self.server.counted()[CLIENT][OPEN])
-            if time.monotonic() > until:
+            if now > until:
                 self.server.halt()
-            sleep(LOOK_S)  # between two looks at a condition, never instead of one
+            # Between two looks at a condition, never instead of one.
+            sleep(SEEN_S if no_more is None else min(LOOK_S, max(0.0, no_more - now)))
         return (most_open if asked.hold_ns else None), busy_ppm
 
     def _missed(self) -> int:
