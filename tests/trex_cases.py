@@ -29,19 +29,21 @@ def trex_case(
     settings: Mapping[str, Any] | None = None, kind: str = "external", **sections: Any
 ) -> CaseSpec:
     """Return a case whose generator is a TRex; a server is started unless settings name one."""
-    case = real_case(kind, **{"search": FIXED, **sections})
-    # What is late is stopped, and some tests are about that.
-    policy = case.trial.model_dump() | {"stretch_tolerance": "100%"}
-    trial = TrialPolicy.model_validate(policy)
-    return case.model_copy(update={"generator": trex_spec(settings), "trial": trial})
+    return _by_trex(real_case(kind, **{"search": FIXED, **sections}), settings)
 
 
 def stateful_case(
     settings: Mapping[str, Any] | None = None, kind: str = "external", **more: Any
 ) -> CaseSpec:
     """Return the same whose method opens connections; `more` is what `opened_through` takes."""
-    case = opened_through(kind, **more)
-    return case.model_copy(update={"generator": trex_spec(settings)})
+    return _by_trex(opened_through(kind, **more), settings)
+
+
+def _by_trex(case: CaseSpec, settings: Mapping[str, Any] | None) -> CaseSpec:
+    """Return a case of TRex's; what is late is stopped, and only some tests are about that."""
+    policy = case.trial.model_dump() | {"stretch_tolerance": "100%"}
+    trial = TrialPolicy.model_validate(policy)
+    return case.model_copy(update={"generator": trex_spec(settings), "trial": trial})
 
 
 def trex_spec(settings: Mapping[str, Any] | None = None) -> TrexSpec:

@@ -208,13 +208,23 @@ def test_where_nobody_answers_each_connection_is_given_up_as_such() -> None:
         Endpoint(link=f"phy{number}", kind="vdev", address=packet_socket(number, device))
         for number, device in enumerate(("vscable0s", "vscable1s"))
     )
-    asked = replace(CALMLY, connections=50)
+    asked = replace(CALMLY, connections=500)
     with started_generator(TrexGenerator(), case, apart, WAYS["forward"]) as session:
         made = made_by(session, case, asked)
     assert made.client is not None and made.server is not None
     assert made.client.answered == made.client.completed == made.server.accepted == 0
-    assert made.client.failed == {"no_answer": 50}
+    assert made.client.failed == {"no_answer": 500}
     assert made.client.repeated_syns > 0
+
+
+def test_what_it_is_too_slow_for_it_does_not_begin_later() -> None:
+    """Each is a dozen frames for its one CPU: so many in so little time nobody makes with that."""
+    case = stateful_case(clients=16, real=True)
+    asked = replace(CALMLY, rate_cps=9_000_000, connections=90_000)
+    with started_generator(TrexGenerator(), case, ends("vscable0"), WAYS["forward"]) as session:
+        client = made_by(session, case, asked).client
+    assert client is not None
+    assert 0 < client.launched < client.intended
 
 
 def test_it_counts_by_the_names_that_units_have_it_count_by() -> None:
