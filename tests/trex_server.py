@@ -378,6 +378,8 @@ class StatefulTrexServer(TrexServer):
 
     def _get_counter_values(self, _: Json) -> Json:
         told = self.told if self.told is not None else self._all_well()
+        if self.left:  # none has ended yet
+            told = {end: {**counts, "tcps_closed": 0} for end, counts in told.items()}
         return {
             "epoch": 1,
             **{
@@ -402,7 +404,7 @@ def opened(count: int, **others: int) -> Json:
         "tcps_sndtotal": 4 * count,
         "tcps_rcvtotal": 3 * count,
     }
-    found |= {"tcps_rcvbyte": 1024 * count, "m_est_flows": count}
+    found["tcps_rcvbyte"] = 1024 * count
     return {name: found.get(name, 0) + others.get(name, 0) for name in {*found, *others}}
 
 

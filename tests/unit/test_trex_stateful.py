@@ -33,6 +33,7 @@ from vsperf.drivers.generators.trex import stateful
 from vsperf.drivers.generators.trex.accounts import (
     WANTED,
     client_accounts,
+    open_now,
     segments,
     server_accounts,
 )
@@ -131,6 +132,11 @@ def test_one_that_was_answered_fewer_times_than_it_asked_has_no_response() -> No
         told = {"user_counter_A": 300, "user_counter_B": 298, "user_counter_C": 100 - short}
         accounts = became(asked, **opened(100) | told)
         assert (accounts.completed, accounts.failed) == (100 - short, {"no_response": short})
+
+
+def test_one_that_was_dropped_before_it_was_open_is_not_taken_from_those_that_are() -> None:
+    told = {"tcps_connects": 90, "tcps_closed": 15, "tcps_conndrops": 10}
+    assert open_now(dict.fromkeys(WANTED, 0) | told) == 85
 
 
 def test_more_than_were_asked_for_are_of_another_trial() -> None:

@@ -30,8 +30,6 @@ again before its time."""
 NO_PORT = ("err_c_tuple_err", "err_dct")
 """A client looks for a port that is free only where there are several; one that is alone takes the
 next one, which may be that of a connection that is still open."""
-OPEN = "m_est_flows"
-"""Connections that are open now."""
 DAMAGED = (
     *("tcps_rcvbadsum", "tcps_rcvbadoff", "tcps_rcvshort"),
     *("err_l3_cs", "err_l4_cs", "err_len_err"),
@@ -42,7 +40,7 @@ SENT, RECEIVED, DATA_RECEIVED = "tcps_sndtotal", "tcps_rcvtotal", "tcps_rcvbyte"
 WANTED = frozenset(
     {
         *(BEGUN, ACCEPTED, OPENED, CLOSED, DROPPED, DROPPED_EARLY, CUT_OFF, *BY_TIMER),
-        *(SYNS_AGAIN, DATA_AGAIN, TIMEOUTS, OPEN, *NO_PORT, *DAMAGED, *STRAY),
+        *(SYNS_AGAIN, DATA_AGAIN, TIMEOUTS, *NO_PORT, *DAMAGED, *STRAY),
         *(OUT_OF_ORDER, NO_ROOM, SENT, RECEIVED, DATA_RECEIVED, *COUNTERS),
     }
 )
@@ -95,6 +93,11 @@ def client_accounts(
         most_established=most_open,
         no_port=sum(told[name] for name in NO_PORT),
     ).balanced()
+
+
+def open_now(told: Counts) -> int:
+    """Return how many connections clients have open: those dropped early never were, but closed."""
+    return max(0, told[OPENED] - (told[CLOSED] - told[DROPPED_EARLY]))
 
 
 def server_accounts(told: Counts) -> ServerAccounts:

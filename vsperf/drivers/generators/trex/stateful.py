@@ -25,10 +25,10 @@ from vsperf.drivers.generators.base import (
 )
 from vsperf.drivers.generators.trex.accounts import (
     CUT_OFF,
-    OPEN,
     WANTED,
     Counts,
     client_accounts,
+    open_now,
     segments,
     server_accounts,
 )
@@ -303,8 +303,7 @@ class StatefulSession:
         """
         most_open, busy_ppm = 0, 0
         until = time.monotonic() + BUILD_S + begin_s + closing_s
-        no_more: float | None = None
-        """When none is to begin any more, as soon as that is known; never once it was said."""
+        no_more: float | None = None  # when none is to begin any more; never, once it was told
         while (state := self.server.state()) > LOADED:
             now = time.monotonic()
             if no_more is None and state >= SENDING:
@@ -315,7 +314,7 @@ class StatefulSession:
                 no_more = math.inf
             busy_ppm = max(busy_ppm, self.server.busy_ppm())
             if asked.hold_ns:
-                most_open = max(most_open, self.server.counted()[CLIENT][OPEN])
+                most_open = max(most_open, open_now(self.server.counted()[CLIENT]))
             if now > until:
                 self.server.halt()
             # Between two looks at a condition, never instead of one.
