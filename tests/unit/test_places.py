@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import socket
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -381,6 +383,25 @@ def test_a_device_is_given_away_and_named_in_one_request(monkeypatch: pytest.Mon
     (words,) = asked
     assert words.pop("net_ns_fd") > 0
     assert words == {"index": 7, "ifname": "vsp-h-1", "address": far.mac, "mtu": far.mtu}
+
+
+def test_a_device_that_goes_while_it_is_removed_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def refusing() -> Iterator[Any]:
+        yield SimpleNamespace(link=lambda verb, **words: None)
+        raise OSError(errno.ENODEV, "No such device")
+
+    monkeypatch.setattr(veth, "routes", refusing)
+    monkeypatch.setattr(socket, "if_nametoindex", lambda name: 7)
+    ends: dict[bool, AbstractContextManager[object]] = {
+        False: nullcontext(),
+        True: pytest.raises(OSError, match="No such device"),
+    }
+    for after, refused in ends.items():
+        looks = iter((True, after))
+        monkeypatch.setattr(veth, "is_there", lambda name, looks=looks: next(looks))
+        with refused:
+            veth.remove_veth("vsp-h-1")
 
 
 def test_a_host_that_knows_addresses_of_places_is_none() -> None:

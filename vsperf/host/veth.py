@@ -56,15 +56,18 @@ def hand_over(name: str, *, far: str, far_network: str, far_mac: str, far_mtu: i
 
 
 def remove_veth(name: str) -> None:
-    """Remove a pair by the end that is here, if it is; raises OSError."""
+    """Remove a pair by the end that is here, if it is, or a device that was given; raises OSError.
+
+    One that a daemon holds may go with it meanwhile.
+    """
     if not is_there(name):
         return
-    with routes() as found:
-        try:
+    try:
+        with routes() as found:
             found.link("del", index=socket.if_nametoindex(name))
-        except OSError:
-            if is_there(name):
-                raise
+    except OSError:
+        if is_there(name):
+            raise
 
 
 def known_in(network: str) -> tuple[str, ...]:
