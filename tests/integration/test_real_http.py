@@ -160,7 +160,7 @@ def test_a_server_in_user_space_answers_at_a_port_of_the_switch_in_one_exchange_
 def test_a_server_in_user_space_that_is_killed_leaves_no_number(
     place: Place, require: Callable[[str], None], words: tuple[str, ...]
 ) -> None:
-    for part in ("tgen", "ovs-dpdk"):
+    for part in ("tgen", *(("ovs-dpdk",) if words == OWN_PORT else ())):
         require(part)
     words += ("--set=search.duration=60s", "--set=search.repeats=1", "--set=trial.retries=0")
     run = place.start("run", "places_http_user_space", *words)

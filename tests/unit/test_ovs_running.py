@@ -412,6 +412,38 @@ DAEMON = "ovs-vswitchd"
 PATIENCE_S = 0.2
 
 
+def test_a_port_that_forwarded_before_is_waited_for_again_by_its_link(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its buffers stay when its other end leaves, so the datapath looks as if that were there."""
+    device = SwitchPort("phy2", 3, "phy2", "dpdk")
+    looks: list[frozenset[str]] = []
+
+    def without_link() -> frozenset[str]:
+        looks.append(frozenset({"phy0", "phy2"} if len(looks) < 2 else {"phy2"}))
+        return looks[-1]
+
+    running = RunningOvs(
+        folder=tmp_path,
+        programs=planned_programs(None),
+        ports=(*CLIENTS, device),
+        daemons={},
+        controls={},
+        read_interfaces=tuple,
+        read_custom=str,
+        start_again=lambda kill: None,
+        read_without_link=without_link,
+    )
+    shown = "".join(f"  port {port.number}: {port.name} ({port.type})\n" for port in running.ports)
+    monkeypatch.setattr(RunningOvs, "_ask", lambda *words: shown)
+    monkeypatch.setattr(RunningOvs, "failure", lambda running: None)
+    every = tuple(port.place for port in running.ports)
+    running.await_ports(every, 60)
+    assert looks == [], "the datapath says whether the other end was ever there"
+    running.await_ports(every, 60)
+    assert len(looks) == 3, "a device of the host has no such end, whatever its link says"
+
+
 @contextmanager
 def silent(place: Workspace) -> Iterator[tuple[RunningOvs, Managed]]:
     """Give a switch whose daemon has a control socket, and answers nobody there."""

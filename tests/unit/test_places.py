@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import socket
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -314,13 +316,13 @@ def test_a_socket_that_a_killed_server_left_is_in_nobodys_way_and_that_of_the_sw
         assert left.exists() is (kind == "vhost-user")
 
 
-def test_who_has_no_device_counts_nothing_and_leaves_nothing_to_others() -> None:
+def test_who_has_no_device_counts_nothing_and_says_nothing_of_offloads() -> None:
     case, port = simulated_case(), Endpoint(link="phy1", kind="vhost-user", address="/x")
     places = Places(case, {"phy1": UserSpace("phy1", "x-phy1", "198.19.0.1", port)})
     places.join(offloads=False)
-    assert not any(places.offloads["phy1"].values())
     assert (places.counts(), places.seen()) == ((), ())
-    assert places.facts()["phy1"]["port"] == "vhost-user"
+    told = places.facts()["phy1"]
+    assert (told["port"], told["offloads"]) == ("vhost-user", None)
 
 
 def test_ovs_opens_its_end_of_a_pair_by_xdp_sockets_where_it_is_told_so(
@@ -370,21 +372,36 @@ def test_an_internal_port_is_for_places(capfd: pytest.CaptureFixture[str]) -> No
     see_refused(capfd, "phy2phy_tput", words, wanted)
 
 
-def test_a_device_that_is_given_away_has_its_name_before_it_leaves(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """So what a killed run left of it is found by the name that was promised to be removed."""
+def test_a_device_is_given_away_and_named_in_one_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Named before, OVS would not see it leave; named afterwards, nobody would find it there."""
     asked: list[dict[str, Any]] = []
     talking = SimpleNamespace(link=lambda verb, **words: asked.append(words))
     monkeypatch.setattr(veth, "routes", lambda: nullcontext(talking))
     monkeypatch.setattr(socket, "if_nametoindex", {"vsp-0-1": 7}.__getitem__)
     far = FarEnd("", "vsp-h-1", "02:00:00:00:00:01", 1500)
     handed("vsp-0-1", far=far)
-    assert {words.pop("index") for words in asked} == {7}
-    down, named, moved = asked
-    assert down == {"state": "down"}, "some kernels rename no device that is up"
-    assert named == {"ifname": "vsp-h-1", "address": far.mac, "mtu": far.mtu}
-    assert [*moved] == ["net_ns_fd"]
+    (words,) = asked
+    assert words.pop("net_ns_fd") > 0
+    assert words == {"index": 7, "ifname": "vsp-h-1", "address": far.mac, "mtu": far.mtu}
+
+
+def test_a_device_that_goes_while_it_is_removed_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def refusing() -> Iterator[Any]:
+        yield SimpleNamespace(link=lambda verb, **words: None)
+        raise OSError(errno.ENODEV, "No such device")
+
+    monkeypatch.setattr(veth, "routes", refusing)
+    monkeypatch.setattr(socket, "if_nametoindex", lambda name: 7)
+    ends: dict[bool, AbstractContextManager[object]] = {
+        False: nullcontext(),
+        True: pytest.raises(OSError, match="No such device"),
+    }
+    for after, refused in ends.items():
+        looks = iter((True, after))
+        monkeypatch.setattr(veth, "is_there", lambda name, looks=looks: next(looks))
+        with refused:
+            veth.remove_veth("vsp-h-1")
 
 
 def test_a_host_that_knows_addresses_of_places_is_none() -> None:

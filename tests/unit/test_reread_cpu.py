@@ -78,6 +78,10 @@ def test_an_exchange_whose_window_parts_or_flags_are_not_its_own_is_told() -> No
     assert list(exchange_differs(exchange(cpu=elsewhere))) == [
         "exchange 1: program-mispinned is not said"
     ]
+    nowhere = one.model_copy(update={"flags": (Flag.PROGRAM_MISPINNED,)})
+    assert list(exchange_differs(nowhere)) == [
+        "exchange 1: program-mispinned is said, and all were where they were put"
+    ]
 
 
 def test_what_was_printed_is_what_exchanges_say() -> None:

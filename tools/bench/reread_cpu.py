@@ -40,6 +40,14 @@ LATE = 10
 """An instance may begin a tenth of the window late, and the window be a tenth too short."""
 
 
+def _moved(one: Exchange) -> bool:
+    """Whether a program that is measured could run where it was not put."""
+    seen = () if one.cpu is None else one.cpu.programs
+    return any(
+        each.placed and {*each.cpus} - {*each.placed} for each in seen if each.role not in ASIDE
+    )
+
+
 def exchange_differs(one: Exchange) -> Iterator[str]:
     """Say where an exchange contradicts itself: its window, parts of its time, or flags."""
     beside = () if one.beside is None else one.beside.instances
@@ -54,19 +62,15 @@ def exchange_differs(one: Exchange) -> Iterator[str]:
     first = min((each.began_ns or 0) for each in every)
     late = any(((each.began_ns or 0) - first) * LATE > one.asked_ns for each in every)
     short = max(0, ended - began) * LATE < one.asked_ns * (LATE - 1)
-    seen = () if one.cpu is None else one.cpu.programs
-    moved = any(
-        each.placed and {*each.cpus} - {*each.placed} for each in seen if each.role not in ASIDE
-    )
-    for flag, is_so in (
-        (Flag.PROGRAM_LATE, late),
-        (Flag.SHORT_WINDOW, short),
-        (Flag.PROGRAM_MISPINNED, moved),
+    for flag, is_so, otherwise in (
+        (Flag.PROGRAM_LATE, late, "all began in time"),
+        (Flag.SHORT_WINDOW, short, ""),
+        (Flag.PROGRAM_MISPINNED, _moved(one), "all were where they were put"),
     ):
         if is_so and flag not in one.flags:
             yield f"{told}: {flag.value} is not said"
-    if late is False and Flag.PROGRAM_LATE in one.flags:
-        yield f"{told}: {Flag.PROGRAM_LATE.value} is said, and all began in time"
+        if otherwise and not is_so and flag in one.flags:
+            yield f"{told}: {flag.value} is said, and {otherwise}"
     for each in every:
         ends = [(part.began_ns, part.ended_ns) for part in each.intervals]
         if any(end <= begin for begin, end in ends) or any(

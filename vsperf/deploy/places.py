@@ -20,8 +20,8 @@ from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.devices import PERMANENT
 from vsperf.host.netns import path_of, within
 from vsperf.host.networks import private_network
-from vsperf.host.offloads import COMMANDS, set_offloads, speed_bps
 from vsperf.host.offloads import against as against_offloads
+from vsperf.host.offloads import set_offloads, speed_bps
 from vsperf.host.tcp_sockets import received_bytes
 from vsperf.host.undo import RemoveVeth
 from vsperf.host.veth import known_in, routes
@@ -53,7 +53,7 @@ class Device:
     """What is known of the device of a place that was joined to the switch."""
 
     offloads: Mapping[str, bool]
-    """What it says of them."""
+    """What it says of them; nothing where there is no device."""
     speed_bps: int | None
     """That it says it has; None where it says none."""
 
@@ -216,8 +216,8 @@ class UserSpace:
         return f"ss --unix --processes src {self.socket.address}"
 
     def join(self, case: CaseSpec, known: Mapping[str, str], *, offloads: bool) -> Device:
-        """Do nothing: its stack leaves nothing to others, and is told who asks it."""
-        return Device(dict.fromkeys(COMMANDS, False), None)
+        """Do nothing: there is no device, and its stack is told who asks it."""
+        return Device({}, None)
 
     def read_clock(self) -> None:
         """Do nothing: its clocks are this machine's."""
@@ -288,7 +288,7 @@ class Places:
                 ) from error
             told = self.offloads[link] = dict(device.offloads)
             self.speeds_bps[link] = device.speed_bps
-            if against := against_offloads(told, on=offloads):
+            if told and (against := against_offloads(told, on=offloads)):
                 asked, other = ("on", "off") if offloads else ("off", "on")
                 raise NotReadyError(
                     f"the device of the place at {link} does not do what `search.offloads` asks",
@@ -354,7 +354,7 @@ class Places:
                 "address": f"{place.address}/{PREFIX_BITS}",
                 "mac": place_mac(self.case, link),
                 "mtu": place_mtu(self.case),
-                "offloads": self.offloads.get(link),
+                "offloads": self.offloads.get(link) or None,
                 **place.facts(),
             }
             for link, place in self.by_link.items()

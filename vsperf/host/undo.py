@@ -259,7 +259,10 @@ class RemoveTap(Undo):
 
 
 class RemoveVeth(Undo):
-    """Removes a pair of devices that are joined; where it was moved, it goes with that network."""
+    """Removes a pair of devices that are joined; where it was moved, it goes with that network.
+
+    Or the device that the host was given as a place, whose other end a daemon holds.
+    """
 
     kind: Literal["remove-veth"] = "remove-veth"
     name: str
@@ -267,7 +270,7 @@ class RemoveVeth(Undo):
 
     @property
     def text(self) -> str:
-        return f"remove the pair of devices {self.name}"
+        return f"remove the device {self.name}, with the other one of a pair"
 
     def is_within(self, reach: Reach) -> bool:
         own = rf"{short_name(reach.workspace.name)}-(\d+|{HOST_END})-\d+"

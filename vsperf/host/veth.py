@@ -40,30 +40,34 @@ def make_veth(  # noqa: PLR0913 - named arguments, each of its own
 def hand_over(name: str, *, far: str, far_network: str, far_mac: str, far_mtu: int) -> None:
     """Give a device of this network to the one of that name, as the end of a pair would be there.
 
-    It has its name before it leaves, so that nobody finds it under another one there. Raises
-    OSError, also where one is called so already.
+    All in one request: so it is never there under a name that nobody promised to remove, and here
+    it is told to be gone under the name that its holder knows it by. A holder that saw it renamed
+    before would take it for one of its own network that is down, as OVS does, and send nothing to
+    it. Raises OSError, also where one is called so already.
     """
     descriptor = os.open(path_of(far_network), os.O_RDONLY | os.O_CLOEXEC)
     try:
         with routes() as found:
             index = socket.if_nametoindex(name)
-            found.link("set", index=index, state="down")
-            found.link("set", index=index, ifname=far, address=far_mac, mtu=far_mtu)
-            found.link("set", index=index, net_ns_fd=descriptor)
+            there = {"net_ns_fd": descriptor, "ifname": far, "address": far_mac, "mtu": far_mtu}
+            found.link("set", index=index, **there)
     finally:
         os.close(descriptor)
 
 
 def remove_veth(name: str) -> None:
-    """Remove a pair by the end that is here, if it is; raises OSError."""
+    """Remove a pair by the end that is here, if it is, or a device that was given; raises OSError.
+
+    One that a daemon holds may go with it meanwhile.
+    """
     if not is_there(name):
         return
-    with routes() as found:
-        try:
+    try:
+        with routes() as found:
             found.link("del", index=socket.if_nametoindex(name))
-        except OSError:
-            if is_there(name):
-                raise
+    except OSError:
+        if is_there(name):
+            raise
 
 
 def known_in(network: str) -> tuple[str, ...]:

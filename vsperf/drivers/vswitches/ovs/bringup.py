@@ -199,6 +199,11 @@ class Instance:
         with self.database() as database:
             return database.interfaces()
 
+    def without_link(self) -> frozenset[str]:
+        """Return those at whose other end nobody is now."""
+        with self.database() as database:
+            return database.without_link()
+
     def _filled(self, argv: tuple[str, ...]) -> list[str]:
         return [self.workspace.fill(word) for word in argv]
 
@@ -235,6 +240,7 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
             daemons=made.daemons,
             controls=made.controls,
             read_interfaces=made.interfaces,
+            read_without_link=made.without_link,
             read_custom=lambda: made.run(design.port_statistics(programs), DAEMON_S),
             read_unseen=lambda: _unseen(made),
             read_filters=lambda: _filters(made),

@@ -43,6 +43,7 @@ TABLES = {
         "mtu_request",
         "error",
         "status",
+        "link_state",
     ),
 }
 """What is read. Statistics are not: they lag by seconds, and would be sent on and on."""
@@ -135,6 +136,11 @@ class Database:
     def interfaces(self) -> tuple[Interface, ...]:
         """Return what became of the ports."""
         return tuple(_interface(row) for row in self._idl.tables["Interface"].rows.values())
+
+    def without_link(self) -> frozenset[str]:
+        """Return the interfaces at whose other end nobody is, as the switch says."""
+        rows = self._idl.tables["Interface"].rows.values()
+        return frozenset(row.name for row in rows if _first(row.link_state) == "down")
 
     def facts(self, name: str) -> dict[str, Any]:
         """Return versions and settings as found, with the deployment's name as plans have it.

@@ -26,6 +26,8 @@ from vsperf.waits import sleep
 
 SWITCH = "ovs-vswitchd"
 DATABASE = "ovsdb-server"
+VHOST_USER = "dpdkvhostuser"
+"""How types of ports begin whose other end comes and goes."""
 POLL_S = 0.02
 ANSWER_S = 5.0
 """Patience with a daemon whose main thread is alive; it answers within milliseconds."""
@@ -47,6 +49,8 @@ class RunningOvs:
     """Asks for OpenFlow's port statistics, by a process of its own."""
     start_again: Callable[[bool], None]
     """Ends the daemon, kindly or by SIGKILL, and starts it anew on the same database."""
+    read_without_link: Callable[[], frozenset[str]] = frozenset
+    """Asks the database for interfaces at whose other end nobody is."""
     read_unseen: Callable[[], Unseen] = Unseen
     """Asks the kernel for frames that were dropped before OVS had them, or after."""
     read_filters: Callable[[], parse.Matched | None] = lambda: None
@@ -66,6 +70,8 @@ class RunningOvs:
     patience_s: float = ANSWER_S
     """With a daemon that is asked; one that needs longer is taken for dead."""
     stopped: bool = False
+    _joined: frozenset[str] = frozenset()
+    """Interfaces of vhost-user ports that forwarded before."""
     _read: int = 0
     """How many bytes of the log were looked at."""
     _problem: str | None = None
@@ -137,10 +143,13 @@ class RunningOvs:
         """Return the ports that do not forward yet, since their other end was not taken up.
 
         The other end may think that the link is up for a while before: OVS still has to make
-        buffers for the port, and to hand it to a polling thread.
+        buffers for the port, and to hand it to a polling thread. Buffers stay when that end leaves,
+        so of a port that forwarded before they tell nothing, and its link does.
         """
         statistics = parse.port_statistics(self._ask("dpctl/show"))
         ready = {port.name for port in statistics if not re.search(r"\bmtu=0\b", port.about)}
+        if self._joined:
+            ready -= self._joined & self.read_without_link()
         return tuple(port.name for port in self.ports if port.interface not in ready)
 
     def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
@@ -158,6 +167,11 @@ class RunningOvs:
                     fix="`vsperf plan` prints the commands of both ends, to be tried by hand",
                 )
             sleep(POLL_S)  # between two looks at a condition, never instead of one
+        self._joined |= {
+            port.interface
+            for port in self.ports
+            if port.name in awaited and port.type.startswith(VHOST_USER)
+        }
         self.call_all()
 
     def facts(self) -> dict[str, Any]:

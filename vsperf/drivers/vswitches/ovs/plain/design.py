@@ -47,7 +47,7 @@ def ports_of(case: CaseSpec, spec: OvsSpec) -> tuple[SwitchPort, ...]:
     for number, place in enumerate(places_of(case.topology), start=1):
         device = None if place.nic else case.testbed.links[place.name].switch
         if (spec.apart or case.has_places) and (place.nic or device):
-            raise _out_of_reach(place, spec)
+            raise _out_of_reach(case, place, spec)
         if place.nic is not None:
             found.append(_vnf_port(place.nic, number, mtu))
         elif device is not None:
@@ -125,14 +125,15 @@ def _held_port(link: str, number: int, device: str, mtu: int | None, spec: OvsSp
     return SwitchPort(link, number, link, str(spec.ports), device=device, handed=True)
 
 
-def _out_of_reach(place: Place, spec: OvsSpec) -> UsageError:
-    how = "vswitch.datapath=kernel" if spec.datapath == "kernel" else "vswitch.ports=packet"
+def _out_of_reach(case: CaseSpec, place: Place, spec: OvsSpec) -> UsageError:
+    how = "datapath=kernel" if spec.datapath == "kernel" else f"ports={spec.ports}"
+    instead = "" if case.has_places else "; or --set vswitch.ports=tap"
     return UsageError(
-        f"{how} cannot reach {place.name}, which is in the network of the host",
+        f"vswitch.{how} cannot reach {place.name}, which is in the network of the host",
         why="the switch is in a network of its own then, with the taps of the links, so that "
         "nothing of it is left there",
         fix="take a topology without VNFs and links without devices, such as p2p on the "
-        "testbed local; or --set vswitch.ports=tap",
+        f"testbed local{instead}",
     )
 
 
