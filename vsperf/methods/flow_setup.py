@@ -27,7 +27,7 @@ from vsperf.quantities.human import human_count, human_fps, human_share
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Rate, Ratio
 from vsperf.records.histogram import merge, percentiles_ns
-from vsperf.records.result import Compliance, Figure, Limit, SearchResult
+from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.trial import Purpose, Trial
 from vsperf.search.base import Loads, Probe
 from vsperf.search.fixed import load_result
@@ -152,12 +152,6 @@ class FlowSetup(WithinRange):
             reason=cached or reason,
             at=f"{human_count(loads.flows)} new flows each way in a trial, one frame each",
         )
-
-    def compliance(
-        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
-    ) -> tuple[Compliance, ...]:
-        """No standard has this."""
-        return ()
 
 
 def _latencies(bench: Bench, rate: int, reference: str) -> tuple[Figure, ...]:

@@ -27,7 +27,7 @@ from vsperf.quantities.human import human_count, human_fps
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Duration, Ratio
 from vsperf.records.histogram import merge, percentiles_ns
-from vsperf.records.result import Compliance, Figure, SearchResult, load_at, none_lost
+from vsperf.records.result import Figure, SearchResult, load_at, none_lost
 from vsperf.records.trial import Purpose, RateStep, Trial
 from vsperf.search.base import Loads
 
@@ -116,12 +116,6 @@ class WakeUp(WithThroughput):
             complete=trials.in_time,
             spoiled=trials.spoiled,
         )
-
-    def compliance(
-        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
-    ) -> tuple[Compliance, ...]:
-        """No standard has this."""
-        return ()
 
 
 def _ranges(before: int, silent: int) -> tuple[tuple[int, int], ...]:
