@@ -79,9 +79,7 @@ class TurnsLoad(Quantity):
     share: Ratio | None = None
 
     @classmethod
-    def parse(cls, value: object) -> Self:
-        if isinstance(value, cls):
-            return value
+    def _parse(cls, value: object) -> Self:
         if not isinstance(value, str) or not value.strip().endswith(OF_SLOWEST):
             return cls(rate=Rate.parse(value))
         share = Ratio.parse(value.strip().removesuffix(OF_SLOWEST))
