@@ -415,6 +415,16 @@ def _module_leaves_no_trace(
     yield from _watch(request, partial(snapshot, Places()))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _module_has_its_parts(
+    request: pytest.FixtureRequest, require: Require, _module_leaves_no_trace: None
+) -> None:
+    """Skip all tests of a module that misses a part which it names: `pytest.mark.needs`."""
+    for mark in request.node.iter_markers("needs"):
+        for part in mark.args:
+            require(part)
+
+
 def _watch(request: pytest.FixtureRequest, look: Callable[[], frozenset[str]]) -> Iterator[None]:
     before = look()
     yield

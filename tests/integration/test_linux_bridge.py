@@ -22,7 +22,7 @@ from vsperf.host.networks import private_network
 from vsperf.host.workspace import workspace
 from vsperf.records.files.series import series_of
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("bridges", "tgen")]
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 HALF_A_SECOND = 500_000_000
@@ -36,12 +36,6 @@ with workspace("a run", pathlib.Path(sys.argv[1])) as place, private_network(pla
     print(name, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 """
-
-
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    for part in ("bridges", "tgen"):
-        require(part)
 
 
 @pytest.mark.everyday

@@ -16,7 +16,7 @@ from vsperf.records.flags import Flag
 from vsperf.records.run import Outcome
 from vsperf.records.trial import Purpose, Trial
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("memory-load")]
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 SOFTLY = (
@@ -43,11 +43,6 @@ LONGER = (*FIXED, *PATIENT, "--set=search.loads=[100kfps]", "--set=search.durati
 def searched(place: Place) -> list[Trial]:
     (case,) = place.records().cases()
     return [one for one in case.trials if one.purpose is Purpose.SEARCH]
-
-
-@pytest.fixture(autouse=True)
-def _built(require: Callable[[str], None]) -> None:
-    require("memory-load")
 
 
 def test_each_trial_says_what_noise_read_and_wrote_in_it(place: Place) -> None:

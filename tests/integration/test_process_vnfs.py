@@ -33,19 +33,13 @@ from vsperf.host.workspace import Workspace
 from vsperf.records.run import Endpoint, Placeholder, Placement, Wire
 from vsperf.records.trial import TrialCounts
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen", "dpdk-testpmd", "hugepages")]
 
 PLACEMENT = Placement(cpus={"vm1": (1,), "generator": (0,)})
 SLOWLY = Sending(rate_fps="2000", frames=2000, in_flight=32, quiet_ns=1_000_000_000)
 """A NIC has room for 256 frames."""
 FEW = TrialRequest(1000, 200_000_000)
 """All of them have room in a NIC, whoever does not run meanwhile."""
-
-
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    for part in ("tgen", "dpdk-testpmd", "hugepages"):
-        require(part)
 
 
 def process_case(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from real_runs import Place, fixture_calibrations, fixture_place
 
@@ -11,7 +9,7 @@ from vsperf.errors import ExitCode
 from vsperf.records.connections import ConnectionTrial
 from vsperf.records.run import Outcome
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("ovs-dpdk", "tgen")]
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 BRIEF = (
@@ -22,12 +20,6 @@ BRIEF = (
 )
 """A search that has an answer, however late a busy machine has its trials."""
 FEW = ("--set=search.rate=2000", "--set=search.max_connections=2000", "--set=search.hold=200ms")
-
-
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    require("ovs-dpdk")
-    require("tgen")
 
 
 def trials(place: Place) -> tuple[ConnectionTrial, ...]:

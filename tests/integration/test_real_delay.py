@@ -33,7 +33,7 @@ from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import CLIENTS, ECHO, SERVERS, Instance
 from vsperf.records.run import Placement
 
-pytestmark = [pytest.mark.machine, pytest.mark.thorough]
+pytestmark = [pytest.mark.machine, pytest.mark.thorough, pytest.mark.needs("root", "tgen-dut")]
 
 DELAY_NS = 5_000_000
 SECOND = 1_000_000_000
@@ -86,12 +86,6 @@ def told(kind: str, asked: ExchangeAsked) -> Instance:
     ((one,),) = made.instances
     assert one.problem == ""
     return one
-
-
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    for part in ("root", "tgen-dut"):
-        require(part)
 
 
 def test_a_packet_and_its_answer_take_the_delay_twice(require: Callable[[str], None]) -> None:

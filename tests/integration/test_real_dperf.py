@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -34,7 +34,11 @@ from vsperf.methods.connections import ConnectionsAsked
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.connections import ConnectionCounts
 
-pytestmark = [pytest.mark.machine, pytest.mark.thorough]
+pytestmark = [
+    pytest.mark.machine,
+    pytest.mark.thorough,
+    pytest.mark.needs("dperf", "nftables", "tgen", "hugepages"),
+]
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 ADMITTED_CPS, AT_ONCE = 1_500, 1_000
@@ -47,12 +51,6 @@ BRIEF = (
     "--set=search.max_rate=1000",
     "--set=trial.stretch_tolerance=100%",
 )
-
-
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    for part in ("dperf", "nftables", "tgen", "hugepages"):
-        require(part)
 
 
 @dataclass

@@ -17,17 +17,11 @@ from vsperf.records.exchange import Exchange
 from vsperf.records.flags import Flag
 from vsperf.records.run import Outcome
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("wrk", "h2load", "nginx", "bridges")]
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 BRIEF = ("--set=search.duration=2s", "--set=search.warm_up=1s", "--set=search.repeats=1")
 BRIDGE = "--set=vswitch.kind=linux-bridge"
-
-
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    for part in ("wrk", "h2load", "nginx", "bridges"):
-        require(part)
 
 
 def believed(place: Place) -> list[Exchange]:

@@ -14,18 +14,12 @@ from vsperf.errors import ExitCode
 from vsperf.records.flags import Flag
 from vsperf.records.run import Outcome
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("irtt", "iperf3", "bridges")]
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 NAME = "places_latency_under_load"
 BRIEF = ("--set=search.duration=2s", "--set=search.warm_up=1s", "--set=search.repeats=1")
 BRIDGE = ("--set=vswitch.kind=linux-bridge", "--set=search.instances=1")
-
-
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    for part in ("irtt", "iperf3", "bridges"):
-        require(part)
 
 
 @pytest.mark.everyday("two programs at one time, which nothing else brings together")

@@ -13,7 +13,7 @@ from vsperf.drivers.vswitches.nftables.program import Nft
 from vsperf.errors import ExitCode
 from vsperf.records.connections import ConnectionTrial
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("nftables", "tgen")]
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 BRIEF = (
@@ -33,12 +33,6 @@ type filter hook forward priority filter; policy drop;
 }
 }
 """
-
-
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    require("nftables")
-    require("tgen")
 
 
 def trials(place: Place) -> tuple[ConnectionTrial, ...]:

@@ -21,17 +21,11 @@ from vsperf.host.frame_stamps import Stamps, stamping
 from vsperf.records.files.series import series_of
 from vsperf.records.trial import TrialCounts
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen", "root")]
 __all__ = ["fixture_cables", "fixture_calibrations", "fixture_place"]
 
 FRAMES, GAP_NS = 640, 2_000_000
 """Of a stream, and the gap between two bursts of 32."""
-
-
-@pytest.fixture(autouse=True)
-def _needs_tgen(require: Require) -> None:
-    require("tgen")
-    require("root")
 
 
 def seen(device: str, send: Callable[[], object], *, sent: bool, network: str = "") -> Stamps:

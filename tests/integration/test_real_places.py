@@ -45,7 +45,7 @@ from vsperf.records.flags import Flag
 from vsperf.records.run import Outcome, Plan
 from vsperf.records.threads import SWITCH
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("iperf3")]
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 BRIEF = ("--set=search.duration=4s", "--set=search.warm_up=1s", "--set=search.repeats=1")
@@ -56,11 +56,6 @@ HELD = ("ovs/internal", "ovs/tap")
 SENT_BYTES = 8 << 20
 ROOM_BYTES = 128 << 10
 """Of each socket: so what is under way has room in the rings of a switch that is kept waiting."""
-
-
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    require("iperf3")
 
 
 def through(switch: str, require: Callable[[str], None]) -> tuple[str, ...]:

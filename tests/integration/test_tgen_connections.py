@@ -29,18 +29,13 @@ from vsperf.drivers.generators.tgen.connections import (
 )
 from vsperf.drivers.generators.tgen.process import Tgen
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen")]
 
 SECOND_NS = 1_000_000_000
 ON_A_RING = Connections(ClientEnd(addresses=2), ServerEnd(port=0), repeat_ns=20 * SECOND_NS)
 """Both ends at one port, which gives back what it gets: nothing is lost, however late it is."""
 WARNING = 0x600000
 """The least severity of tshark's expert that is one."""
-
-
-@pytest.fixture(autouse=True)
-def _parts(require: Require) -> None:
-    require("tgen")
 
 
 @pytest.mark.everyday

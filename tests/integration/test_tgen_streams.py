@@ -38,7 +38,7 @@ from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.drivers.generators.tgen.traffic import TrafficDirection
 from vsperf.records.trial import Headers
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen")]
 __all__ = ["fixture_kept_tgen", "fixture_ring"]
 
 
@@ -49,11 +49,6 @@ __all__ = ["fixture_kept_tgen", "fixture_ring"]
 FRAMES = 1000
 EVERYBODY = "ff:ff:ff:ff:ff:ff"
 FLOWS = {"vary": [{"field": "source_ip", "count": FRAMES}]}
-
-
-@pytest.fixture(autouse=True)
-def _parts(require: Require) -> None:
-    require("tgen")
 
 
 def arrived(tgen: Tgen, way: TrafficDirection, file: Path, **more: Any) -> dict[str, Headers]:

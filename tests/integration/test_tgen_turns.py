@@ -39,7 +39,7 @@ from vsperf.drivers.generators.tgen.turns import (
 )
 from vsperf.records.turns import Turns
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen")]
 
 RINGS = ("net_ring0", "net_ring1")
 ABBA = (0, 1, 1, 0)
@@ -49,11 +49,6 @@ IDLE = [sys.executable, "-c", "import signal; print(flush=True); signal.pause()"
 FOR_LONG = (0, 1) * 1000
 ASKED = 7_000_001
 """The id of a request that nobody waits for."""
-
-
-@pytest.fixture(autouse=True)
-def _parts(require: Require) -> None:
-    require("tgen")
 
 
 def is_held(process: int) -> bool:
