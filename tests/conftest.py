@@ -419,8 +419,18 @@ def _module_leaves_no_trace(
 def _module_has_its_parts(
     request: pytest.FixtureRequest, require: Require, _module_leaves_no_trace: None
 ) -> None:
-    """Skip all tests of a module that misses a part which it names: `pytest.mark.needs`."""
-    for mark in request.node.iter_markers("needs"):
+    """Skip a module that misses a part which it names, before its own fixtures want that."""
+    _require_marked(request.node, require)
+
+
+@pytest.fixture(autouse=True)
+def _has_its_parts(request: pytest.FixtureRequest, require: Require, _no_trace: None) -> None:
+    """Skip a test that misses a part which it names."""
+    _require_marked(request.node, require)
+
+
+def _require_marked(node: pytest.Item | pytest.Collector, require: Require) -> None:
+    for mark in node.iter_markers("needs"):
         for part in mark.args:
             require(part)
 

@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -90,8 +89,8 @@ def test_with_the_generator_also_what_begins_in_vnfs_can_stand(place: Place) -> 
 
 
 @pytest.mark.machine
-def test_a_vnf_has_a_shell_while_it_stands(place: Place, require: Callable[[str], None]) -> None:
-    require("guests")
+@pytest.mark.needs("guests")
+def test_a_vnf_has_a_shell_while_it_stands(place: Place) -> None:
     run = standing(place.start(*GUEST))
     kernel = place("shell", "vm1", "uname", "-s")
     assert (kernel.code, kernel.out) == (0, "Linux\n")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -164,8 +163,8 @@ def test_a_run_measures_it_and_accounts_for_every_trial(place: Place) -> None:
             assert taken is not None and 0 < taken <= way.sent_frames
 
 
-def test_frames_pass_a_guest_on_taps(place: Place, require: Callable[[str], None]) -> None:
-    require("guests")
+@pytest.mark.needs("guests")
+def test_frames_pass_a_guest_on_taps(place: Place) -> None:
     settings = ("--set=vswitch.kind=linux-bridge", "--set=vnf.accelerator=tcg")
     (trial,) = trials_at(place, "2kfps", "pvp_tput", *settings)
     assert all(way.good_frames > 0 for way in trial.directions)

@@ -83,10 +83,8 @@ def test_noise_that_is_lost_costs_a_trial_and_not_the_case(place: Place) -> None
     assert re.search(rf"#{lost.index} .* failed: noise 1 was killed by SIGKILL", shown), shown
 
 
-def test_noise_in_a_guest_counts_there_what_it_did(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    require("guests")
+@pytest.mark.needs("guests")
+def test_noise_in_a_guest_counts_there_what_it_did(place: Place) -> None:
     ended = place(*FIXED, *PATIENT, IN_A_GUEST)
     assert ended.code == 0, ended.out
     for trial in searched(place):
@@ -99,11 +97,8 @@ STRESSED = "--set=noise={{kind: stress-vm, share: true, load: cpu, {}}}"
 GENTLY = STRESSED.format("cpu_share: 40, memory: 16MiB")
 
 
-def test_stress_in_a_guest_takes_time_by_the_count_of_the_guest(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    require("guests")
-    require("stress-ng")
+@pytest.mark.needs("guests", "stress-ng")
+def test_stress_in_a_guest_takes_time_by_the_count_of_the_guest(place: Place) -> None:
     ended = place(*LONGER, GENTLY)
     assert ended.code == 0, ended.out
     for trial in searched(place):
@@ -120,11 +115,8 @@ def test_stress_in_a_guest_takes_time_by_the_count_of_the_guest(
     assert guest["guest"]["nics"] == [], "it has no network"
 
 
-def test_words_that_stress_ng_does_not_know_are_its_last_ones_in_a_guest(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    require("guests")
-    require("stress-ng")
+@pytest.mark.needs("guests", "stress-ng")
+def test_words_that_stress_ng_does_not_know_are_its_last_ones_in_a_guest(place: Place) -> None:
     ended = place(*FIXED, STRESSED.format("arguments: [--make-coffee]"))
     assert ended.code == ExitCode.COMPONENT_FAILED, ended.out
     (case,) = place.records().cases()
@@ -134,11 +126,9 @@ def test_words_that_stress_ng_does_not_know_are_its_last_ones_in_a_guest(
     assert "noise 1" in case.record.reason
 
 
-def test_a_guest_of_noise_that_is_killed_and_then_hangs_ends_the_case(
-    place: Place, require: Callable[[str], None]
-) -> None:
+@pytest.mark.needs("guests")
+def test_a_guest_of_noise_that_is_killed_and_then_hangs_ends_the_case(place: Place) -> None:
     """It is killed in the first trial, and stopped in the one on the deployment after that."""
-    require("guests")
     run = place.start(*LONGER, IN_A_GUEST)
     for number, sent in enumerate((signal.SIGKILL, signal.SIGSTOP), start=1):
         run.wait_for("TrialStarted", number, purpose=Purpose.SEARCH)
@@ -173,10 +163,8 @@ def hanging_guest(folder: Path) -> Path:
     return folder
 
 
-def test_a_guest_that_hangs_at_boot_is_named_and_ended(
-    place: Place, require: Callable[[str], None], tmp_path: Path
-) -> None:
-    require("guests")
+@pytest.mark.needs("guests")
+def test_a_guest_that_hangs_at_boot_is_named_and_ended(place: Place, tmp_path: Path) -> None:
     guest = hanging_guest(tmp_path / "guest")
     kind = "kind: memory-vm, accelerator: tcg, settle_timeout: 3s"
     ended = place(*FIXED, SOFTLY.replace("kind: memory", kind), VSPERF_GUEST=str(guest))
@@ -190,10 +178,8 @@ def test_a_guest_that_hangs_at_boot_is_named_and_ended(
 
 
 @pytest.mark.parametrize("load", ["io", "irq"])
-def test_each_trial_says_that_stress_ng_ran_beside_it(
-    place: Place, require: Callable[[str], None], load: str
-) -> None:
-    require("stress-ng")
+@pytest.mark.needs("stress-ng")
+def test_each_trial_says_that_stress_ng_ran_beside_it(place: Place, load: str) -> None:
     ended = place(*LONGER, f"--set=noise={{kind: stress, load: {load}, share: true}}")
     assert ended.code == 0, ended.out
     for trial in searched(place):
@@ -206,10 +192,8 @@ def test_each_trial_says_that_stress_ng_ran_beside_it(
     assert case.record.conditions.noise["package"]
 
 
-def test_stress_ng_that_does_not_understand_its_words_did_not_start(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    require("stress-ng")
+@pytest.mark.needs("stress-ng")
+def test_stress_ng_that_does_not_understand_its_words_did_not_start(place: Place) -> None:
     ended = place(
         *FIXED, "--set=noise={kind: stress, load: io, share: true, arguments: [--make-coffee]}"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -219,10 +219,8 @@ def test_a_vnf_that_does_not_start_shows_what_it_said() -> None:
 @pytest.mark.parametrize(
     "ports", ["vhost-user-client", pytest.param("vhost-user", marks=pytest.mark.thorough)]
 )
-def test_frames_pass_the_switch_and_the_vnf_both_ways(
-    ports: str, require: Callable[[str], None]
-) -> None:
-    require("ovs-dpdk")
+@pytest.mark.needs("ovs-dpdk")
+def test_frames_pass_the_switch_and_the_vnf_both_ways(ports: str) -> None:
     case = process_case(PVP, {"ports": ports})
     with deployed(case) as running:
         assert running.vnfs is not None
@@ -236,9 +234,9 @@ def test_frames_pass_the_switch_and_the_vnf_both_ways(
     assert growth.lost_frames == 0
 
 
-def test_frames_pass_from_vnf_to_vnf(require: Callable[[str], None]) -> None:
+@pytest.mark.needs("ovs-dpdk")
+def test_frames_pass_from_vnf_to_vnf() -> None:
     """The generator plays the switch on the outer NIC of each."""
-    require("ovs-dpdk")
     with deployed(process_case(V2V)) as running:
         assert running.vnfs is not None
         counts = running.generator.run(FEW)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Callable
 
 import pytest
 from real_runs import Place, fixture_calibrations, fixture_place
@@ -65,11 +64,9 @@ def test_whoever_is_killed_beside_the_others_leaves_no_number(place: Place, end:
 
 
 @pytest.mark.thorough
-def test_a_queue_that_stands_on_the_way_is_in_the_answer(
-    place: Place, require: Callable[[str], None]
-) -> None:
+@pytest.mark.needs("tc")
+def test_a_queue_that_stands_on_the_way_is_in_the_answer(place: Place) -> None:
     """Datagrams fill what a token bucket lets wait; 10 Mbit/s take 24.2 ms for 21 of 1442 bytes."""
-    require("tc")
     udp = (
         "--set=traffic.direction=forward",
         "--set=search.protocol=udp",

@@ -81,10 +81,8 @@ def test_every_frame_is_seen_on_its_way_into_the_switch(
     assert (len(found.times_ns), found.missed) == (counts.directions[0].sent_frames, 0)
 
 
-def test_a_run_and_a_comparison_tell_the_pace_of_each_generator(
-    place: Place, require: Require
-) -> None:
-    require("ovs")
+@pytest.mark.needs("ovs")
+def test_a_run_and_a_comparison_tell_the_pace_of_each_generator(place: Place) -> None:
     began = time.time_ns()
     ended = place(
         "run",

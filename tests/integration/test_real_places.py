@@ -186,11 +186,8 @@ def test_cpu_time_is_told_by_role_and_what_runs_and_looks_beside_programs_too(
 
 
 @pytest.mark.thorough
-def test_a_heavy_collector_has_exchanges_of_its_own_and_sees_both_ends(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    require("bridges")
-    require("perf")
+@pytest.mark.needs("bridges", "perf")
+def test_a_heavy_collector_has_exchanges_of_its_own_and_sees_both_ends(place: Place) -> None:
     words = ("--set=vswitch.kind=linux-bridge", "--set=collect={perf: {trials: 1, duration: 2s}}")
     ended = place.until_decided("run", "places_tcp_stream", *words, *BRIEF)
     assert ended.code == 0, ended.said
@@ -222,10 +219,8 @@ def test_with_offloads_fewer_and_longer_frames_pass(
     assert target.received_bytes > 1514 * target.received_frames
 
 
-def test_a_client_that_is_killed_leaves_no_number_and_says_who_it_was(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    require("bridges")
+@pytest.mark.needs("bridges")
+def test_a_client_that_is_killed_leaves_no_number_and_says_who_it_was(place: Place) -> None:
     run = place.start(
         *("run", "places_tcp_stream", "--set=vswitch.kind=linux-bridge"),
         *("--set=search.duration=60s", "--set=search.repeats=1", "--set=trial.retries=0"),
@@ -286,10 +281,8 @@ def test_data_arrive_as_they_were_sent_and_ports_count_what_devices_count(
 
 
 @pytest.mark.thorough
-def test_streams_go_through_xdp_sockets_of_ovs(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    require("ovs")
+@pytest.mark.needs("ovs")
+def test_streams_go_through_xdp_sockets_of_ovs(place: Place) -> None:
     words = ("--set=vswitch.kind=ovs", "--set=vswitch.ports=afxdp", *BRIEF)
     ended = place.until_decided("run", "places_tcp_stream", *words)
     if ended.code == ExitCode.NOT_READY and "AF_XDP" in ended.said:
@@ -329,10 +322,10 @@ exec iperf3 "$@"
 
 
 @pytest.mark.thorough
+@pytest.mark.needs("bridges")
 def test_a_program_that_moves_itself_to_all_cpus_is_named_and_its_rate_is_in_doubt(
-    place: Place, require: Callable[[str], None], tmp_path: Path
+    place: Place, tmp_path: Path
 ) -> None:
-    require("bridges")
     (path := tmp_path / "iperf3").write_text(ELSEWHERE)
     path.chmod(0o755)
     words = ("--set=vswitch.kind=linux-bridge", f"--set=program.path={path}", *BRIEF)
@@ -485,10 +478,10 @@ exec iperf3 "$@"
 """
 
 
+@pytest.mark.needs("bridges")
 def test_programs_that_write_without_end_are_ended_at_their_shares_of_the_memory(
-    require: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    require("bridges")
     monkeypatch.setattr(running, "LONGEST_TOGETHER", 1 << 20)
     (path := tmp_path / "iperf3").write_text(ENDLESS)
     path.chmod(0o755)
@@ -570,11 +563,8 @@ def test_streams_go_through_between_guests_and_their_devices_bear_them_out(
 
 
 @pytest.mark.thorough
-def test_requests_of_a_guest_are_answered_by_another_one(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    for part in ("ovs-dpdk", "guests", "netperf"):
-        require(part)
+@pytest.mark.needs("ovs-dpdk", "guests", "netperf")
+def test_requests_of_a_guest_are_answered_by_another_one(place: Place) -> None:
     path = f"--set=program.path={named_program('netperf')}"
     ended = place.until_decided("run", "places_vm_to_vm_rr", *BETWEEN_GUESTS, path, *AT_EASE)
     assert ended.code == 0, ended.said
@@ -607,11 +597,8 @@ def test_requests_of_http_of_a_guest_are_answered_by_another_one(
 
 
 @pytest.mark.thorough
-def test_connections_for_each_request_are_opened_from_guest_to_guest(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    for part in ("ovs-dpdk", "guests", "netperf"):
-        require(part)
+@pytest.mark.needs("ovs-dpdk", "guests", "netperf")
+def test_connections_for_each_request_are_opened_from_guest_to_guest(place: Place) -> None:
     path = f"--set=program.path={named_program('netperf')}"
     ended = place.until_decided("run", "places_vm_to_vm_crr", *BETWEEN_GUESTS, path, *AT_EASE)
     assert ended.code == 0, ended.said
@@ -623,11 +610,8 @@ def test_connections_for_each_request_are_opened_from_guest_to_guest(
 
 
 @pytest.mark.thorough
-def test_latency_under_load_is_measured_between_guests(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    for part in ("ovs-dpdk", "guests", "irtt", "iperf3"):
-        require(part)
+@pytest.mark.needs("ovs-dpdk", "guests", "irtt", "iperf3")
+def test_latency_under_load_is_measured_between_guests(place: Place) -> None:
     guests = ("--set=places.phy0.kind=vm", "--set=places.phy1.kind=vm", *BETWEEN_GUESTS)
     rare = (
         "--set=traffic.direction=forward",
@@ -644,11 +628,8 @@ def test_latency_under_load_is_measured_between_guests(
 
 
 @pytest.mark.thorough
-def test_a_guest_that_is_lost_while_programs_run_is_named_and_measured_anew(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    require("ovs-dpdk")
-    require("guests")
+@pytest.mark.needs("ovs-dpdk", "guests")
+def test_a_guest_that_is_lost_while_programs_run_is_named_and_measured_anew(place: Place) -> None:
     run = place.start("run", "places_vm_to_host_stream", *FROM_A_GUEST, SMALL, *AT_EASE)
     run.wait_for("ExchangeStarted")
     place.signal("phy0-vm", signal.SIGKILL)
