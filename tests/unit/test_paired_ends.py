@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from random import Random
 from typing import Any, ClassVar
 
 import pytest
-from conftest import REPOSITORY
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-
 from paired_models import ModelTurns, method, session
 from test_method_paired import BY_NAME, QUIET, played
 

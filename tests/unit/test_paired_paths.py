@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
-import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import REPOSITORY
-from test_method_paired import QUIET, SHORT, changed, figures, played
-from test_paired_runs import run, shown, stored
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-
 from paired_models import method, session
 from reread import of_runs
+from test_method_paired import QUIET, SHORT, changed, figures, played
+from test_paired_runs import run, shown, stored
 
 from vsperf.records.files.folders import resolve
 from vsperf.records.flags import Flag

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import REPOSITORY
+from paired_models import PairedModel, method, session
 from test_method_paired import SHORT, figures, played
 from test_paired_runs import run, shown
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-
-from paired_models import PairedModel, method, session
 
 from vsperf.records.flags import Flag
 from vsperf.records.turn_columns import Turn, TurnColumns

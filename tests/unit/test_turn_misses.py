@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from conftest import REPOSITORY
-from test_method_paired import QUIET, SHORT, changed, figures, played
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-
 from paired_models import method, session
+from test_method_paired import QUIET, SHORT, changed, figures, played
 
 from vsperf.records.flags import Flag
 from vsperf.records.result import Figure
