@@ -251,7 +251,7 @@ class ConnectionMethod(Method):
     def asks_generator(self) -> frozenset[Ability]:
         """Return that it is asked for connections, and for no frames."""
         by_udp = self.made_by == "udp"
-        return frozenset({Ability.UDP_FLOWS if by_udp else Ability.CONNECTIONS})
+        return self.ASKS_BESIDES | {Ability.UDP_FLOWS if by_udp else Ability.CONNECTIONS}
 
     def contradictions(self, size: FrameSize, link: LinkSpeed) -> Iterator[Contradiction]:
         """Yield that there are no messages as short, or as long."""

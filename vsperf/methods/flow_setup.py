@@ -65,6 +65,10 @@ class FlowSetup(WithinRange):
     """The highest rate of new flows, one frame each, that loses none of them."""
 
     summary: ClassVar[str] = "new flows in a second that a switch takes without loss"
+    ASKS_BESIDES: ClassVar[frozenset[Ability]] = frozenset(
+        {Ability.LATENCY, Ability.LATENCY_RANGES}
+    )
+    """The first frames of flows are measured apart from later ones."""
 
     kind: Literal["flow_setup"]
     min_load: Rate = Rate.parse("1kfps")
@@ -81,11 +85,6 @@ class FlowSetup(WithinRange):
     @property
     def done_to_switch(self) -> str | None:
         return MADE_TO_FORGET
-
-    @property
-    def asks_generator(self) -> frozenset[Ability]:
-        """Return that the first frames of flows are measured apart from later ones."""
-        return super().asks_generator | {Ability.LATENCY, Ability.LATENCY_RANGES}
 
     def metrics(self) -> Mapping[str, Unit]:
         return {

@@ -40,6 +40,10 @@ class WakeUp(WithThroughput):
     """Frames, a silence, and frames again: how much later the first of them arrives."""
 
     summary: ClassVar[str] = "what a silence costs the frames that end it"
+    ASKS_BESIDES: ClassVar[frozenset[Ability]] = frozenset(
+        {Ability.STEPS, Ability.LATENCY, Ability.LATENCY_RANGES}
+    )
+    """The load changes, and some frames are measured apart from others."""
 
     kind: Literal["wake_up"]
     throughput_duration: TrialDuration = Duration.parse("1s")
@@ -63,12 +67,6 @@ class WakeUp(WithThroughput):
         if not self.load.value:
             raise ValueError("load must be above 0")
         return self
-
-    @property
-    def asks_generator(self) -> frozenset[Ability]:
-        """Return that the load changes, and that some frames are measured apart from others."""
-        apart = {Ability.STEPS, Ability.LATENCY, Ability.LATENCY_RANGES}
-        return super().asks_generator | apart
 
     def metrics(self) -> Mapping[str, Unit]:
         times = dict.fromkeys((WOKEN, AWAKE), Unit.NANOSECONDS)
