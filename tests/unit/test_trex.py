@@ -13,7 +13,7 @@ import trex_server as server_module
 from all_methods import method_of
 from places import PLACEMENT, refused
 from search_models import METHODS, NDR_PDR, RANGE
-from trex_cases import trex_case
+from trex_cases import Clock, trex_case
 from trex_conversation import TRAFFIC, listening, recorded, talk
 from trex_server import FAULTS, TrexServer, trex_server
 
@@ -38,25 +38,6 @@ ENDPOINTS = tuple(
 WAYS = (("phy0", "phy1"), ("phy1", "phy0"))
 SHORT = TrialRequest(load_fps=2_000, duration_ns=50_000_000)
 SAMPLED = TrialRequest(load_fps=2_000, duration_ns=50_000_000, latency=True)
-
-
-class Clock:
-    """The time of the generator and its server, which goes on where somebody waits.
-
-    So a trial lasts for as long as it was asked to, also where the machine is away.
-    """
-
-    def __init__(self) -> None:
-        self.now_ns = 1_000_000_000
-
-    def monotonic_ns(self) -> int:
-        return self.now_ns
-
-    def monotonic(self) -> float:
-        return self.now_ns / 1e9
-
-    def sleep(self, seconds: float) -> None:
-        self.now_ns += round(seconds * 1e9)
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from places import PLACEMENT, refused
-from trex_cases import stateful_case
+from trex_cases import Clock, stateful_case
 from trex_server import STATEFUL_FAULTS, StatefulTrexServer, opened, run_in_thread, served
 
 from vsperf.config.case import CaseSpec
@@ -234,22 +234,6 @@ def test_messages_are_http_of_the_size_that_was_asked_for(size: int) -> None:
 
 
 # What it says, and what it is believed.
-
-
-class Clock:
-    """The time of the driver, which goes on where it waits."""
-
-    def __init__(self) -> None:
-        self.now_ns = 1_000_000_000
-
-    def monotonic_ns(self) -> int:
-        return self.now_ns
-
-    def monotonic(self) -> float:
-        return self.now_ns / 1e9
-
-    def sleep(self, seconds: float) -> None:
-        self.now_ns += round(seconds * 1e9)
 
 
 @pytest.fixture(autouse=True)
