@@ -95,14 +95,19 @@ class GeneratorSession(Protocol):
     def failure(self) -> str | None:
         """Return why the generator no longer works, or None while it does."""
 
+    def facts(self) -> dict[str, Any]:
+        """Return versions and what was negotiated on its ports, for the record."""
+
+
+@runtime_checkable
+class KnowsDistances(Protocol):
+    """A session that knows how far CPUs of this machine are from each other."""
+
     def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
         """Return how long a cache line takes from one CPU to another and back.
 
         None where there is no such way, as in most models.
         """
-
-    def facts(self) -> dict[str, Any]:
-        """Return versions and what was negotiated on its ports, for the record."""
 
 
 @runtime_checkable
