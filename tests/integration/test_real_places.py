@@ -133,7 +133,6 @@ def test_one_place_exchanges_data_with_several_at_the_same_time(
     figures = {figure.name: figure.value for figure in case.record.result.figures}
     assert figures["total"] == one.total_rate
     assert (figures["rate"] or 0) * 3 <= (figures["total"] or 0)
-    assert place.traces() == []
 
 
 @pytest.mark.thorough
@@ -182,7 +181,6 @@ def test_cpu_time_is_told_by_role_and_what_runs_and_looks_beside_programs_too(
         "noise 1: ",
     ):
         assert words_ in shown
-    assert place.traces() == []
 
 
 @pytest.mark.thorough
@@ -200,7 +198,6 @@ def test_a_heavy_collector_has_exchanges_of_its_own_and_sees_both_ends(place: Pl
     assert {CLIENTS, SERVERS} <= set(seen)
     assert all(seen[role]["task_ns"] > 0 for role in (CLIENTS, SERVERS))
     assert "for a bit" in place("show", "latest", case.planned.label).out
-    assert place.traces() == []
 
 
 @pytest.mark.parametrize(
@@ -291,7 +288,6 @@ def test_streams_go_through_xdp_sockets_of_ovs(place: Place) -> None:
     one = next(one for one in exchanges(place) if one.valid)
     assert all(instance.received_bytes for instance in one.instances)
     assert one.switch is not None and one.switch.pmds, "threads of its own polled"
-    assert place.traces() == []
 
 
 @pytest.mark.thorough
@@ -312,7 +308,6 @@ def test_streams_go_through_devices_whose_other_end_ovs_holds(
     assert one.switch is not None
     assert one.switch.ports == (), "OVS counts nothing of a device that is in another network"
     assert networks() == before
-    assert place.traces() == []
 
 
 ELSEWHERE = """#!/bin/sh
@@ -340,7 +335,6 @@ def test_a_program_that_moves_itself_to_all_cpus_is_named_and_its_rate_is_in_dou
     report = place.folder / "report.html"
     assert place("report", "latest", "--output", str(report)).code == 0
     assert said in report.read_text()
-    assert place.traces() == []
 
 
 # The host as a place: nothing of it is left in its network, whoever was killed.
@@ -373,7 +367,6 @@ def test_streams_go_through_to_the_host_whose_network_is_as_it_was(
     assert host.received_bytes > arrived["phy0 to phy1"]
     assert host.sent_bytes > arrived["phy1 to phy0"]
     assert (host_devices(), known_in("198.18.0.0/15")) == (before, known)
-    assert place.traces() == []
 
 
 @pytest.mark.thorough
@@ -409,7 +402,6 @@ def test_a_run_that_was_killed_goes_on_behind_the_case_that_it_had_finished(
     first, second = place.records().cases()
     assert (first.record, tuple(first.exchanges)) == had
     assert second.record is not None and second.exchanges
-    assert place.traces() == []
 
 
 FLOODS = 4
@@ -572,7 +564,6 @@ def test_requests_of_a_guest_are_answered_by_another_one(place: Place) -> None:
     (instance,) = one.instances
     assert instance.transactions and one.worst_rate
     assert all(device.received_frames >= instance.transactions for device in one.devices)
-    assert place.traces() == []
 
 
 @pytest.mark.thorough
@@ -593,7 +584,6 @@ def test_requests_of_http_of_a_guest_are_answered_by_another_one(
     (instance,) = one.instances
     assert instance.transactions and instance.round_trips is not None
     assert (instance.from_due is not None) is (program == "h2load")
-    assert place.traces() == []
 
 
 @pytest.mark.thorough
@@ -606,7 +596,6 @@ def test_connections_for_each_request_are_opened_from_guest_to_guest(place: Plac
     (instance,) = one.instances
     assert instance.transactions
     assert all(device.received_frames >= 2 * instance.transactions for device in one.devices)
-    assert place.traces() == []
 
 
 @pytest.mark.thorough
@@ -624,7 +613,6 @@ def test_latency_under_load_is_measured_between_guests(place: Place) -> None:
     # An emulated guest may be too slow for a clock, and that is said then; but nobody fails.
     flags = {flag for one in made for flag in one.flags}
     assert Flag.PROGRAM_FAILED not in flags, [one.reasons for one in made]
-    assert place.traces() == []
 
 
 @pytest.mark.thorough
@@ -639,7 +627,6 @@ def test_a_guest_that_is_lost_while_programs_run_is_named_and_measured_anew(plac
     assert case.record is not None
     (anew,) = (warning for warning in case.record.warnings if "measured anew" in warning)
     assert "phy0-vm" in anew and "SIGKILL" in anew
-    assert place.traces() == []
 
 
 @pytest.mark.thorough

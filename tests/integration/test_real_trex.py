@@ -235,7 +235,6 @@ def test_it_is_held_against_tgen_in_one_run(place: Place) -> None:
         made = [one.client for one in case.connections if one.client is not None]
         assert sum(client.completed for client in made) > 0
         assert all(client.launched == client.intended - client.unsent for client in made)
-    assert place.traces() == []
 
 
 @pytest.mark.needs("ovs")

@@ -169,4 +169,3 @@ def test_a_search_ends_at_the_room_that_the_table_has(place: Place) -> None:
         assert one.client.most_established <= SMALL
     later = held[beyond[0] + 1 :]
     assert later and all(one.client is not None and one.client.completed for one in later)
-    assert place.traces() == []
