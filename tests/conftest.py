@@ -415,6 +415,26 @@ def _module_leaves_no_trace(
     yield from _watch(request, partial(snapshot, Places()))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _module_has_its_parts(
+    request: pytest.FixtureRequest, require: Require, _module_leaves_no_trace: None
+) -> None:
+    """Skip a module that misses a part which it names, before its own fixtures want that."""
+    _require_marked(request.node, require)
+
+
+@pytest.fixture(autouse=True)
+def _has_its_parts(request: pytest.FixtureRequest, require: Require, _no_trace: None) -> None:
+    """Skip a test that misses a part which it names."""
+    _require_marked(request.node, require)
+
+
+def _require_marked(node: pytest.Item | pytest.Collector, require: Require) -> None:
+    for mark in node.iter_markers("needs"):
+        for part in mark.args:
+            require(part)
+
+
 def _watch(request: pytest.FixtureRequest, look: Callable[[], frozenset[str]]) -> Iterator[None]:
     before = look()
     yield

@@ -7,13 +7,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
+
+import pytest
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.host.hugepages import reserve
 from vsperf.host.workspace import Workspace, given_or_own, workspace
 from vsperf.records.run import Endpoint, Placement, Step
+
+E = TypeVar("E", bound=BaseException)
 
 PLACEMENT = Placement(cpus={"pmd": (1,), "switch main": (0,), "generator": (0,)})
 
@@ -83,3 +87,10 @@ def started_generator(
         driver.start(case, endpoints, directions, placement, place) as session,
     ):
         yield session
+
+
+def refused(kind: type[E], session: AbstractContextManager[Any], words: str | None = None) -> E:
+    """Return the error in place of a session; `words` are looked for in it."""
+    with pytest.raises(kind, match=words) as error, session:
+        pytest.fail("a session was given")
+    return error.value

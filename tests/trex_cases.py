@@ -65,3 +65,22 @@ def ends(cable: str) -> tuple[Endpoint, ...]:
 def packet_socket(number: int, device: str) -> str:
     """Return a device of DPDK on a device of the kernel."""
     return f"net_af_packet{number},iface={device}"
+
+
+class Clock:
+    """The time of a driver and its server, which goes on where somebody waits.
+
+    So a trial lasts for as long as it was asked to, also where the machine is away.
+    """
+
+    def __init__(self) -> None:
+        self.now_ns = 1_000_000_000
+
+    def monotonic_ns(self) -> int:
+        return self.now_ns
+
+    def monotonic(self) -> float:
+        return self.now_ns / 1e9
+
+    def sleep(self, seconds: float) -> None:
+        self.now_ns += round(seconds * 1e9)

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 import trafficgen_contract
+from chassis_cases import WAYS, chassis_case, ports_at
 from ixnetwork_server import KEY, ixnetwork_server
 from spirent_server import spirent_server
-from switch_cases import switch_case
 from trafficgen_contract import Rig, TrafficGeneratorContract
 from vsperf_chassis import session as trial
 from vsperf_chassis.ixnetwork import chassis as ixnetwork
@@ -27,9 +27,7 @@ from xena_server import xena_server
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import GeneratorSession, TrafficGenerator, TrialRequest
 from vsperf.errors import ComponentError
-from vsperf.records.run import Endpoint
 
-WAYS = (("phy0", "phy1"), ("phy1", "phy0"))
 LIGHT = TrialRequest(load_fps=10_000, duration_ns=20_000_000)
 
 
@@ -67,21 +65,14 @@ class ChassisContract(TrafficGeneratorContract):
     @pytest.fixture(scope="class")
     @classmethod
     def case(cls, driver: TrafficGenerator, settings: dict[str, Any]) -> CaseSpec:
-        generator = driver.Spec.model_validate({"kind": driver.kind, **settings})
-        fixed = {"kind": "fixed", "loads": ["1%"], "duration": "1s"}
-        case = switch_case("external", search=fixed)
-        policy = case.trial.model_dump() | {"drain": "10ms", "pause": "0s", "learning": False}
-        sections = {"generator": generator, "latency": None}
-        return case.model_copy(update={**sections, "trial": case.trial.model_validate(policy)})
+        case = chassis_case(driver.Spec.model_validate({"kind": driver.kind, **settings}))
+        policy = case.trial.model_copy(update={"learning": False})
+        return case.model_copy(update={"latency": None, "trial": policy})
 
     @pytest.fixture(scope="class")
     @classmethod
     def rig(cls, case: CaseSpec) -> Iterator[Rig]:
-        ports = (
-            Endpoint(link=f"phy{number}", kind="chassis", address=place)
-            for number, place in enumerate(cls.places)
-        )
-        yield Rig(tuple(ports), WAYS)
+        yield Rig(ports_at(*cls.places), WAYS)
 
     def test_an_absurd_load_is_sent_or_its_shortfall_is_visible(
         self, session: GeneratorSession

@@ -6,8 +6,6 @@ by connections.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from dpvs_cases import dpvs_case
 from vswitch_contract import VSwitchContract
@@ -16,14 +14,13 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.base import VSwitch
 from vsperf.drivers.vswitches.dpvs.driver import Dpvs
 
-pytestmark = [pytest.mark.machine, pytest.mark.thorough]
+pytestmark = [pytest.mark.machine, pytest.mark.thorough, pytest.mark.needs("dpvs")]
 
 
 class TestDpvs(VSwitchContract):
     @pytest.fixture(scope="class")
     @classmethod
-    def driver(cls, require: Callable[[str], None]) -> VSwitch:
-        require("dpvs")
+    def driver(cls) -> VSwitch:
         return Dpvs()
 
     @pytest.fixture(scope="class", params=["fnat", "nat", "dr"])

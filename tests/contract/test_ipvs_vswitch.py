@@ -6,8 +6,6 @@ by connections.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from connection_cases import opened_through
 from vswitch_contract import VSwitchContract
@@ -16,14 +14,13 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.base import VSwitch
 from vsperf.drivers.vswitches.ipvs.driver import Ipvs
 
-pytestmark = [pytest.mark.machine, pytest.mark.thorough]
+pytestmark = [pytest.mark.machine, pytest.mark.thorough, pytest.mark.needs("ipvs")]
 
 
 class TestIpvs(VSwitchContract):
     @pytest.fixture(scope="class")
     @classmethod
-    def driver(cls, require: Callable[[str], None]) -> VSwitch:
-        require("ipvs")
+    def driver(cls) -> VSwitch:
         return Ipvs()
 
     @pytest.fixture(scope="class", params=["nat", "dr"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
 
 import pytest
 from standing import Standing
@@ -13,7 +12,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.base import VSwitch
 from vsperf.drivers.vswitches.linux_bridge.driver import LinuxBridge
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("bridges", "tgen")]
 
 
 class TestLinuxBridge(ForwardingContract):
@@ -28,9 +27,7 @@ class TestLinuxBridge(ForwardingContract):
 
     @pytest.fixture(scope="class")
     @classmethod
-    def driver(cls, require: Callable[[str], None]) -> VSwitch:
-        require("bridges")
-        require("tgen")
+    def driver(cls) -> VSwitch:
         return LinuxBridge()
 
     @pytest.fixture(scope="class", params=["learn", thorough("l2")])

@@ -62,11 +62,10 @@ class TestEachThatRuns(OfThisPackage, RunningContract):
             require(part)
 
 
+@pytest.mark.needs("stress-ng", "guests")
 def test_a_guest_in_a_folder_with_too_long_a_path_is_refused_with_the_reason(
-    tmp_path: Path, require: Require
+    tmp_path: Path,
 ) -> None:
-    for part in ("stress-ng", "guests"):
-        require(part)
     driver: LoadGenerator = Plugins.load().driver("noise", "stress-vm")
     case = case_of(driver, SETTINGS["stress-vm"][1])
     with (

@@ -6,8 +6,6 @@ by connections.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from connection_cases import opened_through
 from vswitch_contract import VSwitchContract, thorough
@@ -16,14 +14,13 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.base import VSwitch
 from vsperf.drivers.vswitches.nftables.driver import Nftables
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("nftables")]
 
 
 class TestNftables(VSwitchContract):
     @pytest.fixture(scope="class")
     @classmethod
-    def driver(cls, require: Callable[[str], None]) -> VSwitch:
-        require("nftables")
+    def driver(cls) -> VSwitch:
         return Nftables()
 
     @pytest.fixture(scope="class", params=["source", thorough("destination"), thorough("none")])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from vswitch_contract import ForwardingContract, real_case
 
@@ -11,7 +9,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.base import VSwitch
 from vsperf.drivers.vswitches.none import NoSwitch
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen")]
 
 
 class TestNoSwitch(ForwardingContract):
@@ -19,8 +17,7 @@ class TestNoSwitch(ForwardingContract):
 
     @pytest.fixture(scope="class")
     @classmethod
-    def driver(cls, require: Callable[[str], None]) -> VSwitch:
-        require("tgen")
+    def driver(cls) -> VSwitch:
         return NoSwitch()
 
     @pytest.fixture(scope="class")

@@ -10,7 +10,6 @@ from typing import Any
 import psutil
 import pytest
 from attacker import as_nobody
-from conftest import Require
 from loopbacks import tgen_case
 from otg_servers import RINGS, ask, fixture_server, transmit
 from places import PLACEMENT, started_generator
@@ -103,18 +102,16 @@ TO_ITSELF = (("phy0", "phy0"), ("phy1", "phy1"))
 
 
 @pytest.mark.everyday
-def test_a_private_server_sends_on_the_ports_of_a_switch_and_is_gone_with_the_session(
-    require: Require,
-) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_a_private_server_sends_on_the_ports_of_a_switch_and_is_gone_with_the_session() -> None:
     with started_generator(OtgGenerator(), otg_case("start"), RING_ENDS, TO_ITSELF) as session:
         for way in session.run(LIGHT).directions:
             assert way.sent_frames == way.received_frames == LIGHT.frames
         assert session.facts()["ports"] == {"phy0": "phy0", "phy1": "phy1"}
 
 
-def test_a_private_server_that_was_killed_is_named_and_leaves_nothing(require: Require) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_a_private_server_that_was_killed_is_named_and_leaves_nothing() -> None:
     with started_generator(OtgGenerator(), otg_case("start"), RING_ENDS, TO_ITSELF) as session:
         assert session.failure() is None
         assert session.private is not None
@@ -129,9 +126,8 @@ def test_a_private_server_that_was_killed_is_named_and_leaves_nothing(require: R
 
 
 @pytest.mark.everyday
-def test_another_user_can_ask_a_private_server_for_nothing(require: Require) -> None:
-    for part in ("tgen", "root"):
-        require(part)
+@pytest.mark.needs("tgen", "root")
+def test_another_user_can_ask_a_private_server_for_nothing() -> None:
     driver, case = OtgGenerator(), otg_case("start")
     with started_generator(driver, case, RING_ENDS, TO_ITSELF) as session:
         url = session.facts()["server"]

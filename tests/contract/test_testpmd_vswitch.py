@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from vswitch_contract import ForwardingContract, real_case
 
@@ -11,7 +9,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.base import VSwitch
 from vsperf.drivers.vswitches.testpmd.driver import TestpmdSwitch
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("dpdk-testpmd", "tgen")]
 
 
 class TestTestpmd(ForwardingContract):
@@ -19,9 +17,7 @@ class TestTestpmd(ForwardingContract):
 
     @pytest.fixture(scope="class")
     @classmethod
-    def driver(cls, require: Callable[[str], None]) -> VSwitch:
-        require("dpdk-testpmd")
-        require("tgen")
+    def driver(cls) -> VSwitch:
         return TestpmdSwitch()
 
     @pytest.fixture(scope="class")

@@ -75,8 +75,8 @@ class TestThroughTestpmd(TgenContract):
         yield Rig(switch.endpoints, WAYS["both"])
 
 
-def test_memif_ports_joined_to_each_other(require: Require) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_memif_ports_joined_to_each_other() -> None:
     socket = socket_folder() / f"vsperf-memif-{os.getpid()}-0.sock"
     endpoints = tuple(
         Endpoint(
@@ -93,11 +93,8 @@ def test_memif_ports_joined_to_each_other(require: Require) -> None:
     socket.unlink(missing_ok=True)
 
 
-def test_frames_whose_addresses_were_swapped_on_the_way_are_still_ours(
-    require: Require, tmp_path: Path
-) -> None:
-    require("tgen")
-    require("dpdk-testpmd")
+@pytest.mark.needs("tgen", "dpdk-testpmd")
+def test_frames_whose_addresses_were_swapped_on_the_way_are_still_ours(tmp_path: Path) -> None:
     with (
         through_testpmd(tmp_path, "macswap") as switch,
         started_generator(TgenGenerator(), tgen_case(), switch.endpoints, WAYS["both"]) as session,
@@ -107,11 +104,8 @@ def test_frames_whose_addresses_were_swapped_on_the_way_are_still_ours(
             assert way.foreign_frames == 0
 
 
-def test_learning_frames_go_before_a_trial_and_are_not_counted_in_it(
-    require: Require, tmp_path: Path
-) -> None:
-    require("tgen")
-    require("dpdk-testpmd")
+@pytest.mark.needs("tgen", "dpdk-testpmd")
+def test_learning_frames_go_before_a_trial_and_are_not_counted_in_it(tmp_path: Path) -> None:
     with (
         through_testpmd(tmp_path) as switch,
         started_generator(
@@ -133,12 +127,11 @@ def test_learning_frames_go_before_a_trial_and_are_not_counted_in_it(
     ],
     ids=lambda chosen: chosen["kind"],
 )
+@pytest.mark.needs("tgen", "dpdk-testpmd")
 def test_frames_in_tunnels_come_through_a_switch_that_knows_none(
-    encapsulation: dict[str, Any], require: Require, tmp_path: Path
+    encapsulation: dict[str, Any], tmp_path: Path
 ) -> None:
     """One that answers requests for addresses, too: where nobody asks it makes no difference."""
-    require("tgen")
-    require("dpdk-testpmd")
     traffic = {"frame_size": "200B", "flows": "64", "encapsulation": encapsulation}
     case = tgen_case(traffic=traffic, respond=True)
     with (
@@ -157,8 +150,8 @@ RING = (Endpoint(link="phy0", kind="vdev", address="net_ring0"),)
 TO_ITSELF = (("phy0", "phy0"),)
 
 
-def test_frames_are_counted_by_slots_of_time_as_well(require: Require) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_frames_are_counted_by_slots_of_time_as_well() -> None:
     with started_generator(TgenGenerator(), tgen_case(), RING, TO_ITSELF) as session:
         found = session.run(LIGHT)
     (way,) = found.directions
@@ -179,8 +172,8 @@ def test_frames_are_counted_by_slots_of_time_as_well(require: Require) -> None:
     assert cleaned.lost_frames == 0
 
 
-def test_its_facts_tell_how_fast_the_clock_was_and_stayed(require: Require) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_its_facts_tell_how_fast_the_clock_was_and_stayed() -> None:
     with started_generator(TgenGenerator(), tgen_case(), RING, TO_ITSELF) as session:
         assert session.facts()["tsc"].keys() == {"hz", "hz_dpdk"}
         session.run(LIGHT)
@@ -189,8 +182,8 @@ def test_its_facts_tell_how_fast_the_clock_was_and_stayed(require: Require) -> N
     assert 0 <= facts["most_off_ppm"] < 1000
 
 
-def test_several_workers_send_a_direction(require: Require) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_several_workers_send_a_direction() -> None:
     case = tgen_case(queues=2, traffic=ONE_WAY, grace="10s")
     with started_generator(TgenGenerator(), case, RING, TO_ITSELF, SHARED) as session:
         (way,) = session.run(LIGHT).directions
@@ -218,10 +211,8 @@ def test_what_a_packet_socket_had_no_room_for_is_the_generators(require: Require
     assert spared.generator.missed_frames < overrun.generator.missed_frames
 
 
-def test_a_device_with_too_few_queues_is_refused_with_the_way_out(
-    require: Require, tmp_path: Path
-) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_a_device_with_too_few_queues_is_refused_with_the_way_out(tmp_path: Path) -> None:
     case = tgen_case(queues=2, traffic=ONE_WAY)
     address = f"net_pcap0,tx_pcap={tmp_path / 'sent.pcap'}"
     endpoints = (Endpoint(link="phy0", kind="vdev", address=address),)
@@ -239,10 +230,9 @@ class _Frugal(TestpmdSpec):
     WITHHELD: ClassVar[tuple[str, ...]] = ("in_order", "mrg_rxbuf")
 
 
-def test_the_mirror_has_as_many_queues_as_workers_send(require: Require) -> None:
+@pytest.mark.needs("tgen", "dpdk-testpmd")
+def test_the_mirror_has_as_many_queues_as_workers_send() -> None:
     """Also where the switch, and so the mirror, does not offer all that DPDK could."""
-    require("tgen")
-    require("dpdk-testpmd")
     made = tgen_case(queues=2, traffic=ONE_WAY)
     case = made.model_copy(update={"vswitch": _Frugal(kind="testpmd")})
     options = Options(cpus=SHARED.of("generator"), hugepages=False, queues=2, max_frame=1518)

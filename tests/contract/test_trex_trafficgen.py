@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 from cable import two_cables
-from conftest import Require
 from simulated_cases import WAYS
 from trafficgen_contract import Rig, TrafficGeneratorContract
 from trex_cases import ends, trex_case
@@ -15,15 +14,13 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import TrafficGenerator
 from vsperf.drivers.generators.trex.driver import TrexGenerator
 
-pytestmark = [pytest.mark.machine, pytest.mark.thorough]
+pytestmark = [pytest.mark.machine, pytest.mark.thorough, pytest.mark.needs("trex", "taps")]
 
 
 class TestOnACable(TrafficGeneratorContract):
     @pytest.fixture(scope="class")
     @classmethod
-    def driver(cls, require: Require) -> TrafficGenerator:
-        require("trex")
-        require("taps")
+    def driver(cls) -> TrafficGenerator:
         return TrexGenerator()
 
     @pytest.fixture(scope="class")

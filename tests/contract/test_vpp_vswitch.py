@@ -6,7 +6,7 @@ Where it keeps a table of connections, no frame of a test passes it; what does i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import pytest
@@ -19,25 +19,23 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.base import VSwitch
 from vsperf.drivers.vswitches.vpp.driver import Vpp
 
-pytestmark = [pytest.mark.machine, pytest.mark.thorough]
+pytestmark = [
+    pytest.mark.machine,
+    pytest.mark.thorough,
+    pytest.mark.needs("vpp", "tgen", "hugepages"),
+]
 
 
 def case_with(settings: dict[str, Any]) -> CaseSpec:
     return real_case(Vpp.Spec.model_validate({"kind": "vpp", "install": vpp_install(), **settings}))
 
 
-def given(require: Callable[[str], None]) -> Iterator[VSwitch]:
-    for part in ("vpp", "tgen", "hugepages"):
-        require(part)
-    with hugepages():
-        yield Vpp()
-
-
 class VppContract(ForwardingContract):
     @pytest.fixture(scope="class")
     @classmethod
-    def driver(cls, require: Callable[[str], None]) -> Iterator[VSwitch]:
-        yield from given(require)
+    def driver(cls) -> Iterator[VSwitch]:
+        with hugepages():
+            yield Vpp()
 
     def is_found_again(self, driver: VSwitch, case: CaseSpec) -> bool:
         """Only where VPP calls: DPDK's ports, a memif as well, do so once."""
@@ -70,8 +68,9 @@ class TestVppWithConnections(VSwitchContract):
 
     @pytest.fixture(scope="class")
     @classmethod
-    def driver(cls, require: Callable[[str], None]) -> Iterator[VSwitch]:
-        yield from given(require)
+    def driver(cls) -> Iterator[VSwitch]:
+        with hugepages():
+            yield Vpp()
 
     @pytest.fixture(scope="class", params=["source", "destination"])
     @classmethod

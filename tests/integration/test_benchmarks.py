@@ -190,10 +190,8 @@ def test_all_that_is_missing_is_told_before_the_first_benchmark(tmp_path: Path) 
     assert "not measured without that: tgen_truth, tgen_veth\n" in told
 
 
-def test_the_first_paint_of_a_page_that_forbids_scripts_is_waited_for(
-    require: Require, tmp_path: Path
-) -> None:
-    require("chromium")
+@pytest.mark.needs("chromium")
+def test_the_first_paint_of_a_page_that_forbids_scripts_is_waited_for(tmp_path: Path) -> None:
     page = tmp_path / "late.html"
     page.write_text(LATE_PAGE)
     program = (
@@ -231,10 +229,8 @@ def test_tgen_and_testpmd_are_held_against_each_other(parts: None) -> None:
 
 
 @pytest.mark.machine
-def test_the_reference_device_takes_turns_with_one_that_works_more(
-    parts: None, require: Require
-) -> None:
-    require("tgen-dut")
+@pytest.mark.needs("tgen-dut")
+def test_the_reference_device_takes_turns_with_one_that_works_more(parts: None) -> None:
     words = ("--switch=kind: reference", "--rival=work: 4000", "--rounds=6", "--pairs=20")
     done = bench("paired_sessions", "--short", *words)
     # Where the machine leaves no pass that can be used, the session says so.

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from cli_shell import Shell, fixture_vsperf
-from conftest import Require
 
 from vsperf.errors import ExitCode
 from vsperf.host.hugepages import read_pools, reserve
@@ -127,8 +126,8 @@ def test_a_run_that_is_going_on_is_left_alone(vsperf: Shell) -> None:
 
 
 @pytest.mark.machine
-def test_real_hugepages_come_and_go(runtime: Path, require: Require) -> None:
-    require("hugepages")
+@pytest.mark.needs("hugepages")
+def test_real_hugepages_come_and_go(runtime: Path) -> None:
     pool = next(pool for pool in read_pools() if pool.page_bytes == 2 * MEGABYTE)
     before, wanted = pool.total, pool.free + 8
     with workspace("a test") as place:
@@ -139,8 +138,8 @@ def test_real_hugepages_come_and_go(runtime: Path, require: Require) -> None:
 
 
 @pytest.mark.machine
-def test_real_hugepages_of_a_killed_run_are_given_back(vsperf: Shell, require: Require) -> None:
-    require("hugepages")
+@pytest.mark.needs("hugepages")
+def test_real_hugepages_of_a_killed_run_are_given_back(vsperf: Shell) -> None:
     pool = next(pool for pool in read_pools() if pool.page_bytes == 2 * MEGABYTE)
     before = pool.total
     text = (

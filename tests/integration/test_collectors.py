@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -127,10 +126,8 @@ def test_what_a_program_of_the_user_writes_belongs_to_trials(place: Place, tmp_p
     assert {one.trial for one in found} == measured(place)
 
 
-def test_heavy_ones_have_trials_of_their_own_that_no_result_rests_on(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    require("perf")
+@pytest.mark.needs("perf")
+def test_heavy_ones_have_trials_of_their_own_that_no_result_rests_on(place: Place) -> None:
     words = "--set=collect={perf: {duration: 1s, trials: 2}, switch-trace: {duration: 1s}}"
     ended = place(*FIXED, *PATIENT, words)
     assert ended.code == 0, ended.err

@@ -333,10 +333,10 @@ def test_no_folder_is_reached_through_a_link_of_another_user(
     assert [*here_of_root.precious.parent.iterdir()] == [here_of_root.precious]
 
 
+@pytest.mark.needs("tgen")
 def test_no_capture_is_written_behind_a_link_of_another_user(
-    vsperf: Shell, here_of_root: Town, require: Callable[[str], None]
+    vsperf: Shell, here_of_root: Town
 ) -> None:
-    require("tgen")
     as_nobody(lambda: Path("figures").symlink_to(here_of_root.precious.parent))
     by_hand = ("--vdev", "net_ring0", "--no-hugepages", "--frames", "1")
     ended = vsperf("tgen", "capture", *by_hand, "figures/seen.pcap")

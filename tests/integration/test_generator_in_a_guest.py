@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable
 
 import pytest
 from real_runs import Place, fixture_calibrations, fixture_place
@@ -36,10 +35,10 @@ IN_A_GUEST = (
 and what is on its way at the end is waited for."""
 
 
+@pytest.mark.needs("guests")
 def test_a_guest_lost_in_mid_trial_is_named_and_the_next_accounts_for_every_frame(
-    place: Place, require: Callable[[str], None]
+    place: Place,
 ) -> None:
-    require("guests")
     run = place.start("run", "phy2phy_tput", *IN_A_GUEST)
     run.wait_for("TrialStarted", purpose="search")
     time.sleep(0.3)

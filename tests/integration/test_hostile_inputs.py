@@ -27,15 +27,10 @@ pytestmark = [pytest.mark.thorough, pytest.mark.divided]
 
 @pytest.mark.parametrize("seed", range(1, TESTS + 1))
 @pytest.mark.parametrize("kind", INPUTS)
+@pytest.mark.needs("root", "namespaces")
 def test_each_has_an_answer_or_a_reason(
-    kind: str,
-    seed: int,
-    tmp_path: Path,
-    require: Callable[[str], None],
-    record_property: Callable[[str, object], None],
+    kind: str, seed: int, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    for part in ("root", "namespaces"):
-        require(part)
     of_a_round = OF_A_ROUND.get(kind, 1)
     campaign, found, given = Fuzz(kind, seed, tmp_path), list[str](), 0
     try:

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 from attacks.announced import assert_recorded, found
 from cli_shell import SMOKE, Shell, fixture_vsperf
-from conftest import Require
 
 from vsperf.errors import ExitCode
 from vsperf.records.base import SCHEMA_VERSION
@@ -168,10 +167,10 @@ exec {vsperf} run --resume latest --json --progress quiet >resumed
 
 
 @pytest.mark.parametrize("pages", [6, 9, 12, 14])
+@pytest.mark.needs("namespaces")
 def test_a_run_on_a_disk_that_is_full_is_resumed_as_its_message_says(
-    vsperf: Shell, require: Require, pages: int
+    vsperf: Shell, pages: int
 ) -> None:
-    require("namespaces")
     (vsperf.folder / "results").mkdir()
     commands = SMALL_DISK.format(
         bytes=pages * 4096,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ from vsperf.host.networks import private_network
 from vsperf.host.workspace import workspace
 from vsperf.records.files.series import series_of
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("bridges", "tgen")]
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 HALF_A_SECOND = 500_000_000
@@ -36,12 +35,6 @@ with workspace("a run", pathlib.Path(sys.argv[1])) as place, private_network(pla
     print(name, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 """
-
-
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    for part in ("bridges", "tgen"):
-        require(part)
 
 
 @pytest.mark.everyday
@@ -170,8 +163,8 @@ def test_a_run_measures_it_and_accounts_for_every_trial(place: Place) -> None:
             assert taken is not None and 0 < taken <= way.sent_frames
 
 
-def test_frames_pass_a_guest_on_taps(place: Place, require: Callable[[str], None]) -> None:
-    require("guests")
+@pytest.mark.needs("guests")
+def test_frames_pass_a_guest_on_taps(place: Place) -> None:
     settings = ("--set=vswitch.kind=linux-bridge", "--set=vnf.accelerator=tcg")
     (trial,) = trials_at(place, "2kfps", "pvp_tput", *settings)
     assert all(way.good_frames > 0 for way in trial.directions)

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -39,7 +38,7 @@ from vsperf.host.netlink import attributes, dump
 from vsperf.host.netns import FOLDER, entering, within
 from vsperf.methods.connections import ConnectionsAsked
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("nftables", "tgen")]
 
 Nat = Literal["none", "source", "destination"]
 GET_CONNECTIONS = 1 << 8 | 1
@@ -60,12 +59,6 @@ with workspace("a run", pathlib.Path(sys.argv[1])) as place:
         print(place.name, place.short_name, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
 """
-
-
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    for part in ("nftables", "tgen"):
-        require(part)
 
 
 def nat_between(nat: Nat, **settings: str) -> AbstractContextManager[Between[RunningRouter]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 
 import pytest
 from loopbacks import tgen_case
@@ -28,8 +27,8 @@ SLOWLY = TrialRequest(2000, 500_000_000)
 
 
 @pytest.mark.parametrize("size", ["64B", "9018B"])
-def test_frames_come_from_one_port_to_the_other(size: str, require: Callable[[str], None]) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_frames_come_from_one_port_to_the_other(size: str) -> None:
     with deployed(real_case("none", traffic={"frame_size": size})) as (running, _):
         counts = running.generator.run(SLOWLY)
         assert running.switch.counters() is None
@@ -88,10 +87,8 @@ def test_one_core_asks_and_serves_and_no_switch_is_blamed(
 MEMIF = "net_memif{0},role={1},id=0,socket=@vsperf-{2},socket-abstract=yes,rsize=10"
 
 
-def test_frames_pass_a_wire_that_others_put_between_the_devices_of_the_links(
-    require: Callable[[str], None],
-) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_frames_pass_a_wire_that_others_put_between_the_devices_of_the_links() -> None:
     ends = (MEMIF.format(0, "server", os.getpid()), MEMIF.format(1, "client", os.getpid()))
     links = {
         f"phy{number}": {"speed": "10G", "generator": device} for number, device in enumerate(ends)

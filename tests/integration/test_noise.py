@@ -16,7 +16,7 @@ from vsperf.records.flags import Flag
 from vsperf.records.run import Outcome
 from vsperf.records.trial import Purpose, Trial
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("memory-load")]
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 SOFTLY = (
@@ -43,11 +43,6 @@ LONGER = (*FIXED, *PATIENT, "--set=search.loads=[100kfps]", "--set=search.durati
 def searched(place: Place) -> list[Trial]:
     (case,) = place.records().cases()
     return [one for one in case.trials if one.purpose is Purpose.SEARCH]
-
-
-@pytest.fixture(autouse=True)
-def _built(require: Callable[[str], None]) -> None:
-    require("memory-load")
 
 
 def test_each_trial_says_what_noise_read_and_wrote_in_it(place: Place) -> None:
@@ -88,10 +83,8 @@ def test_noise_that_is_lost_costs_a_trial_and_not_the_case(place: Place) -> None
     assert re.search(rf"#{lost.index} .* failed: noise 1 was killed by SIGKILL", shown), shown
 
 
-def test_noise_in_a_guest_counts_there_what_it_did(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    require("guests")
+@pytest.mark.needs("guests")
+def test_noise_in_a_guest_counts_there_what_it_did(place: Place) -> None:
     ended = place(*FIXED, *PATIENT, IN_A_GUEST)
     assert ended.code == 0, ended.out
     for trial in searched(place):
@@ -104,11 +97,8 @@ STRESSED = "--set=noise={{kind: stress-vm, share: true, load: cpu, {}}}"
 GENTLY = STRESSED.format("cpu_share: 40, memory: 16MiB")
 
 
-def test_stress_in_a_guest_takes_time_by_the_count_of_the_guest(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    require("guests")
-    require("stress-ng")
+@pytest.mark.needs("guests", "stress-ng")
+def test_stress_in_a_guest_takes_time_by_the_count_of_the_guest(place: Place) -> None:
     ended = place(*LONGER, GENTLY)
     assert ended.code == 0, ended.out
     for trial in searched(place):
@@ -125,11 +115,8 @@ def test_stress_in_a_guest_takes_time_by_the_count_of_the_guest(
     assert guest["guest"]["nics"] == [], "it has no network"
 
 
-def test_words_that_stress_ng_does_not_know_are_its_last_ones_in_a_guest(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    require("guests")
-    require("stress-ng")
+@pytest.mark.needs("guests", "stress-ng")
+def test_words_that_stress_ng_does_not_know_are_its_last_ones_in_a_guest(place: Place) -> None:
     ended = place(*FIXED, STRESSED.format("arguments: [--make-coffee]"))
     assert ended.code == ExitCode.COMPONENT_FAILED, ended.out
     (case,) = place.records().cases()
@@ -139,11 +126,9 @@ def test_words_that_stress_ng_does_not_know_are_its_last_ones_in_a_guest(
     assert "noise 1" in case.record.reason
 
 
-def test_a_guest_of_noise_that_is_killed_and_then_hangs_ends_the_case(
-    place: Place, require: Callable[[str], None]
-) -> None:
+@pytest.mark.needs("guests")
+def test_a_guest_of_noise_that_is_killed_and_then_hangs_ends_the_case(place: Place) -> None:
     """It is killed in the first trial, and stopped in the one on the deployment after that."""
-    require("guests")
     run = place.start(*LONGER, IN_A_GUEST)
     for number, sent in enumerate((signal.SIGKILL, signal.SIGSTOP), start=1):
         run.wait_for("TrialStarted", number, purpose=Purpose.SEARCH)
@@ -158,7 +143,6 @@ def test_a_guest_of_noise_that_is_killed_and_then_hangs_ends_the_case(
     assert case.record is not None
     assert said[0] in "\n".join(case.record.warnings)
     assert said[1] in case.record.reason
-    assert place.traces() == []
 
 
 def hanging_guest(folder: Path) -> Path:
@@ -178,10 +162,8 @@ def hanging_guest(folder: Path) -> Path:
     return folder
 
 
-def test_a_guest_that_hangs_at_boot_is_named_and_ended(
-    place: Place, require: Callable[[str], None], tmp_path: Path
-) -> None:
-    require("guests")
+@pytest.mark.needs("guests")
+def test_a_guest_that_hangs_at_boot_is_named_and_ended(place: Place, tmp_path: Path) -> None:
     guest = hanging_guest(tmp_path / "guest")
     kind = "kind: memory-vm, accelerator: tcg, settle_timeout: 3s"
     ended = place(*FIXED, SOFTLY.replace("kind: memory", kind), VSPERF_GUEST=str(guest))
@@ -191,14 +173,11 @@ def test_a_guest_that_hangs_at_boot_is_named_and_ended(
     assert case.record.outcome is Outcome.ERROR
     assert "nothing was heard of noise 1 within 3s" in case.record.reason
     assert "a guest that hangs" in case.record.reason
-    assert place.traces() == []
 
 
 @pytest.mark.parametrize("load", ["io", "irq"])
-def test_each_trial_says_that_stress_ng_ran_beside_it(
-    place: Place, require: Callable[[str], None], load: str
-) -> None:
-    require("stress-ng")
+@pytest.mark.needs("stress-ng")
+def test_each_trial_says_that_stress_ng_ran_beside_it(place: Place, load: str) -> None:
     ended = place(*LONGER, f"--set=noise={{kind: stress, load: {load}, share: true}}")
     assert ended.code == 0, ended.out
     for trial in searched(place):
@@ -211,10 +190,8 @@ def test_each_trial_says_that_stress_ng_ran_beside_it(
     assert case.record.conditions.noise["package"]
 
 
-def test_stress_ng_that_does_not_understand_its_words_did_not_start(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    require("stress-ng")
+@pytest.mark.needs("stress-ng")
+def test_stress_ng_that_does_not_understand_its_words_did_not_start(place: Place) -> None:
     ended = place(
         *FIXED, "--set=noise={kind: stress, load: io, share: true, arguments: [--make-coffee]}"
     )

@@ -257,11 +257,10 @@ def test_there_is_room_for_so_many_frames_and_what_is_left_out_is_told(
     assert seen == list(range(first, first + MOST_FRAMES))
 
 
+@pytest.mark.needs("tgen", "namespaces")
 def test_a_full_disk_is_told_and_the_next_capture_is_as_any_other(
-    tmp_path: Path, require: Require, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    require("tgen")
-    require("namespaces")
     small = tmp_path / "small"
     small.mkdir()
     prepare = f"mount -t tmpfs -o size=32k none '{small}'\n"

@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -128,10 +128,10 @@ def told_by(client: str, url: str, file: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.needs("otg-clients")
 def test_a_client_of_any_version_1_can_do_all_that_the_page_says(
-    client: str, url: str, tmp_path: Path, require: Require
+    client: str, url: str, tmp_path: Path
 ) -> None:
-    require("otg-clients")
     file = tmp_path / "seen.pcap"
     told = told_by(client, url, file)
     assert client.endswith((told["client"], "of these tests"))
@@ -170,11 +170,8 @@ def test_a_client_of_any_version_1_can_do_all_that_the_page_says(
 # A run whose generator is a server of the OTG model: our own, private, on the taps of a bridge.
 
 
-def test_a_bridge_is_measured_by_it_and_every_trial_accounted_for(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    for part in ("bridges", "tgen"):
-        require(part)
+@pytest.mark.needs("bridges", "tgen")
+def test_a_bridge_is_measured_by_it_and_every_trial_accounted_for(place: Place) -> None:
     settings = (
         "--set=generator.kind=otg",
         "--set=generator.server=start",

@@ -463,10 +463,8 @@ class TestTime:
         assert told and "of the 300000000 frames that were due have left" in told[0]
         assert flow_metrics(ring, "f")[0]["frames_tx"] == one["frames_tx"]
 
-    def test_a_rate_that_was_not_reached_is_told_by_stop_and_in_the_log(
-        self, require: Require
-    ) -> None:
-        require("tgen")
+    @pytest.mark.needs("tgen")
+    def test_a_rate_that_was_not_reached_is_told_by_stop_and_in_the_log(self) -> None:
         log: list[str] = []
         with otg_server(say=log.append) as server:
             url = server.url

@@ -132,10 +132,8 @@ def test_the_generator_makes_its_memory_before_the_switch_takes_it_up(shared: Co
     assert "set queue enable: 0" not in said
 
 
-def test_an_install_elsewhere_is_used_by_its_path_and_recorded(
-    tmp_path: Path, require: Callable[[str], None]
-) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_an_install_elsewhere_is_used_by_its_path_and_recorded(tmp_path: Path) -> None:
     ours, theirs = planned_programs(str(tmp_path)), planned_programs(None)
     for copy, original in zip(ours.paths, theirs.paths, strict=True):
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -175,8 +173,8 @@ def test_a_daemon_that_hangs_is_not_waited_for(shared: Connected) -> None:
     assert failure.startswith("ovs-vswitchd is stopped: somebody sent it SIGSTOP")
 
 
-def test_facts_say_what_was_negotiated(require: Callable[[str], None]) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_facts_say_what_was_negotiated() -> None:
     case = ovs_case({"smc": True, "emc": False})
     endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
     with deployed(case) as (running, place), generator(endpoints, running, place):
@@ -196,18 +194,16 @@ def test_facts_say_what_was_negotiated(require: Callable[[str], None]) -> None:
     }
 
 
-def test_long_frames_get_through_where_the_traffic_has_them(
-    require: Callable[[str], None],
-) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_long_frames_get_through_where_the_traffic_has_them() -> None:
     case = ovs_case(traffic={"frame_size": "9018B"})
     endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
     with deployed(case) as (running, place), generator(endpoints, running, place) as tgen:
         assert send(tgen, SLOWLY, size=9018) == (40_000, 40_000)
 
 
-def test_without_hugepages_it_forwards_too(require: Callable[[str], None]) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_without_hugepages_it_forwards_too() -> None:
     before = free_hugepages()
     case = ovs_case({"hugepages": False})
     endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
@@ -218,8 +214,8 @@ def test_without_hugepages_it_forwards_too(require: Callable[[str], None]) -> No
 
 
 @pytest.mark.parametrize("kind", ["l2", "l3", "l4"])
-def test_each_flow_meets_a_rule_of_its_own(kind: str, require: Callable[[str], None]) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_each_flow_meets_a_rule_of_its_own(kind: str) -> None:
     case = ovs_case({"flows": kind}, traffic={"flows": 5000})
     endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
     with deployed(case) as (running, place), generator(endpoints, running, place) as tgen:
@@ -238,10 +234,8 @@ def test_a_daemon_that_was_killed_is_named(name: str) -> None:
     assert failure.startswith(f"{name} was killed by SIGKILL")
 
 
-def test_buffers_that_do_not_fit_when_the_generator_connects_are_a_failure(
-    require: Callable[[str], None],
-) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_buffers_that_do_not_fit_when_the_generator_connects_are_a_failure() -> None:
     spec = {"hugepages": False, "other_config": {"per-port-memory": "false"}}
     case = ovs_case(spec)
     endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
@@ -280,11 +274,11 @@ def test_a_device_of_dpdk_can_be_a_port() -> None:
 
 @pytest.mark.parametrize("device", ["net_af_packet{0},iface=vscable{0}s", "afxdp:vscable{0}s"])
 @pytest.mark.usefixtures("cables")
-def test_devices_of_the_kernel_can_be_ports(device: str, require: Callable[[str], None]) -> None:
+@pytest.mark.needs("tgen")
+def test_devices_of_the_kernel_can_be_ports(device: str) -> None:
     """How many arrive is the kernel's affair: a socket drops what nobody fetches in time, and its
     driver does not count that.
     """
-    require("tgen")
     links = {
         f"phy{number}": {
             "switch": device.format(number),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -23,19 +23,13 @@ from vsperf.host.tuntap import is_there
 from vsperf.records.flags import Flag
 from vsperf.records.trial import Purpose
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("ovs", "tgen")]
 __all__ = ["fixture_cables", "fixture_calibrations", "fixture_place"]
 
 SLOWLY = Sending(rate_fps="5000", frames=5000, in_flight=64)
 """A tap has room for 500 frames: even if the switch does not run for 300 ms, no more are there."""
 SECOND = 1_000_000_000
 PORTS = ("tap", "packet")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _needs_ovs(require: Callable[[str], None]) -> None:
-    for part in ("ovs", "tgen"):
-        require(part)
 
 
 @pytest.fixture(scope="module")

@@ -40,10 +40,8 @@ def fixture_tree(made: Path) -> Iterator[Path]:
         yield made
 
 
-def test_frames_go_through_and_facts_tell_of_the_tree(
-    tree: Path, require: Callable[[str], None]
-) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_frames_go_through_and_facts_tell_of_the_tree(tree: Path) -> None:
     case = ovs_case({"root": str(tree)})
     endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
     with (

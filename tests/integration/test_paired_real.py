@@ -109,9 +109,8 @@ def assert_each_forwards_and_no_other(rounds: tuple[Round, ...]) -> None:
         assert elsewhere * 100 <= sum(one.turns.turn_received_frames)
 
 
-def test_a_vpp_takes_turns_with_others(place: Place, require: Require) -> None:
-    require("vpp")
-    require("dpdk-testpmd")
+@pytest.mark.needs("vpp", "dpdk-testpmd")
+def test_a_vpp_takes_turns_with_others(place: Place) -> None:
     switches = f"[{{kind: testpmd}}, {{kind: vpp, install: {vpp_install()}}}]"
     assert_each_forwards_and_no_other(rounds_of(place, f"--set=vswitch={switches}"))
 
@@ -133,24 +132,20 @@ def test_a_switch_of_the_kernel_takes_turns_and_some_of_them_can_be_used(
         assert any(turn.gaps_ns == 0 for turn in own)
 
 
-def test_processes_behind_switches_are_held_still_with_them(place: Place, require: Require) -> None:
-    require("dpdk-testpmd")
+@pytest.mark.needs("dpdk-testpmd")
+def test_processes_behind_switches_are_held_still_with_them(place: Place) -> None:
     words = ("--vswitch=ovs-dpdk,testpmd", "--set=topology=pvp", "--set=vnf.kind=process")
     assert_each_forwards_and_no_other(rounds_of(place, *words))
 
 
-def test_guests_stand_still_with_their_qemu_and_go_on_where_they_were(
-    place: Place, require: Require
-) -> None:
-    require("guests")
+@pytest.mark.needs("guests")
+def test_guests_stand_still_with_their_qemu_and_go_on_where_they_were(place: Place) -> None:
     words = ("--vswitch=ovs-dpdk", "--set=topology=pvp", "--set=search.control=true")
     assert_each_forwards_and_no_other(rounds_of(place, *words))
 
 
-def test_at_a_load_each_turn_tells_how_long_frames_were_on_their_way(
-    place: Place, require: Require
-) -> None:
-    require("dpdk-testpmd")
+@pytest.mark.needs("dpdk-testpmd")
+def test_at_a_load_each_turn_tells_how_long_frames_were_on_their_way(place: Place) -> None:
     words = ("--set=search.load=200kfps", "--set=search.metric=latency")
     rounds = rounds_of(place, "--vswitch=ovs-dpdk,testpmd", *words)
     assert_each_forwards_and_no_other(rounds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -33,19 +33,13 @@ from vsperf.host.workspace import Workspace
 from vsperf.records.run import Endpoint, Placeholder, Placement, Wire
 from vsperf.records.trial import TrialCounts
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen", "dpdk-testpmd", "hugepages")]
 
 PLACEMENT = Placement(cpus={"vm1": (1,), "generator": (0,)})
 SLOWLY = Sending(rate_fps="2000", frames=2000, in_flight=32, quiet_ns=1_000_000_000)
 """A NIC has room for 256 frames."""
 FEW = TrialRequest(1000, 200_000_000)
 """All of them have room in a NIC, whoever does not run meanwhile."""
-
-
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    for part in ("tgen", "dpdk-testpmd", "hugepages"):
-        require(part)
 
 
 def process_case(
@@ -225,10 +219,8 @@ def test_a_vnf_that_does_not_start_shows_what_it_said() -> None:
 @pytest.mark.parametrize(
     "ports", ["vhost-user-client", pytest.param("vhost-user", marks=pytest.mark.thorough)]
 )
-def test_frames_pass_the_switch_and_the_vnf_both_ways(
-    ports: str, require: Callable[[str], None]
-) -> None:
-    require("ovs-dpdk")
+@pytest.mark.needs("ovs-dpdk")
+def test_frames_pass_the_switch_and_the_vnf_both_ways(ports: str) -> None:
     case = process_case(PVP, {"ports": ports})
     with deployed(case) as running:
         assert running.vnfs is not None
@@ -242,9 +234,9 @@ def test_frames_pass_the_switch_and_the_vnf_both_ways(
     assert growth.lost_frames == 0
 
 
-def test_frames_pass_from_vnf_to_vnf(require: Callable[[str], None]) -> None:
+@pytest.mark.needs("ovs-dpdk")
+def test_frames_pass_from_vnf_to_vnf() -> None:
     """The generator plays the switch on the outer NIC of each."""
-    require("ovs-dpdk")
     with deployed(process_case(V2V)) as running:
         assert running.vnfs is not None
         counts = running.generator.run(FEW)

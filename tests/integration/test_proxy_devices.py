@@ -81,8 +81,8 @@ def test_connections_pass_by_two_each_and_both_ends_are_counted(kind: str) -> No
     assert taken["phy1"] >= made.server_segments.segments_sent
 
 
-def test_two_workers_share_connections(kind: str, require: Callable[[str], None]) -> None:
-    require("two-cpus")
+@pytest.mark.needs("two-cpus")
+def test_two_workers_share_connections(kind: str) -> None:
     with between(kind, RunningProxy, workers=2) as parts:
         before = parts.device.counters()
         assert completed(parts.made(parts.calls())) == CONNECTIONS
@@ -106,12 +106,9 @@ def test_where_no_server_is_behind_it_clients_are_answered_and_not_served(kind: 
     assert growth.connections.accepted == 20
 
 
-def test_connections_beyond_its_room_are_answered_and_not_served(
-    require: Callable[[str], None],
-) -> None:
+@pytest.mark.needs("taps", "tgen", "haproxy")
+def test_connections_beyond_its_room_are_answered_and_not_served() -> None:
     """They wait in a queue of the kernel, which has ended their handshake already."""
-    for part in ("taps", "tgen", "haproxy"):
-        require(part)
     with between("haproxy", RunningProxy, connections=10) as parts:
         few = briefly(parts.calls())
         made = parts.made(replace(few, patience_ns=2 * SECOND_NS, hold_ns=20 * SECOND_NS))

@@ -190,10 +190,8 @@ def test_frames_go_through_a_guest_and_are_counted_in_it(shared: Sent) -> None:
 
 
 @pytest.mark.parametrize("app", ["linux_bridge", "l2fwd"])
-def test_frames_go_through_other_forwarders_of_a_guest(
-    app: str, require: Callable[[str], None]
-) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_frames_go_through_other_forwarders_of_a_guest(app: str) -> None:
     with sending(qemu_case(PVP, app=app, **EMULATED)) as (chain, tgen):
         frames_go_through(chain, tgen)
 
@@ -260,11 +258,8 @@ def test_what_becomes_of_a_vnf_is_noticed_and_named(
     kept.take_down()
 
 
-def test_a_guest_forwards_whose_qemu_is_from_another_tree_than_its_switch(
-    tmp_path: Path, require: Callable[[str], None]
-) -> None:
-    for part in ("tgen", "root", "ldd", "namespaces"):
-        require(part)
+@pytest.mark.needs("tgen", "root", "ldd", "namespaces")
+def test_a_guest_forwards_whose_qemu_is_from_another_tree_than_its_switch(tmp_path: Path) -> None:
     tree = switch_trees.qemu_tree(tmp_path / "tree")
     other = switch_trees.ovs_tree(tmp_path / "other")
     case = qemu_case(PVP, root=str(tree), **EMULATED)
@@ -278,8 +273,8 @@ def test_a_guest_forwards_whose_qemu_is_from_another_tree_than_its_switch(
     assert [found["tree"]["root"] for found in facts] == [str(tree), str(other)]
 
 
-def test_a_vnf_calls_a_switch_that_listens(require: Callable[[str], None]) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_a_vnf_calls_a_switch_that_listens() -> None:
     case = qemu_case(PVP, **EMULATED)
     ports = case.vswitch.model_copy(update={"ports": "vhost-user"})
     with (
@@ -289,10 +284,8 @@ def test_a_vnf_calls_a_switch_that_listens(require: Callable[[str], None]) -> No
         assert send(tgen, SLOWLY) == (2000, 2000)
 
 
-def test_vnfs_in_a_row_come_up_side_by_side_and_are_gone_afterwards(
-    require: Callable[[str], None],
-) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_vnfs_in_a_row_come_up_side_by_side_and_are_gone_afterwards() -> None:
     with forwarding(qemu_case(PVVP, **EMULATED)) as chain:
         with generator(chain.endpoints, chain.switch, chain.place) as tgen:
             assert send(tgen, SLOWLY) == (2000, 2000)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from real_runs import Place, fixture_calibrations, fixture_place
 
@@ -11,7 +9,7 @@ from vsperf.errors import ExitCode
 from vsperf.records.connections import ConnectionTrial
 from vsperf.records.run import Outcome
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("ovs-dpdk", "tgen")]
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 BRIEF = (
@@ -22,12 +20,6 @@ BRIEF = (
 )
 """A search that has an answer, however late a busy machine has its trials."""
 FEW = ("--set=search.rate=2000", "--set=search.max_connections=2000", "--set=search.hold=200ms")
-
-
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    require("ovs-dpdk")
-    require("tgen")
 
 
 def trials(place: Place) -> tuple[ConnectionTrial, ...]:
@@ -96,7 +88,6 @@ def test_what_goes_over_open_connections_is_counted_at_both_ends(place: Place) -
     assert sum(asking.replied for _, asking in told) > 0
     (case,) = place.records().cases()
     assert "requests by the clock" in place("show", "latest", case.planned.label).out
-    assert place.traces() == []
 
 
 def test_a_switch_that_is_killed_is_away_for_a_time_that_answers_tell(place: Place) -> None:
@@ -115,7 +106,6 @@ def test_a_switch_that_is_killed_is_away_for_a_time_that_answers_tell(place: Pla
         assert "no connection was made any more" in figure.reason
     else:
         assert struck.slots.width_ns <= struck.outage_ns < struck.elapsed_ns
-    assert place.traces() == []
 
 
 @pytest.mark.everyday("the one path of connections that is broken")

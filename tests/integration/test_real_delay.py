@@ -6,7 +6,7 @@ The reference DUT holds each frame for five milliseconds, between two places and
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,7 @@ from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import CLIENTS, ECHO, SERVERS, Instance
 from vsperf.records.run import Placement
 
-pytestmark = [pytest.mark.machine, pytest.mark.thorough]
+pytestmark = [pytest.mark.machine, pytest.mark.thorough, pytest.mark.needs("root", "tgen-dut")]
 
 DELAY_NS = 5_000_000
 SECOND = 1_000_000_000
@@ -88,14 +88,8 @@ def told(kind: str, asked: ExchangeAsked) -> Instance:
     return one
 
 
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    for part in ("root", "tgen-dut"):
-        require(part)
-
-
-def test_a_packet_and_its_answer_take_the_delay_twice(require: Callable[[str], None]) -> None:
-    require("irtt")
+@pytest.mark.needs("irtt")
+def test_a_packet_and_its_answer_take_the_delay_twice() -> None:
     one = told("irtt", ExchangeAsked(ECHO, 1, 2 * SECOND, interval_ns=20_000_000))
     assert one.packets is not None
     least_ns = min(time for time in one.packets.took_ns if time is not None)
@@ -103,10 +97,10 @@ def test_a_packet_and_its_answer_take_the_delay_twice(require: Callable[[str], N
 
 
 @pytest.mark.parametrize(("traffic", "round_trips"), [("tcp-rr", 1), ("udp-rr", 1), ("tcp-crr", 2)])
+@pytest.mark.needs("netperf")
 def test_a_request_takes_one_round_trip_and_one_with_its_connection_two(
-    require: Callable[[str], None], traffic: Any, round_trips: int
+    traffic: Any, round_trips: int
 ) -> None:
-    require("netperf")
     one = told("netperf", ExchangeAsked(traffic, 1, 3 * SECOND))
     assert one.round_trips is not None
     expected_ns = 2 * DELAY_NS * round_trips

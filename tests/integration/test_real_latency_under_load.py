@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Callable
 
 import pytest
 from real_runs import Place, fixture_calibrations, fixture_place
@@ -14,18 +13,12 @@ from vsperf.errors import ExitCode
 from vsperf.records.flags import Flag
 from vsperf.records.run import Outcome
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("irtt", "iperf3", "bridges")]
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 NAME = "places_latency_under_load"
 BRIEF = ("--set=search.duration=2s", "--set=search.warm_up=1s", "--set=search.repeats=1")
 BRIDGE = ("--set=vswitch.kind=linux-bridge", "--set=search.instances=1")
-
-
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    for part in ("irtt", "iperf3", "bridges"):
-        require(part)
 
 
 @pytest.mark.everyday("two programs at one time, which nothing else brings together")
@@ -47,7 +40,6 @@ def test_packets_by_a_clock_go_there_and_back_alone_and_beside_streams(place: Pl
     shown = place("show", "latest", f"{NAME}-1518B").out
     assert "packets by a clock" in shown
     assert "1 × tcp-stream" not in shown and "2 × tcp-stream" in shown
-    assert place.traces() == []
 
 
 @pytest.mark.thorough
@@ -71,11 +63,9 @@ def test_whoever_is_killed_beside_the_others_leaves_no_number(place: Place, end:
 
 
 @pytest.mark.thorough
-def test_a_queue_that_stands_on_the_way_is_in_the_answer(
-    place: Place, require: Callable[[str], None]
-) -> None:
+@pytest.mark.needs("tc")
+def test_a_queue_that_stands_on_the_way_is_in_the_answer(place: Place) -> None:
     """Datagrams fill what a token bucket lets wait; 10 Mbit/s take 24.2 ms for 21 of 1442 bytes."""
-    require("tc")
     udp = (
         "--set=traffic.direction=forward",
         "--set=search.protocol=udp",
@@ -94,4 +84,3 @@ def test_a_queue_that_stands_on_the_way_is_in_the_answer(
     half = len(loaded.times.from_sent_ns) // 2
     assert loaded.times.from_sent_ns[half] > 23_000_000
     assert min(idle.times.from_sent_ns) < 23_000_000
-    assert place.traces() == []

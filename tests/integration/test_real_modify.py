@@ -221,11 +221,9 @@ TOGETHER: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("which", TOGETHER)
-def test_each_testcase_gets_its_frames_through_of_modify(
-    which: str, place: Place, require: Require
-) -> None:
+@pytest.mark.needs("dpdk-testpmd")
+def test_each_testcase_gets_its_frames_through_of_modify(which: str, place: Place) -> None:
     """Briefly, and with loads that any machine can bear: every path check passes."""
-    require("dpdk-testpmd")
     names, settings = TOGETHER[which]
     ended = place("run", *names, *SHORT_MODIFY, *settings)
     assert ended.code == 0, ended.said + ended.out

@@ -21,17 +21,11 @@ from vsperf.host.frame_stamps import Stamps, stamping
 from vsperf.records.files.series import series_of
 from vsperf.records.trial import TrialCounts
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen", "root")]
 __all__ = ["fixture_cables", "fixture_calibrations", "fixture_place"]
 
 FRAMES, GAP_NS = 640, 2_000_000
 """Of a stream, and the gap between two bursts of 32."""
-
-
-@pytest.fixture(autouse=True)
-def _needs_tgen(require: Require) -> None:
-    require("tgen")
-    require("root")
 
 
 def seen(device: str, send: Callable[[], object], *, sent: bool, network: str = "") -> Stamps:
@@ -87,10 +81,8 @@ def test_every_frame_is_seen_on_its_way_into_the_switch(
     assert (len(found.times_ns), found.missed) == (counts.directions[0].sent_frames, 0)
 
 
-def test_a_run_and_a_comparison_tell_the_pace_of_each_generator(
-    place: Place, require: Require
-) -> None:
-    require("ovs")
+@pytest.mark.needs("ovs")
+def test_a_run_and_a_comparison_tell_the_pace_of_each_generator(place: Place) -> None:
     began = time.time_ns()
     ended = place(
         "run",

@@ -137,10 +137,8 @@ def test_wrong_rules_are_diagnosed_and_not_searched(
         assert story in case.record.reason
 
 
-def test_missing_ways_of_vpp_are_diagnosed_and_not_searched(
-    disturbed: Run, require: Callable[[str], None]
-) -> None:
-    require("vpp")
+@pytest.mark.needs("vpp")
+def test_missing_ways_of_vpp_are_diagnosed_and_not_searched(disturbed: Run) -> None:
     messages = Messages(definition_files(find_programs(vpp_install()), DEFINITIONS))
 
     def disconnect(folder: Path) -> None:
@@ -159,10 +157,8 @@ def test_missing_ways_of_vpp_are_diagnosed_and_not_searched(
     assert "phy0 took 100 and gave 0, phy1 took 100 and gave 0" in case.record.reason
 
 
-def test_a_removed_route_of_vpp_is_diagnosed_and_not_searched(
-    disturbed: Run, require: Callable[[str], None]
-) -> None:
-    require("vpp")
+@pytest.mark.needs("vpp")
+def test_a_removed_route_of_vpp_is_diagnosed_and_not_searched(disturbed: Run) -> None:
     messages = Messages(definition_files(find_programs(vpp_install()), DEFINITIONS))
 
     def remove(folder: Path) -> None:
@@ -180,11 +176,10 @@ def test_a_removed_route_of_vpp_is_diagnosed_and_not_searched(
 
 
 @pytest.mark.everyday
+@pytest.mark.needs("bridges")
 def test_an_address_behind_the_wrong_port_of_the_kernels_bridge_is_diagnosed_and_not_searched(
-    disturbed: Run, require: Callable[[str], None]
+    disturbed: Run,
 ) -> None:
-    require("bridges")
-
     def mistell(folder: Path) -> None:
         with netlink_of(folder.name) as netlink:
             found = netlink.devices().items()

@@ -46,7 +46,7 @@ from vsperf.records.flags import Flag
 from vsperf.records.run import Outcome, Plan
 from vsperf.records.threads import SWITCH
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("iperf3")]
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 BRIEF = ("--set=search.duration=4s", "--set=search.warm_up=1s", "--set=search.repeats=1")
@@ -57,11 +57,6 @@ HELD = ("ovs/internal", "ovs/tap")
 SENT_BYTES = 8 << 20
 ROOM_BYTES = 128 << 10
 """Of each socket: so what is under way has room in the rings of a switch that is kept waiting."""
-
-
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    require("iperf3")
 
 
 def through(switch: str, require: Callable[[str], None]) -> tuple[str, ...]:
@@ -139,7 +134,6 @@ def test_one_place_exchanges_data_with_several_at_the_same_time(
     figures = {figure.name: figure.value for figure in case.record.result.figures}
     assert figures["total"] == one.total_rate
     assert (figures["rate"] or 0) * 3 <= (figures["total"] or 0)
-    assert place.traces() == []
 
 
 @pytest.mark.thorough
@@ -188,15 +182,11 @@ def test_cpu_time_is_told_by_role_and_what_runs_and_looks_beside_programs_too(
         "noise 1: ",
     ):
         assert words_ in shown
-    assert place.traces() == []
 
 
 @pytest.mark.thorough
-def test_a_heavy_collector_has_exchanges_of_its_own_and_sees_both_ends(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    require("bridges")
-    require("perf")
+@pytest.mark.needs("bridges", "perf")
+def test_a_heavy_collector_has_exchanges_of_its_own_and_sees_both_ends(place: Place) -> None:
     words = ("--set=vswitch.kind=linux-bridge", "--set=collect={perf: {trials: 1, duration: 2s}}")
     ended = place.until_decided("run", "places_tcp_stream", *words, *BRIEF)
     assert ended.code == 0, ended.said
@@ -209,7 +199,6 @@ def test_a_heavy_collector_has_exchanges_of_its_own_and_sees_both_ends(
     assert {CLIENTS, SERVERS} <= set(seen)
     assert all(seen[role]["task_ns"] > 0 for role in (CLIENTS, SERVERS))
     assert "for a bit" in place("show", "latest", case.planned.label).out
-    assert place.traces() == []
 
 
 @pytest.mark.parametrize(
@@ -228,10 +217,8 @@ def test_with_offloads_fewer_and_longer_frames_pass(
     assert target.received_bytes > 1514 * target.received_frames
 
 
-def test_a_client_that_is_killed_leaves_no_number_and_says_who_it_was(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    require("bridges")
+@pytest.mark.needs("bridges")
+def test_a_client_that_is_killed_leaves_no_number_and_says_who_it_was(place: Place) -> None:
     run = place.start(
         *("run", "places_tcp_stream", "--set=vswitch.kind=linux-bridge"),
         *("--set=search.duration=60s", "--set=search.repeats=1", "--set=trial.retries=0"),
@@ -292,10 +279,8 @@ def test_data_arrive_as_they_were_sent_and_ports_count_what_devices_count(
 
 
 @pytest.mark.thorough
-def test_streams_go_through_xdp_sockets_of_ovs(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    require("ovs")
+@pytest.mark.needs("ovs")
+def test_streams_go_through_xdp_sockets_of_ovs(place: Place) -> None:
     words = ("--set=vswitch.kind=ovs", "--set=vswitch.ports=afxdp", *BRIEF)
     ended = place.until_decided("run", "places_tcp_stream", *words)
     if ended.code == ExitCode.NOT_READY and "AF_XDP" in ended.said:
@@ -304,7 +289,6 @@ def test_streams_go_through_xdp_sockets_of_ovs(
     one = next(one for one in exchanges(place) if one.valid)
     assert all(instance.received_bytes for instance in one.instances)
     assert one.switch is not None and one.switch.pmds, "threads of its own polled"
-    assert place.traces() == []
 
 
 @pytest.mark.thorough
@@ -325,7 +309,6 @@ def test_streams_go_through_devices_whose_other_end_ovs_holds(
     assert one.switch is not None
     assert one.switch.ports == (), "OVS counts nothing of a device that is in another network"
     assert networks() == before
-    assert place.traces() == []
 
 
 ELSEWHERE = """#!/bin/sh
@@ -335,10 +318,10 @@ exec iperf3 "$@"
 
 
 @pytest.mark.thorough
+@pytest.mark.needs("bridges")
 def test_a_program_that_moves_itself_to_all_cpus_is_named_and_its_rate_is_in_doubt(
-    place: Place, require: Callable[[str], None], tmp_path: Path
+    place: Place, tmp_path: Path
 ) -> None:
-    require("bridges")
     (path := tmp_path / "iperf3").write_text(ELSEWHERE)
     path.chmod(0o755)
     words = ("--set=vswitch.kind=linux-bridge", f"--set=program.path={path}", *BRIEF)
@@ -353,7 +336,6 @@ def test_a_program_that_moves_itself_to_all_cpus_is_named_and_its_rate_is_in_dou
     report = place.folder / "report.html"
     assert place("report", "latest", "--output", str(report)).code == 0
     assert said in report.read_text()
-    assert place.traces() == []
 
 
 # The host as a place: nothing of it is left in its network, whoever was killed.
@@ -386,7 +368,6 @@ def test_streams_go_through_to_the_host_whose_network_is_as_it_was(
     assert host.received_bytes > arrived["phy0 to phy1"]
     assert host.sent_bytes > arrived["phy1 to phy0"]
     assert (host_devices(), known_in("198.18.0.0/15")) == (before, known)
-    assert place.traces() == []
 
 
 @pytest.mark.thorough
@@ -422,7 +403,6 @@ def test_a_run_that_was_killed_goes_on_behind_the_case_that_it_had_finished(
     first, second = place.records().cases()
     assert (first.record, tuple(first.exchanges)) == had
     assert second.record is not None and second.exchanges
-    assert place.traces() == []
 
 
 FLOODS = 4
@@ -501,10 +481,10 @@ exec iperf3 "$@"
 """
 
 
+@pytest.mark.needs("bridges")
 def test_programs_that_write_without_end_are_ended_at_their_shares_of_the_memory(
-    require: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    require("bridges")
     monkeypatch.setattr(running, "LONGEST_TOGETHER", 1 << 20)
     (path := tmp_path / "iperf3").write_text(ENDLESS)
     path.chmod(0o755)
@@ -586,11 +566,8 @@ def test_streams_go_through_between_guests_and_their_devices_bear_them_out(
 
 
 @pytest.mark.thorough
-def test_requests_of_a_guest_are_answered_by_another_one(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    for part in ("ovs-dpdk", "guests", "netperf"):
-        require(part)
+@pytest.mark.needs("ovs-dpdk", "guests", "netperf")
+def test_requests_of_a_guest_are_answered_by_another_one(place: Place) -> None:
     path = f"--set=program.path={named_program('netperf')}"
     ended = place.until_decided("run", "places_vm_to_vm_rr", *BETWEEN_GUESTS, path, *AT_EASE)
     assert ended.code == 0, ended.said
@@ -598,7 +575,6 @@ def test_requests_of_a_guest_are_answered_by_another_one(
     (instance,) = one.instances
     assert instance.transactions and one.worst_rate
     assert all(device.received_frames >= instance.transactions for device in one.devices)
-    assert place.traces() == []
 
 
 @pytest.mark.thorough
@@ -619,15 +595,11 @@ def test_requests_of_http_of_a_guest_are_answered_by_another_one(
     (instance,) = one.instances
     assert instance.transactions and instance.round_trips is not None
     assert (instance.from_due is not None) is (program == "h2load")
-    assert place.traces() == []
 
 
 @pytest.mark.thorough
-def test_connections_for_each_request_are_opened_from_guest_to_guest(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    for part in ("ovs-dpdk", "guests", "netperf"):
-        require(part)
+@pytest.mark.needs("ovs-dpdk", "guests", "netperf")
+def test_connections_for_each_request_are_opened_from_guest_to_guest(place: Place) -> None:
     path = f"--set=program.path={named_program('netperf')}"
     ended = place.until_decided("run", "places_vm_to_vm_crr", *BETWEEN_GUESTS, path, *AT_EASE)
     assert ended.code == 0, ended.said
@@ -635,15 +607,11 @@ def test_connections_for_each_request_are_opened_from_guest_to_guest(
     (instance,) = one.instances
     assert instance.transactions
     assert all(device.received_frames >= 2 * instance.transactions for device in one.devices)
-    assert place.traces() == []
 
 
 @pytest.mark.thorough
-def test_latency_under_load_is_measured_between_guests(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    for part in ("ovs-dpdk", "guests", "irtt", "iperf3"):
-        require(part)
+@pytest.mark.needs("ovs-dpdk", "guests", "irtt", "iperf3")
+def test_latency_under_load_is_measured_between_guests(place: Place) -> None:
     guests = ("--set=places.phy0.kind=vm", "--set=places.phy1.kind=vm", *BETWEEN_GUESTS)
     rare = (
         "--set=traffic.direction=forward",
@@ -656,15 +624,11 @@ def test_latency_under_load_is_measured_between_guests(
     # An emulated guest may be too slow for a clock, and that is said then; but nobody fails.
     flags = {flag for one in made for flag in one.flags}
     assert Flag.PROGRAM_FAILED not in flags, [one.reasons for one in made]
-    assert place.traces() == []
 
 
 @pytest.mark.thorough
-def test_a_guest_that_is_lost_while_programs_run_is_named_and_measured_anew(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    require("ovs-dpdk")
-    require("guests")
+@pytest.mark.needs("ovs-dpdk", "guests")
+def test_a_guest_that_is_lost_while_programs_run_is_named_and_measured_anew(place: Place) -> None:
     run = place.start("run", "places_vm_to_host_stream", *FROM_A_GUEST, SMALL, *AT_EASE)
     run.wait_for("ExchangeStarted")
     place.signal("phy0-vm", signal.SIGKILL)
@@ -674,7 +638,6 @@ def test_a_guest_that_is_lost_while_programs_run_is_named_and_measured_anew(
     assert case.record is not None
     (anew,) = (warning for warning in case.record.warnings if "measured anew" in warning)
     assert "phy0-vm" in anew and "SIGKILL" in anew
-    assert place.traces() == []
 
 
 @pytest.mark.thorough

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import pytest
-from conftest import Require
 from real_runs import FIXED, Place, fixture_calibrations, fixture_place
 
 from vsperf.records.run import Outcome
@@ -39,10 +37,8 @@ def test_two_switches_take_turns_and_are_compared(place: Place) -> None:
     assert {one["name"] for one in found["environment"]} >= {"vswitch.hugepages"}
 
 
-def test_two_kinds_are_compared_by_what_both_of_them_have(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    require("dpdk-testpmd")
+@pytest.mark.needs("dpdk-testpmd")
+def test_two_kinds_are_compared_by_what_both_of_them_have(place: Place) -> None:
     ended = place(*FIXED, "--vswitch=ovs-dpdk,testpmd")
     stored = place.records()
     assert [case.planned.label for case in stored.cases()] == [
@@ -86,10 +82,8 @@ QUICK = (
 )
 
 
-def test_generators_take_turns_on_one_switch_and_stand_side_by_side(
-    place: Place, require: Require
-) -> None:
-    require("dpdk-testpmd")
+@pytest.mark.needs("dpdk-testpmd")
+def test_generators_take_turns_on_one_switch_and_stand_side_by_side(place: Place) -> None:
     ended = place(
         "run", "generators_flood", *QUICK, f"--set=generator={TWO_GENERATORS}", "--repeat=2"
     )

@@ -87,8 +87,8 @@ def test_frames_pass_through_vnfs(place: Place, vnfs: dict[str, int], vnf: str) 
         assert (Flag.EMULATED in case.record.flags) == emulated
 
 
-def test_frames_pass_a_guest_behind_vpp(place: Place, require: Callable[[str], None]) -> None:
-    require("vpp")
+@pytest.mark.needs("vpp")
+def test_frames_pass_a_guest_behind_vpp(place: Place) -> None:
     ended = place("run", "pvp_tput", "--vnf=qemu", *vpp_words(), *LOAD)
     assert ended.code == 0, ended.err
     for trial in only(place.records()):

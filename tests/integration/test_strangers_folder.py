@@ -195,8 +195,8 @@ def test_what_is_refused_for_its_owner_is_not_opened_before(folder: Folder) -> N
     assert folder("plan", *SMOKE[1:]) == ExitCode.BAD_INPUT
 
 
-def test_a_server_opens_no_trap(folder: Folder, require: Callable[[str], None]) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_a_server_opens_no_trap(folder: Folder) -> None:
     argv = ("otg", "serve", "--port=p1=net_ring0", "--listen=127.0.0.1:0", "--no-hugepages")
     with folder.start(*argv) as process:
         assert process.stdout is not None
@@ -217,8 +217,8 @@ def test_no_real_run_opens_a_trap(
     assert folder("run", *REAL[kind]) in MEASURED
 
 
-def test_no_deployment_opens_a_trap(folder: Folder, require: Callable[[str], None]) -> None:
-    require("ovs-dpdk")
+@pytest.mark.needs("ovs-dpdk")
+def test_no_deployment_opens_a_trap(folder: Folder) -> None:
     with folder.start("deploy", "pvp_smoke", "--vnf=process") as process:
         assert wait_until(lambda: "vm1" in folder.place.programs().values(), 300)
         _interrupt(process)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +21,13 @@ from vsperf.host.procfs import start_ticks
 from vsperf.host.workspace import Workspace, workspace
 from vsperf.records.run import Placement
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("stress-ng")]
 
 PATIENCE_S = 60.0
 METRICS = "--metrics-brief"
 """Has stress-ng say at its end how often it did what it was told to."""
 CPU = max(os.sched_getaffinity(0))
 PLACED = Placement(cpus={NOISE: (CPU,)})
-
-
-@pytest.fixture(autouse=True)
-def _installed(require: Callable[[str], None]) -> None:
-    require("stress-ng")
 
 
 @pytest.fixture(name="place")

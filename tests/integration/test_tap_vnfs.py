@@ -131,11 +131,9 @@ def test_the_tap_of_a_killed_run_is_removed_by_cleaning(tmp_path: Path, queues: 
 
 
 @pytest.mark.machine
-def test_frames_pass_both_ways_through_a_guest_on_taps_and_are_accounted_for(
-    place: Place, require: Callable[[str], None]
-) -> None:
+@pytest.mark.needs("guests")
+def test_frames_pass_both_ways_through_a_guest_on_taps_and_are_accounted_for(place: Place) -> None:
     """At a load that the guest bears, and at one where its taps may run full."""
-    require("guests")
     settings = ("--set=vswitch.vnf_ports=tap", "--set=vnf.accelerator=tcg")
     trials = trials_at(place, "2kfps, 50kfps", "pvp_tput", *settings)
     assert [trial.load_fps for trial in trials] == [2_000, 50_000]
@@ -155,11 +153,8 @@ BESIDE = ("unshare", "--net", "sh", "-c", 'ip tuntap add ovs-netdev mode tap && 
 
 
 @pytest.mark.machine
-def test_taps_beside_another_open_vswitch_are_refused_before_anything_starts(
-    place: Place, require: Callable[[str], None]
-) -> None:
-    for part in ("guests", "ovs-dpdk", "namespaces"):
-        require(part)
+@pytest.mark.needs("guests", "ovs-dpdk", "namespaces")
+def test_taps_beside_another_open_vswitch_are_refused_before_anything_starts(place: Place) -> None:
     tapped = ("run", "pvp_tput", "--set=vswitch.vnf_ports=tap")
     ended = place(*tapped, wrapped=BESIDE)
     assert ended.code == 3, ended.err
@@ -170,10 +165,8 @@ def test_taps_beside_another_open_vswitch_are_refused_before_anything_starts(
 
 
 @pytest.mark.machine
-def test_a_switch_that_was_killed_in_the_network_of_the_host_leaves_no_device_there(
-    require: Callable[[str], None],
-) -> None:
-    require("ovs-dpdk")
+@pytest.mark.needs("ovs-dpdk")
+def test_a_switch_that_was_killed_in_the_network_of_the_host_leaves_no_device_there() -> None:
     case = ovs_case(
         {"vnf_ports": "tap", "hugepages": False},
         topology={"name": "pvp", "paths": [("phy0", "vm1", "phy1")]},

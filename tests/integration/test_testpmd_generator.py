@@ -86,8 +86,8 @@ def test_the_record_says_that_it_is_unpaced(running: Deployment) -> None:
 
 
 @pytest.mark.everyday
-def test_one_that_was_killed_is_missed_and_leaves_nothing_behind(require: Require) -> None:
-    require("dpdk-testpmd")
+@pytest.mark.needs("dpdk-testpmd")
+def test_one_that_was_killed_is_missed_and_leaves_nothing_behind() -> None:
     with deployed(case_of("flowgen", "both")) as (parts, _):
         generator = parts.generator
         assert isinstance(generator, TestpmdSession)
@@ -99,9 +99,9 @@ def test_one_that_was_killed_is_missed_and_leaves_nothing_behind(require: Requir
 
 
 @pytest.mark.parametrize("mode", ["flowgen", "txonly"])
-def test_its_cap_is_what_comes_back_from_a_mirror(mode: str, require: Require) -> None:
+@pytest.mark.needs("dpdk-testpmd")
+def test_its_cap_is_what_comes_back_from_a_mirror(mode: str) -> None:
     """Both programs of txonly share a CPU here, so both are waited for."""
-    require("dpdk-testpmd")
     case = case_of(mode, "both" if mode == "flowgen" else "forward")
     with room("a calibration of testpmd") as place:
         found = TestpmdGenerator().calibrate(case, PLACEMENT, place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 
 import pytest
@@ -19,7 +19,7 @@ from vsperf.host.workspace import Workspace
 from vsperf.records.switch import SwitchCounters
 from vsperf.records.trial import Purpose, Trial, TrialCounts
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen", "dpdk-testpmd")]
 
 ORDINARY = {"hugepages": False}
 Deployed = tuple[Deployment, Workspace]
@@ -28,12 +28,6 @@ HALF_A_SECOND = 500_000_000
 FEW = TrialRequest(1000, 200_000_000, headers=True)
 """So many as a ring between two of them has room for, whoever does not run meanwhile."""
 FASTER_THAN_ANY = TrialRequest(30_000_000, HALF_A_SECOND)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    for part in ("tgen", "dpdk-testpmd"):
-        require(part)
 
 
 def as_trial(counts: TrialCounts, switch: SwitchCounters | None = None) -> Trial:

@@ -27,7 +27,7 @@ from vsperf.drivers.generators.tgen.client import TgenError
 from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.drivers.generators.tgen.traffic import TrafficDirection
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen", "tshark")]
 
 
 # Learning frames as they are on the wire: announced at the right port, and tshark agrees.
@@ -70,12 +70,6 @@ FIELDS = tuple(
         )
     )
 )
-
-
-@pytest.fixture(autouse=True)
-def _parts(require: Require) -> None:
-    require("tgen")
-    require("tshark")
 
 
 def learned(folder: Path, streams: list[dict[str, Any]]) -> tuple[list[dict[str, str]], ...]:

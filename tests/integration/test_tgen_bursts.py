@@ -14,21 +14,14 @@ from typing import Any
 
 import pytest
 from captures import dissected
-from conftest import Require
 from loopbacks import OPTIONS
 
 from vsperf.drivers.generators.tgen.byhand import Bursts, Stream, at_hand, directions_between
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen", "tshark")]
 
 Frame = tuple[Decimal, int]
 """When it left, in seconds, and its UDP source port."""
-
-
-@pytest.fixture(autouse=True)
-def _parts(require: Require) -> None:
-    require("tgen")
-    require("tshark")
 
 
 def sent(folder: Path, streams: list[dict[str, Any]], **burst: Any) -> tuple[list[Frame], ...]:

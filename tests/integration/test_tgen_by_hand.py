@@ -178,8 +178,8 @@ def test_stalls_of_the_host_are_measured_without_a_port() -> None:
 
 
 @pytest.mark.usefixtures("built")
-def test_the_way_of_a_cache_line_between_two_cpus_is_measured(require: Require) -> None:
-    require("two-cpus")
+@pytest.mark.needs("two-cpus")
+def test_the_way_of_a_cache_line_between_two_cpus_is_measured() -> None:
     cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))[:2]))
     done = tgen("roundtrip", "--cpus", cpus, "--times", "3")
     assert done.returncode == 0, done.stderr

@@ -14,7 +14,6 @@ from typing import Any, TextIO
 import pytest
 from cable import tgen_apart
 from captures import dissected
-from conftest import Require
 from loopbacks import OPTIONS, PATIENCE_S, reference_dut
 
 from vsperf.drivers.generators.tgen.byhand import at_hand
@@ -29,18 +28,13 @@ from vsperf.drivers.generators.tgen.connections import (
 )
 from vsperf.drivers.generators.tgen.process import Tgen
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen")]
 
 SECOND_NS = 1_000_000_000
 ON_A_RING = Connections(ClientEnd(addresses=2), ServerEnd(port=0), repeat_ns=20 * SECOND_NS)
 """Both ends at one port, which gives back what it gets: nothing is lost, however late it is."""
 WARNING = 0x600000
 """The least severity of tshark's expert that is one."""
-
-
-@pytest.fixture(autouse=True)
-def _parts(require: Require) -> None:
-    require("tgen")
 
 
 @pytest.mark.everyday
@@ -63,10 +57,8 @@ def test_thousands_of_connections_are_all_accounted_for_at_both_ends() -> None:
     assert made.times.first_response is not None
 
 
-def test_a_device_in_between_has_forwarded_what_both_ends_have_counted(
-    tmp_path: Path, require: Require
-) -> None:
-    require("tgen-dut")
+@pytest.mark.needs("tgen-dut")
+def test_a_device_in_between_has_forwarded_what_both_ends_have_counted(tmp_path: Path) -> None:
     asked = replace(ON_A_RING, client=ClientEnd(), server=ServerEnd(), rate_cps=1000)
     with reference_dut(tmp_path) as device, at_hand(device.devices, OPTIONS) as tgen:
         tgen.ports()
@@ -261,10 +253,8 @@ def stopped(tgen: Tgen, asked: Connections) -> dict[str, dict[str, int]]:
     return found
 
 
-def test_a_dissector_has_nothing_to_say_against_a_connection(
-    tmp_path: Path, require: Require
-) -> None:
-    require("tshark")
+@pytest.mark.needs("tshark")
+def test_a_dissector_has_nothing_to_say_against_a_connection(tmp_path: Path) -> None:
     seen = tmp_path / "seen.pcap"
     shared = f"id=0,socket={tmp_path}/memif.sock,socket-abstract=no"
     devices = (f"net_memif0,role=server,{shared}", f"net_memif1,role=client,{shared}")
@@ -297,11 +287,9 @@ def test_a_dissector_has_nothing_to_say_against_a_connection(
     assert int(frames[-1]["tcp.completeness"], 0) == 31
 
 
-def test_a_dissector_has_nothing_to_say_against_a_flow_of_udp(
-    tmp_path: Path, require: Require
-) -> None:
+@pytest.mark.needs("tshark")
+def test_a_dissector_has_nothing_to_say_against_a_flow_of_udp(tmp_path: Path) -> None:
     """Nor against what tells a client that nobody is there."""
-    require("tshark")
     seen = [tmp_path / name for name in ("answered.pcap", "refused.pcap")]
     shared = f"id=0,socket={tmp_path}/memif.sock,socket-abstract=no"
     devices = (f"net_memif0,role=server,{shared}", f"net_memif1,role=client,{shared}")
@@ -358,9 +346,9 @@ def run(tgen: Tgen, *words: str) -> str:
     return done.stdout
 
 
-def test_a_browser_of_others_is_served(tmp_path: Path, require: Require) -> None:
+@pytest.mark.needs("namespaces")
+def test_a_browser_of_others_is_served(tmp_path: Path) -> None:
     """By the response of a web server, over and over by one connection; and found by ARP."""
-    require("namespaces")
     asked = Connections(
         None,
         ServerEnd(port=0, ip=OURS, service_port=80),
@@ -397,9 +385,9 @@ server.close()
 """
 
 
-def test_a_server_of_others_is_asked(tmp_path: Path, require: Require) -> None:
+@pytest.mark.needs("namespaces")
+def test_a_server_of_others_is_asked(tmp_path: Path) -> None:
     """It speaks HTTP/1.0, and closes each connection itself."""
-    require("namespaces")
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "index.html").write_text("x" * 5000)
     serve = ("-m", "http.server", "8080", "--bind", KERNEL, "--directory", str(tmp_path / "site"))
@@ -426,11 +414,9 @@ def test_a_server_of_others_is_asked(tmp_path: Path, require: Require) -> None:
     assert (made.client.response_bytes or 0) > 40 * 5000
 
 
-def test_a_kernel_that_has_nobody_at_a_port_refuses_flows_of_udp(
-    tmp_path: Path, require: Require
-) -> None:
+@pytest.mark.needs("namespaces")
+def test_a_kernel_that_has_nobody_at_a_port_refuses_flows_of_udp(tmp_path: Path) -> None:
     """By ICMP, a few at once and then one a second for each who asks: the others are repeated."""
-    require("namespaces")
     with beside_the_kernel(tmp_path) as (tgen, mac):
         run(tgen, "sysctl", "-qw", "net.ipv4.icmp_ratelimit=0")
         client = ClientEnd(

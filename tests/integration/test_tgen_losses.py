@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from captures import times_s
-from conftest import Require
 from freezing import frozen_soon
 from loopbacks import OPTIONS, Loopback, reference_dut
 from preloads import preload
@@ -25,17 +24,11 @@ from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.errors import ComponentError
 from vsperf.records.histogram import percentiles_ns
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen", "tgen-dut")]
 __all__ = ["fixture_kept_tgen", "fixture_ring"]
 
 
 # Frames on their way: never more than the ring that they come back by has room for.
-
-
-@pytest.fixture(autouse=True)
-def _parts(require: Require) -> None:
-    require("tgen")
-    require("tgen-dut")
 
 
 def test_no_more_frames_are_on_their_way_than_may_be(ring: Tgen) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from cable import VETH, tgen_apart
 from captures import dissected
-from conftest import Require
 from loopbacks import OPTIONS, PATIENTLY, reference_dut
 from shared_tgen import fixture_kept_tgen, fixture_ring
 
@@ -127,11 +126,8 @@ TUNNELS = {"vxlan", "geneve", "gtp"}
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_tshark_finds_nothing_wrong(
-    name: str, tmp_path: Path, require: Require, ring: Tgen
-) -> None:
-    require("tgen")
-    require("tshark")
+@pytest.mark.needs("tgen", "tshark")
+def test_tshark_finds_nothing_wrong(name: str, tmp_path: Path, ring: Tgen) -> None:
     headers, protocols = TEMPLATES[name]
     file = tmp_path / "seen.pcap"
     stream = Stream(more={"sizes": list(SIZES), **headers})
@@ -152,12 +148,11 @@ def test_tshark_finds_nothing_wrong(
         assert network_layer_ends(frame) == int(frame["frame.len"])
 
 
+@pytest.mark.needs("tgen", "tshark")
 def test_the_outer_source_port_of_a_tunnel_follows_the_inner_flow(
-    tmp_path: Path, require: Require, ring: Tgen
+    tmp_path: Path, ring: Tgen
 ) -> None:
     """Of 256 flows on 16,384 dynamic ports two or so share one by chance, not more than a few."""
-    require("tgen")
-    require("tshark")
     file = tmp_path / "seen.pcap"
     vary = [{"field": "source_ip", "count": 16}, {"field": "destination_port", "count": 16}]
     stream = Stream(146, more={"vxlan": VXLAN, "flows": {"vary": vary}})
@@ -252,9 +247,8 @@ WRONG = "eth.trailer || ip.len < 20 || udp.length.bad || frame.cap_len != frame.
 
 
 @pytest.mark.parametrize("name", HEADERS)
-def test_each_size_has_good_checksums(name: str, tmp_path: Path, require: Require) -> None:
-    require("tgen")
-    require("tshark")
+@pytest.mark.needs("tgen", "tshark")
+def test_each_size_has_good_checksums(name: str, tmp_path: Path) -> None:
     smallest, more = HEADERS[name]
     sizes = list(range(smallest, LARGEST + 1))
     random.Random(name).shuffle(sizes)
@@ -312,30 +306,24 @@ def assert_every_byte_arrives(tgen: Tgen, stream: Stream) -> None:
 @pytest.mark.parametrize(
     "more", [{}, {"flows": {"vary": [{"field": "source_ip", "count": 7}]}}], ids=["one", "flows"]
 )
-def test_mixed_sizes_on_packet_sockets(
-    mix: str, more: dict[str, Any], tmp_path: Path, require: Require
-) -> None:
-    require("tgen")
-    require("namespaces")
+@pytest.mark.needs("tgen", "namespaces")
+def test_mixed_sizes_on_packet_sockets(mix: str, more: dict[str, Any], tmp_path: Path) -> None:
     with tgen_apart(tmp_path) as tgen:
         tgen.ports()
         assert_every_byte_arrives(tgen, Stream(more={"sizes": MIXES[mix], **more}))
 
 
 @pytest.mark.parametrize("mix", MIXES)
-def test_mixed_sizes_on_vhost_user(mix: str, tmp_path: Path, require: Require) -> None:
-    require("tgen")
-    require("tgen-dut")
+@pytest.mark.needs("tgen", "tgen-dut")
+def test_mixed_sizes_on_vhost_user(mix: str, tmp_path: Path) -> None:
     with reference_dut(tmp_path) as switch, at_hand(switch.devices, OPTIONS) as tgen:
         tgen.ports()
         assert_every_byte_arrives(tgen, Stream(more={"sizes": MIXES[mix]}))
 
 
-def test_tshark_finds_the_checksum_of_every_size_right(tmp_path: Path, require: Require) -> None:
+@pytest.mark.needs("tgen", "namespaces", "tshark")
+def test_tshark_finds_the_checksum_of_every_size_right(tmp_path: Path) -> None:
     """After a trial of the same mix, so that no buffer is new; seen at the cable's other end."""
-    require("tgen")
-    require("namespaces")
-    require("tshark")
     file = tmp_path / "seen.pcap"
     with tgen_apart(tmp_path, options=replace(OPTIONS, max_frame=1518)) as tgen:
         tgen.ports()
@@ -391,9 +379,8 @@ def test_what_is_no_file_of_its_own_is_refused(ring: Tgen, tmp_path: Path) -> No
     assert target.read_text() == "important"
 
 
-def test_a_full_disk_is_told_and_costs_no_trial(tmp_path: Path, require: Require) -> None:
-    require("tgen")
-    require("namespaces")
+@pytest.mark.needs("tgen", "namespaces")
+def test_a_full_disk_is_told_and_costs_no_trial(tmp_path: Path) -> None:
     small = tmp_path / "small"
     small.mkdir()
     prepare = f"{VETH}mount -t tmpfs -o size=32k none '{small}'\n"

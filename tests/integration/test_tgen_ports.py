@@ -143,12 +143,11 @@ def within(tgen: Tgen, *argv: str) -> None:
 
 @pytest.mark.parametrize("kind", ["vhost-user", "vhost-user-client"])
 @pytest.mark.parametrize("queues", [1, 2])
+@pytest.mark.needs("tgen", "dpdk-testpmd")
 def test_vhost_user_whoever_calls_and_on_several_queues(
-    kind: str, queues: int, tmp_path: Path, require: Require
+    kind: str, queues: int, tmp_path: Path
 ) -> None:
     """A trial goes ahead: a switch that has just been joined may need a moment for all queues."""
-    require("tgen")
-    require("dpdk-testpmd")
     options = replace(OPTIONS, queues=queues)
     with through_testpmd(tmp_path, queues=queues, calls=kind == "vhost-user-client") as switch:
         endpoints = [endpoint.model_copy(update={"kind": kind}) for endpoint in switch.endpoints]
@@ -161,18 +160,16 @@ def test_vhost_user_whoever_calls_and_on_several_queues(
 
 
 @pytest.mark.parametrize("size", [64, 9216])
-def test_memif_between_two_ports_of_one_process(
-    size: int, tmp_path: Path, require: Require
-) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_memif_between_two_ports_of_one_process(size: int, tmp_path: Path) -> None:
     shared = f"id=0,socket={tmp_path}/memif.sock,socket-abstract=no"
     devices = (f"net_memif0,role=server,{shared}", f"net_memif1,role=client,{shared}")
     with at_hand(devices, OPTIONS) as tgen:
         assert_all_arrive(tgen, Stream(size))
 
 
-def test_a_pcap_file_takes_all_that_is_sent(tmp_path: Path, require: Require) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_a_pcap_file_takes_all_that_is_sent(tmp_path: Path) -> None:
     file = tmp_path / "sent.pcap"
     with at_hand([f"net_pcap0,tx_pcap={file}"], OPTIONS) as tgen:
         found = alone(tgen)
@@ -180,9 +177,9 @@ def test_a_pcap_file_takes_all_that_is_sent(tmp_path: Path, require: Require) ->
     assert file.stat().st_size == 24 + FRAMES * (16 + 60)
 
 
-def test_frames_from_a_pcap_file_are_of_another_trial(tmp_path: Path, require: Require) -> None:
+@pytest.mark.needs("tgen")
+def test_frames_from_a_pcap_file_are_of_another_trial(tmp_path: Path) -> None:
     """They were true frames of tgen once; a trial that runs now has nothing to do with them."""
-    require("tgen")
     file = tmp_path / "sent.pcap"
     with at_hand([f"net_pcap0,tx_pcap={file}"], OPTIONS) as tgen:
         alone(tgen, frames=10, number=7)
@@ -202,9 +199,9 @@ def alone(tgen: Tgen, frames: int = FRAMES, **more: Any) -> dict[str, Any]:
     return result
 
 
-def test_a_port_whose_number_at_dpdk_is_above_all_that_tgen_has(require: Require) -> None:
+@pytest.mark.needs("tgen")
+def test_a_port_whose_number_at_dpdk_is_above_all_that_tgen_has() -> None:
     """Devices that are made of others take numbers for all of their parts."""
-    require("tgen")
     pairs = [(2 * number, 2 * number + 1) for number in range(6)]
     nested = [
         f"net_failsafe{number},dev(net_null{first}),dev(net_null{second})"

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import Require
 from dpdk_files import dpdk_files
 from loopbacks import OPTIONS
 from shared_tgen import fixture_kept_tgen, fixture_ring
@@ -34,7 +33,7 @@ from vsperf.drivers.generators.tgen.process import TGEN, Tgen
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.dead import dead_deployments
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen")]
 __all__ = ["fixture_kept_tgen", "fixture_ring"]
 
 
@@ -43,11 +42,6 @@ __all__ = ["fixture_kept_tgen", "fixture_ring"]
 PREFIX = f"vsperf-process-{os.getpid()}-0"
 EAL = ("--no-huge", "--no-pci", "-m", "256", "--lcores=0@0,1@0", f"--file-prefix={PREFIX}")
 PATIENCE_S = 20.0
-
-
-@pytest.fixture(autouse=True)
-def _parts(require: Require) -> None:
-    require("tgen")
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from conftest import REPOSITORY, Require
+from conftest import REPOSITORY
 
 from vsperf.drivers.generators.tgen.process import TGEN
 
@@ -72,8 +72,8 @@ def shape(value: object) -> object:
     return type(value).__name__
 
 
-def test_every_verb_has_its_example(require: Require) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_every_verb_has_its_example() -> None:
     with started("--no-huge", "--no-pci", "-m", "256", *ring(), "--") as tgen:
         tgen.say(json.dumps(REQUESTS[0]))
         verbs = tgen.hear()["result"]["verbs"]
@@ -95,8 +95,8 @@ def answer_to(tgen: Conversation, request: dict[str, Any]) -> dict[str, Any]:
     pytest.fail("no round trip came to its end in a hundred attempts")
 
 
-def test_every_example_is_answered_as_shown(require: Require) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_every_example_is_answered_as_shown() -> None:
     with started("--no-huge", "--no-pci", "-m", "256", *ring(), "--") as tgen:
         for request in REQUESTS:
             if request["verb"] == "stop":
@@ -116,8 +116,8 @@ def test_every_example_is_answered_as_shown(require: Require) -> None:
         assert tgen.process.wait(20) == 0
 
 
-def test_the_first_trial_by_hand_works_as_typed(require: Require) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_the_first_trial_by_hand_works_as_typed() -> None:
     assert BY_HAND is not None
     command, lines = BY_HAND.groups()
     argv = command.split()[1:]

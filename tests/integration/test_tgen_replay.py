@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from cable import tgen_apart
 from captures import dissected
-from conftest import Require
 from loopbacks import OPTIONS, PATIENTLY, reference_dut
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
@@ -118,12 +117,8 @@ def assert_the_same_but_for_the_mark(seen: list[bytes], count: int, rounds: int)
         assert not beside or beside[-1] - beside[0] < 2
 
 
-def test_what_leaves_on_a_packet_socket_is_what_is_in_the_file(
-    tmp_path: Path, require: Require
-) -> None:
-    require("tgen")
-    require("namespaces")
-    require("tshark")
+@pytest.mark.needs("tgen", "namespaces", "tshark")
+def test_what_leaves_on_a_packet_socket_is_what_is_in_the_file(tmp_path: Path) -> None:
     file, seen = written(tmp_path / "file.pcap", count=WHOLE), tmp_path / "seen.pcap"
     rounds, room = 3, ROOM[:WHOLE]
     with tgen_apart(tmp_path) as tgen:
@@ -152,12 +147,9 @@ def test_what_leaves_on_a_packet_socket_is_what_is_in_the_file(
 
 
 @pytest.mark.parametrize("form", ["pcap", "nsecpcap", "pcapng"])
-def test_every_form_of_file_says_the_same(
-    form: str, tmp_path: Path, require: Require, ring: Tgen
-) -> None:
+@pytest.mark.needs("tgen", "tshark")
+def test_every_form_of_file_says_the_same(form: str, tmp_path: Path, ring: Tgen) -> None:
     """As Wireshark's editcap writes it; the other byte order as scapy does."""
-    require("tgen")
-    require("tshark")
     first = written(tmp_path / "first.pcap", nano=True, endianness=">")
     file, seen = tmp_path / f"file.{form}", tmp_path / "seen.pcap"
     subprocess.run(["editcap", "-F", form, str(first), str(file)], check=True)
@@ -186,11 +178,9 @@ def sorted_by_copy(seen: list[bytes]) -> list[bytes]:
 
 
 @pytest.mark.parametrize("rate_fps", [None, 1000, 100])
-def test_no_frame_leaves_before_its_time(
-    rate_fps: int | None, tmp_path: Path, require: Require, ring: Tgen
-) -> None:
+@pytest.mark.needs("tgen")
+def test_no_frame_leaves_before_its_time(rate_fps: int | None, tmp_path: Path, ring: Tgen) -> None:
     """Twelve frames in some 40 ms are 300 a second; if one is later, it is the machine's doing."""
-    require("tgen")
     file = written(tmp_path / "file.pcap", nano=True)
     rate = {} if rate_fps is None else {"rate_fps": rate_fps}
     configure(ring, {"replay": str(file)})
@@ -202,8 +192,8 @@ def test_no_frame_leaves_before_its_time(
     assert found["elapsed_ns"] >= 0.999 * span_s * 1e9
 
 
-def test_a_time_bounds_what_is_intended(tmp_path: Path, require: Require, ring: Tgen) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_a_time_bounds_what_is_intended(tmp_path: Path, ring: Tgen) -> None:
     file = written(tmp_path / "file.pcap", nano=True)
     configure(ring, {"replay": str(file)})
     found = ring.ask("trial", 30, rhythm="file", duration_ns=5_500_000, grace_ns=500_000_000)
@@ -213,10 +203,9 @@ def test_a_time_bounds_what_is_intended(tmp_path: Path, require: Require, ring: 
     assert stream["unsent"] == 0
 
 
-def test_loss_is_told_to_the_frame(tmp_path: Path, require: Require) -> None:
+@pytest.mark.needs("tgen", "tgen-dut")
+def test_loss_is_told_to_the_frame(tmp_path: Path) -> None:
     """The reference DUT drops and doubles marked frames by their numbers, and passes all others."""
-    require("tgen")
-    require("tgen-dut")
     file = written(tmp_path / "file.pcap")
     rounds, period = 500, 12
     rules = ("drop=0", "duplicate=2", "corrupt=4:30")
@@ -242,8 +231,8 @@ def test_loss_is_told_to_the_frame(tmp_path: Path, require: Require) -> None:
     assert all("foreign" not in port for port in found["ports"])
 
 
-def test_what_nobody_takes_is_lost(tmp_path: Path, require: Require) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_what_nobody_takes_is_lost(tmp_path: Path) -> None:
     file = written(tmp_path / "file.pcap")
     with at_hand(("net_null0,no-rx=1", "net_null1,no-rx=1"), OPTIONS) as tgen:
         configure(tgen, {"replay": str(file)})
@@ -254,10 +243,9 @@ def test_what_nobody_takes_is_lost(tmp_path: Path, require: Require) -> None:
     assert stream["unmarked_received"] == 0
 
 
-def test_files_and_made_frames_share_a_port(tmp_path: Path, require: Require) -> None:
+@pytest.mark.needs("tgen", "namespaces")
+def test_files_and_made_frames_share_a_port(tmp_path: Path) -> None:
     """Their buffers go round: none of them shows what was in it before."""
-    require("tgen")
-    require("namespaces")
     file = written(tmp_path / "file.pcap", count=WHOLE)
     with tgen_apart(tmp_path) as tgen:
         configure(tgen, {"replay": str(file)}, {"sizes": [64, 1518], "transmit_port": 0})
@@ -269,10 +257,8 @@ def test_files_and_made_frames_share_a_port(tmp_path: Path, require: Require) ->
     assert "unmarked" not in made
 
 
-def test_two_streams_without_marks_to_one_port_are_refused(
-    tmp_path: Path, require: Require
-) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_two_streams_without_marks_to_one_port_are_refused(tmp_path: Path) -> None:
     file = written(tmp_path / "file.pcap")
     streams = [{"transmit_port": port, "receive_port": 0, "replay": str(file)} for port in (0, 1)]
     with at_hand(("net_ring0", "net_ring1"), OPTIONS) as tgen:
@@ -284,8 +270,8 @@ def test_two_streams_without_marks_to_one_port_are_refused(
         assert tgen.ask("learn", rounds=2) == {"rounds": 2}
 
 
-def test_what_is_no_file_of_frames_is_refused(tmp_path: Path, require: Require, ring: Tgen) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_what_is_no_file_of_frames_is_refused(tmp_path: Path, ring: Tgen) -> None:
     whole = written(tmp_path / "file.pcap").read_bytes()
     fifo, empty, cut, jumbo = (tmp_path / name for name in ("fifo", "empty", "cut", "jumbo"))
     os.mkfifo(fifo)

@@ -16,10 +16,9 @@ from typing import Any
 
 import pytest
 import tgen_programs
-from conftest import Require
 from dpdk_files import dpdk_files
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen-programs")]
 
 PATIENCE_S = 60.0
 PREFIX = "vsperf-sanitized"
@@ -100,11 +99,6 @@ def sanitized(folder: Path, *more: str) -> Iterator[tuple[subprocess.Popen[str],
     said = log.read_text()
     assert "Sanitizer" not in said, said
     assert "runtime error" not in said, said
-
-
-@pytest.fixture(autouse=True)
-def _parts(require: Require) -> None:
-    require("tgen-programs")
 
 
 def test_every_verb_and_a_watcher_at_the_same_time(tmp_path: Path) -> None:

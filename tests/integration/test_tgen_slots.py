@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Require
 from freezing import frozen_soon
 from loopbacks import OPTIONS, PATIENTLY, reference_dut
 from preloads import preload
@@ -19,7 +18,7 @@ from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, directions_be
 from vsperf.drivers.generators.tgen.command import Options
 from vsperf.drivers.generators.tgen.process import Tgen
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen", "tgen-dut")]
 __all__ = ["fixture_kept_tgen", "fixture_ring"]
 
 
@@ -31,12 +30,6 @@ BOTH = directions_between(2, "both")
 MS = 1_000_000
 SLOT_NS = 10 * MS
 PATIENT = {"slot_ns": SLOT_NS, **PATIENTLY}
-
-
-@pytest.fixture(autouse=True)
-def _parts(require: Require) -> None:
-    require("tgen")
-    require("tgen-dut")
 
 
 def looped(options: Options = OPTIONS, stream: Stream | None = None, **sending: Any) -> Any:

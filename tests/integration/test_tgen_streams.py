@@ -38,7 +38,7 @@ from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.drivers.generators.tgen.traffic import TrafficDirection
 from vsperf.records.trial import Headers
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen")]
 __all__ = ["fixture_kept_tgen", "fixture_ring"]
 
 
@@ -49,11 +49,6 @@ __all__ = ["fixture_kept_tgen", "fixture_ring"]
 FRAMES = 1000
 EVERYBODY = "ff:ff:ff:ff:ff:ff"
 FLOWS = {"vary": [{"field": "source_ip", "count": FRAMES}]}
-
-
-@pytest.fixture(autouse=True)
-def _parts(require: Require) -> None:
-    require("tgen")
 
 
 def arrived(tgen: Tgen, way: TrafficDirection, file: Path, **more: Any) -> dict[str, Headers]:
@@ -95,10 +90,8 @@ def same_station(headers: Headers, way: TrafficDirection) -> Headers:
 
 
 @pytest.mark.parametrize("workers", [2, 3])
-def test_several_workers_send_those_that_one_would(
-    workers: int, tmp_path: Path, require: Require
-) -> None:
-    require("namespaces")
+@pytest.mark.needs("namespaces")
+def test_several_workers_send_those_that_one_would(workers: int, tmp_path: Path) -> None:
     devices = (f"net_af_packet0,iface=veth0,qpairs={workers}", "net_af_packet1,iface=veth1")
     options = replace(OPTIONS, cpus=(0,) * 2 * workers, queues=workers)
     with tgen_apart(tmp_path, devices, options=options) as tgen:
@@ -187,10 +180,8 @@ def test_the_clock_is_measured_at_the_start_and_in_each_trial(ring: Tgen) -> Non
     assert found["tsc_hz_meanwhile"] == pytest.approx(found["tsc_hz"], rel=1e-2)
 
 
-def test_what_others_say_on_a_port_keeps_no_trial_from_settling(
-    tmp_path: Path, require: Require
-) -> None:
-    require("namespaces")
+@pytest.mark.needs("namespaces")
+def test_what_others_say_on_a_port_keeps_no_trial_from_settling(tmp_path: Path) -> None:
     with tgen_apart(tmp_path) as tgen:
         tgen.ports()
         enter = ["nsenter", f"--net=/proc/{tgen.process.pid}/ns/net", "--"]
@@ -207,9 +198,9 @@ def test_what_others_say_on_a_port_keeps_no_trial_from_settling(
 
 
 @pytest.mark.parametrize(("flows", "extent"), [(1, 40), (4, 10), (7, 5), (64, 0)])
-def test_order_is_that_of_a_flow(flows: int, extent: int, tmp_path: Path, require: Require) -> None:
+@pytest.mark.needs("tgen-dut")
+def test_order_is_that_of_a_flow(flows: int, extent: int, tmp_path: Path) -> None:
     """A frame that comes 40 later was overtaken only by those of its flow: one in so many."""
-    require("tgen-dut")
     vary = [{"field": "source_port", "count": flows}] if flows > 1 else []
     stream = Stream(64, more={"flows": {"vary": vary}} if vary else {})
     frames = 20_000
@@ -229,10 +220,10 @@ def test_order_is_that_of_a_flow(flows: int, extent: int, tmp_path: Path, requir
         assert seen["reorder_extent"] == extent
 
 
+@pytest.mark.needs("namespaces")
 def test_a_generator_that_was_frozen_goes_on_where_it_was_and_says_for_how_long(
-    tmp_path: Path, require: Require
+    tmp_path: Path,
 ) -> None:
-    require("namespaces")
     file = tmp_path / "sent.pcap"
     rate, burst, window_s = 10_000, 4, 0.001
     with tgen_apart(tmp_path) as tgen:
@@ -256,8 +247,8 @@ def test_a_generator_that_was_frozen_goes_on_where_it_was_and_says_for_how_long(
     assert most <= 2 * rate * window_s + 2 * burst
 
 
-def test_streams_do_not_fire_at_the_same_moment(tmp_path: Path, require: Require) -> None:
-    require("namespaces")
+@pytest.mark.needs("namespaces")
+def test_streams_do_not_fire_at_the_same_moment(tmp_path: Path) -> None:
     file = tmp_path / "sent.pcap"
     streams, rounds, rate = 4, 8, 10
     with tgen_apart(tmp_path) as tgen:
@@ -329,8 +320,8 @@ def test_several_streams_of_several_workers_and_sizes() -> None:
         assert_whole(found, frames)
 
 
-def test_vhost_user_ports_with_two_queues_each(require: Require, tmp_path: Path) -> None:
-    require("dpdk-testpmd")
+@pytest.mark.needs("dpdk-testpmd")
+def test_vhost_user_ports_with_two_queues_each(tmp_path: Path) -> None:
     ways = directions_between(2, "both")
     with through_testpmd(tmp_path, queues=2) as switch:
         devices = [f"{device},queues=2" for device in switch.devices]

@@ -21,7 +21,6 @@ from typing import Any
 
 import psutil
 import pytest
-from conftest import Require
 from loopbacks import OPTIONS, PATIENCE_S, reference_dut
 from preloads import preload
 
@@ -39,7 +38,7 @@ from vsperf.drivers.generators.tgen.turns import (
 )
 from vsperf.records.turns import Turns
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen")]
 
 RINGS = ("net_ring0", "net_ring1")
 ABBA = (0, 1, 1, 0)
@@ -49,11 +48,6 @@ IDLE = [sys.executable, "-c", "import signal; print(flush=True); signal.pause()"
 FOR_LONG = (0, 1) * 1000
 ASKED = 7_000_001
 """The id of a request that nobody waits for."""
-
-
-@pytest.fixture(autouse=True)
-def _parts(require: Require) -> None:
-    require("tgen")
 
 
 def is_held(process: int) -> bool:
@@ -145,10 +139,10 @@ def assert_accounted_for(found: Turns) -> None:
 
 
 @pytest.mark.everyday
+@pytest.mark.needs("tgen-dut")
 def test_every_frame_is_accounted_for_and_each_switch_has_those_of_its_turns(
-    tmp_path: Path, require: Require
+    tmp_path: Path,
 ) -> None:
-    require("tgen-dut")
     with reference_dut(tmp_path) as first, reference_dut(tmp_path) as second:
         switches = (first, second)
         devices = [
@@ -360,14 +354,11 @@ def test_turns_end_when_a_process_does_and_the_others_go_on(
 
 
 @pytest.mark.thorough
+@pytest.mark.needs("tgen-dut")
 def test_all_go_on_when_the_worker_is_away_for_very_long(
-    tmp_path: Path,
-    require: Require,
-    monkeypatch: pytest.MonkeyPatch,
-    idle: list[subprocess.Popen[bytes]],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idle: list[subprocess.Popen[bytes]]
 ) -> None:
     """It does not come back before the processes go on; what it has seen is told when it does."""
-    require("tgen-dut")
     preload("faults", tmp_path, monkeypatch, TGEN_FAULT="silent", TGEN_SILENT="300:15000")
     with two_rings() as tgen:
         begin(tgen, idle)

@@ -159,9 +159,8 @@ def test_what_a_page_tells_to_type_does_what_it_says(page: Path, tmp_path: Path)
 
 @pytest.mark.everyday("all that a reader types first, on the real switch")
 @pytest.mark.machine
-def test_the_tutorial_measures_the_real_switch(require: Require, tmp_path: Path) -> None:
-    for part in ("ovs-dpdk", "tgen", "dpdk-testpmd", "hugepages"):
-        require(part)
+@pytest.mark.needs("ovs-dpdk", "tgen", "dpdk-testpmd", "hugepages")
+def test_the_tutorial_measures_the_real_switch(tmp_path: Path) -> None:
     bear_a_busy_machine(tmp_path)
     try:
         follow(TUTORIAL, tmp_path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,18 +14,16 @@ from vsperf.drivers.generators.base import TrialRequest
 from vsperf.engine.checks import check_headers
 from vsperf.records.trial import Purpose, Trial, TrialCounts
 
-pytestmark = [pytest.mark.machine, pytest.mark.thorough]
+pytestmark = [
+    pytest.mark.machine,
+    pytest.mark.thorough,
+    pytest.mark.needs("vpp", "tgen", "dpdk-testpmd"),
+]
 
 HALF_A_SECOND = 500_000_000
 SLOWLY = TrialRequest(2000, HALF_A_SECOND, headers=True)
 ALL = [1000, 1000]
 SIX = {"traffic": {"layer3": "ipv6", "frame_size": "128B"}}
-
-
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    for part in ("vpp", "tgen", "dpdk-testpmd"):
-        require(part)
 
 
 def vpp(switch: dict[str, Any] | None = None, **sections: Any) -> CaseSpec:

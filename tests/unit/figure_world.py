@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conftest import REPOSITORY
 from figure_cases import case, goal
-from record_samples import trial
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-
 from paired_models import PairedModel, method, session
+from record_samples import trial
 
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView, views

@@ -6,7 +6,7 @@ import os
 import random
 import socket
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -285,8 +285,8 @@ def test_a_question_that_the_kernel_does_not_take_is_an_error() -> None:
         list(dump(SOCK_DIAG, BY_FAMILY, b""))
 
 
-def test_an_own_socket_is_found_with_what_it_dropped(require: Callable[[str], None]) -> None:
-    require("root")
+@pytest.mark.needs("root")
+def test_an_own_socket_is_found_with_what_it_dropped() -> None:
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL)) as own:
         own.bind(("lo", ALL))
         own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
@@ -308,10 +308,8 @@ TWO_FRAMES = struct.pack("=IIII", PAGE, 1, PAGE // 2, 2)
 """Bytes of a block, blocks, bytes of a frame, frames."""
 
 
-def test_what_a_ring_had_no_room_for_is_added_up_though_the_kernel_tells_it_once(
-    require: Callable[[str], None],
-) -> None:
-    require("root")
+@pytest.mark.needs("root")
+def test_what_a_ring_had_no_room_for_is_added_up_though_the_kernel_tells_it_once() -> None:
     rings, ours = Rings(), os.getpid()
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL)) as own:
         own.setsockopt(SOL_PACKET, RX_RING, TWO_FRAMES)

@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
 from all_wrong import none_wrong, relative
 from conftest import Require
 
@@ -30,8 +31,8 @@ SOME_OF_EACH = (
 """A part that is called otherwise one day must not go unseen."""
 
 
-def test_the_files_of_tgen_need_each_other_in_one_direction(require: Require) -> None:
-    require("tgen")
+@pytest.mark.needs("tgen")
+def test_the_files_of_tgen_need_each_other_in_one_direction() -> None:
     objects = [path for part in PARTS for path in (BUILD / part).glob("*.o")]
     needed = needs(objects)
     assert needed.keys() >= {f"src_{name}" for name in SOME_OF_EACH}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -52,7 +51,7 @@ from vsperf.plugins import Plugin, Plugins
 from vsperf.quantities.units import Rate
 from vsperf.records.flags import Flag, Severity
 from vsperf.records.histogram import encode
-from vsperf.records.result import Compliance, SearchResult
+from vsperf.records.result import SearchResult
 from vsperf.records.run import Placeholder, Placement, Step
 from vsperf.records.trial import Direction, Purpose, RateStep, TrialCounts
 from vsperf.search.base import Budget
@@ -195,11 +194,6 @@ class Foreign(WithinRange):
 
     def run(self, bench: Bench) -> SearchResult:
         raise NotImplementedError
-
-    def compliance(
-        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
-    ) -> tuple[Compliance, ...]:
-        return ()
 
 
 @pytest.mark.parametrize("kind", ["xena", "spirent", "ixnetwork", "trex", "otg", "testpmd"])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
 import pytest
-from conftest import REPOSITORY
 from connection_models import POLICY, Device, client, held, packets, rate, server
 from pydantic import ValidationError
+from reread_connections import answers_of_connections
 from search_models import case_of
 
 from vsperf.cli.connections_view import accounts_table, segments_table, switch_table
@@ -35,9 +34,6 @@ from vsperf.records.result import Figure, GoalResult, Limit, SearchResult
 from vsperf.records.switch import ConnectionCounters, PmdCounters, SwitchCounters
 from vsperf.records.trial import Purpose
 from vsperf.search.base import Budget, Loads
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-from reread_connections import answers_of_connections
 
 
 def first(result: SearchResult) -> Figure:

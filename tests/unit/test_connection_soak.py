@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from conftest import REPOSITORY
 from connection_models import POLICY, Device, held
 from pydantic import ValidationError
+from reread_connections import answers_of_connections
 
 from vsperf.analysis.answers import may_be_negative, more_is_better
 from vsperf.drivers.vswitches.hops import slab_bytes
@@ -24,9 +23,6 @@ from vsperf.records.histogram import encode
 from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.switch import Kept
 from vsperf.search.base import Budget, Loads
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-from reread_connections import answers_of_connections
 
 MIB = 1 << 20
 

@@ -7,21 +7,16 @@ from __future__ import annotations
 
 import math
 import random
-import sys
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
 import pytest
 from all_wrong import none_wrong
-from conftest import REPOSITORY
+from reread import answers
 from search_models import LINE_RATE, LOADS, spec_of, switch
 from slot_samples import in_slots
 from test_regimes import FAR_NS, NEAR_NS, SHORT, Host
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-
-from reread import answers
 
 from vsperf.analysis.answers import over_draws
 from vsperf.errors import InvalidTrialError

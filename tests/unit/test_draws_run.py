@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from all_wrong import none_wrong
-from conftest import REPOSITORY
-from simulated_cases import LEFT, leaving
-from test_paired_runs import shown, stored, vsperf
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-
 from click.testing import Result
 from reread import of_runs
+from simulated_cases import LEFT, leaving
+from test_paired_runs import shown, stored, vsperf
 
 from vsperf.deploy.deployment import deploy
 from vsperf.engine import draws as engine_draws

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from all_methods import method_of
-from conftest import Require
 from echoes import Bench
 from exchanges import (
     DURATION_NS,
@@ -334,10 +333,8 @@ def test_a_client_that_writes_without_end_since_its_server_is_dead_is_not_the_on
     )
 
 
-def test_the_kernel_ends_a_program_that_writes_without_end(
-    require: Require, tmp_path: Path
-) -> None:
-    require("root")
+@pytest.mark.needs("root")
+def test_the_kernel_ends_a_program_that_writes_without_end(tmp_path: Path) -> None:
     head = shutil.which("head")
     assert head is not None
     cpu, longest = min(os.sched_getaffinity(0)), 10_000

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from types import SimpleNamespace
 from typing import Any, ClassVar, cast
 
 import pytest
 from bench_models import FluidBench
-from conftest import REPOSITORY
-from search_models import LINE_RATE, spec_of
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-
 from reread import answers
+from search_models import LINE_RATE, spec_of
 
 from vsperf.engine.case import followed
 from vsperf.errors import InvalidTrialError

@@ -12,16 +12,12 @@ import pytest
 from vsperf.host.frame_stamps import Stamps, stamping
 from vsperf.host.netns import apart
 
+pytestmark = pytest.mark.needs("root", "namespaces")
+
 ONE, EVERYBODY = bytes.fromhex("020000000002"), bytes.fromhex("ffffffffffff")
 IPV4 = 0x0800
 ROOM = 4096
 """Slots of the smallest ring."""
-
-
-@pytest.fixture(autouse=True)
-def _needs(require: Callable[[str], None]) -> None:
-    require("root")
-    require("namespaces")
 
 
 def send(count: int, station: bytes = ONE) -> None:

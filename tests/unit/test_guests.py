@@ -68,8 +68,8 @@ def test_an_archive_is_what_the_kernel_reads() -> None:
     assert len(made) % 4 == 0
 
 
-def test_cpio_unpacks_what_was_packed(tmp_path: Path, require: Require) -> None:
-    require("cpio")
+@pytest.mark.needs("cpio")
+def test_cpio_unpacks_what_was_packed(tmp_path: Path) -> None:
     made = cpio.archive(
         {"a/b/c": cpio.file(b"hello", executable=True), "a/l": cpio.link("b/c"), "e": cpio.folder()}
     )
@@ -290,11 +290,9 @@ def test_the_signature_of_a_module_is_taken_off() -> None:
     assert modules.plain(signed, "a") == module("a")
 
 
-def test_a_kernel_is_found_in_one_package_or_spread_over_several(
-    tmp_path: Path, require: Require
-) -> None:
+@pytest.mark.needs("dpkg-deb")
+def test_a_kernel_is_found_in_one_package_or_spread_over_several(tmp_path: Path) -> None:
     """As in Debian up to 13, and from 14 on: the image is empty, and the kernel lies by modules."""
-    require("dpkg-deb")
     spread = {
         "linux-image-9.9-test": (None, {}),
         "linux-binary-9.9-test": ("usr/lib/modules/9.9-test/vmlinuz", {}),
@@ -393,8 +391,8 @@ def test_a_package_whose_unpacking_ends_badly_is_named_although_its_files_were_r
 
 
 @pytest.mark.parametrize("magic", [b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"])
-def test_a_damaged_module_is_named(magic: bytes, require: Require) -> None:
-    require("zstd")
+@pytest.mark.needs("zstd")
+def test_a_damaged_module_is_named(magic: bytes) -> None:
     damaged = kernel.Kernel("9.9", b"", {"bridge": magic + b"cut off"}, frozenset())
     with pytest.raises(BuildError, match="module bridge cannot be unpacked") as caught:
         modules.plain(damaged, "bridge")

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 from claims_world import PAGE, World, add_pool, fixture_world, tree
-from conftest import Require
 
 from vsperf.errors import ExitCode, NotReadyError
 from vsperf.host.claims import Ledger, release
@@ -147,10 +146,8 @@ def test_fewer_pages_than_asked_for_are_refused(place: Workspace, host: HostMemo
     )
 
 
-def test_without_root_the_command_that_mends_it_is_told(
-    place: Workspace, host: HostMemory, require: Require
-) -> None:
-    require("root")
+@pytest.mark.needs("root")
+def test_without_root_the_command_that_mends_it_is_told(place: Workspace, host: HostMemory) -> None:
     number = add_pool(host, 0, 2048, 4)
     os.seteuid(65534)
     try:

@@ -10,14 +10,14 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conversations import FOLDER, expected, told
+from chassis_cases import FOLDER, WAYS, chassis_case, expected, ports_at, told
 from ixnetwork_server import FAULTS, KEY, IxnetworkServer, ixnetwork_server
-from places import PLACEMENT, started_generator
-from switch_cases import switch_case
+from places import PLACEMENT, refused, started_generator
 from vsperf_chassis import session as trial
 from vsperf_chassis.ixnetwork import chassis, client
 from vsperf_chassis.ixnetwork.chassis import Ixnetwork
@@ -30,15 +30,10 @@ from vsperf.engine.judge import Asked, judge
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.undo import RELEASE
 from vsperf.records.flags import Flag
-from vsperf.records.run import Endpoint
 from vsperf.trust import own_python
 
 PLACES = ("192.0.2.8/1/1", "192.0.2.8/1/2")
-ENDPOINTS = tuple(
-    Endpoint(link=f"phy{number}", kind="chassis", address=place)
-    for number, place in enumerate(PLACES)
-)
-WAYS = (("phy0", "phy1"), ("phy1", "phy0"))
+ENDPOINTS = ports_at(*PLACES)
 SHORT = TrialRequest(load_fps=5_000, duration_ns=20_000_000)
 
 
@@ -75,18 +70,18 @@ def case_of(
     settings = {"kind": "ixnetwork", "chassis": address, "tls": "none"}
     if key is not None:
         settings["password_file"] = str(key)
-    case = switch_case("external", search={"kind": "fixed", "loads": ["1%"], "duration": "1s"})
-    profile = case.traffic.model_validate(case.traffic.model_dump() | (traffic or {}))
-    policy = case.trial.model_dump() | {"drain": "10ms", "pause": "0s"}
-    sections = {"generator": IxnetworkSpec.model_validate(settings), "traffic": profile}
-    return case.model_copy(update={**sections, "trial": case.trial.model_validate(policy)})
+    return chassis_case(IxnetworkSpec.model_validate(settings), traffic)
+
+
+def started(case: CaseSpec) -> AbstractContextManager[Any]:
+    return started_generator(IxnetworkGenerator(), case, ENDPOINTS, WAYS)
 
 
 def test_a_trial_sends_exactly_what_it_was_asked_to_and_all_is_released(
     server: IxnetworkServer, key: Path
 ) -> None:
     case = case_of(server.address, key)
-    with started_generator(IxnetworkGenerator(), case, ENDPOINTS, WAYS) as session:
+    with started(case) as session:
         assert set(server.owners) == set(PLACES)
         for _ in range(2):  # each is counted from zero
             counts = session.run(SHORT)
@@ -102,7 +97,7 @@ def test_a_trial_sends_exactly_what_it_was_asked_to_and_all_is_released(
 def test_what_is_lost_is_lost(server: IxnetworkServer, key: Path) -> None:
     server.fault = "lossy"
     case = case_of(server.address, key)
-    with started_generator(IxnetworkGenerator(), case, ENDPOINTS, WAYS) as session:
+    with started(case) as session:
         assert [way.lost_frames for way in session.run(SHORT).directions] == [10, 10]
 
 
@@ -135,7 +130,7 @@ def test_a_liar_gives_a_flag_or_an_error_and_never_a_number(
     server: IxnetworkServer, key: Path, fault: str
 ) -> None:
     case, lie = case_of(server.address, key), LIES[fault]
-    with started_generator(IxnetworkGenerator(), case, ENDPOINTS, WAYS) as session:
+    with started(case) as session:
         session.run(SHORT)
         server.fault = fault
         if isinstance(lie, Flag):
@@ -153,12 +148,8 @@ def test_a_port_of_somebody_else_is_left_to_them_by_name(
     server: IxnetworkServer, key: Path
 ) -> None:
     server.owners[PLACES[1]] = "mallory"
-    with (
-        pytest.raises(NotReadyError) as error,
-        started_generator(IxnetworkGenerator(), case_of(server.address, key), ENDPOINTS, WAYS),
-    ):
-        pytest.fail("a session was given")
-    assert "owned by mallory" in error.value.with_why
+    error = refused(NotReadyError, started(case_of(server.address, key)))
+    assert "owned by mallory" in error.with_why
     assert (server.owners, server.sessions) == ({PLACES[1]: "mallory"}, {})
 
 
@@ -166,11 +157,7 @@ def test_a_port_without_a_link_is_said_before_anything_is_sent(
     server: IxnetworkServer, key: Path
 ) -> None:
     server.fault = "no-link"
-    with (
-        pytest.raises(NotReadyError, match="of IxNetwork has no link"),
-        started_generator(IxnetworkGenerator(), case_of(server.address, key), ENDPOINTS, WAYS),
-    ):
-        pytest.fail("a session was given")
+    refused(NotReadyError, started(case_of(server.address, key)), "of IxNetwork has no link")
     assert (server.owners, server.sessions) == ({}, {})
 
 
@@ -178,13 +165,9 @@ def test_a_wrong_key_is_said_without_showing_it_and_nothing_stays_to_be_released
     server: IxnetworkServer, key: Path, runtime: Path
 ) -> None:
     key.write_text("not this one\n")
-    with (
-        pytest.raises(ComponentError) as error,
-        started_generator(IxnetworkGenerator(), case_of(server.address, key), ENDPOINTS, WAYS),
-    ):
-        pytest.fail("a session was given")
-    assert "401: not authorized" in error.value.with_why
-    assert "not this one" not in error.value.with_why
+    error = refused(ComponentError, started(case_of(server.address, key)))
+    assert "401: not authorized" in error.with_why
+    assert "not this one" not in error.with_why
     assert not runtime.exists()
 
 
@@ -237,7 +220,7 @@ class TestNames:
     def heard(self, server: IxnetworkServer, key: Path) -> list[str]:
         traffic = {"flows": 1_000, "vlans": [7, 9], "frame_size": "128B"}
         case = case_of(server.address, key, traffic)
-        with started_generator(IxnetworkGenerator(), case, ENDPOINTS, WAYS) as session:
+        with started(case) as session:
             session.run(SHORT)
             session.facts()
         return server.heard

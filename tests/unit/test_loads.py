@@ -163,8 +163,8 @@ def test_words_that_a_kernel_may_not_know_are_left_out(
     assert kernel == "console=ttyS0 quiet cryptomgr.notests panic=-1"
 
 
-def test_the_disk_of_a_guest_is_read_by_others(tmp_path: Path, require: Require) -> None:
-    require("cpio")
+@pytest.mark.needs("cpio")
+def test_the_disk_of_a_guest_is_read_by_others(tmp_path: Path) -> None:
     for program in (b"odd", b"even", b"x" * 4097):
         archive = initrd_of({"init": program})
         subprocess.run(
@@ -175,11 +175,9 @@ def test_the_disk_of_a_guest_is_read_by_others(tmp_path: Path, require: Require)
         assert os.access(tmp_path / "init", os.X_OK)
 
 
-def test_a_program_comes_to_a_guest_with_all_that_it_is_loaded_with(
-    tmp_path: Path, require: Require
-) -> None:
+@pytest.mark.needs("cpio")
+def test_a_program_comes_to_a_guest_with_all_that_it_is_loaded_with(tmp_path: Path) -> None:
     """Where its loader finds it, and unpacked over a disk that is there before."""
-    require("cpio")
     program = Path("/bin/ls").resolve()
     needed = libraries_of(program)
     assert any(path.name.startswith("libc.so") for path in needed)
@@ -293,9 +291,9 @@ def times_given_away(pid: int) -> int:
 
 
 @pytest.mark.parametrize("settings", PATTERNS)
-def test_its_bytes_are_those_of_its_accesses(settings: dict[str, object], require: Require) -> None:
+@pytest.mark.needs("memory-load")
+def test_its_bytes_are_those_of_its_accesses(settings: dict[str, object]) -> None:
     """Blocks, bytes and accesses are counted apart: all three have to say the same."""
-    require("memory-load")
     spec = MemorySpec.model_validate({"kind": "memory", **settings})
     for said in spoken((*words_of(spec), "--report-ms=20")):
         for kind, blocks, size in (("read", "reads", spec.read_size), ("written", "writes",
@@ -306,12 +304,12 @@ def test_its_bytes_are_those_of_its_accesses(settings: dict[str, object], requir
             assert said[f"{blocks[:-1]}_accesses"] == lines, "one access to each line, no other"
 
 
-def test_it_leaves_its_cpu_to_others_when_it_is_to_sleep(require: Require) -> None:
+@pytest.mark.needs("memory-load")
+def test_it_leaves_its_cpu_to_others_when_it_is_to_sleep() -> None:
     """Both keep to the same rates; who sleeps gives it away again and again, and nobody else does.
 
     How much of it each of them gets is the machine's affair.
     """
-    require("memory-load")
     slow = {"buffer": "1MiB", "read_size": "64KiB", "write_size": "64KiB",
             "read_rate": "400MB/s", "write_rate": "200MB/s"}  # fmt: skip
 
@@ -325,8 +323,8 @@ def test_it_leaves_its_cpu_to_others_when_it_is_to_sleep(require: Require) -> No
         assert 0 < said["read_bytes"] <= 400e6 * said["elapsed_ns"] / 1e9 + 4 * 65536
 
 
-def test_it_does_no_more_than_it_is_asked_to(require: Require) -> None:
-    require("memory-load")
+@pytest.mark.needs("memory-load")
+def test_it_does_no_more_than_it_is_asked_to() -> None:
     spec = MemorySpec.model_validate(
         {"kind": "memory", "buffer": "1MiB", "read_size": "64KiB", "write_size": "64KiB",
          "read_rate": "20MB/s", "write_rate": "10MB/s"}
@@ -339,8 +337,8 @@ def test_it_does_no_more_than_it_is_asked_to(require: Require) -> None:
     assert 0 < last["cpu_ns"] < last["elapsed_ns"]
 
 
-def test_what_is_not_asked_for_is_not_done(require: Require) -> None:
-    require("memory-load")
+@pytest.mark.needs("memory-load")
+def test_what_is_not_asked_for_is_not_done() -> None:
     spec = MemorySpec.model_validate({"kind": "memory", "write_rate": "0", "buffer": "4MiB"})
     assert {said["written_bytes"] for said in spoken(words_of(spec), 2)} == {0}
 
@@ -359,18 +357,16 @@ def test_what_is_not_asked_for_is_not_done(require: Require) -> None:
         ("--buffer=99999999999999999999", "--read-size=64", "--write-size=64", "--read-rate=1"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_its_usage(
-    words: tuple[str, ...], require: Require
-) -> None:
-    require("memory-load")
+@pytest.mark.needs("memory-load")
+def test_what_makes_no_sense_is_refused_with_its_usage(words: tuple[str, ...]) -> None:
     argv = [str(MEMORY_LOAD.find()), *words]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "usage: memory-load" in done.stderr
 
 
-def test_a_cpu_that_there_is_not_is_refused(require: Require) -> None:
-    require("memory-load")
+@pytest.mark.needs("memory-load")
+def test_a_cpu_that_there_is_not_is_refused() -> None:
     words = words_of(MemorySpec(kind="memory"))
     argv = [str(MEMORY_LOAD.find()), *words, "--cpu=4095"]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)

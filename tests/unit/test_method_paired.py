@@ -5,16 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-import sys
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from conftest import REPOSITORY
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-
 from paired import hold
 from paired_models import MODELS, ModelTurns, PairedModel, method, session
 

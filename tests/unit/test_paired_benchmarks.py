@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
-from conftest import REPOSITORY
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-
 from paired import hold
 from paired_kept import Made
 from paired_models import MODELS, PairedModel, method, session

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
@@ -14,12 +13,8 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner, Result
-from conftest import REPOSITORY
-from simulated_cases import LEFT, leaving
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-
 from reread import of_runs
+from simulated_cases import LEFT, leaving
 
 from vsperf.cli import tables
 from vsperf.cli.main import run_cli

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from all_wrong import hold_each
 from attacker import as_nobody, town
-from conftest import Require
 
 from vsperf.drivers.vnfs.qemu.checks import check_image, check_kernel, check_ram_disk
 from vsperf.errors import NotReadyError
@@ -132,10 +131,8 @@ def made(path: Path, *words: str) -> Path:
     return path
 
 
-def test_an_image_that_qemu_itself_has_made_is_read_in_the_same_way(
-    tmp_path: Path, require: Require
-) -> None:
-    require("qemu-img")
+@pytest.mark.needs("qemu-img")
+def test_an_image_that_qemu_itself_has_made_is_read_in_the_same_way(tmp_path: Path) -> None:
     (folder := tmp_path / "images").mkdir()
     secret, beside = raw(tmp_path / "secret"), raw(folder / "base.img")
     for version in ("0.10", "1.1"):
@@ -154,9 +151,9 @@ def test_an_image_that_qemu_itself_has_made_is_read_in_the_same_way(
     assert why_not_alone(one) == "its data are in another file, which it names"
 
 
-def test_what_another_user_can_exchange_before_qemu_opens_it_is_refused(require: Require) -> None:
+@pytest.mark.needs("root")
+def test_what_another_user_can_exchange_before_qemu_opens_it_is_refused() -> None:
     """What was looked at would be something else by then, such as a link to a disk of the host."""
-    require("root")
     with town() as here:
         theirs = here.tmp / "theirs"
         as_nobody(theirs.mkdir)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Require
 from machine_tree import MachineTree
 from qemu_cases import qemu_case, qemu_spec, vnfs
 
@@ -97,10 +96,8 @@ def test_a_disk_without_a_boot_sector_needs_a_kernel_beside_it(tmp_path: Path) -
     check_image("vm1", path, bootable=False)
 
 
-def test_a_qcow2_with_nothing_behind_its_first_bytes_is_refused(
-    tmp_path: Path, require: Require
-) -> None:
-    require("qemu-img")
+@pytest.mark.needs("qemu-img")
+def test_a_qcow2_with_nothing_behind_its_first_bytes_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "disk.qcow2"
     path.write_bytes(QCOW2)
     assert str(path) in str(refusal(lambda: check_image("vm1", path, bootable=True)))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from conftest import REPOSITORY
 from connection_models import POLICY, Device
 from pydantic import ValidationError
+from reread_connections import answers_of_connections
 
 from vsperf.engine.watch import not_back
 from vsperf.errors import InvalidTrialError
@@ -24,9 +23,6 @@ from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.trial import Event
 from vsperf.search.base import Budget, Loads
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-from reread_connections import answers_of_connections
 
 WIDTH_NS = 10_000_000
 SLOTS = 400

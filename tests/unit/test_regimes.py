@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import pytest
-from conftest import REPOSITORY
 from hypothesis import given
 from hypothesis import strategies as st
+from reread_trials import by_distance
 from search_models import LOADS, spec_of, switch
 from search_models import trial as trial_of
 from slot_samples import in_slots
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-
-from reread_trials import by_distance
 
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.regime import Boundary, Regime, boundary_of, regime_of, shares_of

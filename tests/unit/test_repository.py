@@ -9,8 +9,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from all_wrong import modules, none_wrong, relative
-from conftest import REPOSITORY, Require
+from conftest import REPOSITORY
 from packaging.requirements import Requirement
 from tiers import GIT
 
@@ -76,8 +77,8 @@ def test_a_module_says_what_it_owns_and_a_test_module_what_it_is_about() -> None
     )
 
 
-def test_no_file_names_a_path_of_somebodys_machine(require: Require) -> None:
-    require("checkout")
+@pytest.mark.needs("checkout")
+def test_no_file_names_a_path_of_somebodys_machine() -> None:
     none_wrong(
         f"{relative(path)}:{number}: {line.strip()[:80]}"
         for path, text in texts()
@@ -86,8 +87,8 @@ def test_no_file_names_a_path_of_somebodys_machine(require: Require) -> None:
     )
 
 
-def test_every_shell_script_is_checked(require: Require) -> None:
-    require("checkout")
+@pytest.mark.needs("checkout")
+def test_every_shell_script_is_checked() -> None:
     makefile = (REPOSITORY / "Makefile").read_text()
     listed = re.search(r"^scripts := (.*)$", makefile, re.MULTILINE)
     assert listed

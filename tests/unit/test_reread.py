@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import json
 import shutil
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -20,15 +19,12 @@ from all_methods import METHODS
 from all_wrong import none_wrong
 from bench_models import method
 from conftest import REPOSITORY
-from search_models import lossy, trial, way
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-
 from coverage import RANGE, SEARCHES, of_a_model, searched
 from coverage_models import MODELS
 from reread import answers, of_runs, runs_in, unread, with_surplus
 from reread_goals import Is, Weighed, as_it_is, counted, goals_of
 from reread_names import CURVES, FIGURES, READ, UNTOLD, reads
+from search_models import lossy, trial, way
 
 from vsperf.errors import ComponentError
 from vsperf.quantities.unit import Unit

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from all_wrong import none_wrong
-from conftest import REPOSITORY
 from connection_models import Device, goodput, held, packets, rate
+from reread_connections import OF_PARTS, answers_of_connections, since_check
 from test_connection_soak import Keeper
 from test_connection_soak import method as soak
 from test_reconnect import Restarted
@@ -20,9 +19,6 @@ from vsperf.methods.connection_search import ConnectionSearch
 from vsperf.methods.connection_soak import ConnectionSoak
 from vsperf.methods.reconnect import Reconnect
 from vsperf.records.result import Limit, SearchResult
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-from reread_connections import OF_PARTS, answers_of_connections, since_check
 
 DEVICES: dict[str, dict[str, Any]] = {
     "a device": {"rate": 12_345, "room": 54_321},

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from all_wrong import none_wrong
-from conftest import REPOSITORY
 from exchanges import RATE, REVERSE, cpu, exchange, instance, program, use
 from record_samples import case_record, planned, view_of
+from reread import exchanges_of
+from reread_cpu import answers_of_programs, exchange_differs
 from test_http_method import NONE, asked, http, took
 from test_reread_connections import moved
 from test_reread_figures import changed
@@ -24,10 +24,6 @@ from vsperf.records.exchange import CLIENTS, SERVERS, Exchange
 from vsperf.records.flags import Flag
 from vsperf.records.result import SearchResult
 from vsperf.records.switch import PmdCounters, SwitchCounters
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-from reread import exchanges_of
-from reread_cpu import answers_of_programs, exchange_differs
 
 PMD = PmdCounters(cpu=2, frames=1, busy_cycles=100, idle_cycles=233)
 USED: dict[str, Any] = {"clients": 0.5, "servers": 0.3, "switch": 0.2}

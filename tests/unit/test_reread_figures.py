@@ -5,7 +5,6 @@ Each is carried out on the simulated testbed, as a user does it.
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,13 +15,10 @@ import pytest
 from all_wrong import none_wrong
 from bench_models import LOADS, FluidBench, method
 from conftest import REPOSITORY
-from search_models import lossy
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-
 from reread import answers, of_runs, unread
 from reread_figures import own_curves, own_figures
 from reread_trials import Measured, since_check
+from search_models import lossy
 
 from vsperf.cli.main import run_cli
 from vsperf.methods.base import PLAIN, TrialOptions

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import pytest
 from all_wrong import none_wrong
-from conftest import REPOSITORY
 from echoes import MS, Bench, alone, beside, probe
+from reread_packets import answers_of_packets
 from test_reread_connections import moved
 from test_reread_figures import changed
 
 from vsperf.methods.latency_under_load import LatencyUnderLoad
 from vsperf.records.exchange import Exchange
 from vsperf.records.result import SearchResult
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-from reread_packets import answers_of_packets
 
 MADE = [
     *(alone(probe(*[1] * 97, 5, 8, None)), beside(probe(20, 30, None, unsent=7))),

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from all_wrong import none_wrong
-from conftest import REPOSITORY
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-
 from paired_models import MODELS, ModelTurns, PairedModel, method, session
 from reread_rounds import answers_of_rounds, turns_differ
 from test_reread_connections import moved

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 from conftest import REPOSITORY
-from record_samples import case_record, goal_result, planned, view_of
-from record_samples import trial as recorded
-from search_models import lossy, trial, way
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-
 from coverage import CAP, searched
 from coverage_models import LINE_RATE, MODELS
+from record_samples import case_record, goal_result, planned, view_of
+from record_samples import trial as recorded
 from reread_shown import latency_differs, own_latency, own_lossless, shown_differs
 from reread_verdicts import (
     Around,
@@ -27,6 +22,7 @@ from reread_verdicts import (
     trials_differ,
     verdicts_of,
 )
+from search_models import lossy, trial, way
 
 from vsperf.analysis.summary import CaseRow
 from vsperf.quantities.units import NANOSECONDS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
@@ -12,11 +11,8 @@ from types import ModuleType
 import pytest
 from all_wrong import none_wrong
 from conftest import REPOSITORY
-from test_attacks import load_tool
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-
 from reread import of_runs
+from test_attacks import load_tool
 
 from vsperf.errors import ComponentError
 from vsperf.records.files.folders import RECORDS

@@ -8,14 +8,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conversations import expected, told
-from places import PLACEMENT, started_generator
+from chassis_cases import WAYS, chassis_case, expected, ports_at, told
+from places import PLACEMENT, refused, started_generator
 from spirent_server import FAULTS, SpirentServer, spirent_server
-from switch_cases import switch_case
 from vsperf_chassis import session as trial
 from vsperf_chassis.spirent.chassis import TO_INSTALL, Spirent
 from vsperf_chassis.spirent.driver import SpirentGenerator, SpirentSpec
@@ -26,15 +26,10 @@ from vsperf.engine.judge import Asked, judge
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.undo import RELEASE
 from vsperf.records.flags import Flag
-from vsperf.records.run import Endpoint
 from vsperf.trust import own_python
 
 PLACES = ("//192.0.2.8/1/1", "//192.0.2.8/1/2")
-ENDPOINTS = tuple(
-    Endpoint(link=f"phy{number}", kind="chassis", address=place)
-    for number, place in enumerate(PLACES)
-)
-WAYS = (("phy0", "phy1"), ("phy1", "phy0"))
+ENDPOINTS = ports_at(*PLACES)
 SHORT = TrialRequest(load_fps=5_000, duration_ns=20_000_000)
 
 
@@ -58,17 +53,17 @@ def fixture_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[SpirentServer]:
 def case_of(address: str, traffic: dict[str, Any] | None = None) -> CaseSpec:
     """Return a case whose generator is at an address."""
     generator = SpirentSpec.model_validate({"kind": "spirent", "chassis": address})
-    case = switch_case("external", search={"kind": "fixed", "loads": ["1%"], "duration": "1s"})
-    profile = case.traffic.model_validate(case.traffic.model_dump() | (traffic or {}))
-    policy = case.trial.model_dump() | {"drain": "10ms", "pause": "0s"}
-    sections = {"generator": generator, "traffic": profile}
-    return case.model_copy(update={**sections, "trial": case.trial.model_validate(policy)})
+    return chassis_case(generator, traffic)
+
+
+def started(case: CaseSpec) -> AbstractContextManager[Any]:
+    return started_generator(SpirentGenerator(), case, ENDPOINTS, WAYS)
 
 
 def test_a_trial_sends_exactly_what_it_was_asked_to_and_all_is_released(
     server: SpirentServer,
 ) -> None:
-    with started_generator(SpirentGenerator(), case_of(server.address), ENDPOINTS, WAYS) as session:
+    with started(case_of(server.address)) as session:
         assert set(server.owners) == set(PLACES)
         for _ in range(2):  # each is counted from zero
             counts = session.run(SHORT)
@@ -83,7 +78,7 @@ def test_a_trial_sends_exactly_what_it_was_asked_to_and_all_is_released(
 def test_what_is_not_looked_at_is_missing_and_never_0(server: SpirentServer) -> None:
     server.fault = "unordered"
     case = case_of(server.address)
-    with started_generator(SpirentGenerator(), case, ENDPOINTS, WAYS) as session:
+    with started(case) as session:
         for way in session.run(SHORT).directions:
             assert (way.received_frames, way.duplicate_frames, way.reordered_frames) == (
                 *(100, None, None),
@@ -93,7 +88,7 @@ def test_what_is_not_looked_at_is_missing_and_never_0(server: SpirentServer) -> 
 def test_what_is_lost_is_lost(server: SpirentServer) -> None:
     server.fault = "lossy"
     case = case_of(server.address)
-    with started_generator(SpirentGenerator(), case, ENDPOINTS, WAYS) as session:
+    with started(case) as session:
         assert [way.lost_frames for way in session.run(SHORT).directions] == [10, 10]
 
 
@@ -120,7 +115,7 @@ def test_a_liar_gives_a_flag_or_an_error_and_never_a_number(
     server: SpirentServer, fault: str
 ) -> None:
     case, expected = case_of(server.address), LIES[fault]
-    with started_generator(SpirentGenerator(), case, ENDPOINTS, WAYS) as session:
+    with started(case) as session:
         session.run(SHORT)
         server.fault = fault
         if isinstance(expected, Flag):
@@ -138,19 +133,15 @@ def test_a_liar_gives_a_flag_or_an_error_and_never_a_number(
 
 def test_a_port_of_somebody_else_is_left_to_them_by_name(server: SpirentServer) -> None:
     server.owners[PLACES[1]] = "mallory"
-    with (
-        pytest.raises(ComponentError) as error,
-        started_generator(SpirentGenerator(), case_of(server.address), ENDPOINTS, WAYS),
-    ):
-        pytest.fail("a session was given")
-    assert "reserved by mallory" in error.value.with_why
+    error = refused(ComponentError, started(case_of(server.address)))
+    assert "reserved by mallory" in error.with_why
     assert server.owners == {PLACES[1]: "mallory"}
 
 
 def test_streams_are_built_of_the_vendors_objects(server: SpirentServer) -> None:
     traffic = {"flows": 70_000, "vlans": [7], "frame_size": "128B"}
     case = case_of(server.address, traffic)
-    with started_generator(SpirentGenerator(), case, ENDPOINTS, WAYS) as session:
+    with started(case) as session:
         session.run(SHORT)
         (objects,) = server.sessions.values()
         blocks = [one for handle, one in objects.items() if handle.startswith("streamblock")]
@@ -167,7 +158,7 @@ def test_streams_are_built_of_the_vendors_objects(server: SpirentServer) -> None
 
 def test_it_is_told_what_stands_in_the_golden_conversation(server: SpirentServer) -> None:
     case = case_of(server.address, {"flows": 70_000, "vlans": [7], "frame_size": "128B"})
-    with started_generator(SpirentGenerator(), case, ENDPOINTS, WAYS) as session:
+    with started(case) as session:
         session.run(SHORT)
     assert told(server.heard) == expected("spirent")
 
@@ -188,11 +179,7 @@ def test_a_session_of_a_killed_run_is_ended_by_a_program_and_no_other(
 
 
 def test_who_is_not_there_is_an_error_and_nothing_stays_to_be_released(runtime: Path) -> None:
-    with (
-        pytest.raises(ComponentError, match="does not do sessions"),
-        started_generator(SpirentGenerator(), case_of("127.0.0.1:1"), ENDPOINTS, WAYS),
-    ):
-        pytest.fail("a session was given")
+    refused(ComponentError, started(case_of("127.0.0.1:1")), "does not do sessions")
     assert not runtime.exists()
 
 
@@ -200,12 +187,10 @@ def test_a_missing_library_is_said_with_what_installs_it(
     server: SpirentServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "stcrestclient", None)
-    with (
-        pytest.raises(NotReadyError, match="stcrestclient is not installed") as error,
-        started_generator(SpirentGenerator(), case_of(server.address), ENDPOINTS, WAYS),
-    ):
-        pytest.fail("a session was given")
-    assert error.value.problems[0].fix == TO_INSTALL
+    error = refused(
+        NotReadyError, started(case_of(server.address)), "stcrestclient is not installed"
+    )
+    assert error.problems[0].fix == TO_INSTALL
 
 
 def test_a_place_of_another_vendor_is_refused_in_the_plan() -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 from attacker import NOBODY
-from conftest import Require
 from forged_index import change, seal
 from stored_runs import (
     ALL_TABLES,
@@ -136,8 +135,8 @@ def test_a_damaged_index_is_made_anew_without_a_word(
     assert everything(mixed) == before
 
 
-def test_an_index_that_another_user_made_is_not_believed(mixed: Path, require: Require) -> None:
-    require("root")
+@pytest.mark.needs("root")
+def test_an_index_that_another_user_made_is_not_believed(mixed: Path) -> None:
     before = everything(mixed)
     change(mixed / INDEX, "UPDATE runs SET testbed = 'theirs'")
     seal(mixed / INDEX)

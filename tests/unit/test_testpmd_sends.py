@@ -22,7 +22,7 @@ from vsperf.errors import ComponentError, UsageError, VsperfError
 from vsperf.methods.base import Method
 from vsperf.methods.sweep import LoadSweep
 from vsperf.plugins import Plugins
-from vsperf.records.result import Compliance, Figure, LoadResult, SearchResult
+from vsperf.records.result import Figure, LoadResult
 from vsperf.records.run import Endpoint
 from vsperf.search.base import Loads
 
@@ -116,11 +116,6 @@ def test_a_method_that_it_does_not_know_is_planned_where_its_loads_are_all_it_ca
         def figures(
             self, loads: Loads, results: Sequence[LoadResult], sent: Sequence[int]
         ) -> tuple[Figure, ...]:
-            return ()
-
-        def compliance(
-            self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
-        ) -> tuple[Compliance, ...]:
             return ()
 
     class Ends(Unheard):

@@ -139,8 +139,8 @@ def test_a_tree_that_others_own_or_can_write_to_is_refused_unless_that_is_allowe
         Tree(root, foreign=True).require()
 
 
-def test_a_link_of_another_user_in_a_tree_is_refused(require: Require) -> None:
-    require("root")
+@pytest.mark.needs("root")
+def test_a_link_of_another_user_in_a_tree_is_refused() -> None:
     with town() as here:
         root = here.run / "tree"
         root.mkdir()
@@ -160,8 +160,8 @@ def test_others_may_have_something_where_no_program_is_loaded_from(require: Requ
         Tree(root).require()
 
 
-def test_a_tree_in_a_folder_that_others_write_to_is_refused(require: Require) -> None:
-    require("root")
+@pytest.mark.needs("root")
+def test_a_tree_in_a_folder_that_others_write_to_is_refused() -> None:
     with town() as here:
         (here.folder / "open").mkdir()
         (here.folder / "open" / "tree").mkdir()

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from places import PLACEMENT
-from trex_cases import stateful_case
+from places import PLACEMENT, refused
+from trex_cases import Clock, stateful_case
 from trex_server import STATEFUL_FAULTS, StatefulTrexServer, opened, run_in_thread, served
 
 from vsperf.config.case import CaseSpec
@@ -245,22 +245,6 @@ def test_messages_are_http_of_the_size_that_was_asked_for(size: int) -> None:
 # What it says, and what it is believed.
 
 
-class Clock:
-    """The time of the driver, which goes on where it waits."""
-
-    def __init__(self) -> None:
-        self.now_ns = 1_000_000_000
-
-    def monotonic_ns(self) -> int:
-        return self.now_ns
-
-    def monotonic(self) -> float:
-        return self.now_ns / 1e9
-
-    def sleep(self, seconds: float) -> None:
-        self.now_ns += round(seconds * 1e9)
-
-
 @pytest.fixture(autouse=True)
 def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
@@ -400,20 +384,18 @@ def test_who_has_lost_the_server_begins_no_other_trial() -> None:
 
 
 def test_a_server_that_was_started_for_frames_is_refused_with_the_way_out() -> None:
-    with (
-        pytest.raises(NotReadyError, match="runs in mode STL") as refused,
-        session_of(StatefulTrexServer(fault="another-mode")),
-    ):
-        pytest.fail("a session was given")
-    assert "--astf" in str(refused.value.problems[0].fix)
+    error = refused(
+        NotReadyError, session_of(StatefulTrexServer(fault="another-mode")), "runs in mode STL"
+    )
+    assert "--astf" in str(error.problems[0].fix)
 
 
 def test_ports_of_somebody_else_are_left_to_them_unless_they_are_to_be_taken() -> None:
-    with (
-        pytest.raises(NotReadyError, match="port 1 of TRex belongs to mallory"),
+    refused(
+        NotReadyError,
         session_of(StatefulTrexServer(owners=("", "mallory"))),
-    ):
-        pytest.fail("a session was given")
+        "port 1 of TRex belongs to mallory",
+    )
     with session_of(StatefulTrexServer(owners=("", "mallory")), force=True) as session:
         assert session.connect(request(session)).client is not None
 
@@ -421,21 +403,17 @@ def test_ports_of_somebody_else_are_left_to_them_unless_they_are_to_be_taken() -
 def test_a_server_with_more_than_a_pair_of_ports_would_part_what_is_asked_for() -> None:
     server = StatefulTrexServer()
     server.ports += [type(server.ports[0])() for _ in range(2)]
-    with (
-        pytest.raises(NotReadyError, match=r"has the ports 0, 1, 2, 3, and 0, 1 are to be"),
-        session_of(server),
-    ):
-        pytest.fail("a session was given")
+    refused(NotReadyError, session_of(server), r"has the ports 0, 1, 2, 3, and 0, 1 are to be")
 
 
 def test_clients_are_at_the_first_port_of_the_pair() -> None:
     with run_in_thread(StatefulTrexServer()) as server:
         case = stateful_case({"server": "127.0.0.1", "rpc_port": server.port})
-        with (
-            pytest.raises(NotReadyError, match="1, 0 are to be those of clients and of servers"),
+        refused(
+            NotReadyError,
             connected_stateful(case, {"phy0": 1, "phy1": 0}, "vsperf-1"),
-        ):
-            pytest.fail("a session was given")
+            "1, 0 are to be those of clients and of servers",
+        )
 
 
 def test_what_a_dead_deployment_has_is_released_in_this_mode_too() -> None:

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import REPOSITORY
+from paired_models import FASTEST_FPS, ModelTurns, PairedModel, method, session
 from pydantic import ValidationError
 from test_paired_runs import run, shown, stored, vsperf
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-
-from paired_models import FASTEST_FPS, ModelTurns, PairedModel, method, session
 
 from vsperf.analysis.answers import more_is_better
 from vsperf.quantities.unit import Unit

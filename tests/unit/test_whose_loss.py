@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 from all_wrong import none_wrong
-from conftest import REPOSITORY
-from search_models import search, spec_of
-from slot_samples import in_slots
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-
 from coverage import searched
 from coverage_models import MODELS
+from search_models import search, spec_of
+from slot_samples import in_slots
 
 from vsperf.records.result import Limit
 from vsperf.records.trial import Trial

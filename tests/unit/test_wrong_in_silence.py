@@ -6,18 +6,13 @@ The truth is known of each model; over more seeds `tools/bench/coverage.py` asks
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import coverage
 import pytest
 from all_wrong import none_wrong
-from conftest import REPOSITORY
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-
-import coverage
 from coverage import SEARCHES, Answer, Held, hold, measure
 from coverage_models import MODELS, Model
 

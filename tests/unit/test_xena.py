@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conversations import expected, told
-from places import PLACEMENT, room, started_generator
+from chassis_cases import WAYS, chassis_case, expected, ports_at, told
+from places import PLACEMENT, refused, room, started_generator
 from switch_cases import switch_case
 from vsperf_chassis import session as trial
 from vsperf_chassis.xena import chassis as spoken
@@ -34,17 +35,12 @@ from vsperf.host.undo import RELEASE, ReleaseChassis, owner_name
 from vsperf.host.undo_base import Reach
 from vsperf.host.workspace import LeftBehindError
 from vsperf.records.flags import Flag
-from vsperf.records.run import Endpoint
 from vsperf.records.trial import TrialCounts
 from vsperf.trust import own_python
 
 LOOKED_FOR = {"throughput_duration": "1s", "throughput_sum": "1s"}
 
-ENDPOINTS = (
-    Endpoint(link="phy0", kind="chassis", address="0/0"),
-    Endpoint(link="phy1", kind="chassis", address="0/1"),
-)
-WAYS = (("phy0", "phy1"), ("phy1", "phy0"))
+ENDPOINTS = ports_at("0/0", "0/1")
 SHORT = TrialRequest(load_fps=2_000, duration_ns=50_000_000)
 
 
@@ -68,11 +64,13 @@ def fixture_chassis(monkeypatch: pytest.MonkeyPatch) -> Iterator[XenaServer]:
 def case_of(address: str | None, traffic: dict[str, Any] | None = None, **more: Any) -> CaseSpec:
     """Return a case whose generator is at an address."""
     generator = XenaSpec.model_validate({"kind": "xena", "chassis": address, **more})
-    case = switch_case("external", search={"kind": "fixed", "loads": ["1%"], "duration": "1s"})
-    profile = case.traffic.model_validate(case.traffic.model_dump() | (traffic or {}))
-    policy = case.trial.model_dump() | {"drain": "10ms", "pause": "0s"}
-    sections = {"generator": generator, "traffic": profile}
-    return case.model_copy(update={**sections, "trial": case.trial.model_validate(policy)})
+    return chassis_case(generator, traffic)
+
+
+def started(
+    case: CaseSpec, ways: tuple[tuple[str, str], ...] = WAYS
+) -> AbstractContextManager[Any]:
+    return started_generator(XenaGenerator(), case, ENDPOINTS, ways)
 
 
 def judged(counts: TrialCounts, case: CaseSpec) -> tuple[Flag, ...]:
@@ -84,7 +82,7 @@ def test_a_trial_sends_exactly_what_it_was_asked_to_and_counts_it_by_direction(
     chassis: XenaServer,
 ) -> None:
     case = case_of(chassis.address)
-    with started_generator(XenaGenerator(), case, ENDPOINTS, WAYS) as session:
+    with started(case) as session:
         for _ in range(2):  # each is counted from zero
             counts = session.run(SHORT)
             assert [way.name for way in counts.directions] == ["phy0 to phy1", "phy1 to phy0"]
@@ -100,14 +98,14 @@ def test_a_trial_sends_exactly_what_it_was_asked_to_and_counts_it_by_direction(
 def test_what_is_lost_is_lost(chassis: XenaServer) -> None:
     chassis.fault = "lossy"
     case = case_of(chassis.address)
-    with started_generator(XenaGenerator(), case, ENDPOINTS, WAYS) as session:
+    with started(case) as session:
         assert [way.lost_frames for way in session.run(SHORT).directions] == [10, 10]
 
 
 def test_what_a_port_does_not_count_is_missing_and_never_0(chassis: XenaServer) -> None:
     chassis.fault = "uncounted"
     case = case_of(chassis.address)
-    with started_generator(XenaGenerator(), case, ENDPOINTS, WAYS) as session:
+    with started(case) as session:
         for way in session.run(SHORT).directions:
             assert (way.received_frames, way.corrupted_frames, way.reordered_frames) == (
                 *(100, None, None),
@@ -138,7 +136,7 @@ def test_a_liar_gives_a_flag_or_an_error_and_never_a_number(
     chassis: XenaServer, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case, expected = case_of(chassis.address), LIES[fault]
-    with started_generator(XenaGenerator(), case, ENDPOINTS, WAYS) as session:
+    with started(case) as session:
         session.run(SHORT)
         chassis.fault = fault
         if isinstance(expected, Flag):
@@ -157,11 +155,7 @@ def test_a_liar_gives_a_flag_or_an_error_and_never_a_number(
 
 def test_a_port_of_somebody_else_is_left_to_them_by_name(chassis: XenaServer) -> None:
     chassis.ports["0/1"].owner, chassis.ports["0/1"].connection = "mallory", "theirs"
-    with (
-        pytest.raises(NotReadyError, match="mallory"),
-        started_generator(XenaGenerator(), case_of(chassis.address), ENDPOINTS, WAYS),
-    ):
-        pytest.fail("a session was given")
+    refused(NotReadyError, started(case_of(chassis.address)), "mallory")
     assert chassis.owners == ["", "mallory", "", ""]
     assert not any("RELINQUISH" in line for line in chassis.heard)
 
@@ -180,11 +174,7 @@ def test_no_password_is_read_where_somebody_could_lead_to_another_file(
         else:
             file.write_text("xena\n")
         case = case_of(chassis.address, password_file=str(file))
-        with (
-            pytest.raises(NotReadyError, match="password of the chassis cannot be read"),
-            started_generator(XenaGenerator(), case, ENDPOINTS, WAYS),
-        ):
-            pytest.fail("a session was given")
+        refused(NotReadyError, started(case), "password of the chassis cannot be read")
 
 
 def test_a_wrong_password_is_said_without_showing_it_and_nothing_stays_to_be_released(
@@ -193,24 +183,16 @@ def test_a_wrong_password_is_said_without_showing_it_and_nothing_stays_to_be_rel
     file = tmp_path / "password"
     file.write_text("not this one\n")
     case = case_of(chassis.address, password_file=str(file))
-    with (
-        pytest.raises(VsperfError) as error,
-        started_generator(XenaGenerator(), case, ENDPOINTS, WAYS),
-    ):
-        pytest.fail("a session was given")
-    assert "password was not accepted" in error.value.with_why
-    assert "not this one" not in error.value.with_why
+    error = refused(VsperfError, started(case))
+    assert "password was not accepted" in error.with_why
+    assert "not this one" not in error.with_why
     assert not runtime.exists()
 
 
 def test_who_is_not_there_is_an_error_with_a_way_out_and_nothing_stays_to_be_released(
     runtime: Path,
 ) -> None:
-    with (
-        pytest.raises(ComponentError, match="cannot be reached"),
-        started_generator(XenaGenerator(), case_of("127.0.0.1:1"), ENDPOINTS, WAYS),
-    ):
-        pytest.fail("a session was given")
+    refused(ComponentError, started(case_of("127.0.0.1:1")), "cannot be reached")
     assert not runtime.exists()
 
 
@@ -315,11 +297,7 @@ class TestPlan:
 
     def test_two_streams_of_one_port_are_refused(self) -> None:
         ways = (("phy0", "phy1"), ("phy0", "phy1"))
-        with (
-            pytest.raises(UsageError, match="one stream from each port"),
-            started_generator(XenaGenerator(), case_of("192.0.2.7"), ENDPOINTS, ways),
-        ):
-            pytest.fail("a session was given")
+        refused(UsageError, started(case_of("192.0.2.7"), ways), "one stream from each port")
 
     def test_nobody_guesses_where_it_is(self) -> None:
         with pytest.raises(UsageError, match="nobody says where"):
@@ -341,7 +319,7 @@ class TestWords:
     def heard(self, chassis: XenaServer) -> list[str]:
         traffic = {"flows": 70_000, "vlans": [7], "frame_size": "128B"}
         case = case_of(chassis.address, traffic)
-        with started_generator(XenaGenerator(), case, ENDPOINTS, WAYS) as session:
+        with started(case) as session:
             session.run(SHORT)
             session.facts()
         return chassis.heard

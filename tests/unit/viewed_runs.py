@@ -5,7 +5,6 @@ They are put together from models, as a run would store them, so that each reade
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,12 +14,9 @@ from conftest import REPOSITORY
 from connection_models import Device
 from echoes import Bench, alone, beside, probe
 from exchanges import RATE, REVERSE, cpu, device, exchange, instance, use
+from paired_models import PairedModel, session
 from record_samples import header, plan
 from stored_runs import store
-
-sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
-
-from paired_models import PairedModel, session
 
 from vsperf.config.case import Case
 from vsperf.config.loader import Request, load

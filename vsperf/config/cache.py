@@ -29,9 +29,7 @@ class CacheShare(Quantity):
             raise UnitError("a part of the bandwidth is from 1% to 100%")
 
     @classmethod
-    def parse(cls, value: object) -> Self:
-        if isinstance(value, cls):
-            return value
+    def _parse(cls, value: object) -> Self:
         pattern = r"(?P<ways>\d+)\s*ways?(?:,\s*(?P<bandwidth>\d+)%\s*bandwidth)?"
         found = match(pattern, value, "a part of a cache", cls.EXAMPLES)
         bandwidth = found["bandwidth"]

@@ -27,9 +27,7 @@ class Bound(Quantity):
     text: str
 
     @classmethod
-    def parse(cls, value: object) -> Self:
-        if isinstance(value, cls):
-            return value
+    def _parse(cls, value: object) -> Self:
         for unit in Unit:
             with suppress(UnitError):
                 unit.quantity.parse(value)

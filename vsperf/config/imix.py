@@ -62,9 +62,7 @@ class Imix(Quantity):
             )
 
     @classmethod
-    def parse(cls, value: object) -> Self:
-        if isinstance(value, cls):
-            return value
+    def _parse(cls, value: object) -> Self:
         if isinstance(value, list):
             return cls.of(_part(one) for one in value)
         text = value.strip() if isinstance(value, str) and len(value) <= LONGEST else ""

@@ -53,6 +53,8 @@ class MethodSpec(DriverSpec):
     """Whether a program of its own measures latency beside those of the places."""
     CONNECTIONS: ClassVar[bool] = False
     """Whether the generator opens connections from one end to the other, and is both of them."""
+    ASKS_BESIDES: ClassVar[frozenset[Ability]] = frozenset()
+    """What its trials need of a generator beside what those of other methods of its kind do."""
 
     def asked(self) -> Mapping[str, Goal]:
         """Return its goals by name, with every value filled in; latency may refer to them."""
@@ -69,7 +71,7 @@ class MethodSpec(DriverSpec):
     @property
     def asks_generator(self) -> frozenset[Ability]:
         """Return what its trials need of a generator, beside what frames and latency need."""
-        return frozenset({Ability.PACED, Ability.EXACT})
+        return self.ASKS_BESIDES | {Ability.PACED, Ability.EXACT}
 
     @property
     def done_to_switch(self) -> str | None:

@@ -83,7 +83,6 @@ def deploy(
 class _Part(Protocol):
     def failure(self) -> str | None:
         """Return why it no longer works, or None while it does."""
-        ...
 
 
 @contextmanager

@@ -228,20 +228,16 @@ class Around(Protocol):
     @property
     def lead_ns(self) -> int:
         """How long the first look may take: the instant is so much later."""
-        ...
 
     @property
     def tell(self) -> Tell | None:
         """Who hears once a second what arrives; None where nobody watches."""
-        ...
 
     def begin(self) -> None:
         """Look before the instant."""
-        ...
 
     def end(self) -> None:
         """Look after it all."""
-        ...
 
 
 class Nobody:

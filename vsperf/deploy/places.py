@@ -64,59 +64,47 @@ class AnyPlace(Protocol):
     @property
     def link(self) -> str:
         """That it is at the end of."""
-        ...
 
     @property
     def address(self) -> str:
         """Its address of IPv4."""
-        ...
 
     @property
     def access(self) -> str:
         """The command by which a person looks at it."""
-        ...
 
     @property
     def socket(self) -> Endpoint | None:
         """The port of the switch that a program there has to itself; None where none has."""
-        ...
 
     def join(self, case: CaseSpec, known: Mapping[str, str], *, offloads: bool) -> Device:
         """Give its device its address, and tell it where all others are; raises OSError."""
-        ...
 
     def read_clock(self) -> None:
         """Look how its clocks stand to this machine's, so that programs begin at one instant."""
-        ...
 
     def running(
         self, argv: Sequence[str], how: How, workspace: Workspace
     ) -> AbstractContextManager[Running]:
         """Run a program; leaving the context ends it."""
-        ...
 
     def counts(self) -> DeviceCounts | None:
         """Return what its device has counted so far; `ComponentError` where it is gone.
 
         None where it has no device.
         """
-        ...
 
     def received(self) -> Mapping[int, int]:
         """Return the bytes that came by connections of TCP, by port; nothing where none tells."""
-        ...
 
     def socket_bytes(self) -> int:
         """Return what the sockets of both ends of TCP can hold, as its kernel sizes them."""
-        ...
 
     def failure(self) -> str | None:
         """Return why it no longer works, or None while it does."""
-        ...
 
     def facts(self) -> dict[str, Any]:
         """Return what it is, for the record."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

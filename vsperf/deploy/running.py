@@ -43,42 +43,33 @@ class Running(Protocol):
     @property
     def wall_ahead_ns(self) -> int:
         """How far the clock of the wall that it sees is before ours."""
-        ...
 
     def descriptor(self) -> AbstractContextManager[int]:
         """Return what is ready when it may have ended; several can have the same."""
-        ...
 
     def notice(self, ready_ns: int | None) -> None:
         """Note that it has ended, if it has; `ready_ns` is when its descriptor was, if it was."""
-        ...
 
     def watched(self, role: str, name: str, cpus: tuple[int, ...]) -> Watched:
         """Return whose CPU time is looked at, which is its own under this role and name if it can.
 
         It is the same one for all programs whose CPU time nobody can tell apart.
         """
-        ...
 
     def has_ended(self) -> bool:
         """Whether it has; does not wait."""
-        ...
 
     def await_end(self, patience_s: float) -> bool:
         """Wait for its end; say whether it came."""
-        ...
 
     def listens(self, port: int) -> bool:
         """Whether it can be called at a port."""
-        ...
 
     def obituary(self) -> str:
         """Return how it ended and what it said last."""
-        ...
 
     def said(self) -> Said:
         """Return how it ended, and what it wrote; nobody waits for one that is to go on."""
-        ...
 
 
 @dataclass

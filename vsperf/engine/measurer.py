@@ -43,11 +43,9 @@ class Around(Protocol):
 
     def begin(self, trial: int, purpose: Purpose) -> None:
         """Look before a trial."""
-        ...
 
     def end(self) -> None:
         """Look after it, if there was a look before."""
-        ...
 
 
 class Nobody:

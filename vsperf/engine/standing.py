@@ -153,8 +153,5 @@ class NoSession:
     def failure(self) -> str | None:
         return None
 
-    def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
-        return None
-
     def facts(self) -> dict[str, Any]:
         return {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from vsperf.drivers.generators.base import GeneratorSession
+from vsperf.drivers.generators.base import GeneratorSession, KnowsDistances
 from vsperf.drivers.vnfs.base import RunningVnfs
 from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.engine.background_load import BackgroundLoad
@@ -139,7 +139,9 @@ class Watch:
 
     def round_trip_ns(self) -> int | None:
         """Return how far the two CPUs are from each other now; None when it cannot be told."""
-        if self.cpus is None or self.generator.failure() is not None:
+        if self.cpus is None or not isinstance(self.generator, KnowsDistances):
+            return None
+        if self.generator.failure() is not None:
             return None
         try:
             return self.generator.round_trip_ns(self.cpus)

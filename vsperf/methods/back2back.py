@@ -95,6 +95,8 @@ class BackToBack(WithThroughput):
     """The longest burst at the highest rate that loses nothing, several times."""
 
     summary: ClassVar[str] = "longest burst without loss, and the buffer behind it (RFC 9004)"
+    ASKS_BESIDES: ClassVar[frozenset[Ability]] = frozenset({Ability.BRIEF})
+    """A burst lasts no longer than it has frames."""
 
     kind: Literal["back2back"]
     repeats: int = Field(default=5, ge=1, le=1000)
@@ -117,11 +119,6 @@ class BackToBack(WithThroughput):
                 "max_repeats needs a loss_threshold above 0: what lost more is not tried again"
             )
         return self
-
-    @property
-    def asks_generator(self) -> frozenset[Ability]:
-        """Return that a burst lasts no longer than it has frames."""
-        return super().asks_generator | {Ability.BRIEF}
 
     def metrics(self) -> Mapping[str, Unit]:
         times = dict.fromkeys(TIMES, Unit.NANOSECONDS)

@@ -42,6 +42,8 @@ class BroadcastForwarding(WithThroughput):
     """The throughput of broadcast frames, and their latency at it."""
 
     summary: ClassVar[str] = "throughput and latency of broadcast frames (RFC 2889)"
+    ASKS_BESIDES: ClassVar[frozenset[Ability]] = frozenset({Ability.LATENCY})
+    """Latency is a part of its answer."""
 
     kind: Literal["broadcast"]
     throughput_duration: TrialDuration = Duration.parse("1s")
@@ -52,11 +54,6 @@ class BroadcastForwarding(WithThroughput):
     """Length of a trial in which latency is measured."""
     repeats: int = Field(default=3, ge=1, le=1000)
     """Trials in which latency is measured."""
-
-    @property
-    def asks_generator(self) -> frozenset[Ability]:
-        """Return that latency is a part of its answer."""
-        return super().asks_generator | {Ability.LATENCY}
 
     def metrics(self) -> Mapping[str, Unit]:
         return {**super().metrics(), **dict.fromkeys(SHARES, Unit.NANOSECONDS)}

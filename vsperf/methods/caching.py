@@ -31,6 +31,8 @@ class AddressCaching(Method):
     """The most addresses, one frame each, all of which are known afterwards."""
 
     summary: ClassVar[str] = "addresses that a bridge can know at a time (RFC 2889)"
+    ASKS_BESIDES: ClassVar[frozenset[Ability]] = frozenset({Ability.BRIEF})
+    """Few addresses come in a moment."""
 
     kind: Literal["caching"]
     rate: Rate = Rate.parse("10kfps")
@@ -41,11 +43,6 @@ class AddressCaching(Method):
     """Searches, each from the beginning."""
     max_repeats: int = Field(default=1, ge=0, le=100)
     """How often a number is tried again of which not all were known."""
-
-    @property
-    def asks_generator(self) -> frozenset[Ability]:
-        """Return that few addresses come in a moment."""
-        return super().asks_generator | {Ability.BRIEF}
 
     @property
     def done_to_switch(self) -> str | None:

@@ -16,7 +16,7 @@ from vsperf.methods.prerequisite import TIME_OVER, WithThroughput, unanswered, w
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Severity, worst
-from vsperf.records.result import Axis, Compliance, Curve, Figure, GoalResult, Limit, SearchResult
+from vsperf.records.result import Axis, Curve, Figure, GoalResult, Limit, SearchResult
 from vsperf.records.trial import Trial
 from vsperf.search.base import Loads
 
@@ -91,12 +91,6 @@ class RuleChurn(WithThroughput):
             complete=len(found) == len(self.rules_per_second)
             and all(one.goal.limit is not Limit.BUDGET for one in found),
         )
-
-    def compliance(
-        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
-    ) -> tuple[Compliance, ...]:
-        """No standard has this."""
-        return ()
 
 
 def _changes_a_second(trials: Sequence[Trial]) -> float:

@@ -471,6 +471,8 @@ class ConcurrentConnections(ConnectionSearch):
     """How many connections can be held open at the same time."""
 
     summary: ClassVar[str] = "most connections that are open at a time, none of which fails"
+    ASKS_BESIDES: ClassVar[frozenset[Ability]] = frozenset({Ability.HELD})
+    """All of them are held besides."""
     answer: ClassVar[str] = "concurrent_connections"
     ends: ClassVar[tuple[str, str]] = ("min_connections", "max_connections")
     of_time: ClassVar[bool] = False
@@ -498,11 +500,6 @@ class ConcurrentConnections(ConnectionSearch):
     def range(self) -> tuple[int, int]:
         """Of connections at a time."""
         return self.min_connections, self.max_connections
-
-    @property
-    def asks_generator(self) -> frozenset[Ability]:
-        """Return that all of them are held besides."""
-        return super().asks_generator | {Ability.HELD}
 
     def exchanged(self) -> str:
         """Return how many requests of which size, and of what size responses."""

@@ -10,7 +10,6 @@ from typing import Protocol as Interface
 from pydantic import Field
 
 from vsperf.config.abilities import Ability
-from vsperf.config.case import CaseSpec
 from vsperf.config.connections import MOST_ADDRESSES, MOST_DATA, Protocol
 from vsperf.config.counted import Counted
 from vsperf.config.method import Contradiction
@@ -21,14 +20,7 @@ from vsperf.quantities.units import NANOSECONDS, FrameSize, LinkSpeed
 from vsperf.records.connections import ConnectionTrial
 from vsperf.records.flags import Flag
 from vsperf.records.histogram import merged_percentiles_ns
-from vsperf.records.result import (
-    Compliance,
-    GoalResult,
-    Limit,
-    PartialResult,
-    RegimeResult,
-    SearchResult,
-)
+from vsperf.records.result import GoalResult, Limit, PartialResult, RegimeResult, SearchResult
 from vsperf.records.trial import Purpose
 from vsperf.search.base import Budget
 
@@ -259,7 +251,7 @@ class ConnectionMethod(Method):
     def asks_generator(self) -> frozenset[Ability]:
         """Return that it is asked for connections, and for no frames."""
         by_udp = self.made_by == "udp"
-        return frozenset({Ability.UDP_FLOWS if by_udp else Ability.CONNECTIONS})
+        return self.ASKS_BESIDES | {Ability.UDP_FLOWS if by_udp else Ability.CONNECTIONS}
 
     def contradictions(self, size: FrameSize, link: LinkSpeed) -> Iterator[Contradiction]:
         """Yield that there are no messages as short, or as long."""
@@ -308,12 +300,6 @@ class ConnectionMethod(Method):
             patience_ns=4 * CHECKED_NS,
             purpose=Purpose.PATH_CHECK,
         )
-
-    def compliance(
-        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
-    ) -> tuple[Compliance, ...]:
-        """No standard of frames says how connections are counted."""
-        return ()
 
 
 def due_in(duration_ns: int, rate: int) -> int:

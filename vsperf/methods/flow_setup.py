@@ -27,7 +27,7 @@ from vsperf.quantities.human import human_count, human_fps, human_share
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Rate, Ratio
 from vsperf.records.histogram import merge, percentiles_ns
-from vsperf.records.result import Compliance, Figure, Limit, SearchResult
+from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.trial import Purpose, Trial
 from vsperf.search.base import Loads, Probe
 from vsperf.search.fixed import load_result
@@ -65,6 +65,10 @@ class FlowSetup(WithinRange):
     """The highest rate of new flows, one frame each, that loses none of them."""
 
     summary: ClassVar[str] = "new flows in a second that a switch takes without loss"
+    ASKS_BESIDES: ClassVar[frozenset[Ability]] = frozenset(
+        {Ability.LATENCY, Ability.LATENCY_RANGES}
+    )
+    """The first frames of flows are measured apart from later ones."""
 
     kind: Literal["flow_setup"]
     min_load: Rate = Rate.parse("1kfps")
@@ -81,11 +85,6 @@ class FlowSetup(WithinRange):
     @property
     def done_to_switch(self) -> str | None:
         return MADE_TO_FORGET
-
-    @property
-    def asks_generator(self) -> frozenset[Ability]:
-        """Return that the first frames of flows are measured apart from later ones."""
-        return super().asks_generator | {Ability.LATENCY, Ability.LATENCY_RANGES}
 
     def metrics(self) -> Mapping[str, Unit]:
         return {
@@ -152,12 +151,6 @@ class FlowSetup(WithinRange):
             reason=cached or reason,
             at=f"{human_count(loads.flows)} new flows each way in a trial, one frame each",
         )
-
-    def compliance(
-        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
-    ) -> tuple[Compliance, ...]:
-        """No standard has this."""
-        return ()
 
 
 def _latencies(bench: Bench, rate: int, reference: str) -> tuple[Figure, ...]:

@@ -45,6 +45,8 @@ class LatencyByTag(WithThroughput):
     """Latency at the throughput, of one tagged frame and of all frames after it."""
 
     summary: ClassVar[str] = "latency at the throughput, by tagged frames (RFC 2544, RFC 8219)"
+    ASKS_BESIDES: ClassVar[frozenset[Ability]] = frozenset({Ability.LATENCY, Ability.LATENCY_FROM})
+    """Frames from a moment on are measured, and the first of them by itself."""
 
     kind: Literal["latency"]
     load: Ratio = Ratio.parse("100%")
@@ -63,11 +65,6 @@ class LatencyByTag(WithThroughput):
         if not self.load.value:
             raise ValueError("load must be above 0")
         return self
-
-    @property
-    def asks_generator(self) -> frozenset[Ability]:
-        """Return that frames from a moment on are measured, and the first of them by itself."""
-        return super().asks_generator | {Ability.LATENCY, Ability.LATENCY_FROM}
 
     def metrics(self) -> Mapping[str, Unit]:
         names = (TAGGED, TYPICAL_LATENCY, WORST_LATENCY, VARIATION, MEAN_LATENCY)

@@ -31,6 +31,8 @@ class AddressLearning(WithinRange):
     """The highest rate of new addresses, one frame each, all of which are known afterwards."""
 
     summary: ClassVar[str] = "new addresses in a second that a bridge learns (RFC 2889)"
+    ASKS_BESIDES: ClassVar[frozenset[Ability]] = frozenset({Ability.BRIEF})
+    """New addresses come in a moment."""
 
     kind: Literal["learning"]
     min_load: Rate = Rate.parse("50fps")
@@ -43,11 +45,6 @@ class AddressLearning(WithinRange):
     """Searches, each from the beginning."""
     max_repeats: int = Field(default=2, ge=0, le=100)
     """How often a rate is tried again at which not all addresses were learned."""
-
-    @property
-    def asks_generator(self) -> frozenset[Ability]:
-        """Return that new addresses come in a moment."""
-        return super().asks_generator | {Ability.BRIEF}
 
     @property
     def done_to_switch(self) -> str | None:

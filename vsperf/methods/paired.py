@@ -25,7 +25,7 @@ from vsperf.methods.turns import MOST_TURNS, TurnsAsked, TurnsBench, balanced
 from vsperf.quantities.quantity import Quantity, UnitError, decimal_text
 from vsperf.quantities.unit import Factor, Unit
 from vsperf.quantities.units import Duration, Rate, Ratio
-from vsperf.records.result import Compliance, SearchResult
+from vsperf.records.result import SearchResult
 from vsperf.records.signed_ranks import LEAST
 from vsperf.records.turn_columns import Turn
 from vsperf.records.turns import (
@@ -79,9 +79,7 @@ class TurnsLoad(Quantity):
     share: Ratio | None = None
 
     @classmethod
-    def parse(cls, value: object) -> Self:
-        if isinstance(value, cls):
-            return value
+    def _parse(cls, value: object) -> Self:
         if not isinstance(value, str) or not value.strip().endswith(OF_SLOWEST):
             return cls(rate=Rate.parse(value))
         share = Ratio.parse(value.strip().removesuffix(OF_SLOWEST))
@@ -376,12 +374,6 @@ class PairedTurns(Method):
             return SearchResult(complete=False, spoiled=spoiled)
         figures = figures_of(rounds, self.terms)
         return SearchResult(figures=figures, complete=complete, spoiled=spoiled)
-
-    def compliance(
-        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
-    ) -> tuple[Compliance, ...]:
-        """No standard knows of switches that take turns."""
-        return ()
 
 
 def _percent(share: Fraction) -> Bound:

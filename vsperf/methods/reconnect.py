@@ -40,6 +40,8 @@ class Reconnect(ConnectionMethod):
     """Opens connections at a steady rate while something is done to the switch."""
 
     summary: ClassVar[str] = "how long nobody can connect when the switch restarts, or is killed"
+    ASKS_BESIDES: ClassVar[frozenset[Ability]] = frozenset({Ability.ANSWERED_WHEN})
+    """It is asked besides when nobody was answered."""
 
     kind: Literal["reconnect"]
     events: Annotated[tuple[EventName, ...], Field(min_length=1)] = RESETS
@@ -58,11 +60,6 @@ class Reconnect(ConnectionMethod):
         if len(set(map(word_of, self.events))) != len(self.events):
             raise ValueError("each event is named once, and no two begin with the same word")
         return self
-
-    @property
-    def asks_generator(self) -> frozenset[Ability]:
-        """Return that it is asked besides when nobody was answered."""
-        return super().asks_generator | {Ability.ANSWERED_WHEN}
 
     def misfits(self, topology: Topology) -> Iterator[Contradiction]:
         """Yield which events need a VNF, if there is none."""

@@ -36,6 +36,8 @@ class SystemRecovery(WithThroughput):
     """Offers more than the throughput, then half of that, and waits for the last loss."""
 
     summary: ClassVar[str] = "how long loss goes on when an overload ends (RFC 2544, 26.5)"
+    ASKS_BESIDES: ClassVar[frozenset[Ability]] = frozenset({Ability.STEPS, Ability.LAST_LOSS})
+    """The load changes, and the last loss has to be known."""
 
     kind: Literal["recovery"]
     overload: Ratio = Ratio(STANDARD_OVERLOAD)
@@ -54,11 +56,6 @@ class SystemRecovery(WithThroughput):
         if not 0 < self.after.value < 1:
             raise ValueError("after must lie between 0 and 100%")
         return self
-
-    @property
-    def asks_generator(self) -> frozenset[Ability]:
-        """Return that the load changes, and that the last loss has to be known."""
-        return super().asks_generator | {Ability.STEPS, Ability.LAST_LOSS}
 
     def metrics(self) -> Mapping[str, Unit]:
         return {**super().metrics(), NAME: Unit.NANOSECONDS}

@@ -32,6 +32,8 @@ BITS = 8
 class RequestMethod(ConnectionSearch):
     """Asks on open connections at rates that are searched: what a request stands for, each says."""
 
+    ASKS_BESIDES: ClassVar[frozenset[Ability]] = frozenset({Ability.BY_CLOCK})
+    """They ask by a clock besides."""
     searched: ClassVar[Unit] = Unit.PER_SECOND
     tails: ClassVar[Tails] = {
         "response_p99": (
@@ -56,11 +58,6 @@ class RequestMethod(ConnectionSearch):
     @abstractmethod
     def each(self, there: Sequence[ConnectionTrial]) -> Fraction | None:
         """Return what a request stands for in the answer; None where no trial tells."""
-
-    @property
-    def asks_generator(self) -> frozenset[Ability]:
-        """Return that they ask by a clock besides."""
-        return super().asks_generator | {Ability.BY_CLOCK}
 
     @property
     def duration_ns(self) -> int:

@@ -49,6 +49,8 @@ class ResetTime(WithThroughput):
     """How long frames stay away after each event, by their loss and by their time stamps."""
 
     summary: ClassVar[str] = "how long frames stay away when switch or VNFs restart (RFC 6201)"
+    ASKS_BESIDES: ClassVar[frozenset[Ability]] = frozenset({Ability.SILENCE})
+    """The time without frames has to be known."""
 
     kind: Literal["reset"]
     events: Annotated[tuple[EventName, ...], Field(min_length=1)] = RESETS
@@ -79,11 +81,6 @@ class ResetTime(WithThroughput):
     @property
     def done_to_switch(self) -> str | None:
         return None if all(map(to_vnfs, self.events)) else RESTARTED
-
-    @property
-    def asks_generator(self) -> frozenset[Ability]:
-        """Return that the time without frames has to be known."""
-        return super().asks_generator | {Ability.SILENCE}
 
     def metrics(self) -> Mapping[str, Unit]:
         figures = {

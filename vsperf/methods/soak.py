@@ -224,6 +224,8 @@ class Soak(WithThroughput):
     """One long trial at a share of the throughput; each second of it is recorded."""
 
     summary: ClassVar[str] = "hours at one load: what is lost when, and what drifts"
+    ASKS_BESIDES: ClassVar[frozenset[Ability]] = frozenset({Ability.SECONDS})
+    """It looks at each second."""
 
     kind: Literal["soak"]
     load: Ratio = Ratio.parse("50%")
@@ -240,11 +242,6 @@ class Soak(WithThroughput):
         if not self.load.value:
             raise ValueError("load must be above 0")
         return self
-
-    @property
-    def asks_generator(self) -> frozenset[Ability]:
-        """Return that it looks at each second."""
-        return super().asks_generator | {Ability.SECONDS}
 
     def metrics(self) -> Mapping[str, Unit]:
         return {

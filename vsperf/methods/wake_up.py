@@ -27,7 +27,7 @@ from vsperf.quantities.human import human_count, human_fps
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Duration, Ratio
 from vsperf.records.histogram import merge, percentiles_ns
-from vsperf.records.result import Compliance, Figure, SearchResult, load_at, none_lost
+from vsperf.records.result import Figure, SearchResult, load_at, none_lost
 from vsperf.records.trial import Purpose, RateStep, Trial
 from vsperf.search.base import Loads
 
@@ -40,6 +40,10 @@ class WakeUp(WithThroughput):
     """Frames, a silence, and frames again: how much later the first of them arrives."""
 
     summary: ClassVar[str] = "what a silence costs the frames that end it"
+    ASKS_BESIDES: ClassVar[frozenset[Ability]] = frozenset(
+        {Ability.STEPS, Ability.LATENCY, Ability.LATENCY_RANGES}
+    )
+    """The load changes, and some frames are measured apart from others."""
 
     kind: Literal["wake_up"]
     throughput_duration: TrialDuration = Duration.parse("1s")
@@ -63,12 +67,6 @@ class WakeUp(WithThroughput):
         if not self.load.value:
             raise ValueError("load must be above 0")
         return self
-
-    @property
-    def asks_generator(self) -> frozenset[Ability]:
-        """Return that the load changes, and that some frames are measured apart from others."""
-        apart = {Ability.STEPS, Ability.LATENCY, Ability.LATENCY_RANGES}
-        return super().asks_generator | apart
 
     def metrics(self) -> Mapping[str, Unit]:
         times = dict.fromkeys((WOKEN, AWAKE), Unit.NANOSECONDS)
@@ -116,12 +114,6 @@ class WakeUp(WithThroughput):
             complete=trials.in_time,
             spoiled=trials.spoiled,
         )
-
-    def compliance(
-        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
-    ) -> tuple[Compliance, ...]:
-        """No standard has this."""
-        return ()
 
 
 def _ranges(before: int, silent: int) -> tuple[tuple[int, int], ...]:

@@ -24,7 +24,7 @@ from vsperf.methods.range import TrialDuration
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import CpuSet, Duration, FrameSize, LinkSpeed
 from vsperf.records.exchange import CLIENTS, SERVERS, Exchange, Traffic, is_stream
-from vsperf.records.result import Axis, Compliance, Curve, Figure, Limit, SearchResult
+from vsperf.records.result import Axis, Curve, Figure, Limit, SearchResult
 from vsperf.records.threads import SWITCH
 from vsperf.search.base import Loads
 from vsperf.search.exchange_verdict import limited_in_repeats
@@ -245,12 +245,6 @@ class Workload(Method):
     @abstractmethod
     def counted(self) -> str:
         """What a rate counts, for people."""
-
-    def compliance(
-        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
-    ) -> tuple[Compliance, ...]:
-        """No standard of frames says how programs measure."""
-        return ()
 
 
 def with_limit(rate: Figure, made: Sequence[Exchange], middle: Exchange) -> Figure:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -15,8 +14,7 @@ STEPS = {
 UNITS = "|".join(sorted(STEPS, key=len, reverse=True))
 
 
-@functools.total_ordering
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class ByteSize(Quantity):
     """An amount of memory, such as 32KiB (32768 bytes) or 4MB (4000000 bytes)."""
 
@@ -29,21 +27,15 @@ class ByteSize(Quantity):
             raise UnitError("an amount of memory must be above zero")
 
     @classmethod
-    def parse(cls, value: object) -> Self:
-        if isinstance(value, cls):
-            return value
+    def _parse(cls, value: object) -> Self:
         found = match(rf"{NUMBER}\s*(?P<unit>{UNITS})", value, "an amount of memory", cls.EXAMPLES)
         return cls(whole(number_in(found) * STEPS[found["unit"]], "an amount of memory in bytes"))
-
-    def __lt__(self, other: ByteSize) -> bool:
-        return self.bytes < other.bytes
 
     def __str__(self) -> str:
         return scaled(self.bytes, STEPS)
 
 
-@functools.total_ordering
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class ByteRate(Quantity):
     """Bytes per second, such as 5000MB/s or 2GiB/s; 0 for none."""
 
@@ -52,16 +44,11 @@ class ByteRate(Quantity):
     per_second: int
 
     @classmethod
-    def parse(cls, value: object) -> Self:
-        if isinstance(value, cls):
-            return value
+    def _parse(cls, value: object) -> Self:
         found = match(rf"0|{NUMBER}\s*(?P<unit>{UNITS})/s", value, "a rate", cls.EXAMPLES)
         if found["unit"] is None:
             return cls(0)
         return cls(whole(number_in(found) * STEPS[found["unit"]], "a rate in bytes per second"))
-
-    def __lt__(self, other: ByteRate) -> bool:
-        return self.per_second < other.per_second
 
     def __str__(self) -> str:
         return f"{scaled(self.per_second, STEPS)}/s" if self.per_second else "0"

@@ -24,6 +24,11 @@ class Quantity:
     @classmethod
     def parse(cls, value: object) -> Self:
         """Return the quantity that `value` (text, number or already a quantity) means."""
+        return value if isinstance(value, cls) else cls._parse(value)
+
+    @classmethod
+    def _parse(cls, value: object) -> Self:
+        """Return what anything else than such a quantity means; raise `UnitError` for nothing."""
         raise NotImplementedError
 
     @classmethod

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import functools
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
@@ -12,8 +11,7 @@ from vsperf.quantities.quantity import NUMBER, Quantity, UnitError, decimal_text
 from vsperf.quantities.units import Count, LinkSpeed, MeasuredCount, MeasuredTime, Rate, Ratio
 
 
-@functools.total_ordering
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Factor(Quantity):
     """How many times as much as something else, such as 130%, 1.3 or 97%."""
 
@@ -27,17 +25,12 @@ class Factor(Quantity):
             raise UnitError(f"a factor lies between 0 and {self.LARGEST}, {self} does not")
 
     @classmethod
-    def parse(cls, value: object) -> Self:
-        if isinstance(value, cls):
-            return value
+    def _parse(cls, value: object) -> Self:
         found = match(NUMBER + r"\s*(?P<percent>%?)", value, "a factor", cls.EXAMPLES)
         return cls(number_in(found) / (100 if found["percent"] else 1))
 
     def __float__(self) -> float:
         return float(self.value)
-
-    def __lt__(self, other: Factor) -> bool:
-        return self.value < other.value
 
     def __str__(self) -> str:
         return decimal_text(self.value * 100) + "%"

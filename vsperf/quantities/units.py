@@ -55,9 +55,7 @@ class FrameSize(Quantity):
             )
 
     @classmethod
-    def parse(cls, value: object) -> Self:
-        if isinstance(value, cls):
-            return value
+    def _parse(cls, value: object) -> Self:
         found = match(NUMBER + r"\s*(?:B|bytes?)?", value, "a frame size", cls.EXAMPLES)
         return cls(whole(number_in(found), "a frame size"))
 
@@ -101,8 +99,7 @@ def _nanoseconds(span: str) -> Fraction:
     return sum((Fraction(part[1]) * TIMES[part[2]] for part in parts), Fraction(0))
 
 
-@functools.total_ordering
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Duration(Quantity):
     """A span of time, exact to the nanosecond, such as 10s, 250ms or 1h30m."""
 
@@ -115,9 +112,7 @@ class Duration(Quantity):
             raise UnitError("a duration cannot be negative")
 
     @classmethod
-    def parse(cls, value: object) -> Self:
-        if isinstance(value, cls):
-            return value
+    def _parse(cls, value: object) -> Self:
         if isinstance(value, (int, float)) and not isinstance(value, bool) and value != 0:
             raise UnitError(f"{shown(value)} has no unit; did you mean {value}s?")
         found = match(rf"0|{SPAN}", value, "a duration", cls.EXAMPLES)
@@ -127,9 +122,6 @@ class Duration(Quantity):
     def seconds(self) -> float:
         """The duration in seconds, for arithmetic that needs no exactness."""
         return self.ns / NANOSECONDS
-
-    def __lt__(self, other: Duration) -> bool:
-        return self.ns < other.ns
 
     def __str__(self) -> str:
         if self.ns == 0:
@@ -156,9 +148,7 @@ class Count(Quantity):
             raise UnitError(f"a count must be at least {self.LEAST}")
 
     @classmethod
-    def parse(cls, value: object) -> Self:
-        if isinstance(value, cls):
-            return value
+    def _parse(cls, value: object) -> Self:
         found = match(NUMBER + r"\s*(?P<scale>[kKMG]?)", value, "a count", cls.EXAMPLES)
         return cls(whole(number_in(found) * DECIMAL[found["scale"]], "a count"))
 
@@ -172,8 +162,7 @@ class Count(Quantity):
         return scaled(self.value, {"k": 10**3, "M": 10**6, "G": 10**9})
 
 
-@functools.total_ordering
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class LinkSpeed(Quantity):
     """A link's bit rate, such as 10G or 25Gbit/s."""
 
@@ -186,9 +175,7 @@ class LinkSpeed(Quantity):
             raise UnitError("a link speed must be above zero")
 
     @classmethod
-    def parse(cls, value: object) -> Self:
-        if isinstance(value, cls):
-            return value
+    def _parse(cls, value: object) -> Self:
         unit = r"\s*(?:(?P<scale>[kKMGT])(?:b|bps|bit/s|bits/s)?|(?:bps|bit/s|bits/s))"
         found = match(NUMBER + unit, value, "a link speed", cls.EXAMPLES)
         return cls(whole(number_in(found) * DECIMAL[found["scale"] or ""], "a link speed"))
@@ -197,15 +184,11 @@ class LinkSpeed(Quantity):
         """Return the theoretical frame rate of one direction, as an exact fraction."""
         return self.bps / (8 * size.on_wire)
 
-    def __lt__(self, other: LinkSpeed) -> bool:
-        return self.bps < other.bps
-
     def __str__(self) -> str:
         return scaled(self.bps, {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}) + "bit/s"
 
 
-@functools.total_ordering
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Ratio(Quantity):
     """A share between 0 and 1, such as 0.5%, 1e-5 or 0."""
 
@@ -218,17 +201,12 @@ class Ratio(Quantity):
             raise UnitError(f"a ratio lies between 0 and 1 (0% and 100%), {self} does not")
 
     @classmethod
-    def parse(cls, value: object) -> Self:
-        if isinstance(value, cls):
-            return value
+    def _parse(cls, value: object) -> Self:
         found = match(NUMBER + r"\s*(?P<percent>%?)", value, "a ratio", cls.EXAMPLES)
         return cls(number_in(found) / (100 if found["percent"] else 1))
 
     def __float__(self) -> float:
         return float(self.value)
-
-    def __lt__(self, other: Ratio) -> bool:
-        return self.value < other.value
 
     def __str__(self) -> str:
         return "0" if not self.value else decimal_text(self.value * 100) + "%"
@@ -249,9 +227,7 @@ class Rate(Quantity):
     """One of ``fps``, ``%``, ``bps_l1``, ``bps_l2``."""
 
     @classmethod
-    def parse(cls, value: object) -> Self:
-        if isinstance(value, cls):
-            return value
+    def _parse(cls, value: object) -> Self:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             raise UnitError(f"{shown(value)} has no unit; write {value}fps, {value}% or the like")
         unit = (
@@ -308,8 +284,7 @@ class MeasuredCount(Count):
     LEAST: ClassVar[int] = 0
 
 
-@functools.total_ordering
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class MeasuredTime(Quantity):
     """A time that was found, such as 20us, 0.4ns for each bit, or -3ms of a difference."""
 
@@ -318,9 +293,7 @@ class MeasuredTime(Quantity):
     ns: Fraction
 
     @classmethod
-    def parse(cls, value: object) -> Self:
-        if isinstance(value, cls):
-            return value
+    def _parse(cls, value: object) -> Self:
         if isinstance(value, (int, float)) and not isinstance(value, bool) and value != 0:
             raise UnitError(f"{shown(value)} has no unit; did you mean {value}s?")
         found = match(rf"0|(?P<sign>-?){SPAN}", value, "a duration", cls.EXAMPLES)
@@ -329,9 +302,6 @@ class MeasuredTime(Quantity):
 
     def __float__(self) -> float:
         return float(self.ns)
-
-    def __lt__(self, other: MeasuredTime) -> bool:
-        return self.ns < other.ns
 
     def __str__(self) -> str:
         return f"{decimal_text(self.ns)}ns"
@@ -347,9 +317,7 @@ class CpuSet(Quantity):
     cpus: tuple[int, ...]
 
     @classmethod
-    def parse(cls, value: object) -> Self:
-        if isinstance(value, cls):
-            return value
+    def _parse(cls, value: object) -> Self:
         if isinstance(value, (list, tuple)):
             if not all(isinstance(cpu, int) and not isinstance(cpu, bool) for cpu in value):
                 raise UnitError("a list of CPUs holds CPU numbers only")

@@ -28,11 +28,9 @@ class Whereabouts(Protocol):
 
     def round_trip_ns(self) -> int | None:
         """Return how far by the last look; None where it cannot be told."""
-        ...
 
     def hold(self, ns: int) -> None:
         """Let so much time pass before the next trial, and look again."""
-        ...
 
 
 @dataclass
@@ -190,4 +188,3 @@ class Search(Protocol):
 
     def run(self, probe: Probe) -> SearchResult:
         """Ask for trials until the goal is met or the budget ends."""
-        ...

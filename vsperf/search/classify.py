@@ -61,19 +61,15 @@ class Rule(Protocol):
     @property
     def loss_ratio(self) -> Fraction:
         """Loss that the goal allows."""
-        ...
 
     def bound(self, trials: Sequence[Trial], fails: Failed = failed) -> Bound:
         """Return what the load of `trials` is to the goal."""
-        ...
 
     def throughput_fps(self, trials: Sequence[Trial]) -> int:
         """Return the frames per second and direction that came through at a lower bound."""
-        ...
 
     def outweigh(self, some: Sequence[Trial], trials: Sequence[Trial]) -> bool:
         """Whether these are more of the trials at a load than may fail."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

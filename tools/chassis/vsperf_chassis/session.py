@@ -152,9 +152,6 @@ class ChassisSession:
     def failure(self) -> str | None:
         return self.broken
 
-    def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
-        return None
-
     def facts(self) -> dict[str, Any]:
         return {**self.chassis.facts(), "ports": sorted({one.sender for one in self.streams})}
 

@@ -81,11 +81,9 @@ class RunningCollector(Protocol):
 
     def begin(self, trial: int) -> None:
         """Look before a trial."""
-        ...
 
     def end(self, trial: int) -> None:
         """Look after it; what was seen is in the file then."""
-        ...
 
 
 class Collector(Protocol):
@@ -97,31 +95,24 @@ class Collector(Protocol):
 
     def heavy(self, settings: DriverSpec) -> bool:
         """Whether it needs trials of its own."""
-        ...
 
     def disturbs(self, settings: DriverSpec) -> str:
         """Say what it costs those that are measured."""
-        ...
 
     def quantities(self, settings: DriverSpec) -> tuple[Quantity, ...]:
         """Return what it collects."""
-        ...
 
     def plan(self, settings: DriverSpec, name: str, placement: Placement) -> tuple[Step, ...]:
         """Say what it will do; touches nothing."""
-        ...
 
     def require(self, case: CaseSpec, settings: DriverSpec) -> None:
         """Raise for what is missing, or does not fit the case; asked before anything starts."""
-        ...
 
     def facts(self, settings: DriverSpec) -> dict[str, Any]:
         """Return what explains the values, such as versions; for the head of the file."""
-        ...
 
     def start(self, settings: DriverSpec, seat: Seat) -> AbstractContextManager[RunningCollector]:
         """Begin to collect; leaving the context ends it, with all that it started."""
-        ...
 
 
 @runtime_checkable
@@ -130,7 +121,6 @@ class AtPorts(Protocol):
 
     def fits(self, case: CaseSpec, entries: tuple[Endpoint, ...]) -> None:
         """Raise where it would see nothing; asked when the case is planned."""
-        ...
 
 
 @runtime_checkable
@@ -139,7 +129,6 @@ class Hearing(Protocol):
 
     def hear(self, trial: Trial) -> None:
         """Be told what the generator counted, after the end of the trial."""
-        ...
 
 
 @dataclass
@@ -173,4 +162,3 @@ class Inside(Protocol):
 
     def insides(self) -> dict[str, dict[str, int]]:
         """Return what it counts now: by what it is about, and by name."""
-        ...

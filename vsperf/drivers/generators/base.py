@@ -91,22 +91,23 @@ class GeneratorSession(Protocol):
 
         What `on_sample` raises ends the session: frames are still being sent.
         """
-        ...
 
     def failure(self) -> str | None:
         """Return why the generator no longer works, or None while it does."""
-        ...
+
+    def facts(self) -> dict[str, Any]:
+        """Return versions and what was negotiated on its ports, for the record."""
+
+
+@runtime_checkable
+class KnowsDistances(Protocol):
+    """A session that knows how far CPUs of this machine are from each other."""
 
     def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
         """Return how long a cache line takes from one CPU to another and back.
 
         None where there is no such way, as in most models.
         """
-        ...
-
-    def facts(self) -> dict[str, Any]:
-        """Return versions and what was negotiated on its ports, for the record."""
-        ...
 
 
 @runtime_checkable
@@ -115,7 +116,6 @@ class KnowsMoreLater(Protocol):
 
     def late_facts(self) -> dict[str, Any]:
         """Return those of `facts` that trials have changed, without asking anybody."""
-        ...
 
 
 @runtime_checkable
@@ -124,7 +124,6 @@ class HasOwnTime(Protocol):
 
     def let_pass(self, ns: int) -> None:
         """Let so much time pass in which nothing is sent."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,15 +168,12 @@ class TurnsSession(Protocol):
 
         All of them go on again when it returns, whatever happened.
         """
-        ...
 
     def failure(self) -> str | None:
         """Return why the generator no longer works, or None while it does."""
-        ...
 
     def facts(self) -> dict[str, Any]:
         """Return versions and what was negotiated on its ports, for the record."""
-        ...
 
 
 @runtime_checkable
@@ -193,7 +189,6 @@ class TakesTurns(Protocol):
         workspace: Workspace,
     ) -> AbstractContextManager[TurnsSession]:
         """Connect to the endpoints of all sides; leaving the context lets go of them."""
-        ...
 
     def plan_turns(
         self,
@@ -202,7 +197,6 @@ class TakesTurns(Protocol):
         placement: Placement,
     ) -> tuple[Step, ...]:
         """Say what `start_turns` will do; touches nothing."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +238,6 @@ class ConnectsSession(Protocol):
 
     def connect(self, request: ConnectionsRequest) -> ConnectionCounts:
         """Open connections, wait for the end of each, and say what became of them."""
-        ...
 
 
 class Unmeasured:
@@ -271,17 +264,14 @@ class TrafficGenerator(Protocol):
 
         A case that needs more is refused before `plan` is asked.
         """
-        ...
 
     def needs(self, case: CaseSpec) -> Needs:
         """Return what the generator asks of the machine; touches nothing."""
-        ...
 
     def plan(
         self, case: CaseSpec, endpoints: tuple[Endpoint, ...], placement: Placement
     ) -> tuple[Step, ...]:
         """Say what `start` will do; touches nothing."""
-        ...
 
     def calibrate(
         self, case: CaseSpec, placement: Placement, workspace: Workspace
@@ -290,11 +280,9 @@ class TrafficGenerator(Protocol):
 
         Runs before the switch does, on the CPUs of both.
         """
-        ...
 
     def jitter(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> HostJitter:
         """Return what the machine does to busy CPUs; runs before the switch does."""
-        ...
 
     def start(
         self,
@@ -305,4 +293,3 @@ class TrafficGenerator(Protocol):
         workspace: Workspace,
     ) -> AbstractContextManager[GeneratorSession]:
         """Connect to the endpoints; leaving the context lets go of them."""
-        ...

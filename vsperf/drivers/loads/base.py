@@ -25,19 +25,15 @@ class RunningLoad(Protocol):
 
     def failure(self) -> str | None:
         """Return why it no longer runs, such as `noise 1 was killed by SIGKILL`, or None."""
-        ...
 
     def counts(self) -> tuple[NoiseActivity, ...]:
         """Return what each instance did since its start, as it said last."""
-        ...
 
     def last_words(self, instance: str) -> str | None:
         """Return what an instance wrote last, such as the end of a guest's console."""
-        ...
 
     def facts(self) -> dict[str, Any]:
         """Return versions and settings as found, for the record."""
-        ...
 
 
 class LoadGenerator(Protocol):
@@ -49,25 +45,20 @@ class LoadGenerator(Protocol):
 
     def needs(self, case: CaseSpec) -> Needs:
         """Return what the load asks of the machine; touches nothing."""
-        ...
 
     def plan(self, case: CaseSpec, placement: Placement) -> tuple[Step, ...]:
         """Say what `start` will do; touches nothing."""
-        ...
 
     def require(self, case: CaseSpec) -> None:
         """Raise `NotReadyError` for what the machine lacks; asked before anything is started."""
-        ...
 
     def judged(self, case: CaseSpec) -> bool:
         """Whether it has a rate of its own, which it is to keep during a trial."""
-        ...
 
     def start(
         self, case: CaseSpec, placement: Placement, workspace: Workspace
     ) -> AbstractContextManager[RunningLoad]:
         """Start every instance; leaving the context ends them."""
-        ...
 
 
 def settings_of(case: CaseSpec, wanted: type[S]) -> S:

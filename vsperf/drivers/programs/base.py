@@ -156,27 +156,22 @@ class Program(Protocol):
 
     def find(self, case: CaseSpec) -> InstalledProgram:
         """Return where the program is; raise `NotReadyError` where it is not, or does not fit."""
-        ...
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
         """Return what is to stand in the folder that both ends of an instance run in, by name."""
-        ...
 
     def server(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
     ) -> tuple[str, ...]:
         """Return how a server is run for one client; it listens by TCP, or waits for datagrams."""
-        ...
 
     def client(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
     ) -> tuple[str, ...]:
         """Return how its client is run, which begins at once and ends by itself."""
-        ...
 
     def told(self, asked: ExchangeAsked, client: Said, server: Said) -> Told:
         """Return what both told, or what is wrong with it. Pure."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,9 @@ from vsperf.drivers.programs.base import (
     ProgramSpec,
     Rendezvous,
     Said,
+    Told,
     ended_early,
+    problem_of,
     settings_of,
 )
 from vsperf.drivers.programs.find import PackagedProgram
@@ -143,7 +145,7 @@ def url(meet: Rendezvous) -> str:
     return f"http://{meet.address}:{meet.port}/{OBJECT}"
 
 
-def problem_of(server: Said) -> str:
+def wrong_with(server: Said) -> str:
     """Return what is wrong with it: it goes on until it is ended; empty where nothing is."""
     worst = DIED.search(server.text)
     words = f": {printable(worst[0])[:LONGEST_WORDS]}" if worst else ""
@@ -165,3 +167,16 @@ class Client:
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
     ) -> tuple[str, ...]:
         return words(case, program, asked, meet)
+
+    def told(self, asked: ExchangeAsked, client: Said, server: Said) -> Told:
+        """Return what a client says, or what is wrong with either end."""
+        if problem := problem_of(client, wrong_with(server)):
+            return Told(problem=problem)
+        try:
+            return self.answered(asked, client)
+        except ValueError as error:
+            return Told(problem=str(error))
+
+    def answered(self, asked: ExchangeAsked, client: Said) -> Told:
+        """Return what a client says that ended; `ValueError` with what is wrong with it."""
+        raise NotImplementedError

@@ -24,30 +24,24 @@ class RunningVnfs(Protocol):
 
         Called once the switch and the generator are up, as the NICs need both to be.
         """
-        ...
 
     def reboot(self) -> None:
         """Let all VNFs start anew, as after a reboot, and wait until they forward again.
 
         Switch and generator go on meanwhile. Raises `ComponentError` as `await_forwarding` does.
         """
-        ...
 
     def failure(self) -> str | None:
         """Return why a VNF no longer works, such as `vm1 was killed by SIGKILL`, or None."""
-        ...
 
     def counters(self) -> tuple[VnfCounters, ...]:
         """Return the counters of every VNF, those without any included; none of a model."""
-        ...
 
     def facts(self) -> dict[str, Any]:
         """Return accelerator, versions and settings as found, by VNF, for the record."""
-        ...
 
     def access(self) -> tuple[str, ...]:
         """Return the commands by which a person gets at the VNFs."""
-        ...
 
 
 @runtime_checkable
@@ -56,7 +50,6 @@ class HeldVnfs(Protocol):
 
     def processes(self) -> tuple[int, ...]:
         """Return the numbers of the processes that forward, such as QEMUs with their guests."""
-        ...
 
 
 @runtime_checkable
@@ -65,7 +58,6 @@ class ModelledVnfs(Protocol):
 
     def away_ns(self) -> int:
         """Return for how long they forward nothing when they reboot."""
-        ...
 
 
 class Vnf(Protocol):
@@ -80,21 +72,17 @@ class Vnf(Protocol):
 
         The roles of their CPUs begin with the VNF's name: `vm1` for what forwards.
         """
-        ...
 
     def plan(
         self, case: CaseSpec, wires: tuple[Wire, ...], placement: Placement
     ) -> tuple[Step, ...]:
         """Say what `start` will do; touches nothing but files that it names, such as an image."""
-        ...
 
     def require(self, case: CaseSpec) -> None:
         """Raise `NotReadyError` for what the host lacks; asked before anything is started."""
-        ...
 
     def notes(self, case: CaseSpec) -> tuple[str, ...]:
         """Return what a reader of the result must know, such as that guests are emulated."""
-        ...
 
     def start(
         self,
@@ -104,4 +92,3 @@ class Vnf(Protocol):
         workspace: Workspace,
     ) -> AbstractContextManager[RunningVnfs]:
         """Start every VNF, and return before they are up; leaving the context ends them."""
-        ...

@@ -15,19 +15,15 @@ class Member(Protocol):
     @property
     def name(self) -> str:
         """Such as vm1."""
-        ...
 
     def failure(self) -> str | None:
         """Return why it no longer works, or None while it does."""
-        ...
 
     def counters(self) -> VnfCounters:
         """Return its counters."""
-        ...
 
     def facts(self) -> dict[str, Any]:
         """Return what it is, for the record."""
-        ...
 
 
 AnyMember = TypeVar("AnyMember", bound=Member)

@@ -64,41 +64,33 @@ class RunningSwitch(Protocol):
 
     def failure(self) -> str | None:
         """Return why the switch no longer works, or None while it does."""
-        ...
 
     def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
         """Wait until these ports forward, their other ends being there; else `ComponentError`.
 
         A port is named by its link, or as a VNF's NIC names it.
         """
-        ...
 
     def counters(self) -> SwitchCounters | None:
         """Return all counters as they stand; None where there are none, as in a model."""
-        ...
 
     def facts(self) -> dict[str, Any]:
         """Return versions, build flags and settings as found, for the record."""
-        ...
 
     def restart(self, *, kill: bool) -> None:
         """End the switch and start it again, ports and rules included, while others go on."""
-        ...
 
     def forget_flows(self) -> None:
         """Forget which flows were seen: the next frame of each is looked up in the rules.
 
         A switch that learns addresses forgets these, too.
         """
-        ...
 
     def change_rules(self, count: int) -> None:
         """Add so many rules that no frame of a test matches; below 0, take those out again."""
-        ...
 
     def access(self) -> tuple[str, ...]:
         """Return the commands by which a person looks at the running switch."""
-        ...
 
 
 @runtime_checkable
@@ -107,7 +99,6 @@ class HeldStill(Protocol):
 
     def processes(self) -> tuple[int, ...]:
         """Return the numbers of the processes that forward; none where nothing needs to stop."""
-        ...
 
 
 @runtime_checkable
@@ -116,7 +107,6 @@ class Routes(Protocol):
 
     def next_hops(self) -> Mapping[str, str]:
         """Return, by link, the MAC address that frames from its end are to be sent to."""
-        ...
 
 
 @runtime_checkable
@@ -125,7 +115,6 @@ class KeepsConnections(Protocol):
 
     def kept(self) -> Kept:
         """Return what it keeps now."""
-        ...
 
 
 @runtime_checkable
@@ -134,7 +123,6 @@ class ForgetsConnections(Protocol):
 
     def forget_connections(self) -> None:
         """Forget them all; nothing where it keeps none."""
-        ...
 
 
 @runtime_checkable
@@ -143,11 +131,9 @@ class ModelledSwitch(Protocol):
 
     def away_ns(self, *, kill: bool) -> int:
         """Return for how long it forwards nothing when it is restarted."""
-        ...
 
     def carried(self, counts: TrialCounts, duration_ns: int) -> None:
         """Be told which frames it had to do with in a trial, as it saw none."""
-        ...
 
 
 class VSwitch(Protocol):
@@ -159,21 +145,17 @@ class VSwitch(Protocol):
 
     def needs(self, case: CaseSpec) -> Needs:
         """Return what the switch asks of the machine; touches nothing."""
-        ...
 
     def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
         """Say what `start` will do; touches nothing.
 
         What is only known when it runs, such as its folder, is a `Placeholder`.
         """
-        ...
 
     def require(self, case: CaseSpec) -> None:
         """Raise `NotReadyError` for what the machine lacks; asked before anything is started."""
-        ...
 
     def start(
         self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
     ) -> AbstractContextManager[RunningSwitch]:
         """Bring the switch up; leaving the context takes it down."""
-        ...

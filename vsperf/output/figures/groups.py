@@ -24,7 +24,6 @@ class Sample(Protocol):
     @property
     def traits(self) -> Traits:
         """What can tell it from others."""
-        ...
 
 
 S = TypeVar("S", bound=Sample)

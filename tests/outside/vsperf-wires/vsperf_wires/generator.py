@@ -181,9 +181,6 @@ class NumberedSession:
     def failure(self) -> str | None:
         return "the generator has left its ports" if self.closed else None
 
-    def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
-        return None
-
     def facts(self) -> dict[str, Any]:
         return {"python": "frames of vsperf's own process"}
 

@@ -161,9 +161,6 @@ class DperfSession:
         ways = ((one.program.name, one.program.failure()) for one in self.running)
         return next((f"{name} {how}" for name, how in ways if how is not None), None)
 
-    def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
-        return None
-
     def facts(self) -> dict[str, Any]:
         return {
             "dperf": self.program.version,

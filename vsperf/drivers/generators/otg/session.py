@@ -106,9 +106,6 @@ class OtgSession:
             return f"{self.private.name} {died}"
         return self.broken
 
-    def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
-        return None
-
     def facts(self) -> dict[str, Any]:
         return {
             "server": self.client.location,

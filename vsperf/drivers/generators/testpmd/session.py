@@ -99,9 +99,6 @@ class TestpmdSession:
         found = (one.testpmd.failure() or one.testpmd.silence() for one in self.running)
         return next((why for why in found if why is not None), None)
 
-    def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
-        return None
-
     def facts(self) -> dict[str, Any]:
         for one in self.running:
             one.testpmd.waiting_for(())  # what was negotiated is known now

@@ -107,9 +107,6 @@ class TrexSession:
     def failure(self) -> str | None:
         return "the session has ended" if self.closed else self.server.client.broken
 
-    def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
-        return None
-
     def facts(self) -> dict[str, Any]:
         known = {int(port["index"]): port for port in self.server.system.get("ports", ())}
         return {

@@ -269,9 +269,6 @@ class StatefulSession:
     def failure(self) -> str | None:
         return "the session has ended" if self.closed else self.server.client.broken
 
-    def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
-        return None
-
     def facts(self) -> dict[str, Any]:
         return {
             "version": self.server.version.get("version"),

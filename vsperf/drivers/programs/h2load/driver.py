@@ -26,7 +26,6 @@ from vsperf.drivers.programs.base import (
     Rendezvous,
     Said,
     Told,
-    problem_of,
     round_trips,
     settings_of,
 )
@@ -84,16 +83,6 @@ class Request(NamedTuple):
     def ended_ns(self) -> int:
         """When it had its answer."""
         return self.sent_ns + self.took_ns
-
-
-def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
-    """Return what a client says, or what is wrong with either end."""
-    if problem := problem_of(client, nginx.problem_of(server)):
-        return Told(problem=problem)
-    try:
-        return _answered(asked, client)
-    except ValueError as error:
-        return Told(problem=str(error))
 
 
 def _answered(asked: ExchangeAsked, client: Said) -> Told:
@@ -239,5 +228,5 @@ class H2load(nginx.Client):
             *("--log-file", OWN_OUTPUT, nginx.url(meet)),
         )
 
-    def told(self, asked: ExchangeAsked, client: Said, server: Said) -> Told:
-        return told(asked, client, server)
+    def answered(self, asked: ExchangeAsked, client: Said) -> Told:
+        return _answered(asked, client)

@@ -90,18 +90,6 @@ class _Row:
     rest: str
 
 
-def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
-    """Return what both ends say, or what is wrong with it."""
-    at_client, at_server = _wrong("client", client), _wrong("server", server)
-    if problem := both_problems(client, at_client, at_server):
-        return Told(problem=problem)
-    own = client.text.partition(REPORTED)[0]
-    try:
-        return _told(asked, own, server.text)
-    except ValueError as error:
-        return Told(problem=f"its answers cannot be read: {printable(str(error))}")
-
-
 def _wrong(end: str, said: Said) -> str:
     """Return what is wrong with one end; empty where nothing is.
 
@@ -277,7 +265,15 @@ class Iperf:
         return (*words, *(() if congestion is None else ("-Z", congestion)))
 
     def told(self, asked: ExchangeAsked, client: Said, server: Said) -> Told:
-        return told(asked, client, server)
+        """Return what both ends say, or what is wrong with it."""
+        at_client, at_server = _wrong("client", client), _wrong("server", server)
+        if problem := both_problems(client, at_client, at_server):
+            return Told(problem=problem)
+        own = client.text.partition(REPORTED)[0]
+        try:
+            return _told(asked, own, server.text)
+        except ValueError as error:
+            return Told(problem=f"its answers cannot be read: {printable(str(error))}")
 
 
 def _common(asked: ExchangeAsked) -> tuple[str, ...]:

@@ -53,18 +53,6 @@ OVERLAP_NS = 1_000_000
 """By which an interval may begin before the one before it ended: times are rounded."""
 
 
-def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
-    """Return what both ends say, or what is wrong with it."""
-    sent, at_client = _document("client", client)
-    received, at_server = _document("server", server)
-    if problem := both_problems(client, at_client, at_server):
-        return Told(problem=problem)
-    try:
-        return _told(asked, sent, received)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        return Told(problem=f"its answers cannot be read: {type(error).__name__} {error}")
-
-
 def _document(name: str, said: Said) -> tuple[Document, str]:
     """Return what one end wrote, or why that is nothing to go by."""
     document, problem = _read(said)
@@ -241,4 +229,12 @@ class Iperf3:
         return tuple(words)
 
     def told(self, asked: ExchangeAsked, client: Said, server: Said) -> Told:
-        return told(asked, client, server)
+        """Return what both ends say, or what is wrong with it."""
+        sent, at_client = _document("client", client)
+        received, at_server = _document("server", server)
+        if problem := both_problems(client, at_client, at_server):
+            return Told(problem=problem)
+        try:
+            return _told(asked, sent, received)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            return Told(problem=f"its answers cannot be read: {type(error).__name__} {error}")

@@ -59,22 +59,6 @@ BACK, LOST, LOST_THERE, LOST_BACK = "false", "true", "true_up", "true_down"
 ERRORS = {"send_err": "send", "receive_err": "receive"}
 
 
-def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
-    """Return what a client says, or what is wrong with either end."""
-    if problem := problem_of(client, ended_early(server)):
-        return Told(problem=problem)
-    try:
-        document = loads(client.text[client.text.index("{") : client.text.rindex("}") + 1])
-    except (ValueError, RecursionError):
-        return Told(problem=f"its client told no end: it {client.quoted}")
-    try:
-        return _told(asked, document)
-    except (KeyError, TypeError, IndexError) as error:
-        return Told(problem=f"its answers cannot be read: {type(error).__name__} {error}")
-    except ValueError as error:
-        return Told(problem=printable(str(error)))
-
-
 def _told(asked: ExchangeAsked, document: Document) -> Told:
     """Return what a document says; `ValueError` with what is wrong with it."""
     for name, what in ERRORS.items():
@@ -225,4 +209,16 @@ class Irtt:
         )
 
     def told(self, asked: ExchangeAsked, client: Said, server: Said) -> Told:
-        return told(asked, client, server)
+        """Return what a client says, or what is wrong with either end."""
+        if problem := problem_of(client, ended_early(server)):
+            return Told(problem=problem)
+        try:
+            document = loads(client.text[client.text.index("{") : client.text.rindex("}") + 1])
+        except (ValueError, RecursionError):
+            return Told(problem=f"its client told no end: it {client.quoted}")
+        try:
+            return _told(asked, document)
+        except (KeyError, TypeError, IndexError) as error:
+            return Told(problem=f"its answers cannot be read: {type(error).__name__} {error}")
+        except ValueError as error:
+            return Told(problem=printable(str(error)))

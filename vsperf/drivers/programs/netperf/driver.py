@@ -101,16 +101,6 @@ NEEDS_INTERVALS: dict[Traffic, str] = {
 """What else nobody tells."""
 
 
-def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
-    """Return what a client says, or what is wrong with either end."""
-    if problem := problem_of(client, ended_early(server)):
-        return Told(problem=problem)
-    try:
-        return _told(asked, _lines(client.text), sums_alone=SUMS_ALONE in client.text)
-    except (KeyError, ValueError) as error:
-        return Told(problem=f"its answers cannot be read: {type(error).__name__} {error}")
-
-
 def _lines(text: str) -> Mapping[tuple[str, int | None], str]:
     found = (LINE.match(line.strip()) for line in text.splitlines())
     return {(one[1], None if one[2] is None else int(one[2])): one[3] for one in found if one}
@@ -318,4 +308,10 @@ class Netperf:
         return tuple(words)
 
     def told(self, asked: ExchangeAsked, client: Said, server: Said) -> Told:
-        return told(asked, client, server)
+        """Return what a client says, or what is wrong with either end."""
+        if problem := problem_of(client, ended_early(server)):
+            return Told(problem=problem)
+        try:
+            return _told(asked, _lines(client.text), sums_alone=SUMS_ALONE in client.text)
+        except (KeyError, ValueError) as error:
+            return Told(problem=f"its answers cannot be read: {type(error).__name__} {error}")

@@ -23,7 +23,6 @@ from vsperf.drivers.programs.base import (
     Rendezvous,
     Said,
     Told,
-    problem_of,
     round_trips,
     settings_of,
 )
@@ -62,16 +61,6 @@ TIMES = f"""\
 SCRIPT = lua.script("struct vsperf_stats { uint64_t count, limit, min, max, data[]; };", TIMES)
 TOOK = re.compile(rf"^{lua.MARK} took_us (\d{{1,10}}) (\d{{1,19}})$", re.MULTILINE)
 MICROSECOND = 1_000
-
-
-def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
-    """Return what a client says, or what is wrong with either end."""
-    if problem := problem_of(client, nginx.problem_of(server)):
-        return Told(problem=problem)
-    try:
-        return _told(asked, lua.counted(client), client.text)
-    except ValueError as error:
-        return Told(problem=str(error))
 
 
 def _told(asked: ExchangeAsked, found: lua.Counted, text: str) -> Told:
@@ -133,5 +122,5 @@ class Wrk(nginx.Client):
             *("-s", lua.FILE, nginx.url(meet)),
         )
 
-    def told(self, asked: ExchangeAsked, client: Said, server: Said) -> Told:
-        return told(asked, client, server)
+    def answered(self, asked: ExchangeAsked, client: Said) -> Told:
+        return _told(asked, lua.counted(client), client.text)

@@ -25,7 +25,6 @@ from vsperf.drivers.programs.base import (
     Rendezvous,
     Said,
     Told,
-    problem_of,
     round_trips,
     settings_of,
 )
@@ -69,16 +68,6 @@ MICROSECOND = 1_000
 def forgotten_ns(asked: ExchangeAsked) -> int:
     """Return until when times are forgotten, where a client sends for longer than that."""
     return FORGOTTEN_NS + asked.connections * STEP_NS
-
-
-def told(asked: ExchangeAsked, client: Said, server: Said) -> Told:
-    """Return what a client says, or what is wrong with either end."""
-    if problem := problem_of(client, nginx.problem_of(server)):
-        return Told(problem=problem)
-    try:
-        return _told(asked, lua.counted(client), client.text)
-    except ValueError as error:
-        return Told(problem=str(error))
 
 
 def _told(asked: ExchangeAsked, found: lua.Counted, text: str) -> Told:
@@ -169,5 +158,5 @@ class Wrk2(nginx.Client):
             *("-s", lua.FILE, nginx.url(meet)),
         )
 
-    def told(self, asked: ExchangeAsked, client: Said, server: Said) -> Told:
-        return told(asked, client, server)
+    def answered(self, asked: ExchangeAsked, client: Said) -> Told:
+        return _told(asked, lua.counted(client), client.text)
