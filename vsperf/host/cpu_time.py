@@ -26,6 +26,7 @@ from vsperf.host.activity import (
     ticks_per_second,
 )
 from vsperf.host.files import Roots
+from vsperf.host.procfs import SWITCHES
 from vsperf.quantities.quantity import UnitError
 from vsperf.quantities.units import NANOSECONDS, CpuSet
 from vsperf.records.cpu_time import CpuTime, CpuUse, ProgramTime
@@ -33,7 +34,6 @@ from vsperf.records.cpu_time import CpuTime, CpuUse, ProgramTime
 PARENT_SESSION, OWN_TIMES, WITH_CHILDREN = 3, slice(11, 13), slice(11, 15)
 """Columns of a process's `stat`, counted from its state: the session; user and system time, its
 own, and those of children that have ended behind them."""
-SWITCHES = re.compile(r"^(voluntary|nonvoluntary)_ctxt_switches:\s*(\d+)$", re.MULTILINE)
 ALLOWED = re.compile(r"^Cpus_allowed_list:\s*(\S+)$", re.MULTILINE)
 
 

@@ -28,6 +28,8 @@ STOPPED, TRACED = "T", "t"
 """States in which a process waits for a signal, or for whoever traces it, to go on."""
 HELD_S = 1.0
 """A debugger holds a program for good; who watches its calls, as strace does, for a moment each."""
+SWITCHES = re.compile(r"^(voluntary|nonvoluntary)_ctxt_switches:\s*(\d+)$", re.MULTILINE)
+"""How often a process or thread let its CPU go, and lost it."""
 POLL_S = 0.005
 LISTENING = {"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"}
 """Lists of sockets of the kernel → the state of one that anybody can call."""
@@ -169,13 +171,13 @@ def _status(pid: int, proc: Path = PROC) -> list[str]:
     return text.rpartition(")")[2].split()
 
 
-def _switches(pid: int) -> list[str]:
-    """Return how often a process let its CPU go, and lost it: it did not run where both stay."""
+def _switches(pid: int) -> list[tuple[str, str]]:
+    """Return how often a process was switched by now: it did not run where that stays."""
     try:
         text = (PROC / str(pid) / "status").read_text(errors="replace")
     except OSError:
         return []
-    return re.findall(r"^\w*voluntary_ctxt_switches:\s*(\d+)$", text, re.MULTILINE)
+    return SWITCHES.findall(text)
 
 
 def _pids() -> Iterator[int]:
