@@ -458,7 +458,7 @@ def test_of_a_flood_each_frame_is_accounted_for_from_the_device_to_the_program(
             end = places.by_link["phy1"]
             assert isinstance(end, NetworkPlace)
             # What is still on its way comes to the device first, and to IP soon after it.
-            wait_until(partial(all_is_counted, places, end))
+            wait_until(partial(all_is_counted, places, end), patience_s=10)
             source, target = places.counts()
             found = within(end.network, protocols)
         if not one.problem:
