@@ -68,7 +68,7 @@ case "$1" in
     [ -z "$number" ] || {{ echo "line $number: error"; exit 1; }}
     echo Config file OK; exit;;
 esac
-exec {python} {says} "$2"
+exec "{python}" "{says}" "$2"
 """
 """What is waited for by a clock is answered without Python, which may take its time to start."""
 SAYS = """

@@ -13,6 +13,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -193,11 +194,10 @@ def _intervals(lines: Mapping[tuple[str, int | None], str]) -> Iterator[tuple[fl
 
 def _shared(total: int, weights: Sequence[float], seconds: Sequence[float]) -> tuple[Interval, ...]:
     """Return intervals that come to the total: the rates that are told are rounded, it is not."""
-    whole, found = sum(weights), []
-    done, weight, began_s = 0, 0.0, 0.0
-    for own, length in zip(weights, seconds, strict=True):
-        weight += own
-        until = math.floor(total * weight / whole) if whole > 0 and weight < whole else total
+    reached = list(accumulate(weights))  # the last is the whole: `sum` would round differently
+    done, began_s, found = 0, 0.0, []
+    for weight, length in zip(reached, seconds, strict=True):
+        until = math.floor(total * weight / reached[-1]) if weight < reached[-1] else total
         found.append(
             Interval(
                 began_ns=round(began_s * NANOSECONDS),
