@@ -97,18 +97,6 @@ def test_each_guest_is_plugged_into_a_port_of_the_switch_and_has_the_address_of_
     assert not any("pair of devices" in step.action for step in plan.steps)
 
 
-def test_a_guest_has_a_port_in_memory_whatever_device_the_testbed_has_for_its_link() -> None:
-    case = guest_case(ONE)
-    links = {
-        name: link.model_copy(update={"switch": "0000:03:00.0"})
-        for name, link in case.testbed.links.items()
-    }
-    testbed = case.testbed.model_copy(update={"links": links})
-    plan = plan_of(case.model_copy(update={"testbed": testbed}))
-    assert [one.kind for one in plan.endpoints] == ["vhost-user-client", "place"]
-    assert "0000:03:00.0" not in repr(plan)
-
-
 @pytest.mark.parametrize("switch", ["linux-bridge", "ovs"])
 def test_on_a_switch_of_devices_a_guest_holds_a_tap_which_the_switch_takes_into_its_network(
     switch: str,

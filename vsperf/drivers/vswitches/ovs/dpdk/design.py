@@ -77,8 +77,7 @@ def ports_of(case: CaseSpec, spec: OvsDpdkSpec) -> tuple[SwitchPort, ...]:
         elif case.has_places and place.name not in {*case.guests, *case.user_space}:
             found.append(_place_port(case, place, number, spec, mtu))
         else:
-            # A guest, or a server with a stack of its own, is at a vhost-user port in any case.
-            device = None if case.has_places else case.testbed.links[place.name].switch
+            device = case.testbed.links[place.name].switch
             found.append(_link_port(place.name, number, device, spec, mtu))
     return tuple(found)
 
