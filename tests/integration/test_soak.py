@@ -57,11 +57,8 @@ def test_tgen_survives_whatever_comes_in_through_its_socket(tmp_path: Path) -> N
     assert inputs(Fuzz("control", SEED, tmp_path), 4) == []
 
 
-def test_the_otg_server_answers_or_refuses_whatever_comes_in(
-    tmp_path: Path, require: Require
-) -> None:
-    for part in ("root", "namespaces"):
-        require(part)
+@pytest.mark.needs("root", "namespaces")
+def test_the_otg_server_answers_or_refuses_whatever_comes_in(tmp_path: Path) -> None:
     assert inputs(Fuzz("otg", SEED, tmp_path), 100) == []
 
 
