@@ -18,8 +18,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-MEMORY_MB = 512
-"""Of which no more is taken than is touched."""
+MEMORY_MB = 60
+"""A file to the kernel, which a switch at the other end maps; files of programs of exchanges are
+bounded to 64 MiB. Buffers for 4,000 connections fit in."""
 SERVING, SERVED = 1, 2
 """Numbers of the question whether it serves, and of the request, answered in the end."""
 ENDED = 1
@@ -40,9 +41,6 @@ def main(arguments: list[str]) -> int:
             stdout=subprocess.PIPE,
             text=True,
             env={**os.environ, "RUNTIME_DIRECTORY": str(Path.cwd())},
-            # Its memory is a file to the kernel. Where files are bounded it goes without one if the
-            # signal for asking does not kill it: Python ignores that, and so is it to be there.
-            restore_signals=False,
         ) as server,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sign,
     ):
