@@ -159,7 +159,11 @@ def find(topic: str | None) -> dict[str, dict[str, str]]:
     if topic in offered:
         return {topic: _told(offered[topic])}
     if topic in everything:
-        return {topic: everything[topic]}
+        alike = {name: terms[topic] for name, terms in everything.items() if topic in terms}
+        beside = {name: {topic: text} for name, text in alike.items() if name != topic}
+        return {**beside, topic: everything[topic]}
+    if told := _as_printed(topic, everything):
+        return told
     for word in filter(None, (topic, without_ending(topic))):
         wanted = _plain(ALSO.get(word.lower(), word))
         found = {
@@ -180,6 +184,15 @@ def find(topic: str | None) -> dict[str, dict[str, str]]:
     close = difflib.get_close_matches(topic, names, n=3, cutoff=0.5)
     fix = f"did you mean {' or '.join(close)}?" if close else f"subjects: {', '.join(subjects)}"
     raise UsageError(f"there is nothing to explain under {topic!r}", fix=fix)
+
+
+def _as_printed(
+    topic: str, everything: Mapping[str, Mapping[str, str]]
+) -> dict[str, dict[str, str]]:
+    """Return what is explained of a word with its subject before it, such as `limit: host`."""
+    subject, _, word = (part.strip() for part in topic.partition(":"))
+    names = (name for name in (subject, f"{subject}s") if word in everything.get(name, ()))
+    return {name: {word: everything[name][word]} for name in names}
 
 
 def _in_files(topic: str) -> dict[str, dict[str, str]]:
