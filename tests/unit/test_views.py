@@ -209,8 +209,10 @@ def test_tags_are_named_below_where_there_is_no_room_beside(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lines = listed("testcases", 80, monkeypatch)
-    assert any(line.startswith("tags: ") and "back2back" in line for line in lines)
-    assert not any(line.startswith("tags: ") for line in listed("testcases", 220, monkeypatch))
+    assert any(line.startswith("tags (--tag TAG): ") and "back2back" in line for line in lines)
+    assert not any(
+        line.startswith("tags (--tag TAG): ") for line in listed("testcases", 220, monkeypatch)
+    )
 
 
 @pytest.mark.parametrize(
