@@ -303,6 +303,7 @@ def print_run(run: RunView) -> None:
         out.print(f"labels: {labels_text(header.labels)}")
     if (busy := too_busy(row.record for row in rows if row.record)) is not None:
         out.print(busy, style="bold red")
+    _label(out, header.simulated)
     print_compared(out, run)
     print_summary(out, rows, header.simulated)
     print_cost(out, run)
@@ -321,6 +322,12 @@ def print_run(run: RunView) -> None:
     here, records = Path.cwd(), run.folder.resolve() / RECORDS
     shown = records.relative_to(here) if records.is_relative_to(here) else records
     out.print(f"records: {shown}", style="dim")
+
+
+def _label(out: Console, simulated: bool) -> None:
+    """Say of numbers of a model what they are, before the first of them."""
+    if simulated:
+        out.print(simulated_banner())
 
 
 def _pick(run: RunView, text: str) -> CaseView:
@@ -347,6 +354,7 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
         click.echo(json.dumps(document, indent=2))
         return
     out = console()
+    _label(out, run.simulated)
     print_summary(out, [row], run.simulated, whole=True)
     for reason in reasons(row):
         out.print(reason)
