@@ -278,7 +278,7 @@ def test_at_80_columns_a_run_is_told_whole(tmp_path: Path) -> None:
         found = shown(_runs(index.runs(), index), 80)
     assert found == [
         "run, first result                          started  took   testbed  outcome",
-        f"{LONG}  10:00    0.0 s  sim      2 PASS",
+        f"{LONG}  10:00Z   0.0 s  sim      2 PASS",
         "  64B: ndr 8.000 … 8.040 Mfps (SIMULATED)",
     ]
 

@@ -123,7 +123,7 @@ def _runs(entries: Sequence[RunEntry], index: Index) -> Table:
 
     columns = [
         Column[RunEntry]("run", of=lambda entry: Cell(entry.run, "name")),
-        Column[RunEntry]("started", of=lambda entry: entry.started_at[11:16]),
+        Column[RunEntry]("started", of=lambda entry: f"{entry.started_at[11:16]}Z"),
         Column[RunEntry]("took", of=_took),
         Column[RunEntry]("testbed", of=lambda entry: entry.testbed, rank=2),
         Column[RunEntry]("preset", of=lambda entry: entry.preset, rank=3),
