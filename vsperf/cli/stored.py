@@ -48,8 +48,9 @@ def results_option(command: F) -> F:
 
 def in_results(folder: Path) -> tuple[str, ...]:
     """Return with which words a command to be copied looks into the folder that this one did."""
-    source = click.get_current_context().get_parameter_source("results")
-    return ("--results", str(folder)) if source is ParameterSource.COMMANDLINE else ()
+    context = click.get_current_context(silent=True)
+    typed = context and context.get_parameter_source("results") is ParameterSource.COMMANDLINE
+    return ("--results", str(folder)) if typed else ()
 
 
 def json_option(command: F) -> F:
