@@ -213,7 +213,7 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_finishes_it(vsperf: Shell) ->
         assert process.returncode == code
         assert "Traceback" not in err
         assert "ABORTED" in out
-        assert "go on with: vsperf run --resume" in out
+        assert "go on with:\n  vsperf run --resume" in out
         run = vsperf("show", "latest", "--json").data
         assert run["state"] == "interrupted"
         assert "ABORTED" in vsperf("results", "--outcome", "aborted").out

@@ -45,7 +45,7 @@ from vsperf.host.threads import Polling
 from vsperf.host.undo import KillProcess
 from vsperf.host.workspace import PATIENCE_S, Workspace, workspace
 from vsperf.otg.serve import Location
-from vsperf.qemu.image import image_folder
+from vsperf.qemu.image import find_image, image_folder
 from vsperf.records.run import Placeholder
 from vsperf.trust import own_python
 from vsperf.trust.programs import program_path, whole
@@ -622,6 +622,22 @@ def test_a_program_is_known_by_its_whole_path(here: Path) -> None:
     assert program_path("says-nothing", environment) is None
     assert OwnProgram("x", "a test").find(environment, here) == here / "says-where"
     assert OwnProgram("says-where", "a test").find(environment, here) == here / "says-where"
+
+
+def test_what_is_missing_is_built_in_a_checkout_and_copied_where_vsperf_came_as_a_wheel(
+    here: Path,
+) -> None:
+    def fixes() -> Iterator[str]:
+        wanted = (lambda: OwnProgram("tgen", "x").find({}, here), lambda: find_image({}, here))
+        for find in wanted:
+            with pytest.raises(NotReadyError) as caught:
+                find()
+            yield caught.value.problems[0].fix or ""
+
+    assert all("of a checkout that was set up" in fix for fix in fixes())
+    for folder in ("tools/tgen", "vnfs"):
+        (here / folder).mkdir(parents=True)
+    assert all(fix.startswith("make setup builds it") for fix in fixes())
 
 
 def test_what_users_name_is_named_wholly(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -214,9 +214,17 @@ def test_a_live_view_shows_it_until_something_else_begins(case: Case) -> None:
     assert "phy1" not in rendered(shown)
 
 
-def rendered(shown: LiveProgress) -> str:
-    console = Console(file=io.StringIO(), width=100)
-    console.print(shown._render())
+def test_a_live_view_is_broken_between_words_also_beside_a_line_above_it(case: Case) -> None:
+    shown = LiveProgress(Console(file=io.StringIO(), width=40))
+    shown(CaseStarted(case, 1, 1, 1000.0, 0.0, 1.0))
+    told = rendered(shown, width=40, soft_wrap=True)
+    assert max(map(len, told.splitlines())) <= 40
+    assert "simulated time left" in " ".join(told.split())
+
+
+def rendered(shown: LiveProgress, width: int = 100, *, soft_wrap: bool = False) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    console.print(shown._render(), soft_wrap=soft_wrap)
     found = console.file
     assert isinstance(found, io.StringIO)
     return found.getvalue()

@@ -299,7 +299,10 @@ def test_settings_that_cannot_be_meant_are_refused(wrong: dict[str, Any], messag
 def test_an_install_that_is_not_there_is_refused_with_its_path(tmp_path: Path) -> None:
     with pytest.raises(NotReadyError, match="ovs-vswitchd") as caught:
         find_programs(str(tmp_path / "ovs"))
-    assert str(tmp_path / "ovs") in (caught.value.problems[0].why or "")
+    problem = caught.value.problems[0]
+    assert str(tmp_path / "ovs") in (problem.why or "")
+    assert f"{tmp_path}/ovs/sbin/ovs-vswitchd is not there" in problem.what, "not a distribution's"
+    assert "prefix" in (problem.fix or "")
 
 
 def test_a_user_who_is_not_root_is_told_so(tmp_path: Path) -> None:

@@ -73,6 +73,9 @@ class TestRun:
         found = {one.name: one for one in record.result.figures}
         assert found["ratio_b"].value == pytest.approx(0.9, abs=1e-3)
         assert found["control"].value == pytest.approx(1)
+        said = shown(tmp_path)
+        assert said.count("SIMULATED: these") == 1
+        assert said.index("SIMULATED: these") < said.index("switches in turns")
 
     def test_each_round_is_recorded_with_all_its_turns(self, tmp_path: Path) -> None:
         run(tmp_path)

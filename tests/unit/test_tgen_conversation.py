@@ -347,6 +347,7 @@ def test_the_checkout_is_looked_at_before_the_path(tmp_path: Path) -> None:
 
 
 def test_a_missing_program_comes_with_the_way_to_build_it(tmp_path: Path) -> None:
+    (tmp_path / "tools/tgen").mkdir(parents=True)
     with pytest.raises(NotReadyError) as refused:
         TGEN.find({"PATH": ""}, tmp_path)
     assert "meson setup build/tgen tools/tgen" in str(refused.value.problems[0].fix)

@@ -209,8 +209,10 @@ def test_tags_are_named_below_where_there_is_no_room_beside(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lines = listed("testcases", 80, monkeypatch)
-    assert any(line.startswith("tags: ") and "back2back" in line for line in lines)
-    assert not any(line.startswith("tags: ") for line in listed("testcases", 220, monkeypatch))
+    assert any(line.startswith("tags (--tag TAG): ") and "back2back" in line for line in lines)
+    assert not any(
+        line.startswith("tags (--tag TAG): ") for line in listed("testcases", 220, monkeypatch)
+    )
 
 
 @pytest.mark.parametrize(
@@ -276,7 +278,7 @@ def test_at_80_columns_a_run_is_told_whole(tmp_path: Path) -> None:
         found = shown(_runs(index.runs(), index), 80)
     assert found == [
         "run, first result                          started  took   testbed  outcome",
-        f"{LONG}  10:00    0.0 s  sim      2 PASS",
+        f"{LONG}  10:00Z   0.0 s  sim      2 PASS",
         "  64B: ndr 8.000 … 8.040 Mfps (SIMULATED)",
     ]
 

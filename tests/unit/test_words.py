@@ -214,6 +214,19 @@ def test_a_word_with_two_meanings_is_told_with_both() -> None:
     assert "Parts" in said
 
 
+def test_a_word_that_is_a_subject_too_is_told_with_both() -> None:
+    found = find("host")
+    assert list(found) == ["limits", "host"]
+    assert list(found["limits"]) == ["host"]
+    assert "steal" in found["host"]
+
+
+def test_a_word_is_explained_as_it_is_printed_behind_its_subject() -> None:
+    assert find("limit: host") == {"limits": {"host": find("limits")["limits"]["host"]}}
+    with pytest.raises(UsageError, match="nothing to explain"):
+        find("limit: nobody")
+
+
 def test_no_word_of_the_field_is_explained_twice() -> None:
     counted = Counter(word.lower() for words in SUBJECTS.values() for word in words)
     none_wrong(f"{word}: {count} times" for word, count in counted.items() if count > 1)

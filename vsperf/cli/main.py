@@ -155,7 +155,7 @@ def _exit_code(error: BaseException) -> int:
             return error.exit_code
         case click.ClickException():
             said = io.StringIO()
-            error.show(said)
+            _of_a_setting(error).show(said)
             say(said.getvalue().rstrip("\n"), err=True)  # it quotes what was typed
             return ExitCode.BAD_INPUT
         case KeyboardInterrupt() | click.Abort():
@@ -171,6 +171,24 @@ def _exit_code(error: BaseException) -> int:
             return _report(error)
         case _:
             raise error
+
+
+def _of_a_setting(error: click.ClickException) -> click.ClickException:
+    """Say of an option that is none how the setting is given that was probably meant."""
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+        return error
+    options = [name for known in error.ctx.command.params for name in known.opts]
+    import difflib
+
+    near = difflib.get_close_matches(error.option_name, options, n=1, cutoff=0.85)
+    if near or "--set" not in options:
+        return error
+    from vsperf.cli.commands.explain import setting_meant
+
+    if (setting := setting_meant(error.option_name.lstrip("-"))) is None:
+        return error
+    text = f"No such option '{error.option_name}'. Did you mean '--set {setting}=…'?"
+    return click.UsageError(text, error.ctx)
 
 
 def _report(error: Exception) -> int:

@@ -16,6 +16,7 @@ from rich.live import Live
 from rich.text import Text
 
 from vsperf.analysis.answers import headlines, loss_text
+from vsperf.cli.terminal import between_words
 from vsperf.config.case import Case
 from vsperf.progress import (
     CaseFinished,
@@ -474,12 +475,13 @@ class LiveProgress(Progress):
             + (f"about {human_seconds(left)}{view.clock} left" if left > 0 else "nearly done"),
             style="dim",
         )
-        lines: list[RenderableType] = [head]
+        lines = [head]
         lines += [Text(f"  {name}: {text}") for name, text in brackets(view.case, view.judged)]
         lines += view.lines
         lines.append(Text(f"  … {view.now}" if view.now else "", style="dim"))
         lines += [Text(f"    {line}", style="dim") for line in view.seen]
-        return Group(*lines)
+        # beside a line that is printed above it, Rich wraps none of these
+        return Group(*(between_words(line, self.console.width, "    ") for line in lines))
 
 
 def brackets(case: Case, trials: list[Trial]) -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from vsperf.cli.output import say
 from vsperf.errors import VsperfError
@@ -43,6 +44,13 @@ def results_option(command: F) -> F:
         show_default=True,
         help="Folder of the runs; also $VSPERF_RESULTS.",
     )(command)
+
+
+def in_results(folder: Path) -> tuple[str, ...]:
+    """Return with which words a command to be copied looks into the folder that this one did."""
+    context = click.get_current_context(silent=True)
+    typed = context and context.get_parameter_source("results") is ParameterSource.COMMANDLINE
+    return ("--results", str(folder)) if typed else ()
 
 
 def json_option(command: F) -> F:

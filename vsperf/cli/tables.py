@@ -193,8 +193,6 @@ def print_summary(
     out: Console, rows: Sequence[CaseRow], simulated: bool, *, whole: bool = False
 ) -> None:
     """Print what a run found: criteria first, then the numbers, then what is to be said of them."""
-    if simulated:
-        out.print(simulated_banner())
     for line in criteria(rows):
         out.print(line)
     if any(row.record is not None for row in rows):

@@ -113,7 +113,7 @@ def metric_problems(document: Section, drivers: Drivers) -> dict[int, Problem]:
             if (found := _of_another_unit(item, metric, method)) is not None:
                 problems[index] = found
             continue
-        what = f"expect names the metric {quoted(metric)}"
+        what = f"expect names {quoted(metric)}, which is no metric of this case"
         fix = f"this case has {', '.join(known)}"
         problems[index] = Problem(what, node.mark.location, None, fix)
     return problems

@@ -35,7 +35,7 @@ class OwnProgram:
         )
 
     def find(self, environment: Mapping[str, str] = os.environ, checkout: Path = CHECKOUT) -> Path:
-        """Return the program; raises `NotReadyError` with the way to build it."""
+        """Return the program; raises `NotReadyError` with the way to build it, or to get it."""
         if named := environment.get(self.variable):
             if _runs(Path(named)):
                 return Path(whole(named))
@@ -48,6 +48,13 @@ class OwnProgram:
             return built
         if installed := program_path(self.name, environment):
             return Path(installed)
+        if not (checkout / "tools" / self.name).is_dir():  # vsperf came as a wheel
+            raise NotReadyError(
+                f"{self.is_what} is not there",
+                why=f"there is none in $PATH, and ${self.variable} is not set",
+                fix=f"copy build/{self.name}/{self.name} of a checkout that was set up into a "
+                f"folder of $PATH, or name it: {self.variable}=FILE",
+            )
         raise NotReadyError(
             f"{self.is_what} is not built",
             why=f"there is no {built}, none in $PATH, and ${self.variable} is not set",

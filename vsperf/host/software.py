@@ -43,9 +43,10 @@ def _installed(argv: tuple[str, ...]) -> dict[str, str]:
 def to_install_extra(name: str) -> str:
     """Return how an extra of vsperf is installed: from its own files.
 
-    Nobody says who owns its name on an index.
+    Nobody says who owns its name on an index. Without `-e` a copy takes the place of a checkout.
     """
-    return f"pip install '.[{name}]' in vsperf's checkout, or, of its wheel, 'FILE.whl[{name}]'"
+    checkout = f".venv/bin/pip install -e '.[{name}]' in vsperf's checkout"
+    return f"{checkout}, or, of its wheel, pip install 'FILE.whl[{name}]'"
 
 
 def version_text(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,10 +28,16 @@ NO_CHANGE = "~"
 UNKNOWN = "?"
 MEANING = (
     "~ no change that is more than chance; ? nothing to judge by. In brackets what the change can "
-    "be. ranks: Mann-Whitney over repeats, 5 %, and the middle of all pairs; scatter: "
-    "intervals widened by how far repeats lie apart; intervals: bounds of the searches alone. "
-    "Ranks and scatter presume that no repeat depends on another."
+    "be."
 )
+JUDGED = {
+    Means.RANKS: "Mann-Whitney over repeats, 5 %, and the middle of all pairs",
+    Means.SCATTER: "intervals widened by how far repeats lie apart",
+    Means.INTERVALS: "bounds of the searches alone",
+}
+"""By what a change is told from chance, in the words of the column `by`."""
+REPEATED = {Means.RANKS, Means.SCATTER}
+"""What goes by how far repeats lie apart."""
 
 
 def sides_table(found: Comparison) -> Table:
@@ -179,7 +185,17 @@ def mark_of(row: Row, number: int) -> str:
 
 def meanings(found: Comparison) -> tuple[str, ...]:
     """Return how the tables are to be read."""
-    return (MEANING, OF_GENERATORS) if found.generators else (MEANING,)
+    meaning = meaning_of(one for row in found.rows for one in row.differences if one is not None)
+    return (meaning, OF_GENERATORS) if found.generators else (meaning,)
+
+
+def meaning_of(judged: Iterable[Difference]) -> str:
+    """Say how changes are written, and by what they were judged: a terminal may not show that."""
+    used = {one.means for one in judged}
+    by = [f"{means.value}: {text}" for means, text in JUDGED.items() if means in used]
+    told = [f"By {'; '.join(by)}."] if by else []
+    told += ["No repeat is taken to depend on another."] if used & REPEATED else []
+    return " ".join((MEANING, *told))
 
 
 def notes(found: Comparison) -> Iterator[str]:

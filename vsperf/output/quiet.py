@@ -10,7 +10,7 @@ from vsperf.analysis.difference import Difference, Means
 from vsperf.analysis.sides import Side, apart
 from vsperf.config.noise import NOISE, QUIET
 from vsperf.errors import UsageError
-from vsperf.output.compare_text import MEANING, change_text, reservations, value_text
+from vsperf.output.compare_text import change_text, meanings, reservations, value_text
 from vsperf.output.report.account import told
 from vsperf.output.report.page import Cost, Costs
 from vsperf.records.files.view import open_run
@@ -57,7 +57,7 @@ def _told(folder: Path) -> Costs | None:
     return Costs(
         run=folder.name,
         rows=tuple(_costs(found)),
-        notes=(MEANING, *reservations(found), *_gaps(found)),
+        notes=(*meanings(found), *reservations(found), *_gaps(found)),
     )
 
 

@@ -52,10 +52,19 @@ class GuestImage:
         return str(found) if found else None
 
 
-def find_image(environment: Mapping[str, str] = os.environ) -> GuestImage:
-    """Return the image; raises `NotReadyError` with the way to build it."""
-    folder = image_folder(environment)
+def find_image(
+    environment: Mapping[str, str] = os.environ, checkout: Path = CHECKOUT
+) -> GuestImage:
+    """Return the image; raises `NotReadyError` with the way to build it, or to get it."""
+    folder = image_folder(environment, checkout)
     missing = [name for name in (KERNEL, INITRD, MANIFEST) if not (folder / name).is_file()]
+    if missing and not (checkout / "vnfs").is_dir():  # vsperf came as a wheel
+        named = environment.get(VARIABLE)
+        raise NotReadyError(
+            "the guest image is not there",
+            why=f"there is no {folder / missing[0]}" if named else f"${VARIABLE} is not set",
+            fix=f"copy build/guest of a checkout that was set up, and name it: {VARIABLE}=FOLDER",
+        )
     if missing:
         raise NotReadyError(
             "the guest image is not built",
@@ -81,7 +90,7 @@ def planned_image(environment: Mapping[str, str] = os.environ) -> GuestImage:
         return GuestImage(image_folder(environment))
 
 
-def image_folder(environment: Mapping[str, str] = os.environ) -> Path:
+def image_folder(environment: Mapping[str, str] = os.environ, checkout: Path = CHECKOUT) -> Path:
     """Return the folder of the image: named by the user, or built in this checkout."""
     named = environment.get(VARIABLE)
-    return Path(named).absolute() if named else CHECKOUT / "build" / "guest"
+    return Path(named).absolute() if named else checkout / "build" / "guest"

@@ -206,7 +206,7 @@ TABLES: Mapping[str, str] = MappingProxyType(
         "lost": "Frames that were due and did not arrive.",
         "away": "How long no frame came after an event, at worst.",
         "switch": "Which switch a row is of, as the testcase calls it.",
-        "started": "When a run began (UTC).",
+        "started": "When a run began, in UTC: so says the `Z` behind the time.",
         "took": "How long a run took, without the time for which it was interrupted.",
         "cases": "How many cases a run has.",
         "label": "What a user called a run, such as revision=4f2c1ab: `vsperf run --label`.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import click
 from rich.console import Console
@@ -14,7 +14,7 @@ from rich.text import Text
 from vsperf.cli.selection import library
 from vsperf.cli.tables import console
 from vsperf.cli.terminal import between_words
-from vsperf.config.described import described
+from vsperf.config.described import Row, described
 from vsperf.config.document import document_schema
 from vsperf.errors import ExitCode, UsageError
 from vsperf.plugins import Plugin, Plugins
@@ -49,7 +49,7 @@ NAMED = {
     "noise": "--noise {}",
 }
 """What files have a name, and how each is called."""
-SETTING = re.compile(r"\w+(?:[._\[\]]+\w+)+")
+SETTING = re.compile(r"\w+(?:[._\[\]]+\w+)*")
 """What may be a setting, by its path or the last part of one."""
 MARKUP = re.compile(r"\[([^]]+)\]\([^)]*\)|(?<!\w)\*([^*]+)\*(?!\w)")
 """Links and italics of a page."""
@@ -159,7 +159,11 @@ def find(topic: str | None) -> dict[str, dict[str, str]]:
     if topic in offered:
         return {topic: _told(offered[topic])}
     if topic in everything:
-        return {topic: everything[topic]}
+        alike = {name: terms[topic] for name, terms in everything.items() if topic in terms}
+        beside = {name: {topic: text} for name, text in alike.items() if name != topic}
+        return {**beside, topic: everything[topic]}
+    if told := _as_printed(topic, everything):
+        return told
     for word in filter(None, (topic, without_ending(topic))):
         wanted = _plain(ALSO.get(word.lower(), word))
         found = {
@@ -178,8 +182,19 @@ def find(topic: str | None) -> dict[str, dict[str, str]]:
     kinds = (one.kind for plugins in offered.values() for one in plugins)
     names = dict.fromkeys([*subjects, *kinds, *terms])
     close = difflib.get_close_matches(topic, names, n=3, cutoff=0.5)
+    if (setting := setting_meant(topic)) is not None:
+        close = [setting]
     fix = f"did you mean {' or '.join(close)}?" if close else f"subjects: {', '.join(subjects)}"
     raise UsageError(f"there is nothing to explain under {topic!r}", fix=fix)
+
+
+def _as_printed(
+    topic: str, everything: Mapping[str, Mapping[str, str]]
+) -> dict[str, dict[str, str]]:
+    """Return what is explained of a word with its subject before it, such as `limit: host`."""
+    subject, _, word = (part.strip() for part in topic.partition(":"))
+    names = (name for name in (subject, f"{subject}s") if word in everything.get(name, ()))
+    return {name: {word: everything[name][word]} for name in names}
 
 
 def _in_files(topic: str) -> dict[str, dict[str, str]]:
@@ -198,14 +213,8 @@ def _of_settings(topic: str) -> dict[str, dict[str, str]]:
     """Return what a setting means, by its path or the last part of one."""
     if not SETTING.fullmatch(topic):
         return {}
-    schema = document_schema(Plugins.load().specs())
     wanted = topic.replace("[]", "").split(".")
-    rows = (
-        row
-        for section in schema["properties"]
-        for row in described(schema, section)
-        if _is_path(row.path.replace("[]", "").split("."), wanted)
-    )
+    rows = (row for row in _settings() if _is_path(row.path.replace("[]", "").split("."), wanted))
     found: dict[str, str] = {}
     for row in rows:
         name = f"{row.path} ({row.kind})" if row.kind else row.path
@@ -214,6 +223,21 @@ def _of_settings(topic: str) -> dict[str, dict[str, str]]:
         text = MARKUP.sub(r"\1\2", f"{meaning}Value: {row.value}.{default}")
         found[name] = " ".join(text.split())
     return {"settings": found} if found else {}
+
+
+def _settings() -> Iterator[Row]:
+    schema = document_schema(Plugins.load().specs())
+    return (row for section in schema["properties"] for row in described(schema, section))
+
+
+def setting_meant(word: str) -> str | None:
+    """Return the path of the setting that was probably meant; None where none ends nearly so."""
+    endings: dict[str, str] = {}
+    for row in _settings():
+        if "[]" not in row.path and "NAME" not in row.path:
+            endings.setdefault(row.path.rpartition(".")[2], row.path)
+    near = difflib.get_close_matches(word.replace("-", "_"), endings, n=1, cutoff=0.85)
+    return endings[near[0]] if near else None
 
 
 def _is_path(path: Sequence[str], wanted: Sequence[str]) -> bool:

@@ -139,7 +139,7 @@ def print_entries(out: Console, places: Library, entries: Sequence[Entry]) -> No
             out.print(between_words(line, out.width, (width + GAP) * " "))
         out.print()
     if tags := _tags(entries):
-        text = Text(f"tags: {', '.join(tags)}")
+        text = Text(f"tags (--tag TAG): {', '.join(tags)}")
         out.print(between_words(text, out.width))
 
 

@@ -123,7 +123,7 @@ def _runs(entries: Sequence[RunEntry], index: Index) -> Table:
 
     columns = [
         Column[RunEntry]("run", of=lambda entry: Cell(entry.run, "name")),
-        Column[RunEntry]("started", of=lambda entry: entry.started_at[11:16]),
+        Column[RunEntry]("started", of=lambda entry: f"{entry.started_at[11:16]}Z"),
         Column[RunEntry]("took", of=_took),
         Column[RunEntry]("testbed", of=lambda entry: entry.testbed, rank=2),
         Column[RunEntry]("preset", of=lambda entry: entry.preset, rank=3),
@@ -137,9 +137,11 @@ def _runs(entries: Sequence[RunEntry], index: Index) -> Table:
 
 
 def _took(entry: RunEntry) -> str | None:
-    """Say how long it was; nothing where a clock was set back meanwhile."""
+    """Say how long it was; nothing where no case ended, or a clock was set back meanwhile."""
     took_s = entry.took_s
-    return None if took_s is None or took_s < 0 else human_seconds(took_s)
+    if took_s is None or took_s < 0 or (entry.exit_code is None and not entry.outcomes):
+        return None
+    return human_seconds(took_s)
 
 
 def _headline(case: CaseEntry) -> str:
@@ -155,8 +157,14 @@ def _ended(entry: RunEntry) -> str:
 
 
 def _cases(entries: Sequence[CaseEntry]) -> Table:
+    repeated = {(entry.run, entry.label) for entry in entries if entry.repeat > 1}
+
+    def name(entry: CaseEntry) -> str:
+        again = (entry.run, entry.label) in repeated
+        return f"{entry.label} #{entry.repeat}" if again else entry.label
+
     columns = [
-        Column[CaseEntry]("case", of=lambda entry: entry.label, below=True),
+        Column[CaseEntry]("case", of=name, below=True),
         Column[CaseEntry]("result, per direction", of=_results, below=True),
         Column[CaseEntry]("limit", of=lambda entry: entry.limit or None),
         Column[CaseEntry]("outcome", of=_outcome),

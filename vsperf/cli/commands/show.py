@@ -24,7 +24,7 @@ from vsperf.cli.exchange_view import exchanges_data, print_exchanges
 from vsperf.cli.paired_view import compared_data, print_compared, rounds_data
 from vsperf.cli.progress import marked, round_line, trial_line
 from vsperf.cli.selection import complete_testcase, library, load, overrides_cases
-from vsperf.cli.stored import json_option, results_option
+from vsperf.cli.stored import in_results, json_option, results_option
 from vsperf.cli.tables import console, print_summary, print_table, simulated_banner
 from vsperf.cli.terminal import fitting
 from vsperf.cli.why_view import show_why
@@ -206,7 +206,8 @@ def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
     out = console()
     if loaded.simulated:
         out.print(simulated_banner())
-    out.print(Text(f"{first.spec.name}: {first.spec.title}", style="bold"))
+    titles = filter(None, (first.spec.name, first.spec.title))
+    out.print(Text(": ".join(titles), style="bold"))
     if first.spec.description:
         out.print(fitting(Text(first.spec.description.strip()), out, ""))
     labels = ", ".join(case.label for case in loaded.cases)
@@ -288,7 +289,7 @@ def run_as_json(run: RunView) -> dict[str, Any]:
 
 def print_run(run: RunView) -> None:
     """Print a stored run: its table, and what to do when it is not finished."""
-    out = console()
+    out, where = console(), in_results(run.folder.parent)
     header = run.header
     rows, left = list[CaseRow](), 0
     for case in run.cases():
@@ -302,17 +303,18 @@ def print_run(run: RunView) -> None:
         out.print(f"labels: {labels_text(header.labels)}")
     if (busy := too_busy(row.record for row in rows if row.record)) is not None:
         out.print(busy, style="bold red")
+    _label(out, header.simulated)
     print_compared(out, run)
     print_summary(out, rows, header.simulated)
     print_cost(out, run)
     for section in COMPARABLE:
         if len({case.point.get(section) for case in header.cases}) > 1:
-            line = f"to compare: {vsperf_command('compare', run.run, '--by', section)}"
-            out.print(line, style="dim")
+            line = vsperf_command("compare", run.run, "--by", section, *where)
+            out.print(f"to compare: {line}", style="dim")
     if run.state is RunState.INTERRUPTED or (left and run.state is RunState.FINISHED):
         out.print(
-            f"{left} of {len(header.cases)} cases not finished; "
-            f"go on with: {vsperf_command('run', '--resume', run.run)}",
+            f"{left} of {len(header.cases)} cases not finished; go on with:\n"
+            f"  {vsperf_command('run', '--resume', run.run, *where)}",
             style="yellow",
         )
     if run.torn:
@@ -320,6 +322,12 @@ def print_run(run: RunView) -> None:
     here, records = Path.cwd(), run.folder.resolve() / RECORDS
     shown = records.relative_to(here) if records.is_relative_to(here) else records
     out.print(f"records: {shown}", style="dim")
+
+
+def _label(out: Console, simulated: bool) -> None:
+    """Say of numbers of a model what they are, before the first of them."""
+    if simulated:
+        out.print(simulated_banner())
 
 
 def _pick(run: RunView, text: str) -> CaseView:
@@ -346,6 +354,7 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
         click.echo(json.dumps(document, indent=2))
         return
     out = console()
+    _label(out, run.simulated)
     print_summary(out, [row], run.simulated, whole=True)
     for reason in reasons(row):
         out.print(reason)

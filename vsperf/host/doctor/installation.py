@@ -7,6 +7,7 @@ import platform
 import re
 import sys
 import tempfile
+from collections import Counter
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
@@ -64,8 +65,11 @@ def _drivers(here: Host) -> Answer:
     broken = [f"{p.section} {p.kind}: {p.failure}" for p in here.plugins.all if p.failure]
     if broken:
         return warning("; ".join(broken), "vsperf plugins")
-    found = ", ".join(f"{plugin.section} {plugin.kind}" for plugin in here.plugins.all)
-    return ok(found) if found else failure("none found", "pip install .")
+    counts = Counter(plugin.section for plugin in here.plugins.all)
+    found = ", ".join(f"{section} {count}" for section, count in counts.items())
+    if not found:
+        return failure("none found", "pip install .")
+    return ok(f"{found}; `vsperf plugins` names them")
 
 
 def _results(here: Host) -> Answer:

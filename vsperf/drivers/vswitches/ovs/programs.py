@@ -74,8 +74,11 @@ def planned_programs(install: str | None, tree: Tree = HERE, *, dpdk: bool = Tru
     def found(*names: str) -> Path:
         return tree.first_of(root, names)
 
+    daemon = found(*(WITH_DPDK if dpdk else WITHOUT_DPDK), *EITHER)
+    if install is not None and not tree.path(daemon).exists():
+        daemon = root / EITHER[0]  # where a build of OVS puts it
     return Programs(
-        daemon=found(*(WITH_DPDK if dpdk else WITHOUT_DPDK), *EITHER),
+        daemon=daemon,
         database_server=found("sbin/ovsdb-server", "local/sbin/ovsdb-server"),
         database_tool=found("bin/ovsdb-tool", "local/bin/ovsdb-tool"),
         openflow=found("bin/ovs-ofctl", "local/bin/ovs-ofctl"),
@@ -100,7 +103,7 @@ def find_programs(install: str | None, tree: Tree = HERE, *, dpdk: bool = True) 
                 why=f"OVS{' with DPDK' if dpdk else ''} is not installed"
                 if install is None
                 else f"vswitch.install names {install}",
-                fix=_packages(programs),
+                fix=_packages(programs) if install is None else _installs(programs),
             )
         tree.require_program(program)
     if not programs.schema_file.is_file():
@@ -118,13 +121,22 @@ def find_programs(install: str | None, tree: Tree = HERE, *, dpdk: bool = True) 
     return programs
 
 
+def _installs(programs: Programs) -> str:
+    return (
+        "name the prefix that a build of OVS was installed under, the folder above `sbin`: "
+        f"{_option(programs)}; without it what the distribution has is measured"
+    )
+
+
+def _option(programs: Programs) -> str:
+    return f"--vswitch {'ovs-dpdk' if programs.dpdk else 'ovs'} --set vswitch.install=PATH"
+
+
 def _packages(programs: Programs) -> str:
     package = "openvswitch-switch-dpdk" if programs.dpdk else "openvswitch-switch"
     command = programs.tree.to_install(package)
     within = "" if programs.tree.root is None else " in it"
-    kind = "ovs-dpdk" if programs.dpdk else "ovs"
-    option = f"--vswitch {kind} --set vswitch.install=PATH"
-    return f"{command}, or name another install{within}: {option}"
+    return f"{command}, or name another install{within}: {_option(programs)}"
 
 
 def check_of(kind: str, settings: type[OvsSettings], *, dpdk: bool) -> Check:
