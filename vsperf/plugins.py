@@ -48,6 +48,14 @@ OWN = __name__.partition(".")[0]
 Value = TypeVar("Value")
 
 
+class DriverError(TypeError):
+    """What a driver answered is not what its protocol says: a bug of the package that has it."""
+
+    def __init__(self, driver: object, what: str) -> None:
+        self.module = type(driver).__module__
+        super().__init__(f"{type(driver).__name__}: {what}")
+
+
 @dataclass(frozen=True)
 class Plugin:
     """A driver that an installed package offers."""

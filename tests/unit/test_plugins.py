@@ -266,12 +266,21 @@ class Crashing(SimulatedGenerator):
     Spec = CrashingSpec
 
     def needs(self, case):
-        return {}["nothing"]
+        return BODY
 """
 
 
-def test_what_a_driver_of_another_package_raises_is_that_packages_bug(tmp_path: Path) -> None:
-    (tmp_path / "crashing_driver.py").write_text(CRASHING)
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ('{}["nothing"]', "KeyError: 'nothing'"),
+        ("None", "Crashing: `needs` returned None, and not `Needs`"),
+    ],
+)
+def test_what_a_driver_of_another_package_raises_or_answers_wrongly_is_that_packages_bug(
+    tmp_path: Path, answer: str, told: str
+) -> None:
+    (tmp_path / "crashing_driver.py").write_text(CRASHING.replace("BODY", answer))
     (info := tmp_path / "crashing_package-1.dist-info").mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: crashing-package\nVersion: 1\n")
     (info / "entry_points.txt").write_text(
@@ -294,6 +303,6 @@ def test_what_a_driver_of_another_package_raises_is_that_packages_bug(tmp_path: 
         timeout=120,
     )
     first, second = done.stderr.splitlines()
-    assert first == "bug in crashing-package (generator crashing): KeyError: 'nothing'"
+    assert first == f"bug in crashing-package (generator crashing): {told}"
     assert "please report it" in second
     assert done.returncode == ExitCode.BUG
