@@ -3,7 +3,7 @@
 class TestMySwitch(ForwardingContract):
     @pytest.fixture(scope="class")
     @classmethod
-    def driver(cls) -> VSwitch: ...      # the driver, with hugepages if it takes any
+    def driver(cls) -> VSwitch: ...      # the driver; the hugepages that it asks for are there
     @pytest.fixture(scope="class")
     @classmethod
     def case(cls) -> CaseSpec: ...       # a case that it can deploy on this machine, with a
@@ -49,6 +49,7 @@ from vsperf.deploy.planner import Drivers, make_plan
 from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch
 from vsperf.errors import VsperfError
 from vsperf.host.cpus import read_topology
+from vsperf.host.hugepages import reserve
 from vsperf.plugins import Plugins
 from vsperf.records.run import Endpoint, Step, shown
 
@@ -271,7 +272,8 @@ class ForwardingContract(VSwitchContract):
         generator = Plugins.load().driver("generator", case.generator.kind)
         drivers = Drivers(driver, generator)
         plan = make_plan(case, drivers, read_topology())
-        with room("a test of a switch") as place, ExitStack() as stack:
+        memory = plan.plan.hugepage_bytes
+        with room("a test of a switch") as place, reserve(memory, place), ExitStack() as stack:
             yield Standing(deploy(case, plan, drivers, place, stack), place)
 
     @pytest.mark.everyday
