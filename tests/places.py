@@ -67,9 +67,14 @@ def hugepages(megabytes: int = 1024) -> Iterator[None]:
 
 @contextmanager
 def started_switch(driver: Any, case: CaseSpec, plan: SwitchPlan | None = None) -> Iterator[Any]:
-    """Bring a switch up in a workspace of its own."""
+    """Bring a switch up in a workspace of its own, with the hugepages that it asks for."""
     plan = driver.plan(case, PLACEMENT) if plan is None else plan
-    with room("a test") as place, driver.start(case, plan, PLACEMENT, place) as running:
+    memory = {0: driver.needs(case).hugepage_bytes}
+    with (
+        room("a test") as place,
+        reserve(memory, place),
+        driver.start(case, plan, PLACEMENT, place) as running,
+    ):
         yield running
 
 

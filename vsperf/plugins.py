@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.metadata import EntryPoint, entry_points
+from traceback import walk_tb
 from typing import Any, TypeVar, get_args
 
 from vsperf.config.base import DriverSpec
@@ -32,9 +33,27 @@ OF_READERS = {
     "event": "vsperf.events",
 }
 """What packages offer beside drivers, which no section names → its entry point group."""
+METHODS_OF = {
+    "vswitch": ("needs", "plan", "require", "start"),
+    "generator": ("capabilities", "needs", "plan", "calibrate", "jitter", "start"),
+    "vnf": ("needs", "plan", "require", "notes", "start"),
+    "program": ("find", "files", "server", "client", "told"),
+    "probe": ("find", "files", "server", "client", "told"),
+    "collect": ("heavy", "disturbs", "quantities", "plan", "require", "facts", "start"),
+    "noise": ("needs", "plan", "require", "judged", "start"),
+}
+"""Section → what each of its drivers has to have, as its protocol says."""
 OWN = __name__.partition(".")[0]
 
 Value = TypeVar("Value")
+
+
+class DriverError(TypeError):
+    """What a driver answered is not what its protocol says: a bug of the package that has it."""
+
+    def __init__(self, driver: object, what: str) -> None:
+        self.module = type(driver).__module__
+        super().__init__(f"{type(driver).__name__}: {what}")
 
 
 @dataclass(frozen=True)
@@ -69,7 +88,8 @@ class Plugin:
         try:
             return self.load(), None
         except Exception as error:  # a broken plug-in must not break the others
-            return None, f"{type(error).__name__}: {error}"
+            where = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
+            return None, f"{type(error).__name__}: {error}{where}"
 
 
 class _Lazily(Mapping[str, Value]):
@@ -165,7 +185,9 @@ def _settings(driver: Any) -> Any:
 def _plugin(section: str, entries: Sequence[EntryPoint]) -> Plugin:
     """Return a driver; one that several packages offer cannot be loaded, whichever is meant."""
     packages = sorted({_package(entry) for entry in entries})
-    load = partial(_load, entries[0]) if len(packages) == 1 else partial(_several, packages)
+    load = (
+        partial(_load, section, entries[0]) if len(packages) == 1 else partial(_several, packages)
+    )
     return Plugin(section, entries[0].name, load, ", ".join(packages))
 
 
@@ -176,9 +198,16 @@ def _several(packages: Sequence[str]) -> Any:
     )
 
 
-def _load(entry: EntryPoint) -> Any:
+def _load(section: str, entry: EntryPoint) -> Any:
     """Load a driver, and see that it can be chosen: else each look at all drivers would stumble."""
-    found = entry.load()
+    try:
+        found = entry.load()
+    except Exception as error:
+        if (where := _where(error, entry.module)) is not None:
+            error.add_note(where)
+        raise
+    if not isinstance(found, type):
+        raise TypeError(f"its entry point names {entry.attr}, which is no class")
     driver = found if issubclass(found, DriverSpec) else found()
     settings = _settings(driver)
     if not (isinstance(settings, type) and issubclass(settings, DriverSpec)):
@@ -187,7 +216,23 @@ def _load(entry: EntryPoint) -> Any:
     if entry.name not in kinds:
         told = " or ".join(map(repr, kinds)) or "no kind"
         raise TypeError(f"its entry point is called {entry.name!r}, and its settings say {told}")
+    if driver is found:
+        return driver
+    if (kind := getattr(driver, "kind", None)) not in kinds:
+        raise TypeError(f"its entry point is called {entry.name!r}, and its `kind` is {kind!r}")
+    wanted = METHODS_OF.get(section, ())
+    if lacking := [name for name in wanted if not callable(getattr(driver, name, None))]:
+        raise TypeError(f"{found.__name__} has no {', '.join(f'`{name}`' for name in lacking)}")
     return driver
+
+
+def _where(error: Exception, module: str) -> str | None:
+    """Return the last line of a package that was on the way to an error; None if none was."""
+    folder = module.partition(".")[0]
+    for frame, line in reversed([*walk_tb(error.__traceback__)]):
+        if str(frame.f_globals.get("__name__", "")).partition(".")[0] == folder:
+            return f"in {frame.f_code.co_filename}, line {line}"
+    return None
 
 
 def whose(module: str) -> str | None:

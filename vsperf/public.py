@@ -16,7 +16,7 @@ PUBLIC: Mapping[str, Mapping[str, Names]] = {
         "vsperf.drivers.settings": ("own_settings",),
         "vsperf.config.case": ("CaseSpec",),
         "vsperf.config.flows": ("counts", "link_mac"),
-        "vsperf.config.method": ("RESTARTED", "GIVEN_OTHER_RULES"),
+        "vsperf.config.method": ("RESTARTED", "MADE_TO_FORGET", "GIVEN_OTHER_RULES"),
         "vsperf.config.modify": ("Modify",),
         "vsperf.config.traffic": ("TrialPolicy",),
         "vsperf.config.wiring": ("load_share",),
@@ -34,7 +34,7 @@ PUBLIC: Mapping[str, Mapping[str, Names]] = {
     "What it changes of the machine, and takes back": {
         "vsperf.host.workspace": ("Workspace", "require_short"),
         "vsperf.host.process": ("Managed", "managed", "written"),
-        "vsperf.host.threads": ("Polling",),
+        "vsperf.host.threads": ("LCORES", "Polling"),
         "vsperf.host.networks": ("private_network", "hand_over"),
         "vsperf.host.taps": ("tap",),
         "vsperf.host.undo": (
@@ -68,7 +68,7 @@ PUBLIC: Mapping[str, Mapping[str, Names]] = {
         "vsperf.drivers.vswitches.forwarding": ("groups", "onward", "partners"),
         "vsperf.drivers.vswitches.ports": (
             *("Place", "device_endpoint", "far_end", "link_endpoint", "places_of", "tap_endpoint"),
-            *("tap_of", "vhost_endpoint", "vhost_socket", "vhost_wire"),
+            *("tap_of", "vhost_endpoint", "vhost_socket", "vhost_wire", "VhostRole"),
         ),
         "vsperf.host.veths": ("FarEnd", "veth"),
         "vsperf.records.switch": (

@@ -3,7 +3,7 @@
 class TestMySwitch(ForwardingContract):
     @pytest.fixture(scope="class")
     @classmethod
-    def driver(cls) -> VSwitch: ...      # the driver, with hugepages if it takes any
+    def driver(cls) -> VSwitch: ...      # the driver; the hugepages that it asks for are there
     @pytest.fixture(scope="class")
     @classmethod
     def case(cls) -> CaseSpec: ...       # a case that it can deploy on this machine, with a
@@ -49,6 +49,7 @@ from vsperf.deploy.planner import Drivers, make_plan
 from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch
 from vsperf.errors import VsperfError
 from vsperf.host.cpus import read_topology
+from vsperf.host.hugepages import reserve
 from vsperf.plugins import Plugins
 from vsperf.records.run import Endpoint, Step, shown
 
@@ -136,13 +137,17 @@ class VSwitchContract(DriverContract):
         assert seen == []
         assert first == second
         roles = [need.role for need in first.cpus]
-        assert len(set(roles)) == len(roles)
+        assert len(set(roles)) == len(roles), f"a role is asked for twice: {roles}"
         for need in first.cpus:
             # Others look for threads that poll by this name; all else is told to be the switch's.
             if need.busy:
-                assert need.role == POLLING_ROLE
+                told = (
+                    f"the role of threads that never sleep is {POLLING_ROLE!r}, not {need.role!r}"
+                )
+                assert need.role == POLLING_ROLE, told
             else:
-                assert need.role.startswith("switch"), need.role
+                told = f"the role of what sleeps begins with 'switch', and {need.role!r} does not"
+                assert need.role.startswith("switch"), told
 
     def test_vnfs_are_plugged_in_or_refused_in_words(self, driver: VSwitch, case: CaseSpec) -> None:
         with_vnf = case.model_copy(update={"topology": PVP})
@@ -198,7 +203,9 @@ class VSwitchContract(DriverContract):
     def test_what_it_says_of_itself_can_be_recorded(self, lives: tuple[Life, Life]) -> None:
         facts = lives[0].facts
         assert json.loads(json.dumps(facts)) == facts
-        odd = [one for one in lives[0].access if not (isinstance(one, str) and one)]
+        access = lives[0].access
+        assert isinstance(access, tuple), f"`access` is a tuple of commands, and not {access!r}"
+        odd = [one for one in access if not (isinstance(one, str) and one)]
         assert odd == [], "commands for people"
 
     @pytest.mark.everyday
@@ -271,7 +278,8 @@ class ForwardingContract(VSwitchContract):
         generator = Plugins.load().driver("generator", case.generator.kind)
         drivers = Drivers(driver, generator)
         plan = make_plan(case, drivers, read_topology())
-        with room("a test of a switch") as place, ExitStack() as stack:
+        memory = plan.plan.hugepage_bytes
+        with room("a test of a switch") as place, reserve(memory, place), ExitStack() as stack:
             yield Standing(deploy(case, plan, drivers, place, stack), place)
 
     @pytest.mark.everyday
@@ -318,7 +326,9 @@ class ForwardingContract(VSwitchContract):
             assert grown.least_growth >= 0
             for port in grown.ports:
                 if port.link is not None:
-                    assert min(port.received_frames, port.sent_frames) >= frames, port.name
+                    counted = (port.received_frames, port.sent_frames)
+                    told = f"{port.name} counted {counted} frames in and out, of {frames} each way"
+                    assert min(counted) >= frames, told
 
     def test_what_was_lost_nowhere_is_counted_nowhere(self, shared: Standing) -> None:
         shared.send()
@@ -327,7 +337,8 @@ class ForwardingContract(VSwitchContract):
         after = shared.parts.switch.counters()
         assert (before is None) is (after is None)
         if before is not None and after is not None:
-            assert after.since(before).dropped_frames == 0
+            grown = after.since(before)
+            assert grown.dropped_frames == 0, f"all frames arrived, and as lost are told {grown}"
 
     def test_it_forwards_after_it_has_forgotten_all_flows(self, shared: Standing) -> None:
         shared.send()
@@ -352,9 +363,11 @@ class ForwardingContract(VSwitchContract):
         if not self.is_found_again(driver, case):
             return None  # nobody is at its ports then, and so there is nothing to promise
         shared.send()
+        before = shared.programs()
         switch.restart(kill=kill)
         switch.await_ports(case.topology.links, PORTS_S)
         assert switch.failure() is None
+        assert not before or shared.programs() != before, f"none of {before} was started anew"
         forwards(shared)
 
     def test_each_of_its_programs_is_missed_while_it_hangs(self, shared: Standing) -> None:

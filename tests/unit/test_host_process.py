@@ -243,6 +243,30 @@ def test_the_obituary_names_the_signal(place: Workspace) -> None:
         assert program.obituary() == "was killed by SIGKILL"
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("odd --colour\nUsage: ./odd [options]\n -c COLOUR\n", "odd --colour"),
+        (
+            "usage: odd [options]\nodd: error: --colour",
+            "usage: odd [options] | odd: error: --colour",
+        ),
+        ("a\nUsage: 12 MB\nb", "a | Usage: 12 MB | b"),
+        ("a\nUsage: even [options]\nb", "a | Usage: even [options] | b"),
+    ],
+)
+def test_what_stood_before_a_list_of_options_are_the_last_words(
+    place: Workspace, text: str, said: str
+) -> None:
+    """DPDK's programs say what was wrong with one, and list all there are when they end."""
+    (program := place.folder / "odd").write_text(f"#!/bin/sh\ncat <<'E'\n{text}\nE\nexec sleep 100")
+    program.chmod(0o755)
+    with managed([str(program)], name="odd", workspace=place) as running:
+        while text.strip() not in written("odd", place):
+            time.sleep(0.01)
+        assert running.last_words() == said
+
+
 def test_what_a_program_started_ends_with_it(place: Workspace) -> None:
     text = (
         "import subprocess, time; subprocess.Popen(['sleep', '100'], start_new_session=True);"

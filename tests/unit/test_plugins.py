@@ -15,9 +15,15 @@ from all_wrong import CHASSIS, none_wrong
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.suggest import packages_outside
+from vsperf.drivers.collectors.base import Collector
 from vsperf.drivers.generators import release
+from vsperf.drivers.generators.base import TrafficGenerator
+from vsperf.drivers.loads.base import LoadGenerator
+from vsperf.drivers.programs.base import Program
+from vsperf.drivers.vnfs.base import Vnf
+from vsperf.drivers.vswitches.base import VSwitch
 from vsperf.errors import ExitCode, UsageError
-from vsperf.plugins import GROUPS, OF_READERS, Plugin, Plugins
+from vsperf.plugins import GROUPS, METHODS_OF, OF_READERS, Plugin, Plugins
 
 PLAN = """
 import sys
@@ -28,6 +34,17 @@ try:
 finally:
     print(*(name for name in sys.modules if name.startswith("vsperf.")), file=sys.stderr)
 """
+
+
+PROTOCOLS = {
+    "vswitch": VSwitch,
+    "generator": TrafficGenerator,
+    "vnf": Vnf,
+    "program": Program,
+    "probe": Program,
+    "collect": Collector,
+    "noise": LoadGenerator,
+}
 
 
 class WorkingSpec(DriverSpec):
@@ -106,11 +123,20 @@ class Odd(DriverSpec):
     kind: Literal["odd"]
 class Sound:
     Spec, kind, summary = Odd, "odd", "it is sound"
+    def needs(self, case): ...
+    def plan(self, case, placement): ...
+    def require(self, case): ...
+    def start(self, case, plan, placement, workspace): ...
 class Bare:
     kind = "bare"
 class Other(Sound):
     pass
+class Half(Sound):
+    plan = start = None
+class Strange(Sound):
+    kind = "even"
 """
+BROKEN = "import enum\nclass Colour(enum.Enum):\n    RED = 1\nColour.GREEN\n"
 
 
 @pytest.fixture(name="install")
@@ -119,6 +145,7 @@ def fixture_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
 
     def install(**entries: str) -> Plugins:
         (tmp_path / "odd_package.py").write_text(PACKAGE)
+        (tmp_path / "broken_package.py").write_text(BROKEN)
         for package, text in entries.items():
             (folder := tmp_path / f"{package}-1.dist-info").mkdir()
             (folder / "METADATA").write_text(
@@ -148,6 +175,34 @@ def test_a_driver_without_settings_or_of_another_name_is_in_nobodys_way(
     for kind in ("bare", "misnamed"):
         with pytest.raises(UsageError, match=f"'{kind}' of one cannot be loaded"):
             plugins.specs()["vswitch"][kind]
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ("odd_package:Half", "Half has no `plan`, `start`"),
+        ("odd_package:Strange", "is called 'odd', and its `kind` is 'even'"),
+        ("odd_package:Literal", "names Literal, which is no class"),
+        ("broken_package:Any", "AttributeError: GREEN, in "),
+        ("broken_package:Any", "broken_package.py, line 4"),
+    ],
+)
+def test_what_is_wrong_with_a_driver_is_told_when_it_is_loaded(
+    install: Callable[..., Plugins], entry: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("odd_package", "broken_package"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    assert told in str(failure(install(one=f"odd = {entry}"), "odd"))
+
+
+def test_the_methods_that_are_asked_for_are_those_of_each_protocol() -> None:
+    none_wrong(
+        f"{section}: {METHODS_OF[section]} is not {found}"
+        for section, protocol in PROTOCOLS.items()
+        if (found := tuple(n for n, one in vars(protocol).items() if n[0] != "_" and callable(one)))
+        != METHODS_OF[section]
+    )
+    assert {*PROTOCOLS} == {*METHODS_OF}
 
 
 def test_a_driver_that_two_packages_offer_is_neither_of_theirs(
@@ -211,12 +266,21 @@ class Crashing(SimulatedGenerator):
     Spec = CrashingSpec
 
     def needs(self, case):
-        return {}["nothing"]
+        return BODY
 """
 
 
-def test_what_a_driver_of_another_package_raises_is_that_packages_bug(tmp_path: Path) -> None:
-    (tmp_path / "crashing_driver.py").write_text(CRASHING)
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ('{}["nothing"]', "KeyError: 'nothing'"),
+        ("None", "Crashing: `needs` returned None, and not `Needs`"),
+    ],
+)
+def test_what_a_driver_of_another_package_raises_or_answers_wrongly_is_that_packages_bug(
+    tmp_path: Path, answer: str, told: str
+) -> None:
+    (tmp_path / "crashing_driver.py").write_text(CRASHING.replace("BODY", answer))
     (info := tmp_path / "crashing_package-1.dist-info").mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: crashing-package\nVersion: 1\n")
     (info / "entry_points.txt").write_text(
@@ -239,6 +303,6 @@ def test_what_a_driver_of_another_package_raises_is_that_packages_bug(tmp_path: 
         timeout=120,
     )
     first, second = done.stderr.splitlines()
-    assert first == "bug in crashing-package (generator crashing): KeyError: 'nothing'"
+    assert first == f"bug in crashing-package (generator crashing): {told}"
     assert "please report it" in second
     assert done.returncode == ExitCode.BUG

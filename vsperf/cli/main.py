@@ -220,8 +220,10 @@ def _culprit(error: Exception) -> str:
 
     Below either may lie code of libraries, which were called wrongly.
     """
-    from vsperf.plugins import OWN, whose
+    from vsperf.plugins import OWN, DriverError, whose
 
+    if isinstance(error, DriverError):
+        return whose(error.module) or OWN
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     for frame in reversed(frames):
         module = str(frame.f_globals.get("__name__", ""))
@@ -233,12 +235,14 @@ def _culprit(error: Exception) -> str:
 
 
 def _report_bug(error: Exception) -> int:
+    from vsperf.plugins import DriverError
+
     text = "".join(traceback.format_exception(error))
     with tempfile.NamedTemporaryFile(
         "w", prefix="vsperf-bug-", suffix=".txt", delete=False, encoding="utf-8"
     ) as file:
         file.write(f"vsperf {__version__} {' '.join(sys.argv[1:])}\n{text}")
-    last = text.strip().splitlines()[-1]
+    last = str(error) if isinstance(error, DriverError) else text.strip().splitlines()[-1]
     say(f"bug in {_culprit(error)}: {last}", err=True)
     click.echo(f"  the traceback is in {Path(file.name)}; please report it", err=True)
     return ExitCode.BUG

@@ -15,9 +15,11 @@ from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import FrameSize, LinkSpeed, Ratio
 
 RESTARTED = "restarted"
+"""`case.search.done_to_switch` of a method that has the switch ended and started again."""
 MADE_TO_FORGET = "made to forget what it has seen"
+"""The same of one that has it forget flows, or addresses."""
 GIVEN_OTHER_RULES = "given other rules"
-"""What can be done to a switch beside sending frames through it."""
+"""The same of one that adds rules, and takes them out again."""
 
 GoalName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 

@@ -14,6 +14,7 @@ from vsperf.deploy.cache import cache_cpus, cache_steps
 from vsperf.deploy.exchanging import exchange_steps, program_needs, require_few_in_guests
 from vsperf.deploy.guests import guest_needs, plan_guests
 from vsperf.deploy.placement import GENERATOR, place, shares_cpu, sharing
+from vsperf.deploy.promises import needs_of, switch_needs, switch_plan
 from vsperf.deploy.sides import (
     SidePlan,
     placement_of,
@@ -208,12 +209,12 @@ def _plan_of_places(
             raise refuse(collector.kind, why, "--set collect=none")
     method = spec.search
     assert isinstance(method, Exchanges)
-    parts = [driver.needs(spec) for driver in drivers.all]
+    parts = _needs(spec, drivers)
     needs = [_beside_programs(need) for part in parts for need in part.cpus]
     own = Needs(cpus=program_needs(spec))
     cpus = [*needs, *own.cpus, CpuNeed(OWN_ROLE, 1, busy=False)]
     placement = place(cpus, _allowed(spec, topology))
-    switch = drivers.vswitch.plan(spec, placement)
+    switch = switch_plan(drivers.vswitch, spec, placement)
     require_few_in_guests(spec, method.each, placement)
     guests = plan_guests(spec, switch.endpoints, placement)
     made = tuple(
@@ -246,6 +247,13 @@ def _whose(spec: CaseSpec, link: str) -> str:
     return f"in {'the network of the host' if link in spec.hosts else 'a network of its own'}"
 
 
+def _needs(spec: CaseSpec, drivers: Drivers) -> list[Needs]:
+    """Return what each part asks of the machine, the switch first."""
+    switch, *others = drivers.all
+    assert switch is drivers.vswitch
+    return [switch_needs(drivers.vswitch, spec), *(needs_of(driver, spec) for driver in others)]
+
+
 def _beside_programs(need: CpuNeed) -> CpuNeed:
     """Return what a load needs that is to disturb the generator: clients are in its place."""
     if need.beside is None or need.beside.role != GENERATOR:
@@ -270,13 +278,13 @@ def _plan_of_one(
     spec: CaseSpec, drivers: Drivers, topology: CpuTopology, can: Capabilities
 ) -> CasePlan:
     directions = directions_of(spec.topology, spec.traffic.direction)
-    parts = [driver.needs(spec) for driver in drivers.all]
+    parts = _needs(spec, drivers)
     needs = [need for part in parts for need in part.cpus]
     if needs:
         needs.append(CpuNeed(OWN_ROLE, 1, busy=False))
     devices = pci_addresses(spec.testbed.devices)
     placement = place(needs, _allowed(spec, topology), devices) if needs else Placement()
-    switch = drivers.vswitch.plan(spec, placement)
+    switch = switch_plan(drivers.vswitch, spec, placement)
     outer = _outer_wires(spec)
     wires = (*switch.wires, *outer)
     endpoints = (*switch.endpoints, *(_other_end(wire) for wire in outer))

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from vsperf.errors import ComponentError, NotReadyError, VsperfError
@@ -111,13 +112,25 @@ class Managed:
         return how_it_ended(code)
 
     def last_words(self) -> str | None:
-        """Return the last lines that it wrote."""
+        """Return the last lines that it wrote, or the last before a list of its options.
+
+        What it complains of in its options it says at once, and the list may come when it ends.
+        """
         try:
             _, text = written_since(self.log, most=TAIL_BYTES)
         except OSError:
             return None
         lines = [line.strip() for line in text.decode(errors="replace").splitlines()]
-        return " | ".join([line for line in lines if line][-LAST_LINES:]) or None
+        said = [line for line in lines if line]
+        before = list(takewhile(lambda line: not self._lists_options(line), said))
+        return " | ".join((before or said)[-LAST_LINES:]) or None
+
+    def _lists_options(self, line: str) -> bool:
+        """Whether a list of its own options begins with this line."""
+        words = line.split()[:2]
+        if len(words) < 2 or words[0].lower() != "usage:":
+            return False
+        return Path(words[1]).name == Path(self.argv[0]).name
 
     def await_end(self, patience_s: float) -> bool:
         """Wait for its end; say whether it came."""
