@@ -38,7 +38,7 @@ def as_trial(counts: TrialCounts, switch: SwitchCounters | None = None) -> Trial
 
 
 @pytest.fixture(scope="module")
-def kept(_needs: None) -> Iterator[Kept[Deployed]]:
+def kept() -> Iterator[Kept[Deployed]]:
     def made(ports: str) -> AbstractContextManager[Deployed]:
         return deployed(real_case("testpmd", {"ports": ports, **ORDINARY}))
 
