@@ -136,7 +136,7 @@ class Half(Sound):
 class Strange(Sound):
     kind = "even"
 """
-BROKEN = "import enum\nclass Colour(enum.Enum):\n    RED = 1\nColour.GREEN\n"
+BROKEN = 'COLOURS = {"red": 1}\n\n\nCOLOURS["green"]\n'
 
 
 @pytest.fixture(name="install")
@@ -183,7 +183,7 @@ def test_a_driver_without_settings_or_of_another_name_is_in_nobodys_way(
         ("odd_package:Half", "Half has no `plan`, `start`"),
         ("odd_package:Strange", "is called 'odd', and its `kind` is 'even'"),
         ("odd_package:Literal", "names Literal, which is no class"),
-        ("broken_package:Any", "AttributeError: GREEN, in "),
+        ("broken_package:Any", "KeyError: 'green', in "),
         ("broken_package:Any", "broken_package.py, line 4"),
     ],
 )
