@@ -249,6 +249,16 @@ def test_an_interval_that_the_time_did_not_suffice_for_says_so() -> None:
         assert found.flags == (Flag.OUT_OF_BUDGET,)
 
 
+def test_what_was_decided_stands_when_the_time_ends() -> None:
+    """A single loss below what passed for long enough ends no search, so it is no bound either."""
+    rule = DurationRule(Fraction(0), Fraction(1, 2), ONE, 5 * ONE)
+    once, twice = (trial(load, ONE, [way(load, lost=7)]) for load in (900_000, 990_000))
+    trials = [once, *[lossy(950_000, 1)] * 3, *[twice] * 2]
+    found = _answer(trials, replace(_question(rule), complete=False))
+    assert (found.limit, found.lower_fps, found.upper_fps) == (Limit.BUDGET, 950_000, 990_000)
+    assert Flag.OUT_OF_BUDGET in found.flags
+
+
 @pytest.mark.parametrize(
     ("passed", "made", "said"),
     [

@@ -39,6 +39,7 @@ from reread_goals import (
     by_load,
     clean_share,
     counted,
+    from_decided,
     goals_of,
     in_clean_time,
     looks_for_throughput,
@@ -102,8 +103,9 @@ Printed = GoalResult | PartialResult | Draw
 
 def differs(goal: Goal, printed: Printed, trials: Sequence[Seen]) -> tuple[str, ...]:
     """Say where the printed bounds of a goal are not those of its trials."""
+    decided = from_decided(goal, trials)
     if any(
-        _same(one, printed, bounds(one, trials), trials) for one in _rules(goal, printed, trials)
+        _same(one, printed, bounds(one, decided), trials) for one in _rules(goal, printed, trials)
     ):
         return ()
     return tuple(_against(goal, printed, bounds(goal, trials), trials))

@@ -321,6 +321,12 @@ def bounds(goal: Goal, trials: Sequence[Seen]) -> Bounds:
     return Bounds(max(lowers, default=None), upper)
 
 
+def from_decided(goal: Goal, trials: Sequence[Seen]) -> list[Seen]:
+    """Return the trials from a lower bound on that is decided: where the time ended, it stands."""
+    lowest = bounds(goal, trials).lower or 0
+    return [one for one in trials if one.load >= lowest]
+
+
 def through_at(goal: Goal, load: int, trials: Sequence[Trial]) -> int:
     """Return what came through at a lower bound: of TST 009 the least of a trial that passed.
 

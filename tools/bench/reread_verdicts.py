@@ -21,6 +21,7 @@ from reread_goals import (
     bounds,
     by_load,
     clean_share,
+    from_decided,
     goals_of,
     in_clean_time,
     left_out,
@@ -113,7 +114,7 @@ def goals_of_case(
         ended = printed.limit is Limit.BUDGET or Flag.OUT_OF_BUDGET in printed.flags
         rules = [goal, *([goal.leniently([as_it_is(one) for one in known])] if ended else [])]
         told = [
-            tuple(Read(rule, printed, some, around, result).against())
+            tuple(Read(rule, goal, printed, some, around, result).against())
             for some in (known, searched)
             for rule in rules
         ]
@@ -126,6 +127,8 @@ class Read:
     """A goal whose verdict is read again, with the trials that it rests on."""
 
     goal: Goal
+    asked: Goal
+    """The same but where the time ended: what it decides stands."""
     printed: GoalResult
     trials: Sequence[Trial]
     around: Around
@@ -137,7 +140,7 @@ class Read:
         for one in self.trials:
             groups.setdefault(one.load_fps, []).append(one)
         seen = [as_it_is(one) for one in self.trials]
-        found = bounds(self.goal, seen)
+        found = bounds(self.goal, from_decided(self.asked, seen))
         there = groups.get(found.upper, []) if found.upper is not None else []
         own = [one for one in there if as_it_is(one).fails(self.goal.allowed, own=True)]
         allowed = self._limits(found.lower, found.upper, own)

@@ -163,14 +163,16 @@ class Question:
 def answer(question: Question, trials: Sequence[Trial]) -> GoalResult:
     """Return the result of a goal from all trials of its search.
 
-    When the time ended before both bounds were decided, they are taken from what there is: a
-    wider interval on less evidence, which its limit and flag say, is worth more than none.
+    When the time ended before both bounds were decided, the other is taken from what there is: a
+    wider interval on less evidence, which its limit and flag say, is worth more than none. What is
+    decided stands: one failed trial below a load that has passed long enough is no bound.
     """
     groups = by_load(trials)
     bounds = bounds_of(question.rule, trials)
     if _undecided(question, bounds) and isinstance(question.rule, DurationRule):
         question = replace(question, rule=question.rule.so_far(trials), provisional=True)
-        bounds = bounds_of(question.rule, trials)
+        from_decided = [one for one in trials if one.load_fps >= (bounds.lower or 0)]
+        bounds = bounds_of(question.rule, from_decided)
     short = bounds.upper is not None and limited_by_generator(question.rule, groups[bounds.upper])
     limit, reason = _limit(question, groups, bounds, short=short)
     lower = bounds.lower
