@@ -59,11 +59,11 @@ def console(stderr: bool = False) -> Console:
     return made if made.is_terminal else PlainConsole(stderr=stderr, width=PLAIN_WIDTH)
 
 
-def simulated_banner() -> Text:
-    """Return the label that every output of a simulated run carries."""
-    return Text(
-        " SIMULATED: these numbers come from a model, not from a switch ", "black on yellow"
-    )
+def print_label(out: Console, *, simulated: bool) -> None:
+    """Print what every output of a simulated run says before its first number."""
+    if simulated:
+        label = " SIMULATED: these numbers come from a model, not from a switch "
+        out.print(Text(label, "black on yellow"))
 
 
 def print_table(out: Console, table: Table, *, blocks: bool = False) -> None:

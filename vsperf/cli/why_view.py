@@ -13,7 +13,7 @@ from vsperf.analysis.collected import digest
 from vsperf.analysis.why import Measured, Sentence, Verdict, explain, headline
 from vsperf.analysis.why_connections import why_connections
 from vsperf.analysis.why_programs import why_programs
-from vsperf.cli.tables import console, simulated_banner
+from vsperf.cli.tables import console, print_label
 from vsperf.errors import UsageError
 from vsperf.records.asked import Asked
 from vsperf.records.exchange import ECHO
@@ -65,8 +65,7 @@ def show_why(run: RunView, case: CaseView, *, as_json: bool) -> None:
         click.echo(json.dumps(_as_data(first, sentences), indent=2))
         return
     out = console()
-    if run.header.simulated:
-        out.print(simulated_banner())
+    print_label(out, simulated=run.header.simulated)
     out.print(Text(first, style="bold"))
     for one in sentences:
         out.print(Text(f"{MARKS[one.verdict]} {one.text}"))

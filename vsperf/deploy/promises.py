@@ -9,15 +9,12 @@ from collections import Counter
 from typing import Any
 
 from vsperf.config.case import CaseSpec
+from vsperf.deploy.cpu_looks import FORWARDS
 from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.plugins import DriverError
 from vsperf.records.run import Endpoint, Placement, Step, Wire
-
-POLLING = "pmd"
-"""The role of CPUs of a switch that never sleep."""
-SWITCH = "switch"
-"""With this begin its other roles."""
+from vsperf.records.threads import SWITCH
 
 
 def needs_of(driver: Any, spec: CaseSpec) -> Needs:
@@ -33,8 +30,8 @@ def switch_needs(driver: VSwitch, spec: CaseSpec) -> Needs:
     """Return what a switch asks of the machine, by roles that others know."""
     found = needs_of(driver, spec)
     for need in found.cpus:
-        if need.role != POLLING and not need.role.startswith(SWITCH):
-            why = f"`needs` asks for CPUs by the role {need.role!r}; a switch has {POLLING!r}, for"
+        if need.role != FORWARDS and not need.role.startswith(SWITCH):
+            why = f"`needs` asks for CPUs by the role {need.role!r}; a switch has {FORWARDS!r}, for"
             raise DriverError(driver, f"{why} threads that never sleep, and '{SWITCH} …'")
     return found
 

@@ -13,7 +13,7 @@ from vsperf.analysis.sides import Side, apart, baseline_side, side
 from vsperf.cli.output import say
 from vsperf.cli.selection import QuantityType
 from vsperf.cli.stored import complete_baseline, complete_run, results_option
-from vsperf.cli.tables import console, print_table, simulated_banner
+from vsperf.cli.tables import console, print_label, print_table
 from vsperf.config.document import COMPARABLE
 from vsperf.errors import ExitCode, RecordingError, UsageError
 from vsperf.output.compare_page import html_page, markdown
@@ -186,8 +186,7 @@ def _write(text: str, output: Path | None) -> None:
 
 def _print(found: Comparison, only_changed: bool, limit: int) -> None:
     out = console()
-    if found.simulated:
-        out.print(simulated_banner())
+    print_label(out, simulated=found.simulated)
     head = headline(found)
     out.print(f"{head.word}: {head.text}")
     print_table(out, sides_table(found), blocks=True)

@@ -15,7 +15,7 @@ from rich.text import Text
 from vsperf.cli.drawing import draw
 from vsperf.cli.selection import hidden_by, hidden_text, load, selects_cases
 from vsperf.cli.stored import json_option, results_option
-from vsperf.cli.tables import console, simulated_banner
+from vsperf.cli.tables import console, print_label
 from vsperf.cli.terminal import fitting
 from vsperf.config.loader import Request
 from vsperf.engine.baselines import with_baselines
@@ -59,8 +59,7 @@ def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
         click.echo(json.dumps([_as_json(item) for item in planned], indent=2))
         return
     out = console()
-    if any(item.case.spec.testbed.simulated for item in planned):
-        out.print(simulated_banner())
+    print_label(out, simulated=any(item.case.spec.testbed.simulated for item in planned))
     groups: dict[str, list[Planned]] = {}
     for item in planned:
         groups.setdefault(item.plan.plan.model_dump_json(), []).append(item)

@@ -25,7 +25,7 @@ from vsperf.cli.paired_view import compared_data, print_compared, rounds_data
 from vsperf.cli.progress import marked, round_line, trial_line
 from vsperf.cli.selection import complete_testcase, library, load, overrides_cases
 from vsperf.cli.stored import in_results, json_option, results_option
-from vsperf.cli.tables import console, print_summary, print_table, simulated_banner
+from vsperf.cli.tables import console, print_label, print_summary, print_table
 from vsperf.cli.terminal import fitting
 from vsperf.cli.why_view import show_why
 from vsperf.config.case import MADE
@@ -204,8 +204,7 @@ def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
         click.echo(json.dumps(rows, indent=2))
         return
     out = console()
-    if loaded.simulated:
-        out.print(simulated_banner())
+    print_label(out, simulated=loaded.simulated)
     titles = filter(None, (first.spec.name, first.spec.title))
     out.print(Text(": ".join(titles), style="bold"))
     if first.spec.description:
@@ -303,7 +302,7 @@ def print_run(run: RunView) -> None:
         out.print(f"labels: {labels_text(header.labels)}")
     if (busy := too_busy(row.record for row in rows if row.record)) is not None:
         out.print(busy, style="bold red")
-    _label(out, header.simulated)
+    print_label(out, simulated=header.simulated)
     print_compared(out, run)
     print_summary(out, rows, header.simulated)
     print_cost(out, run)
@@ -322,12 +321,6 @@ def print_run(run: RunView) -> None:
     here, records = Path.cwd(), run.folder.resolve() / RECORDS
     shown = records.relative_to(here) if records.is_relative_to(here) else records
     out.print(f"records: {shown}", style="dim")
-
-
-def _label(out: Console, simulated: bool) -> None:
-    """Say of numbers of a model what they are, before the first of them."""
-    if simulated:
-        out.print(simulated_banner())
 
 
 def _pick(run: RunView, text: str) -> CaseView:
@@ -354,7 +347,7 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
         click.echo(json.dumps(document, indent=2))
         return
     out = console()
-    _label(out, run.simulated)
+    print_label(out, simulated=run.simulated)
     print_summary(out, [row], run.simulated, whole=True)
     for reason in reasons(row):
         out.print(reason)

@@ -11,7 +11,7 @@ from vsperf.analysis.trend import trends
 from vsperf.cli.output import say
 from vsperf.cli.selection import complete_testcase
 from vsperf.cli.stored import json_option, results_option
-from vsperf.cli.tables import console, print_table, simulated_banner
+from vsperf.cli.tables import console, print_label, print_table
 from vsperf.errors import ExitCode
 from vsperf.output.trend_text import changes, trend_data, trend_table
 from vsperf.quantities.human import counted
@@ -78,8 +78,7 @@ def command(
         click.echo(json.dumps([trend_data(one) for one in found.found], indent=2))
         return ExitCode.OK
     out = console()
-    if found.found[0].simulated:
-        out.print(simulated_banner())
+    print_label(out, simulated=found.found[0].simulated)
     for trend in found.found:
         table = trend_table(trend, limit)
         out.print(table.title, style="bold")
