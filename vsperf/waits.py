@@ -29,6 +29,8 @@ FINE_S = 0.002
 
 MOST_SAID = 256 << 20
 """Bytes of a program that is run to its end: nothing that is asked for is as long."""
+LOOK_S = 0.2
+"""How often one looks meanwhile after that which a program asks."""
 READER_S = 1.0
 """Patience with somebody who reads what vsperf says, once it is to stop."""
 
@@ -235,8 +237,12 @@ def run(
     *,
     environment: Mapping[str, str] | None = None,
     given: str = "",
+    look: Callable[[], None] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a program to its end, with little to read, and return what it wrote.
+
+    `look` is called now and then meanwhile: what it raises ends the program, which may wait for
+    the answer of one that is no more.
 
     Raises OSError where it cannot be started, was killed or speaks without end, and
     `subprocess.TimeoutExpired` where it did not end in time. It is killed then, as it is when
@@ -255,7 +261,7 @@ def run(
         start_new_session=True,  # Ctrl-C is for vsperf, which then kills it
     ) as process:
         try:
-            output, errors = _written(process, given, until)
+            output, errors = _written(process, given, until, look)
             if not ended(process.pid, max(0.0, until - time.monotonic())):
                 raise TimeoutError
         except TimeoutError as error:
@@ -271,7 +277,9 @@ def run(
     return done
 
 
-def _written(process: subprocess.Popen[bytes], given: str, until: float) -> tuple[bytes, bytes]:
+def _written(
+    process: subprocess.Popen[bytes], given: str, until: float, look: Callable[[], None] | None
+) -> tuple[bytes, bytes]:
     """Give a program what it reads, and return what it wrote until it had no more to say."""
     if process.stdin is not None:
         with suppress(BrokenPipeError), process.stdin as stdin:  # less than a pipe holds
@@ -280,9 +288,12 @@ def _written(process: subprocess.Popen[bytes], given: str, until: float) -> tupl
     said = {one.fileno(): bytearray() for one in streams}
     open_ones = [*said]
     while open_ones:
-        ready = wait_for(open_ones, max(0.0, until - time.monotonic()))
-        if not ready:
+        left = max(0.0, until - time.monotonic())
+        ready = wait_for(open_ones, left if look is None else min(left, LOOK_S))
+        if not ready and time.monotonic() >= until:
             raise TimeoutError
+        if look is not None:
+            look()
         for one in ready:
             chunk = os.read(one, CHUNK)
             said[one] += chunk

@@ -500,6 +500,21 @@ def test_a_program_that_speaks_without_end_is_not_heard_out(
         run(("head", "-c", "8M", "/dev/zero"), 30.0)
 
 
+def test_a_program_is_not_waited_for_once_whom_it_asks_is_gone() -> None:
+    looks: list[float] = []
+
+    def look() -> None:
+        looks.append(time.monotonic())
+        if len(looks) == 3:
+            raise ComponentError("the server ended")
+
+    with pytest.raises(ComponentError, match="the server ended"):
+        run(("sleep", "100"), 100.0, look=look)
+    assert run(("echo", "done"), 30.0, look=lambda: None).stdout == "done\n"
+    with pytest.raises(subprocess.TimeoutExpired):
+        run(("sleep", "100"), 0.3, look=lambda: None)
+
+
 def test_who_has_hung_up_is_not_there(tmp_path: Path) -> None:
     path = tmp_path / "socket"
     with socket.socket(socket.AF_UNIX) as one:

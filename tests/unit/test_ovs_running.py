@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ovs_cases import ovs_case
+from places import PLACEMENT
 
 from vsperf.drivers.vswitches.ovs import parse
-from vsperf.drivers.vswitches.ovs.bringup import PATH, Calls
+from vsperf.drivers.vswitches.ovs.bringup import PATH, Calls, Instance
 from vsperf.drivers.vswitches.ovs.counters import switch_counters
 from vsperf.drivers.vswitches.ovs.database import Interface
 from vsperf.drivers.vswitches.ovs.diagnosis import (
@@ -23,9 +25,10 @@ from vsperf.drivers.vswitches.ovs.diagnosis import (
     not_started,
     port_problems,
 )
+from vsperf.drivers.vswitches.ovs.dpdk.design import DpdkDesign
 from vsperf.drivers.vswitches.ovs.layout import SwitchPort, opened, opened_with_rings
 from vsperf.drivers.vswitches.ovs.programs import planned_programs
-from vsperf.drivers.vswitches.ovs.running import RunningOvs
+from vsperf.drivers.vswitches.ovs.running import DATABASE, RunningOvs
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import Workspace, workspace
@@ -468,6 +471,16 @@ def silent(place: Workspace) -> Iterator[tuple[RunningOvs, Managed]]:
             ),
             daemon,
         )
+
+
+def test_a_command_is_given_up_when_a_daemon_has_ended(place: Workspace) -> None:
+    """Without its database the switch reads nobody's OpenFlow, and `ovs-ofctl` waits for ever."""
+    with managed(["sleep", "0.2"], name=DATABASE, workspace=place) as ends:
+        case = ovs_case()
+        design = DpdkDesign(case, case.vswitch, PLACEMENT)
+        instance = Instance(design, planned_programs(None), place, {DATABASE: ends})
+        with pytest.raises(ComponentError, match=f"{DATABASE} ended"):
+            instance.run(("sleep", "100"), 100.0)
 
 
 @pytest.fixture(name="place")

@@ -163,9 +163,14 @@ class Instance:
         )
 
     def run(self, argv: tuple[str, ...], patience_s: float) -> str:
-        """Run one of OVS's commands to its end and return what it said."""
+        """Run one of OVS's commands to its end and return what it said.
+
+        One that speaks OpenFlow waits for as long as the switch does, which answers nobody once
+        its database is gone.
+        """
         name = self.programs.tree.program_of(argv)
-        return command(name, self._filled(argv), self.environment, patience_s)
+        filled = self._filled(argv)
+        return command(name, filled, self.environment, patience_s, self.look_at_daemons)
 
     def database(self, look: Callable[[], None] | None = None) -> AbstractContextManager[Database]:
         """Connect to the database; `look` is done while it is waited for."""
@@ -382,10 +387,16 @@ def _change_rules(made: Instance, count: int) -> None:
     made.run(made.design.add_idle_rules(made.programs), RULES_S)
 
 
-def command(name: str, argv: list[str], environment: Mapping[str, str], patience_s: float) -> str:
-    """Run a short command; what it complains of becomes the error."""
+def command(
+    name: str,
+    argv: list[str],
+    environment: Mapping[str, str],
+    patience_s: float,
+    look: Callable[[], None] | None = None,
+) -> str:
+    """Run a command, for as long as `look` has nothing to raise; its complaints are the error."""
     try:
-        done = run(argv, patience_s, environment=environment)
+        done = run(argv, patience_s, environment=environment, look=look)
     except subprocess.TimeoutExpired as error:
         raise ComponentError(f"{name} did not end within {patience_s:.0f} s") from error
     except OSError as error:
