@@ -26,6 +26,7 @@ from vsperf.drivers.vswitches.ovs.diagnosis import (
     port_problems,
 )
 from vsperf.drivers.vswitches.ovs.dpdk.design import DpdkDesign
+from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
 from vsperf.drivers.vswitches.ovs.layout import SwitchPort, opened, opened_with_rings
 from vsperf.drivers.vswitches.ovs.programs import planned_programs
 from vsperf.drivers.vswitches.ovs.running import DATABASE, RunningOvs
@@ -477,6 +478,7 @@ def test_a_command_is_given_up_when_a_daemon_has_ended(place: Workspace) -> None
     """Without its database the switch reads nobody's OpenFlow, and `ovs-ofctl` waits for ever."""
     with managed(["sleep", "0.2"], name=DATABASE, workspace=place) as ends:
         case = ovs_case()
+        assert isinstance(case.vswitch, OvsDpdkSpec)
         design = DpdkDesign(case, case.vswitch, PLACEMENT)
         instance = Instance(design, planned_programs(None), place, {DATABASE: ends})
         with pytest.raises(ComponentError, match=f"{DATABASE} ended"):
