@@ -19,7 +19,7 @@ from vsperf.config.loader import Request, load
 from vsperf.config.lookup import Library
 from vsperf.drivers.vswitches.linux_bridge.netlink import connected as netlink_of
 from vsperf.drivers.vswitches.vpp.api import DEFINITIONS, Messages, connected
-from vsperf.drivers.vswitches.vpp.bringup import ANSWER_S
+from vsperf.drivers.vswitches.vpp.driver import ANSWER_S
 from vsperf.drivers.vswitches.vpp.programs import definition_files, find_programs
 from vsperf.engine.run import RunOptions, plan_cases
 from vsperf.engine.session import begin

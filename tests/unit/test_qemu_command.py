@@ -16,9 +16,9 @@ from qemu_cases import (
 )
 
 from vsperf.drivers.vnfs.qemu.plan import (
+    QemuSpec,
     vnfs_of,
 )
-from vsperf.drivers.vnfs.qemu.spec import QemuSpec
 from vsperf.errors import NotReadyError
 from vsperf.qemu.command import FIRST_USER, command_line, image_format
 from vsperf.qemu.emulator import require_within_reach

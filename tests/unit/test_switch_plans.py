@@ -22,8 +22,7 @@ from vsperf.drivers.generators.tgen.command import Options, command_line, port_o
 from vsperf.drivers.vswitches.external import ExternalSwitch
 from vsperf.drivers.vswitches.kernel_ports import await_ports, counted, needs_of
 from vsperf.drivers.vswitches.linux_bridge.driver import LinuxBridge
-from vsperf.drivers.vswitches.linux_bridge.layout import Design
-from vsperf.drivers.vswitches.linux_bridge.spec import LinuxBridgeSpec
+from vsperf.drivers.vswitches.linux_bridge.layout import Design, LinuxBridgeSpec
 from vsperf.drivers.vswitches.none import NoSwitch
 from vsperf.drivers.vswitches.ports import Place
 from vsperf.errors import ComponentError, DiedError, NotReadyError, UsageError

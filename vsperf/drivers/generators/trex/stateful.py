@@ -23,16 +23,16 @@ from vsperf.drivers.generators.base import (
     OnSample,
     TrialRequest,
 )
-from vsperf.drivers.generators.trex.accounts import (
+from vsperf.drivers.generators.trex.profile import (
     CUT_OFF,
     WANTED,
     Counts,
     client_accounts,
     open_now,
+    profile_of,
     segments,
     server_accounts,
 )
-from vsperf.drivers.generators.trex.profile import profile_of
 from vsperf.drivers.generators.trex.server import Server, count_in, mapping
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.methods.connections import ConnectionsAsked

@@ -20,16 +20,21 @@ from pathlib import Path
 from vsperf.drivers.vswitches.base import SwitchPlan, require_root
 from vsperf.drivers.vswitches.kernel_ports import await_held
 from vsperf.drivers.vswitches.ovs import layout
-from vsperf.drivers.vswitches.ovs.control import ask
-from vsperf.drivers.vswitches.ovs.counters import Unseen
 from vsperf.drivers.vswitches.ovs.database import Database, Interface, connected
-from vsperf.drivers.vswitches.ovs.diagnosis import not_started, port_problems
 from vsperf.drivers.vswitches.ovs.layout import SwitchPort
 from vsperf.drivers.vswitches.ovs.parse import Matched, matched, thread_statistics
 from vsperf.drivers.vswitches.ovs.plan import Design, switch_plan
 from vsperf.drivers.vswitches.ovs.programs import Programs, find_programs, planned_programs
 from vsperf.drivers.vswitches.ovs.rules import idle_rules, rules
-from vsperf.drivers.vswitches.ovs.running import DATABASE, SWITCH, RunningOvs
+from vsperf.drivers.vswitches.ovs.running import (
+    DATABASE,
+    SWITCH,
+    RunningOvs,
+    Unseen,
+    ask,
+    not_started,
+    port_problems,
+)
 from vsperf.drivers.vswitches.ports import far_end
 from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host import taps

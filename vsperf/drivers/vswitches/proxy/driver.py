@@ -21,15 +21,15 @@ from vsperf.drivers.vswitches.base import SwitchPlan, require_root
 from vsperf.drivers.vswitches.hops import WANTS, Hop, asked_in, made_hop
 from vsperf.drivers.vswitches.kernel_ports import POLL_S, needs_of
 from vsperf.drivers.vswitches.proxy.layout import (
+    FILES_EACH,
     HOST_BITS,
     Design,
+    ProxySpec,
     configuration_file,
     entered,
     switch_plan,
 )
-from vsperf.drivers.vswitches.proxy.running import InstalledProxy, Instance, RunningProxy, Told
-from vsperf.drivers.vswitches.proxy.spec import FILES_EACH, ProxySpec
-from vsperf.drivers.vswitches.proxy.tcp import Tcp
+from vsperf.drivers.vswitches.proxy.running import InstalledProxy, Instance, RunningProxy, Tcp, Told
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.cpus import Needs
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, missing, ok
