@@ -145,7 +145,6 @@ class Plugins:
         )
 
     def drivers(self, section: str) -> Mapping[str, Any]:
-        """Return the drivers of a section by kind."""
         return _Lazily(self._of(section), lambda driver: driver)
 
     def specs(self) -> Mapping[str, Mapping[str, type[DriverSpec]]]:

@@ -73,7 +73,6 @@ class Weighed:
     sum_ns: int
 
     def judge(self, trials: Sequence[Seen], *, own: bool = False) -> Is:
-        """Say what the load of these trials is."""
         bad = good = short_bad = short_good = 0
         for one in trials:
             fails = one.fails(self.allowed, own=own)
@@ -107,7 +106,6 @@ class Verified:
     threshold: int
 
     def judge(self, trials: Sequence[Seen], *, own: bool = False) -> Is:
-        """Say what the load of these trials is."""
         known = [one for one in trials if 2 * one.counts_ns >= one.asked_ns]
         bad = [one for one in known if one.fails(self.allowed, own=own)]
         if any((one.own_missing if own else one.missing) > self.threshold for one in bad):

@@ -149,12 +149,10 @@ class Sample:
 
     @property
     def name(self) -> str:
-        """What they answer."""
         return self.findings[0].name
 
     @property
     def unit(self) -> Unit:
-        """What they count."""
         return self.findings[0].unit
 
     @property
@@ -179,7 +177,6 @@ class Sample:
 
     @property
     def median(self) -> float:
-        """The one in the middle."""
         return statistics.median(self.values)
 
     @property
@@ -366,7 +363,6 @@ class Difference:
 
     @property
     def significant(self) -> bool:
-        """Whether there is a change."""
         return self.change is not Change.NONE
 
 

@@ -124,7 +124,6 @@ class Series:
 
     @property
     def median(self) -> float:
-        """The one in the middle."""
         return statistics.median(self.values)
 
     @property

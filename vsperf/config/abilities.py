@@ -93,7 +93,6 @@ class Capabilities:
     """What its latencies are measured by; None where it measures none."""
 
     def can(self, ability: Ability) -> bool:
-        """Whether it has an ability."""
         return ability in self.does
 
 

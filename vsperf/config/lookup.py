@@ -126,7 +126,6 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """The name it is called by."""
         return self.found.name
 
     @property

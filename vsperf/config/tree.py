@@ -111,7 +111,6 @@ class Section:
         return entry.node if entry else None
 
     def having(self, key: str, node: Node, mark: Mark | None = None) -> Section:
-        """Return the section with `node` under `key`."""
         old = self.entries.get(key)
         place = mark or (old.key if old else node.mark)
         return replace(self, entries={**self.entries, key: Entry(place, node)})

@@ -295,7 +295,6 @@ class Guest:
         self.clock = programs.clock_of(self.agent)
 
     def counts(self) -> DeviceCounts:
-        """Return what its device has counted so far."""
         return DeviceCounts(place=self.link, **programs.counted(self.agent).model_dump())
 
     def received(self) -> Mapping[int, int]:
@@ -368,7 +367,6 @@ class InGuest:
         return self.program.notice() is not None
 
     def await_end(self, patience_s: float) -> bool:
-        """Wait for its end; say whether it came."""
         return self.program.await_end(patience_s)
 
     def listens(self, port: int) -> bool:

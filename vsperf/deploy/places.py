@@ -180,7 +180,6 @@ class Place:
         return None
 
     def facts(self) -> dict[str, Any]:
-        """Return what it is."""
         return {
             "network": self.network or "the host's",
             "device": self.device,
@@ -234,7 +233,6 @@ class UserSpace:
         return None
 
     def facts(self) -> dict[str, Any]:
-        """Return what it is."""
         return {"port": self.socket.kind}
 
 

@@ -61,7 +61,6 @@ class Drivers:
 
     @classmethod
     def of(cls, spec: CaseSpec, plugins: Plugins) -> Drivers:
-        """Return the drivers for the kinds that `spec` names."""
         return cls(
             plugins.driver("vswitch", spec.vswitch.kind),
             plugins.driver("generator", spec.generator.kind),
@@ -110,7 +109,6 @@ class CasePlan:
 
 
 def _programs(spec: CaseSpec, plugins: Plugins) -> Programs | None:
-    """Return the programs of a case that has places."""
     if spec.program is None or not spec.has_places:
         return None
     probe = plugins.driver("probe", spec.probe.kind) if spec.probe else None

@@ -34,7 +34,6 @@ class BackgroundLoad:
     _before: tuple[NoiseActivity, ...] = ()
 
     def begin(self) -> None:
-        """Look before a trial."""
         self._before = self.load.counts()
 
     def end(self) -> tuple[NoiseActivity, ...]:

@@ -77,7 +77,6 @@ class Collecting:
                 self._guarded(name, collector.begin, trial)
 
     def end(self) -> None:
-        """Have them look after it."""
         trial, self._trial = self._trial, None
         if trial is not None:
             for name, (_, collector) in tuple(self.running.items()):

@@ -81,11 +81,9 @@ class Looking:
         return LIGHT_NS * len(self.collecting.running)
 
     def begin(self) -> None:
-        """Have them look."""
         self.collecting.begin(self.index, Purpose.SEARCH)
 
     def end(self) -> None:
-        """Have them look again."""
         self.collecting.end()
 
 
@@ -357,7 +355,6 @@ def _lasting(asked: ExchangeAsked, duration_ns: int) -> ExchangeAsked:
 
 
 def _facts(program: Program, found: Mapping[Program, InstalledProgram]) -> dict[str, str]:
-    """Return what a program is, for the record."""
     own = found[program]
     return {"program": program.kind, "version": own.version, "path": own.path}
 

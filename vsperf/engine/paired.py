@@ -214,7 +214,6 @@ class RoundsBench:
 
     @contextmanager
     def _own_place(self) -> Iterator[Workspace]:
-        """Give a switch a place of its own."""
         with self.run.workspace() as place:
             self.places.append(place)
             yield place

@@ -76,7 +76,6 @@ class Look:
 
     @classmethod
     def at(cls, watched: Iterable[Watched], roots: Roots) -> Look:
-        """Look now."""
         at_ns, wanted = time.monotonic_ns(), tuple(watched)
         cpus = cpu_ticks(roots.proc / "stat")
         processes = dict(_processes(roots.proc)) if wanted else {}

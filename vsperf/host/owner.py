@@ -29,7 +29,6 @@ class Owner(Record):
 
     @classmethod
     def this_process(cls, purpose: str) -> Self:
-        """Return this process as an owner."""
         pid = os.getpid()
         return cls(pid=pid, started=start_ticks(pid), boot=boot_id(), purpose=purpose)
 

@@ -82,7 +82,6 @@ class ConnectionSoak(ConnectionMethod):
         }
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
-        """Return the one load."""
         return Loads(self.rate, self.rate, self.rate + 1, virtual=case.virtual_links)
 
     @property

@@ -244,7 +244,6 @@ class ConnectionMethod(Method):
 
     @property
     def made_by(self) -> Protocol:
-        """What connections are made by."""
         return "tcp"
 
     @property

@@ -90,7 +90,6 @@ class FixedLoad(Method):
         return self.duration.ns
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return that its loss can be judged."""
         return {LOSS: Unit.RATIO}
 
     def losses(self) -> frozenset[str]:

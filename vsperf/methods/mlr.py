@@ -89,11 +89,9 @@ class MlrSearch(Throughput):
         }
 
     def search(self, loads: Loads) -> mlr.MultipleLossRatio:
-        """Return the search, as the library has it."""
         return mlr.MultipleLossRatio(self._resolved(), loads, self.verify_upper)
 
     def _resolved(self) -> dict[str, mlr.MlrGoal]:
-        """Return the goals as the search needs them."""
         goals = {}
         for name, goal in self.asked().items():
             final = _given(goal.final_duration).ns

@@ -77,7 +77,6 @@ class Reconnect(ConnectionMethod):
         return {f"{word}_{name}": unit for word in words for name, unit in UNITS.items()}
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
-        """Return the one load."""
         return Loads(self.rate, self.rate, self.rate + 1, virtual=case.virtual_links)
 
     def trial_of(self, event: str) -> ConnectionsAsked:

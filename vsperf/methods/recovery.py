@@ -61,7 +61,6 @@ class SystemRecovery(WithThroughput):
         return {**super().metrics(), NAME: Unit.NANOSECONDS}
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
-        """Return the range."""
         one_rhythm(case)
         return super().offers(case, generator_cap)
 

@@ -34,7 +34,6 @@ class Rfc2544Search(Throughput):
     """Repeats at the upper bound, to tell overload from accident."""
 
     def asked(self) -> dict[str, Goal]:
-        """Return the goals."""
         return self.goals
 
     def search(self, loads: Loads) -> Bisection:

@@ -39,7 +39,6 @@ class Tst009Search(Throughput):
     """z: with more frames lost than this, loss is overload and is not verified."""
 
     def asked(self) -> dict[str, Goal]:
-        """Return the goals."""
         return self.goals
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:

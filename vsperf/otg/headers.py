@@ -225,7 +225,6 @@ class Headers:
 
     @property
     def varied(self) -> dict[str, Values]:
-        """Fields that change."""
         return {name: values for name, values in self.fields.items() if values.count > 1}
 
     @property

@@ -85,7 +85,6 @@ class OtgServer(ThreadingHTTPServer):
             self.shutdown_request(request)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer what comes by a connection."""
         try:
             super().process_request_thread(request, client_address)
         finally:

@@ -198,7 +198,6 @@ class RunningVm:
         return {} if self.agent is None else seen_inside(self.name, self.agent)
 
     def facts(self) -> dict[str, Any]:
-        """Return what it turned out to be."""
         spec = self.vm.spec
         found: dict[str, Any] = {
             "accelerator": self.vm.accelerator,

@@ -357,7 +357,6 @@ class ConnectionTrial(Record):
 
     @property
     def noun(self) -> str:
-        """What was offered."""
         return "connections" if self.request_rps is None else "requests"
 
     @property
@@ -452,7 +451,6 @@ class ConnectionTrial(Record):
 
     @property
     def slots(self) -> ConnectionSlots | None:
-        """Its slots of time, if they were counted."""
         return None if self.counts is None else self.counts.slots
 
     @property

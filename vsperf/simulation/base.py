@@ -143,7 +143,6 @@ class Behaviour(Spec):
     """Base of all models: forwards up to its capacity, and drops what is beyond."""
 
     def forward(self, conditions: Conditions) -> Forwarded:
-        """Return what arrives of the frames sent."""
         return self.limited(conditions, conditions.sent_frames, conditions.capacity_fps)
 
     def forward_steps(self, steps: Sequence[Conditions]) -> list[Forwarded]:

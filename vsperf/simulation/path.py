@@ -257,7 +257,6 @@ class TrafficDirection:
 
     @property
     def name(self) -> str:
-        """The name of the direction in records."""
         return f"{self.enters} to {self.leaves}"
 
 
@@ -295,7 +294,6 @@ class SimulatedPath:
     """Frames by direction that a trial left for the next one to count."""
 
     def run(self, asked: Asked) -> TrialCounts:
-        """Make one trial."""
         self.trials += 1
         asked = self._within_bursts(asked)
         duration_ns = sum(step.duration_ns for step in asked.steps)

@@ -63,7 +63,6 @@ class SimulatedTurns:
         guard_ns: int,
         latency: bool = False,
     ) -> list[Turn]:
-        """Make the turns."""
         turns: list[Turn] = []
         before: int | None = None
         for number, side in enumerate(order):

@@ -47,7 +47,6 @@ class Programs:
         return dict(self.running)[instance].last_words()
 
     def facts(self) -> dict[str, Any]:
-        """Return what they are, and what was started."""
         return {**self.about, "argv": [list(program.argv) for _, program in self.running]}
 
 

@@ -61,7 +61,6 @@ class GuestStressSpec(StrainSpec):
 
     @property
     def memory_mb(self) -> int:
-        """Memory of a guest."""
         return SYSTEM_MB + math.ceil(self.memory.bytes / MIB)
 
 
@@ -155,7 +154,6 @@ class GuestStress:
         return dict(self.guests)[instance].console_words()
 
     def facts(self) -> dict[str, Any]:
-        """Return what they are, and what was started."""
         return {"package": stress_version(), "guests": [one.facts() for _, one in self.guests]}
 
     def _by_instance(self, why: str) -> str:

@@ -244,7 +244,6 @@ class Hop:
             asked_in(self.network, f"to set {name} to {value}", partial(file.write_text, text))
 
     def facts(self) -> dict[str, Any]:
-        """Return what they are, for the record."""
         found = self.talk.devices()
         return {
             "network": self.network,

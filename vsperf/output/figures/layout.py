@@ -72,7 +72,6 @@ class Block:
 
     @property
     def height(self) -> float:
-        """All of it."""
         return self.heading + self.above + theme.PANEL + self.below
 
 

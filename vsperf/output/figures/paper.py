@@ -85,7 +85,6 @@ class Page:
     def patch(
         self, left: float, top: float, wide: float, high: float, style: dict[str, Any]
     ) -> None:
-        """Draw a rectangle."""
         from matplotlib.patches import Rectangle
 
         corner = self._at(left, top + high)

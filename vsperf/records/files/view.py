@@ -425,7 +425,6 @@ class CaseView:
 
     @property
     def asked(self) -> Asked:
-        """What it was asked."""
         return Asked(self.planned)
 
     @property

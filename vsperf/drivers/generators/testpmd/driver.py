@@ -75,7 +75,6 @@ class Running:
             raise self.testpmd.obituary("in the middle of a trial")
 
     def counted(self) -> Ports:
-        """Return what its ports count."""
         return dict(zip(self.part.links, self.testpmd.statistics(), strict=True))
 
     def stop(self) -> dict[str, Forwarded]:

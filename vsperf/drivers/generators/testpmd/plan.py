@@ -178,7 +178,6 @@ class Part:
 
     @property
     def words(self) -> str:
-        """What it does, for people."""
         if self.sends and self.receives:
             return "sends and receives"
         return "sends" if self.sends else "receives"
@@ -195,7 +194,6 @@ class Design:
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """The programs."""
         ports = {
             endpoint.link: reaching(endpoint, number, WHO, ring=self.spec.ring, queues=1)
             for number, endpoint in enumerate(self.endpoints)

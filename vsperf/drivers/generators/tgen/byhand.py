@@ -121,7 +121,6 @@ class Bursts:
     """For sending, beside the gaps."""
 
     def message(self) -> dict[str, Any]:
-        """Return the parameters of `burst`."""
         found: dict[str, Any] = {"frames": self.frames, "timeout_ns": self._sending_ns()}
         if self.bursts > 1:
             found |= {"bursts": self.bursts, "gap_ns": self.gap_ns}

@@ -124,7 +124,6 @@ class Connections:
     flood: SynFlood | None = None
 
     def message(self) -> dict[str, Any]:
-        """Return the parameters of `connections`."""
         found = {key: value for key, value in asdict(self).items() if value is not None}
         for name in ("client", "server", "asking", "flood"):
             if name in found:

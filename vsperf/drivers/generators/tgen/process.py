@@ -85,7 +85,6 @@ class Tgen:
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
-        """The process itself."""
         return self.program.process
 
     def ask(self, verb: str, timeout_s: float = ANSWER_S, **parameters: object) -> Answer:

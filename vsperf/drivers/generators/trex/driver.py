@@ -71,7 +71,6 @@ class TrexSpec(DriverSpec):
 
     @property
     def starts(self) -> bool:
-        """Whether the deployment starts a server."""
         return self.server == START
 
 

@@ -34,7 +34,6 @@ class Netlink(Devices):
             self._routes.link("set", index=self._index(name), state="up")
 
     def join(self, name: str, bridge: str, *, learns: bool, floods: bool) -> None:
-        """Make a device a port of a bridge."""
         with told(f"to make {name} a port of {bridge}"):
             index = self._index(name)
             self._routes.link("set", index=index, master=self._index(bridge))

@@ -112,7 +112,6 @@ class Instance:
     rings: Rings = field(default_factory=Rings)
 
     def path(self, text: str) -> Path:
-        """Return a path of the plan, filled in."""
         return Path(self.workspace.fill(text))
 
     @property
@@ -188,7 +187,6 @@ class Instance:
 
     @cached_property
     def ports(self) -> tuple[layout.SwitchPort, ...]:
-        """The ports of the bridge, filled in."""
         return tuple(layout.filled(port, self.workspace.fill) for port in self.design.ports)
 
     def wait_until_up(self, database: Database) -> None:
@@ -200,7 +198,6 @@ class Instance:
         )
 
     def interfaces(self) -> tuple[Interface, ...]:
-        """Return the ports as the database has them now."""
         with self.database() as database:
             return database.interfaces()
 

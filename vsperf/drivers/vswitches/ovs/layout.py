@@ -76,7 +76,6 @@ class SwitchPort:
 
     @property
     def vnf(self) -> str | None:
-        """The VNF behind it, if there is one."""
         return None if self.nic is None else self.nic.vnf
 
 

@@ -170,7 +170,6 @@ class Design(ABC):
 
     @cached_property
     def rules(self) -> int:
-        """How many rules there are."""
         return rule_count(self.case, self.spec)
 
     @cached_property
@@ -184,7 +183,6 @@ class Design(ABC):
         return programs.command(tool, "create", layout.DATABASE, schema)
 
     def serve_database(self, programs: Programs) -> tuple[str, ...]:
-        """Return the command that serves the database."""
         return programs.command(
             programs.database_server,
             layout.DATABASE,
@@ -194,7 +192,6 @@ class Design(ABC):
         )
 
     def switch(self, programs: Programs) -> tuple[str, ...]:
-        """Return the command that runs the switch."""
         return (
             *self.network,
             *self.pinned,

@@ -66,7 +66,6 @@ class ProxySpec(DriverSpec):
 
     @property
     def worker_count(self) -> int:
-        """Number of workers."""
         return self.workers if self.cpus is None else len(self.cpus)
 
     @property

@@ -86,7 +86,6 @@ class RunningSwitch:
             raise
 
     def counters(self) -> SwitchCounters:
-        """Return all counters as they stand."""
         counted = self.testpmd.statistics()
         ports = tuple(
             _port(place, counted[number], counted[number ^ 1])

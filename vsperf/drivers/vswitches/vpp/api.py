@@ -111,7 +111,6 @@ class Api:
         return name in self._numbers
 
     def call(self, name: str, fields: Mapping[str, Any] | None = None) -> Any:
-        """Make one call and return the reply."""
         return next(self.call_all([(name, fields or {})]))
 
     def call_all(self, calls: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[Any]:

@@ -67,7 +67,6 @@ class Instance:
     interfaces: dict[str, int] = field(default_factory=dict)
 
     def path(self, text: str) -> Path:
-        """Return a path of the plan, filled in."""
         return Path(self.workspace.fill(text))
 
     @property

@@ -121,7 +121,6 @@ class Design:
 
     @cached_property
     def ports(self) -> tuple[SwitchPort, ...]:
-        """The ports of the switch."""
         return layout.ports_of(self.case, self.spec)
 
     def configuration(self, programs: Programs) -> tuple[str, ...]:
@@ -135,7 +134,6 @@ class Design:
 
     @property
     def making(self) -> tuple[Call, ...]:
-        """The calls that make the ports."""
         return tuple(making(self.spec, self.ports))
 
     @property

@@ -151,7 +151,6 @@ class RunningVpp:
 
     @property
     def ports(self) -> tuple[SwitchPort, ...]:
-        """The ports of the switch."""
         return self.design.ports
 
     def failure(self) -> str | None:
