@@ -15,11 +15,12 @@ from typing import Any, TypeVar
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import NETWORK_BITS, End, clients_of, servers_of
+from vsperf.drivers.vswitches.base import await_ports
 from vsperf.drivers.vswitches.kernel_ports import (
     MTU,
     NETWORK,
+    NOBODY,
     PMD_ROLE,
-    await_ports,
     check_ports,
     counted,
     step,
@@ -306,7 +307,7 @@ class RunningHop:
     def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
         """Wait until somebody holds the other ends of these links."""
         waiting = partial(self.hop.waiting_for, places)
-        await_ports(waiting, self.failure, self.look, patience_s, self.who)
+        await_ports(waiting, self.failure, self.look, patience_s, self.who, NOBODY)
 
     def look(self) -> None:
         """Raise when another part of the deployment has ended."""

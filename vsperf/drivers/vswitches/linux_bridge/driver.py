@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.settings import own_settings
-from vsperf.drivers.vswitches.base import SwitchPlan, require_root
-from vsperf.drivers.vswitches.kernel_ports import MTU, await_held, await_ports, counted, needs_of
+from vsperf.drivers.vswitches.base import SwitchPlan, await_ports, require_root
+from vsperf.drivers.vswitches.kernel_ports import MTU, NOBODY, await_held, counted, needs_of
 from vsperf.drivers.vswitches.linux_bridge.layout import (
     BridgePort,
     Design,
@@ -79,7 +79,7 @@ class RunningBridge:
 
     def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
         waiting = partial(self._waiting_for, places)
-        await_ports(waiting, self.failure, self.look, patience_s, "the bridge")
+        await_ports(waiting, self.failure, self.look, patience_s, "the bridge", NOBODY)
 
     def counters(self) -> SwitchCounters:
         """Return all counters as they stand; how busy the kernel is with it, it does not say."""

@@ -16,17 +16,17 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from vsperf.drivers.vswitches.base import await_ports
 from vsperf.drivers.vswitches.ovs import parse
 from vsperf.drivers.vswitches.ovs.database import Interface
 from vsperf.drivers.vswitches.ovs.layout import BRIDGE, SwitchPort
 from vsperf.drivers.vswitches.ovs.parse import LAST_MS, PortStatistics, ThreadStatistics, insides
 from vsperf.drivers.vswitches.ovs.programs import Programs
-from vsperf.errors import ComponentError, DiedError, NotReadyError, VsperfError
+from vsperf.errors import ComponentError, NotReadyError, VsperfError
 from vsperf.host.process import Managed, written_since
 from vsperf.host.procfs import resident_bytes
 from vsperf.records.switch import Kept, PmdCounters, PortCounters, SwitchCounters
 from vsperf.stop import raise_if_stopped
-from vsperf.waits import sleep
 
 CACHES = {
     "phwol": ("phwol hits",),
@@ -473,20 +473,12 @@ class RunningOvs:
         return tuple(port.name for port in self.ports if port.interface not in ready)
 
     def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
-        deadline = time.monotonic() + patience_s
         awaited = {port.name for port in self.ports if port.place in places}
-        while waiting := [name for name in self.waiting_for() if name in awaited]:
-            if (reason := self.failure()) is not None:
-                raise DiedError("the switch failed while it took up its ports", why=reason)
-            self.look()
-            if time.monotonic() > deadline:
-                names = ", ".join(waiting)
-                raise ComponentError(
-                    f"port {names} of the switch did not come up within {patience_s:g} s",
-                    why="nobody is at its other end, or the switch could not take it up",
-                    fix="`vsperf plan` prints the commands of both ends, to be tried by hand",
-                )
-            sleep(POLL_S)  # between two looks at a condition, never instead of one
+
+        def waiting() -> list[str]:
+            return [name for name in self.waiting_for() if name in awaited]
+
+        await_ports(waiting, self.failure, self.look, patience_s)
         self._joined |= {
             port.interface
             for port in self.ports

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vsperf.drivers.vswitches.base import await_ports
 from vsperf.drivers.vswitches.vpp.api import Api, ApiError
 from vsperf.drivers.vswitches.vpp.facts import facts
 from vsperf.drivers.vswitches.vpp.forwarding import LEARN_LIMIT, forgetting, learning
@@ -28,7 +29,7 @@ from vsperf.drivers.vswitches.vpp.reading import (
 )
 from vsperf.drivers.vswitches.vpp.segment import Segment
 from vsperf.drivers.vswitches.vpp.work import Meter
-from vsperf.errors import ComponentError, DiedError
+from vsperf.errors import ComponentError
 from vsperf.host.process import Managed
 from vsperf.host.procfs import listened_at, resident_bytes
 from vsperf.records.switch import AddressCounts, Kept, PmdCounters, PortCounters, SwitchCounters
@@ -222,21 +223,13 @@ class RunningVpp:
         return tuple(port.name for port in self.ports if self.interfaces[port.name] not in up)
 
     def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
-        began = time.monotonic()
-        while waiting := [name for name in self.waiting_for() if name in places]:
-            if (reason := self.failure()) is not None:
-                raise DiedError("the switch failed while it took up its ports", why=reason)
-            self.look()
-            if time.monotonic() > began + patience_s:
-                raise ComponentError(
-                    f"port {', '.join(waiting)} of the switch did not come up within "
-                    f"{patience_s:g} s",
-                    why="nobody is at its other end, or the switch could not take it up",
-                    fix="`vsperf plan` prints the commands of both ends, to be tried by hand",
-                )
-            if self._are_listened_for(waiting):
+        def waiting() -> list[str]:
+            found = [name for name in self.waiting_for() if name in places]
+            if self._are_listened_for(found):
                 self.kick()
-            sleep(POLL_S)  # between two looks at a condition, never instead of one
+            return found
+
+        await_ports(waiting, self.failure, self.look, patience_s)
 
     def call_who_listens(self) -> None:
         """Have VPP call at once, and not within 3 s, who came to its ports by now.
