@@ -21,7 +21,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.tgen.command import Options, command_line, port_of
 from vsperf.drivers.vswitches.base import await_ports
 from vsperf.drivers.vswitches.external import ExternalSwitch
-from vsperf.drivers.vswitches.kernel_ports import counted, needs_of
+from vsperf.drivers.vswitches.kernel_ports import NOBODY, counted, needs_of
 from vsperf.drivers.vswitches.linux_bridge.driver import LinuxBridge
 from vsperf.drivers.vswitches.linux_bridge.layout import Design, LinuxBridgeSpec
 from vsperf.drivers.vswitches.none import NoSwitch

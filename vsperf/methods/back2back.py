@@ -127,7 +127,6 @@ class BackToBack(WithThroughput):
         return {**super().metrics(), "burst": Unit.FRAMES, **derived, **slow}
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
-        """Return the range; a burst has frames of one size."""
         one_rhythm(case)
         if case.traffic.mixed_sizes:
             raise refused(
@@ -259,7 +258,6 @@ class BackToBack(WithThroughput):
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
     ) -> tuple[Compliance, ...]:
-        """Hold the burst against RFC 9004."""
         found = Findings()
         self.refers(found, result)
         if self.throughput is None:

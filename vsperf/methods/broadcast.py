@@ -59,7 +59,6 @@ class BroadcastForwarding(WithThroughput):
         return {**super().metrics(), **dict.fromkeys(SHARES, Unit.NANOSECONDS)}
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
-        """Return the range of loads of frames that are for everybody."""
         if case.traffic.destination != "broadcast":
             raise refused(
                 f"the frames are {case.traffic.destination}, not broadcast",
@@ -89,7 +88,6 @@ class BroadcastForwarding(WithThroughput):
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
     ) -> tuple[Compliance, ...]:
-        """Hold what was found against RFC 2889."""
         found = Findings()
         self.refers(found, result)
         if case.traffic.direction == "both":

@@ -98,5 +98,4 @@ class AddressCaching(Method):
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
     ) -> tuple[Compliance, ...]:
-        """Say what RFC 2889 would have looked for."""
         return address_compliance(result)

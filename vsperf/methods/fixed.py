@@ -97,7 +97,6 @@ class FixedLoad(Method):
         return frozenset({LOSS})
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
-        """Return the loads in their order; a share of the line rate is one of the slowest link."""
         link, size = case.slowest_link, case.traffic.frame_size
         line_rate = math.floor(link.frames_per_second(size))
         cap = line_rate if generator_cap is None else min(line_rate, generator_cap)
@@ -126,7 +125,6 @@ class FixedLoad(Method):
         return FixedLoads(loads, durations, self.repeats, self.loss_ratio.value)
 
     def run(self, bench: Bench) -> SearchResult:
-        """Offer each load in turn."""
         return self.search(bench.loads).run(probe_on(bench, TrialOptions(event=self.event)))
 
     def compliance(
@@ -135,7 +133,6 @@ class FixedLoad(Method):
         sister_sizes: Sequence[int],
         result: SearchResult,
     ) -> tuple[Compliance, ...]:
-        """No standard is met by loads that are given."""
         found = Findings(["loads are given and no throughput is searched"])
         evidence(found, case, sister_sizes)
         return (

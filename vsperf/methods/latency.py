@@ -100,7 +100,6 @@ class LatencyByTag(WithThroughput):
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
     ) -> tuple[Compliance, ...]:
-        """Hold the figures against both standards."""
         rfc2544, rfc8219 = Findings(), Findings()
         for found in (rfc2544, rfc8219):
             self.refers_to_full(found, result)

@@ -78,5 +78,4 @@ class AddressLearning(WithinRange):
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
     ) -> tuple[Compliance, ...]:
-        """Say what RFC 2889 would have looked for."""
         return address_compliance(result)

@@ -62,14 +62,12 @@ class Reconnect(ConnectionMethod):
         return self
 
     def misfits(self, topology: Topology) -> Iterator[Contradiction]:
-        """Yield which events need a VNF, if there is none."""
         yield from super().misfits(topology)
         for event in self.events:
             yield from without_vnfs(event, topology, "events")
 
     @property
     def done_to_switch(self) -> str | None:
-        """Return what its trials hold."""
         return None if all(map(to_vnfs, self.events)) else RESTARTED
 
     def metrics(self) -> Mapping[str, Unit]:

@@ -100,7 +100,6 @@ class SystemRecovery(WithThroughput):
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
     ) -> tuple[Compliance, ...]:
-        """Hold the time against section 26.5."""
         found = Findings()
         self.refers_to_full(found, result)
         if self.overload.value != STANDARD_OVERLOAD:

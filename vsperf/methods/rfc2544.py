@@ -37,7 +37,6 @@ class Rfc2544Search(Throughput):
         return self.goals
 
     def search(self, loads: Loads) -> Bisection:
-        """Return the bisection."""
         ns = self.duration.ns
         rules = {
             name: DurationRule(goal.loss_ratio.value, Fraction(0), ns, ns)

@@ -141,7 +141,6 @@ class GuestStress:
             ) from error
 
     def failure(self) -> str | None:
-        """Return how the first one ended that did, or None while all run."""
         found = (guest.failure() for _, guest in self.guests)
         return next((self._by_instance(why) for why in found if why is not None), None)
 
@@ -150,7 +149,6 @@ class GuestStress:
         return tuple(activity_of(name, guest) for name, guest in self.guests)
 
     def last_words(self, instance: str) -> str | None:
-        """Return the end of a guest's console."""
         return dict(self.guests)[instance].console_words()
 
     def facts(self) -> dict[str, Any]:

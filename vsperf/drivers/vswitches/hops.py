@@ -146,7 +146,6 @@ class Addresses(Devices):
     """A conversation with the kernel about devices that have addresses."""
 
     def bring_up(self, name: str) -> None:
-        """Let a device send and receive."""
         with told(f"to bring {name} up"):
             self._routes.link("set", index=self._index(name), state="up")
 
@@ -227,7 +226,6 @@ class Hop:
         ]
 
     def next_hops(self) -> Mapping[str, str]:
-        """Return the MAC address of each port, by link."""
         found = self.talk.devices()
         return {link: self._device(found, link).mac for link in self.devices}
 
@@ -314,7 +312,6 @@ class RunningHop:
         self.workspace.attend(f"while {self.who} was waited for")
 
     def next_hops(self) -> Mapping[str, str]:
-        """Return, by link, the MAC address that frames from its end are to be sent to."""
         return self.hop.next_hops()
 
 

@@ -162,7 +162,6 @@ class Tgen:
         return None
 
     def facts(self) -> dict[str, Any]:
-        """Return what the place where it runs has to say of itself."""
         return {}
 
     def other_sources(self) -> NotReadyError | None:
@@ -184,7 +183,6 @@ class Tgen:
         return ComponentError(f"tgen {self.program.ending()} {when}", why=self.last_words())
 
     def last_words(self) -> str | None:
-        """Return the last lines that tgen wrote."""
         words = self.program.last_words()
         return f"its last words: {words}" if words else None
 

@@ -248,16 +248,13 @@ class RunningVnf:
         self.testpmd.await_forwarding(patience, self.look)
 
     def failure(self) -> str | None:
-        """Return how it ended, or None while it runs."""
         return self.testpmd.failure()
 
     def counters(self) -> VnfCounters:
-        """Return what each NIC counts."""
         found = self.testpmd.statistics()
         return VnfCounters(name=self.name, nics=tuple(_counters(stats) for stats in found))
 
     def facts(self) -> dict[str, Any]:
-        """Return versions and what was negotiated, for the record."""
         return {
             "app": self.vnf.spec.app,
             "dpdk": self.testpmd.dpdk,

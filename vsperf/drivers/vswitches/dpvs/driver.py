@@ -326,7 +326,6 @@ class RunningDpvs:
         self.answers = True
 
     def next_hops(self) -> Mapping[str, str]:
-        """Return the MAC address of each port, by link."""
         return {port.end.link: self.macs[port.name] for port in self.design.ports}
 
     def counters(self) -> SwitchCounters | None:

@@ -196,7 +196,6 @@ class Design:
 
     @cached_property
     def ports(self) -> tuple[Port, Port]:
-        """The port towards the clients, and the one towards the servers."""
         ends = clients_of(self.case), servers_of(self.case)
         given = [self.case.testbed.links[end.link].switch or "" for end in ends]
         # DPDK counts NICs first, in the order of the bus, and then others as they are named.

@@ -108,7 +108,6 @@ class Design:
 
     @property
     def cpus(self) -> tuple[int, ...]:
-        """Where frames are forwarded."""
         return self.placement.of(PMD_ROLE)
 
     def floods(self, port: BridgePort) -> bool:

@@ -271,7 +271,6 @@ class RunningVpp:
             sleep(POLL_S)  # between two looks at a condition, never instead of one
 
     def forget_connections(self) -> None:
-        """Empty the table of connections, where there is one."""
         if self.design.spec.nat is None:
             return
         for call in emptying(self.design.case, self.design.spec):
