@@ -158,12 +158,8 @@ class BackToBack(WithThroughput):
         searches = repeated(self.repeats, lambda: search.run(bursts.lost))
         if not searches.found:
             return unanswered(reference, "burst", Unit.FRAMES, TIME_OVER, _at(bench))
-        return SearchResult(
-            goals=reference.goals,
-            figures=self._figures(bench, reference, bursts, searches.found),
-            complete=searches.in_time,
-            spoiled=searches.spoiled,
-        )
+        figures = self._figures(bench, reference, bursts, searches.found)
+        return searches.result(figures, goals=reference.goals)
 
     def _figures(
         self,

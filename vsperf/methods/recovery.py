@@ -90,12 +90,7 @@ class SystemRecovery(WithThroughput):
             _figure(trials.found, at, load_result(bench.loads, trials.found).limit),
             *_less(bench.loads, over, wanted),
         )
-        return SearchResult(
-            goals=reference.goals,
-            figures=figures,
-            complete=trials.in_time,
-            spoiled=trials.spoiled,
-        )
+        return trials.result(figures, goals=reference.goals)
 
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
