@@ -30,8 +30,7 @@ from vsperf.drivers.generators.tgen.command import (
     more_memory,
     port_of,
 )
-from vsperf.drivers.generators.tgen.doctor import CHECKS
-from vsperf.drivers.generators.tgen.driver import TgenGenerator, TgenSession, senders
+from vsperf.drivers.generators.tgen.driver import CHECKS, TgenGenerator, TgenSession, senders
 from vsperf.drivers.generators.tgen.guest import GuestTgen
 from vsperf.drivers.generators.tgen.process import TGEN, Tgen
 from vsperf.drivers.generators.tgen.spec import TgenSpec

@@ -39,10 +39,9 @@ from vsperf.drivers.vswitches.vpp.reading import (
     settled,
     whole,
 )
-from vsperf.drivers.vswitches.vpp.running import address_counts, switch_counters
+from vsperf.drivers.vswitches.vpp.running import Meter, address_counts, switch_counters
 from vsperf.drivers.vswitches.vpp.segment import Segment, SegmentError, mapped
 from vsperf.drivers.vswitches.vpp.spec import VppSpec
-from vsperf.drivers.vswitches.vpp.work import Meter
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Host, Status
 from vsperf.host.software import to_install_extra

@@ -39,8 +39,7 @@ from vsperf.records.trial import (
     StepCounts,
     TrialCounts,
 )
-from vsperf.simulation.base import Conditions, Forwarded
-from vsperf.simulation.chance import Chance
+from vsperf.simulation.base import Chance, Conditions, Forwarded
 from vsperf.simulation.generator import Fault, GeneratorSettings
 from vsperf.simulation.restless import RestlessHost
 from vsperf.simulation.switch import SwitchModel

@@ -29,8 +29,7 @@ from vsperf.host.files import Roots
 from vsperf.host.software import package_versions, version_text
 from vsperf.host.tree import HERE, Tree
 from vsperf.qemu.checks import PACKAGE, check_accelerator, check_program
-from vsperf.qemu.command import image_format
-from vsperf.qemu.emulator import files_of, require_within_reach
+from vsperf.qemu.command import files_of, image_format, require_within_reach
 from vsperf.qemu.host import PROGRAM, program_of
 from vsperf.qemu.image import find_image, planned_image
 from vsperf.qemu.kvm import Probe, cache_file

@@ -18,18 +18,22 @@ from vsperf.drivers.vswitches.vpp import layout
 from vsperf.drivers.vswitches.vpp.api import DEFINITIONS, Api, Messages, call_many, connect
 from vsperf.drivers.vswitches.vpp.calls import Call
 from vsperf.drivers.vswitches.vpp.layout import ports_of
-from vsperf.drivers.vswitches.vpp.plan import Design, switch_plan
+from vsperf.drivers.vswitches.vpp.plan import (
+    MAIN_ROLE,
+    WORKER_ROLE,
+    Design,
+    hugepage_bytes,
+    switch_plan,
+)
 from vsperf.drivers.vswitches.vpp.programs import (
     Programs,
     definition_files,
     find_programs,
     planned_programs,
 )
-from vsperf.drivers.vswitches.vpp.running import SWITCH, RunningVpp
+from vsperf.drivers.vswitches.vpp.running import SWITCH, Meter, RunningVpp
 from vsperf.drivers.vswitches.vpp.segment import Segment, mapped
 from vsperf.drivers.vswitches.vpp.spec import VppSpec
-from vsperf.drivers.vswitches.vpp.startup import MAIN_ROLE, WORKER_ROLE, hugepage_bytes
-from vsperf.drivers.vswitches.vpp.work import Meter
 from vsperf.errors import ComponentError, DiedError, NotReadyError, VsperfError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, missing, ok
