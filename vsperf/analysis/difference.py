@@ -157,12 +157,10 @@ class Sample:
 
     @property
     def count(self) -> int:
-        """How many repeats there are."""
         return len(self.findings)
 
     @property
     def values(self) -> tuple[float, ...]:
-        """The numbers themselves."""
         return tuple(one.value for one in self.findings)
 
     @property

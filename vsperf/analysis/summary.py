@@ -142,7 +142,6 @@ class CaseRow:
 
     @property
     def curves(self) -> tuple[Curve, ...]:
-        """How what it found depends on something."""
         return self.result.curves
 
     @property

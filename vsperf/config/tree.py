@@ -41,7 +41,6 @@ class Mark:
 
     @property
     def location(self) -> Location:
-        """The place as an error shows it."""
         known = self.line <= len(self.source.lines)
         text = self.source.lines[self.line - 1] if known else None
         if text is not None and len(text) > LONGEST_LINE_SHOWN:

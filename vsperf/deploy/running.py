@@ -109,7 +109,6 @@ class Here:
         return self.program.await_end(patience_s)
 
     def listens(self, port: int) -> bool:
-        """Whether it listens, once it is in its network."""
         pid = self.program.pid
         return is_in(pid, self.network) and listens(pid, port)
 

@@ -37,7 +37,6 @@ class BackgroundLoad:
         self._before = self.load.counts()
 
     def end(self) -> tuple[NoiseActivity, ...]:
-        """Return what was done since."""
         before = {one.instance: one for one in self._before}
         return tuple(
             one.since(before.get(one.instance, NoiseActivity(instance=one.instance)))

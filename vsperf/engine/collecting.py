@@ -45,7 +45,6 @@ class Taken:
 
     @property
     def name(self) -> str:
-        """What it is called in the case."""
         return self.seat.name
 
     @property

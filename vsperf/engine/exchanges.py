@@ -109,7 +109,6 @@ class _Own:
             raise ComponentError(f"it took {human_ns(took_ns)} to begin, and programs had begun")
 
     def end(self) -> None:
-        """Have it look a last time, and end it."""
         self.collecting.end()
         self.stack.close()
 
@@ -222,7 +221,6 @@ class ExchangeBench:
 
     @property
     def budget(self) -> Budget:
-        """The time of the case."""
         return self.run.budget
 
     def exchange(self, asked: ExchangeAsked) -> Exchange:

@@ -273,7 +273,6 @@ class MeasuredBench:
 
     @property
     def budget(self) -> Budget:
-        """The time of the case."""
         return self.measurer.budget
 
     @property

@@ -126,7 +126,6 @@ class RoundsBench:
 
     @property
     def budget(self) -> Budget:
-        """The time of the case."""
         return self.run.budget
 
     @property

@@ -79,7 +79,6 @@ class Devices:
             self._routes.link("del", index=self._index(name))
 
     def close(self) -> None:
-        """End the conversation."""
         self._routes.close()
 
     def _index(self, name: str) -> int:

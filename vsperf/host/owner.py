@@ -47,7 +47,6 @@ class Owner(Record):
 
     @property
     def alive(self) -> bool:
-        """Whether the owner still runs."""
         if not self.same_boot:
             return False
         if self.started is None:

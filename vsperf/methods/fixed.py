@@ -83,7 +83,6 @@ class FixedLoad(Method):
         return None if self.event is None or to_vnfs(self.event) else RESTARTED
 
     def duration_ns(self, load_fps: int) -> int:
-        """Return the length of a trial at a load."""
         if self.frames is not None:
             return burst_ns(self.frames.value, load_fps)
         assert self.duration is not None  # by the model

@@ -105,7 +105,6 @@ class MlrSearch(Throughput):
         return goals
 
     def _strictest(self) -> tuple[str, mlr.MlrGoal]:
-        """Return the goal that allows the least loss."""
         return min(self._resolved().items(), key=lambda goal: goal[1].rule.loss_ratio)
 
     def rfc2544(self) -> Findings:

@@ -207,7 +207,6 @@ class Generator:
         return tuple(name for name in captures if not names or name in names)
 
     def _number(self, port: str) -> int:
-        """Return tgen's number of a port."""
         return self.places[self.config.ports[port]].number
 
     def _configure(self, content: object, *, ending: bool) -> tuple[str, ...]:

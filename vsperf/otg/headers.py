@@ -78,7 +78,6 @@ class Notation:
 
     @property
     def most(self) -> int:
-        """The greatest value."""
         return (1 << self.bits) - 1
 
 

@@ -169,7 +169,6 @@ class Handler(BaseHTTPRequestHandler):
             self.reader.drain()
 
     def do_GET(self) -> None:
-        """Answer a question, carry something out, or change something."""
         self._answer(self.command)
 
     do_POST = do_PATCH = do_GET

@@ -141,17 +141,14 @@ class Vm(Generic[Settings_co]):
 
     @property
     def control(self) -> str:
-        """The socket of the agent."""
         return f"{Placeholder.RUN}/{self.name}.control"
 
     @property
     def shell(self) -> str:
-        """The socket of a shell in the guest."""
         return f"{Placeholder.RUN}/{self.name}.shell"
 
     @property
     def application(self) -> str:
-        """The socket of the application in the guest."""
         return f"{Placeholder.RUN}/{self.name}.application"
 
     @property
@@ -221,7 +218,6 @@ class Vm(Generic[Settings_co]):
 
     @property
     def cpu_model(self) -> str:
-        """The CPU that the guest sees."""
         if self.spec.cpu != "auto":
             return self.spec.cpu
         return "host" if self.accelerator == "kvm" else "max"

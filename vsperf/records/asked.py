@@ -140,7 +140,6 @@ class Asked:
 
     @property
     def baselines(self) -> tuple[str, ...]:
-        """The baselines that its criteria name."""
         criteria = (one for one in _list(self.value("expect")) if isinstance(one, Mapping))
         return tuple(str(one["baseline"]) for one in criteria if one.get("baseline"))
 

@@ -407,7 +407,6 @@ class ConnectionTrial(Record):
 
     @property
     def failed_ratio(self) -> Fraction | None:
-        """Share of those begun that failed."""
         if self.accounts is None or not self.accounts.launched or self.failed is None:
             return None
         return Fraction(self.failed, self.accounts.launched)

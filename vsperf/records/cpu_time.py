@@ -79,7 +79,6 @@ class CpuUse(Record):
 
     @property
     def length_ns(self) -> int:
-        """Time between both looks."""
         return self.ended_ns - self.began_ns
 
     def of(self, role: str) -> tuple[ProgramTime, ...]:

@@ -170,7 +170,6 @@ class TurnsRequest:
 
     @property
     def length_ns(self) -> int:
-        """How long all turns take."""
         return len(self.order) * (self.turn_ns + self.guard_ns)
 
 

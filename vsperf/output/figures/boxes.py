@@ -22,7 +22,6 @@ class Page:
     width: float = theme.WIDTH
 
     def axes(self, left: float, top: float, wide: float, high: float) -> Any:
-        """Return axes that take a part of the sheet."""
         axes = self.figure.add_axes(
             (
                 left / self.width,

@@ -56,7 +56,6 @@ class Trace:
 
     @property
     def most(self) -> float:
-        """The greatest of its values."""
         return max((value for _, value in self.points), default=0.0)
 
 

@@ -315,7 +315,6 @@ class DperfSession:
         }
 
     def hold(self) -> None:
-        """Hold both ports, until there is something to do."""
         for number, process in enumerate((self.server, self.client)):
             self._write(process, holding_file(process))
             self._begin(process, awaited=number > 0)

@@ -70,7 +70,6 @@ class Running:
     console: Console
 
     def look(self) -> None:
-        """Raise when it has ended."""
         if self.testpmd.program.poll() is not None:
             raise self.testpmd.obituary("in the middle of a trial")
 

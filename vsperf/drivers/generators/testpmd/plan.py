@@ -240,12 +240,10 @@ class Design:
         )
 
     def command(self, part: Part, program: str = PROGRAM) -> tuple[str, ...]:
-        """Return how one of them is run."""
         argv = self.testpmd(part).command_line(program)
         return (*entering(part.ports, WHO), *LINE_BY_LINE, *argv)
 
     def steps(self) -> tuple[Step, ...]:
-        """Return what will be done."""
         size = self.case.traffic.frame_size
         found = []
         for part in self.parts:

@@ -149,7 +149,6 @@ class Connections:
         return 2 * begin_ns + self.asking.duration_ns + self.drain_ns
 
     def patience_s(self) -> float:
-        """Return how long the answer may take."""
         return (longest_ns(self.begin_ns) + self.drain_ns) / NANOSECONDS + SLACK_S
 
 

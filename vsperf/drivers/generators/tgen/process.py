@@ -80,7 +80,6 @@ class Tgen:
 
     @property
     def argv(self) -> tuple[str, ...]:
-        """Its command line."""
         return self.program.argv
 
     @property

@@ -313,7 +313,6 @@ class StatelessServer(Server):
             del self.handlers[port]
 
     def load(self, streams: Mapping[int, Sequence[dict[str, Any]]]) -> None:
-        """Put streams on ports, in place of those that were there."""
         for port in self.ports:
             self._own("remove_all_streams", port)
             for number, stream in enumerate(streams.get(port, ()), start=1):

@@ -109,7 +109,6 @@ class PlannedVnf:
 
     @property
     def testpmd(self) -> Testpmd:
-        """The program that stands in for it."""
         spec = self.spec
         writes = spec.forward in ("mac", "csum")
         return Testpmd(

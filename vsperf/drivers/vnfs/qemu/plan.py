@@ -182,7 +182,6 @@ class QemuSpec(VnfsSpec, RootedSpec):
 
     @property
     def tree(self) -> Tree:
-        """Where QEMU is run."""
         return Tree.of(self, "vnf")
 
     @property

@@ -182,7 +182,6 @@ class Port:
 
     @property
     def name(self) -> str:
-        """What DPVS calls it."""
         return f"dpdk{self.number}"
 
 

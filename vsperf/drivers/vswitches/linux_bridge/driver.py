@@ -82,7 +82,6 @@ class Netlink(Devices):
         self._entries("del", name, addresses)
 
     def forget_learned(self, name: str) -> None:
-        """Have a bridge forget what it has learned behind a port."""
         with told(f"to forget the addresses behind {name}"):
             self._routes.brport("set", index=self._index(name), flush=True)
 

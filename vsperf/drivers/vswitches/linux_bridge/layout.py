@@ -103,7 +103,6 @@ class Design:
 
     @property
     def learns(self) -> bool:
-        """Whether bridges learn addresses."""
         return self.spec.flows == "learn"
 
     @property

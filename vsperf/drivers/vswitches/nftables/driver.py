@@ -115,7 +115,6 @@ class Netfilter:
         return self._within("what nftables counts", ask)
 
     def forget(self) -> None:
-        """Have the kernel forget all connections of the network."""
         self._within(
             "to forget all connections", lambda: order(NETFILTER, DELETE_CONNECTIONS, ANY_FAMILY)
         )
@@ -129,7 +128,6 @@ class Netfilter:
         return tracking_in(self._within("what it counts of connections", ask))
 
     def connections(self) -> int:
-        """Return how many connections are in the table now."""
         return int(setting(self.network, f"{TRACKING}count"))
 
     def memory_bytes(self) -> int | None:

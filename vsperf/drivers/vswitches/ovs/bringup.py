@@ -121,7 +121,6 @@ class Instance:
 
     @property
     def controls(self) -> Mapping[str, Path]:
-        """Control sockets by daemon."""
         return {
             SWITCH: self.path(layout.SWITCH_CONTROL),
             DATABASE: self.path(layout.DATABASE_CONTROL),

@@ -66,7 +66,6 @@ class SwitchPort:
 
     @property
     def interface(self) -> str:
-        """What OVS calls it."""
         return self.device or self.name
 
     @property

@@ -66,7 +66,6 @@ class Messages:
             ) from error
 
     def packed(self, name: str, number: int, fields: Mapping[str, Any]) -> bytes:
-        """Return a message as it is sent."""
         message = self.known[name]
         if unknown := set(fields) - set(message.fields):
             raise ApiError(f"{name} has no field {', '.join(sorted(unknown))} in this VPP")

@@ -79,7 +79,6 @@ class Instance:
         return written(SWITCH, self.workspace)
 
     def started(self) -> tuple[Managed, Api, Segment]:
-        """Start the daemon and connect to it."""
         sockets = [self.path(text) for text in layout.SOCKETS]
         starting = managed(
             [self.workspace.fill(word) for word in self.design.switch(self.programs)],

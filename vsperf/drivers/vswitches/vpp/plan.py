@@ -282,11 +282,9 @@ class Design:
         return layout.ports_of(self.case, self.spec)
 
     def configuration(self, programs: Programs) -> tuple[str, ...]:
-        """Return the start-up configuration."""
         return startup_lines(self.spec, self.placement, self.ports, programs)
 
     def switch(self, programs: Programs) -> tuple[str, ...]:
-        """Return the command that runs the switch."""
         argv = (str(programs.daemon), "-c", layout.CONFIGURATION)
         return programs.command(*argv, folder=str(Placeholder.RUN))
 

@@ -348,7 +348,6 @@ class RunningVpp:
         )
 
     def _addresses(self) -> tuple[Any, ...]:
-        """Return what bridges that learn know."""
         return tuple(
             entry
             for bridge in learning(self.design.case, self.design.spec)
