@@ -186,7 +186,7 @@ def answer(
                 reason=reason,
                 at=wanted.at,
             )
-    return searches.result((figure,))
+    return searches.as_result((figure,))
 
 
 def _telling(trial: Trial) -> tuple[int, int, int]:

@@ -159,7 +159,7 @@ class BackToBack(WithThroughput):
         if not searches.found:
             return unanswered(reference, "burst", Unit.FRAMES, TIME_OVER, _at(bench))
         figures = self._figures(bench, reference, bursts, searches.found)
-        return searches.result(figures, goals=reference.goals)
+        return searches.as_result(figures, goals=reference.goals)
 
     def _figures(
         self,

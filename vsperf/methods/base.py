@@ -148,7 +148,7 @@ class Repeats(Generic[T]):
     spoiled: str = ""
     """Which trial could not be believed in the end; empty when none was like that."""
 
-    def result(
+    def as_result(
         self,
         figures: Iterable[Figure] = (),
         curves: Iterable[Curve] = (),

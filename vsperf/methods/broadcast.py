@@ -85,7 +85,7 @@ class BroadcastForwarding(WithThroughput):
             return _unanswered(reference, TIME_OVER)
         at = f"{human_fps(reference.fps)}, {reference.text} of broadcast frames"
         figures = (*_latencies(trials.found, at), *trials_with_loss(trials.found, at))
-        return trials.result(figures, goals=reference.held_against(trials.found))
+        return trials.as_result(figures, goals=reference.held_against(trials.found))
 
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult

@@ -106,9 +106,9 @@ class ConnectionSoak(ConnectionMethod):
         """Open connections part by part."""
         made = repeated(self.parts, partial(paid, bench, self.each))
         if not made.found:
-            return made.result()
+            return made.as_result()
         figures = self._figures(made.found, bench.switched)
-        return made.result(figures, curves=(_over_time(made.found, self.part.ns),))
+        return made.as_result(figures, curves=(_over_time(made.found, self.part.ns),))
 
     def _figures(self, made: Sequence[ConnectionTrial], switched: bool) -> Iterator[Figure]:
         """Yield what failed, and what was another at the end than before."""

@@ -114,7 +114,7 @@ class FlowSetup(WithinRange):
             return SearchResult(complete=False)
         figure = self._figure(bench.loads, tried, found)
         if figure.value is None:
-            return searches.result((figure,))
+            return searches.as_result((figure,))
         rates = [tried.rates.of(number) for number, _ in found if number]
         of = "flow set-up rate" if len({*rates}) == 1 else "lowest flow set-up rate of a search"
         rate = max(1, min(rates) // 2)

@@ -91,7 +91,7 @@ class LatencyByTag(WithThroughput):
             return unanswered(reference, TAGGED, Unit.NANOSECONDS, TIME_OVER)
         at = f"{human_fps(load)}, {share}"
         goals = reference.held_against(trials.found)
-        return trials.result(self._figures(trials.found, at), goals=goals)
+        return trials.as_result(self._figures(trials.found, at), goals=goals)
 
     def _figures(self, trials: Sequence[Trial], at: str) -> Iterator[Figure]:
         """Yield what the trials come to; where all frames count none is tagged."""

@@ -90,7 +90,7 @@ class SystemRecovery(WithThroughput):
             _figure(trials.found, at, load_result(bench.loads, trials.found).limit),
             *_less(bench.loads, over, wanted),
         )
-        return trials.result(figures, goals=reference.goals)
+        return trials.as_result(figures, goals=reference.goals)
 
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult

@@ -109,7 +109,7 @@ class WakeUp(WithThroughput):
             _latency(trials.found, 0, AWAKE, "of the frames just before it", at),
             _lost(trials.found, at),
         )
-        return trials.result(figures, goals=reference.goals)
+        return trials.as_result(figures, goals=reference.goals)
 
 
 def _ranges(before: int, silent: int) -> tuple[tuple[int, int], ...]:
