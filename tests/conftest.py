@@ -42,16 +42,16 @@ from running import add_options, install
 from trex_cases import TREX_VARIABLE, trex_install
 from vpp_cases import VPP_VARIABLE, vpp_install
 
-from vsperf.drivers.generators.dperf.process import find as find_dperf
-from vsperf.drivers.generators.dperf.spec import DperfSpec
+from vsperf.drivers.generators.dperf.driver import find as find_dperf
+from vsperf.drivers.generators.dperf.plan import DperfSpec
 from vsperf.drivers.generators.tgen.process import TGEN
-from vsperf.drivers.generators.trex.private import require_program
+from vsperf.drivers.generators.trex.driver import require_program
 from vsperf.drivers.loads.patterns import MEMORY_LOAD
-from vsperf.drivers.vswitches.dpvs.programs import find_programs as find_dpvs
-from vsperf.drivers.vswitches.dpvs.spec import DpvsSpec
-from vsperf.drivers.vswitches.ipvs.layout import Ipvsadm
-from vsperf.drivers.vswitches.linux_bridge.netlink import require_bridges
-from vsperf.drivers.vswitches.nftables.program import Nft
+from vsperf.drivers.vswitches.dpvs.driver import find_programs as find_dpvs
+from vsperf.drivers.vswitches.dpvs.layout import DpvsSpec
+from vsperf.drivers.vswitches.ipvs.driver import Ipvsadm
+from vsperf.drivers.vswitches.linux_bridge.driver import require_bridges
+from vsperf.drivers.vswitches.nftables.layout import Nft
 from vsperf.drivers.vswitches.ovs.programs import find_programs
 from vsperf.drivers.vswitches.proxy.haproxy import driver as haproxy
 from vsperf.drivers.vswitches.proxy.nginx import driver as nginx_stream

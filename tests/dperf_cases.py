@@ -10,7 +10,7 @@ from typing import Any
 from connection_cases import opened_through
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.generators.dperf.spec import DperfSpec
+from vsperf.drivers.generators.dperf.plan import DperfSpec
 
 DPERF_VARIABLE = "VSPERF_DPERF"
 

@@ -9,7 +9,7 @@ from typing import Any
 from connection_cases import opened_through
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.vswitches.dpvs.spec import DpvsSpec
+from vsperf.drivers.vswitches.dpvs.layout import DpvsSpec
 
 DPVS_VARIABLE = "VSPERF_DPVS"
 

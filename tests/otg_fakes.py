@@ -17,8 +17,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import TrialRequest
 from vsperf.drivers.generators.otg.accounts import Counters, PortCounters
 from vsperf.drivers.generators.otg.client import OtgError
-from vsperf.drivers.generators.otg.session import Clock
-from vsperf.drivers.generators.otg.spec import OtgSpec
+from vsperf.drivers.generators.otg.driver import Clock, OtgSpec
 
 REQUEST = TrialRequest(load_fps=4000, duration_ns=50_000_000)
 FRAMES = 200

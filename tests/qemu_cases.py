@@ -10,8 +10,7 @@ from ovs_cases import ovs_case
 from wires import wires_of
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.vnfs.qemu.plan import QemuVnf, vnfs_of
-from vsperf.drivers.vnfs.qemu.spec import QemuSpec
+from vsperf.drivers.vnfs.qemu.plan import QemuSpec, QemuVnf, vnfs_of
 from vsperf.qemu.host import QemuHost
 from vsperf.qemu.image import GuestImage
 from vsperf.records.run import Placement

@@ -12,7 +12,7 @@ from switch_cases import real_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.traffic import TrialPolicy
-from vsperf.drivers.generators.trex.spec import TrexSpec
+from vsperf.drivers.generators.trex.driver import TrexSpec
 from vsperf.records.run import Endpoint
 
 TREX_VARIABLE = "VSPERF_TREX"

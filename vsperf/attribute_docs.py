@@ -21,7 +21,6 @@ class DescribedSchema(GenerateJsonSchema):
     """A schema that says of each field what its class says of it."""
 
     def model_schema(self, schema: Any) -> dict[str, Any]:
-        """Return the schema of a model, with its fields described."""
         made = super().model_schema(schema)
         cls, properties = schema["cls"], made.get("properties", {})
         for name, said in field_docs(cls).items():

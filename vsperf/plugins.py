@@ -72,7 +72,6 @@ class Plugin:
 
     @cached_property
     def failure(self) -> str | None:
-        """Why it cannot be loaded."""
         return self._loaded[1]
 
     @property
@@ -145,11 +144,9 @@ class Plugins:
         )
 
     def drivers(self, section: str) -> Mapping[str, Any]:
-        """Return the drivers of a section by kind."""
         return _Lazily(self._of(section), lambda driver: driver)
 
     def specs(self) -> Mapping[str, Mapping[str, type[DriverSpec]]]:
-        """Return the settings model of every driver, by section and kind."""
         return {section: _Lazily(self._of(section), _settings) for section in GROUPS}
 
     def driver(self, section: str, kind: str) -> Any:

@@ -18,8 +18,7 @@ from trafficgen_contract import LIGHT, Rig, TrafficGeneratorContract
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import TrafficGenerator
-from vsperf.drivers.generators.otg.driver import OtgGenerator
-from vsperf.drivers.generators.otg.spec import OtgSpec
+from vsperf.drivers.generators.otg.driver import OtgGenerator, OtgSpec
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.places import workspaces
 from vsperf.otg.server import OtgServer

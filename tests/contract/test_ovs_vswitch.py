@@ -13,8 +13,7 @@ from vswitch_contract import ForwardingContract, real_case, thorough
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.base import VSwitch
-from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
-from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk, OvsDpdkSpec
 from vsperf.drivers.vswitches.ovs.plain.driver import Ovs
 from vsperf.drivers.vswitches.ovs.running import RunningOvs
 

@@ -20,7 +20,7 @@ from vsperf.drivers.generators.base import TrafficGenerator, TrialRequest
 from vsperf.drivers.generators.tgen.cap import measure_cap
 from vsperf.drivers.generators.tgen.command import Options
 from vsperf.drivers.generators.tgen.driver import TgenGenerator
-from vsperf.drivers.vswitches.testpmd.spec import TestpmdSpec
+from vsperf.drivers.vswitches.testpmd.plan import TestpmdSpec
 from vsperf.errors import ComponentError
 from vsperf.records.clean import CleanTrial, in_clean_time
 from vsperf.records.run import Endpoint, Placement

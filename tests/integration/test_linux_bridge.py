@@ -13,7 +13,7 @@ from switch_cases import all_arrived, deployed, real_case, started
 
 from vsperf.analysis.collected import digest
 from vsperf.drivers.generators.base import TrialRequest
-from vsperf.drivers.vswitches.linux_bridge.netlink import connected
+from vsperf.drivers.vswitches.linux_bridge.driver import connected
 from vsperf.errors import ComponentError
 from vsperf.host.dead import dead_deployments
 from vsperf.host.netns import FOLDER, apart, within

@@ -24,9 +24,7 @@ from vsperf.config.traffic import TrafficProfile
 from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.drivers.generators.tgen.traffic import streams
 from vsperf.drivers.vswitches.ovs import layout
-from vsperf.drivers.vswitches.ovs.dpdk.design import DpdkDesign
-from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
-from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.drivers.vswitches.ovs.dpdk.driver import DpdkDesign, OvsDpdk, OvsDpdkSpec
 from vsperf.drivers.vswitches.ovs.rules import rules
 from vsperf.drivers.vswitches.ovs.running import RunningOvs
 from vsperf.host.workspace import Workspace

@@ -23,8 +23,7 @@ from wires import wires_of
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.tgen.byhand import Sending
 from vsperf.drivers.generators.tgen.process import Tgen
-from vsperf.drivers.vnfs.qemu.driver import Qemu
-from vsperf.drivers.vnfs.qemu.running import QemuVnfs
+from vsperf.drivers.vnfs.qemu.driver import Qemu, QemuVnfs
 from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
 from vsperf.drivers.vswitches.ovs.running import RunningOvs
 from vsperf.errors import ComponentError

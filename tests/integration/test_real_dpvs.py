@@ -15,7 +15,7 @@ from hop_cases import CONNECTIONS, SERVERS, Between, between, briefly, completed
 from real_runs import Place, fixture_calibrations, fixture_place
 
 from vsperf.config.connections import Protocol
-from vsperf.drivers.vswitches.dpvs.running import RunningDpvs
+from vsperf.drivers.vswitches.dpvs.driver import RunningDpvs
 from vsperf.errors import ComponentError, ExitCode
 
 pytestmark = [pytest.mark.machine, pytest.mark.thorough, pytest.mark.needs("dpvs", "tgen")]

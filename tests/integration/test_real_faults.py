@@ -24,7 +24,7 @@ from real_runs import (
 from vpp_cases import vpp_words
 
 from vsperf.drivers.generators.tgen.process import LINKS_S
-from vsperf.drivers.vswitches.linux_bridge.netlink import connected
+from vsperf.drivers.vswitches.linux_bridge.driver import connected
 from vsperf.host.netns import FOLDER as NETWORKS
 from vsperf.records.flags import Flag
 from vsperf.records.run import Outcome

@@ -10,8 +10,7 @@ import pytest
 from hop_cases import CONNECTIONS, SERVERS, Between, between, briefly, completed, inwards
 
 from vsperf.config.connections import Protocol
-from vsperf.drivers.vswitches.ipvs.driver import RunningIpvs
-from vsperf.drivers.vswitches.ipvs.table import table
+from vsperf.drivers.vswitches.ipvs.driver import RunningIpvs, table
 
 pytestmark = [pytest.mark.machine, pytest.mark.thorough, pytest.mark.needs("ipvs", "tgen")]
 

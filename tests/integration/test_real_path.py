@@ -17,9 +17,9 @@ from vpp_cases import vpp_install
 from vsperf.config.flows import host_ip, link_mac
 from vsperf.config.loader import Request, load
 from vsperf.config.lookup import Library
-from vsperf.drivers.vswitches.linux_bridge.netlink import connected as netlink_of
+from vsperf.drivers.vswitches.linux_bridge.driver import connected as netlink_of
 from vsperf.drivers.vswitches.vpp.api import DEFINITIONS, Messages, connected
-from vsperf.drivers.vswitches.vpp.bringup import ANSWER_S
+from vsperf.drivers.vswitches.vpp.driver import ANSWER_S
 from vsperf.drivers.vswitches.vpp.programs import definition_files, find_programs
 from vsperf.engine.run import RunOptions, plan_cases
 from vsperf.engine.session import begin

@@ -13,9 +13,8 @@ from switch_cases import deployed, real_case
 from vsperf.config.case import CaseSpec
 from vsperf.deploy.deployment import Deployment
 from vsperf.drivers.generators.base import TrialRequest
-from vsperf.drivers.generators.testpmd.driver import TestpmdGenerator
-from vsperf.drivers.generators.testpmd.session import TestpmdSession
-from vsperf.drivers.generators.testpmd.spec import TestpmdGeneratorSpec
+from vsperf.drivers.generators.testpmd.driver import TestpmdGenerator, TestpmdSession
+from vsperf.drivers.generators.testpmd.plan import TestpmdGeneratorSpec
 from vsperf.errors import ComponentError
 from vsperf.records.run import Placement
 

@@ -29,7 +29,7 @@ from vsperf.drivers.generators.tgen.cap import loop
 from vsperf.drivers.generators.tgen.client import TgenError
 from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.drivers.generators.tgen.traffic import TrafficDirection
-from vsperf.drivers.generators.tgen.turns import (
+from vsperf.drivers.generators.tgen.turns_session import (
     StreamSide,
     StreamTurns,
     take_turns,

@@ -31,8 +31,8 @@ from vsperf.drivers.programs.netperf.driver import NetperfSpec
 from vsperf.drivers.programs.wrk.driver import WrkSpec
 from vsperf.drivers.programs.wrk2.driver import Wrk2Spec
 from vsperf.drivers.vswitches.base import Filters, Rules
-from vsperf.drivers.vswitches.ipvs.spec import IpvsSpec
-from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
+from vsperf.drivers.vswitches.ipvs.driver import IpvsSpec
+from vsperf.drivers.vswitches.nftables.layout import NftablesSpec
 from vsperf.errors import Problem, SpecError
 from vsperf.quantities.units import CpuSet, Duration, Rate
 

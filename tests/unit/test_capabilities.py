@@ -25,8 +25,7 @@ from vsperf.config.lookup import Library
 from vsperf.config.traffic import Bursts, TrafficProfile
 from vsperf.config.wiring import load_shares
 from vsperf.deploy.planner import Drivers, make_plan
-from vsperf.drivers.generators.base import OnSample, TrialRequest
-from vsperf.drivers.generators.exactness import LESS_EXACT, reservations
+from vsperf.drivers.generators.base import LESS_EXACT, OnSample, TrialRequest, reservations
 from vsperf.drivers.generators.sim import SimulatedGenerator
 from vsperf.drivers.generators.tgen.driver import check_hosts
 from vsperf.drivers.generators.tgen.messages import counts, trial_message

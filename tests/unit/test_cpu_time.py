@@ -12,8 +12,7 @@ from ovs_cases import plain_case
 
 from vsperf.analysis.answers import more_is_better
 from vsperf.deploy.cpu_looks import Looks, SwitchCpus
-from vsperf.drivers.vswitches.ovs.plain.design import PlainDesign
-from vsperf.drivers.vswitches.ovs.plain.spec import OvsSpec
+from vsperf.drivers.vswitches.ovs.plain.driver import OvsSpec, PlainDesign
 from vsperf.host.cpu_time import Look, Watched
 from vsperf.host.files import Roots
 from vsperf.host.threads import Polling

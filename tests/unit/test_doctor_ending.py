@@ -13,7 +13,7 @@ from rich.text import Text
 from vsperf.cli.commands.doctor import LABEL, ending
 from vsperf.cli.main import run_cli
 from vsperf.cli.terminal import between_words
-from vsperf.drivers.vnfs.qemu import doctor as guests
+from vsperf.drivers.vnfs.qemu import checks as guests
 from vsperf.errors import ExitCode
 from vsperf.host.doctor.devices import ask_kvm
 from vsperf.host.doctor.examine import checks, examine

@@ -33,8 +33,9 @@ from vsperf.drivers.generators.dperf.answer import (
     summed,
     totals_of,
 )
-from vsperf.drivers.generators.dperf.driver import DperfGenerator, DperfSession
+from vsperf.drivers.generators.dperf.driver import CHECK, DperfGenerator, DperfSession, find
 from vsperf.drivers.generators.dperf.plan import (
+    DperfSpec,
     Process,
     case_ends,
     client_file,
@@ -45,8 +46,6 @@ from vsperf.drivers.generators.dperf.plan import (
     server_file,
     server_sockets,
 )
-from vsperf.drivers.generators.dperf.process import CHECK, find
-from vsperf.drivers.generators.dperf.spec import DperfSpec
 from vsperf.drivers.vswitches.none import NoSwitch
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.doctor.finding import Host, Status

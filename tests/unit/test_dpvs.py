@@ -21,9 +21,8 @@ from vsperf.config.loader import Request, load_cases
 from vsperf.config.lookup import Library
 from vsperf.drivers.generators.dperf.plan import case_ends, check
 from vsperf.drivers.vswitches.dpvs.driver import Dpvs
-from vsperf.drivers.vswitches.dpvs.layout import Design
-from vsperf.drivers.vswitches.dpvs.spec import DpvsSpec
-from vsperf.drivers.vswitches.ipvs.spec import IpvsSpec
+from vsperf.drivers.vswitches.dpvs.layout import Design, DpvsSpec
+from vsperf.drivers.vswitches.ipvs.driver import IpvsSpec
 from vsperf.errors import UsageError
 from vsperf.plugins import Plugins
 from vsperf.records.run import Placement, shown

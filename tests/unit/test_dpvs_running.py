@@ -15,20 +15,27 @@ from dpvs_cases import dpvs_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.base import KeepsConnections, Routes
-from vsperf.drivers.vswitches.dpvs.driver import CHECKS
-from vsperf.drivers.vswitches.dpvs.layout import Design
-from vsperf.drivers.vswitches.dpvs.programs import Programs, Talk, find_programs, planned_program
-from vsperf.drivers.vswitches.dpvs.reading import (
+from vsperf.drivers.vswitches.dpvs.driver import (
+    CHECKS,
+    LINKS,
+    POOLS,
+    SERVED,
+    TABLE,
+    THREADS,
+    Programs,
+    RunningDpvs,
     Served,
+    Talk,
     blocks_in,
     entries_in,
     entry_bytes_in,
+    find_programs,
     macs_in,
     missed_in,
+    planned_program,
     served_in,
 )
-from vsperf.drivers.vswitches.dpvs.running import LINKS, POOLS, SERVED, TABLE, THREADS, RunningDpvs
-from vsperf.drivers.vswitches.dpvs.spec import DpvsSpec
+from vsperf.drivers.vswitches.dpvs.layout import Design, DpvsSpec
 from vsperf.errors import ComponentError, DiedError, NotReadyError, UsageError
 from vsperf.host.doctor.finding import Host, Status
 from vsperf.host.workspace import Nowhere

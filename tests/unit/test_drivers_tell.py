@@ -93,8 +93,8 @@ NAMED = {
     ("records/words.py", "goodput"): "a word of the glossary",
     ("dpdk/command.py", "paired"): "how testpmd joins its ports",
     ("drivers/programs/user_space.py", "tgen"): "a program that serves HTTP",
-    ("drivers/vnfs/process/spec.py", "testpmd"): "a program that runs in place of a guest",
-    ("drivers/vnfs/qemu/spec.py", "testpmd"): "a program that runs in a guest",
+    ("drivers/vnfs/process/driver.py", "testpmd"): "a program that runs in place of a guest",
+    ("drivers/vnfs/qemu/plan.py", "testpmd"): "a program that runs in a guest",
 }
 """Where the name of a kind is that of something else: file, name, of what."""
 

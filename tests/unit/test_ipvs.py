@@ -20,11 +20,15 @@ from vsperf.config.connections import Protocol, answering_of, servers_of
 from vsperf.config.loader import Request, load_cases
 from vsperf.config.lookup import Library
 from vsperf.drivers.vswitches.base import SwitchPlan
-from vsperf.drivers.vswitches.dpvs.spec import DpvsSpec
-from vsperf.drivers.vswitches.ipvs.driver import Ipvs
-from vsperf.drivers.vswitches.ipvs.layout import Ipvsadm
-from vsperf.drivers.vswitches.ipvs.spec import IpvsSpec
-from vsperf.drivers.vswitches.ipvs.table import Table, connections_in, table_in
+from vsperf.drivers.vswitches.dpvs.layout import DpvsSpec
+from vsperf.drivers.vswitches.ipvs.driver import (
+    Ipvs,
+    Ipvsadm,
+    IpvsSpec,
+    Table,
+    connections_in,
+    table_in,
+)
 from vsperf.errors import ComponentError, UsageError
 from vsperf.plugins import Plugins
 from vsperf.records.run import Placement, shown

@@ -26,9 +26,7 @@ from vsperf.config.traffic import TrafficProfile, size_of
 from vsperf.drivers.generators.tgen.driver import TgenGenerator
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.drivers.vswitches.external import ExternalSpec
-from vsperf.drivers.vswitches.ovs.dpdk.design import DpdkDesign, ports_of
-from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
-from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.drivers.vswitches.ovs.dpdk.driver import DpdkDesign, OvsDpdk, OvsDpdkSpec, ports_of
 from vsperf.drivers.vswitches.ovs.parse import Matched, matched
 from vsperf.drivers.vswitches.ovs.rules import rule_count, rules
 from vsperf.drivers.vswitches.ovs.running import RunningOvs

@@ -22,8 +22,7 @@ from vsperf.config.loader import Request, load
 from vsperf.config.modify import Modify
 from vsperf.config.traffic import TrafficProfile
 from vsperf.drivers.generators.base import TrialRequest
-from vsperf.drivers.vswitches.ovs.dpdk.design import DpdkDesign, ports_of
-from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.drivers.vswitches.ovs.dpdk.driver import DpdkDesign, OvsDpdkSpec, ports_of
 from vsperf.drivers.vswitches.ovs.rules import rules
 from vsperf.drivers.vswitches.sim import SimulatedSwitch, SimulatedSwitchSpec
 from vsperf.engine.checks import check_headers, expected, worth_a_look

@@ -15,10 +15,14 @@ from switch_cases import PVP, switch_case
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import servers_of
 from vsperf.drivers.vswitches.base import SwitchPlan
-from vsperf.drivers.vswitches.nftables.driver import Nftables
-from vsperf.drivers.vswitches.nftables.layout import NO_IDLE_RULES, Design, idle_rules, sysctls
-from vsperf.drivers.vswitches.nftables.netfilter import Tracking, counted_in, tracking_in
-from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
+from vsperf.drivers.vswitches.nftables.driver import Nftables, Tracking, counted_in, tracking_in
+from vsperf.drivers.vswitches.nftables.layout import (
+    NO_IDLE_RULES,
+    Design,
+    NftablesSpec,
+    idle_rules,
+    sysctls,
+)
 from vsperf.errors import UsageError
 from vsperf.records.run import Placement, shown
 

@@ -18,8 +18,7 @@ from serving import answering
 from simulated_cases import simulated_case
 
 from vsperf.drivers.generators.otg.client import Client
-from vsperf.drivers.generators.otg.session import OtgSession
-from vsperf.drivers.generators.otg.spec import OtgSpec
+from vsperf.drivers.generators.otg.driver import OtgSession, OtgSpec
 from vsperf.drivers.generators.otg.traffic import TrafficDirection
 from vsperf.engine.judge import Asked, judge
 from vsperf.errors import ComponentError, DiedError

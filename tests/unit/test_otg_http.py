@@ -28,8 +28,7 @@ from simulated_cases import WAYS
 
 from vsperf.cli.commands.otg import listening_at
 from vsperf.drivers.generators.otg.client import differences, fitting
-from vsperf.drivers.generators.otg.driver import OtgGenerator
-from vsperf.drivers.generators.otg.session import OtgSession
+from vsperf.drivers.generators.otg.driver import OtgGenerator, OtgSession
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.otg import generator, reading
 from vsperf.otg.config import Config, Place, read_config

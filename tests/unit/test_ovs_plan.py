@@ -14,15 +14,11 @@ from qemu_cases import PVP, qemu_spec
 
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.ovs.bringup import check
-from vsperf.drivers.vswitches.ovs.counters import Unseen, switch_counters
-from vsperf.drivers.vswitches.ovs.dpdk.design import DpdkDesign
-from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
-from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.drivers.vswitches.ovs.dpdk.driver import DpdkDesign, OvsDpdk, OvsDpdkSpec
 from vsperf.drivers.vswitches.ovs.parse import PortStatistics
-from vsperf.drivers.vswitches.ovs.plain.design import ports_of
-from vsperf.drivers.vswitches.ovs.plain.driver import Ovs, require_datapath
-from vsperf.drivers.vswitches.ovs.plain.spec import OvsSpec
+from vsperf.drivers.vswitches.ovs.plain.driver import Ovs, OvsSpec, ports_of, require_datapath
 from vsperf.drivers.vswitches.ovs.programs import find_programs, planned_programs
+from vsperf.drivers.vswitches.ovs.running import Unseen, switch_counters
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.files import Roots
 from vsperf.host.tree import Tree

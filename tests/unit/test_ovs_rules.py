@@ -10,8 +10,7 @@ from ovs_cases import ovs_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.flows import flows_between, hosts, link_ip, link_mac
-from vsperf.drivers.vswitches.ovs.dpdk.design import ports_of
-from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdkSpec, ports_of
 from vsperf.drivers.vswitches.ovs.rules import rule_count, rules, shown_rules
 from vsperf.errors import UsageError
 

@@ -17,19 +17,19 @@ from places import PLACEMENT
 
 from vsperf.drivers.vswitches.ovs import parse
 from vsperf.drivers.vswitches.ovs.bringup import PATH, Calls, Instance
-from vsperf.drivers.vswitches.ovs.counters import switch_counters
 from vsperf.drivers.vswitches.ovs.database import Interface
-from vsperf.drivers.vswitches.ovs.diagnosis import (
+from vsperf.drivers.vswitches.ovs.dpdk.driver import DpdkDesign, OvsDpdkSpec
+from vsperf.drivers.vswitches.ovs.layout import SwitchPort, opened, opened_with_rings
+from vsperf.drivers.vswitches.ovs.programs import planned_programs
+from vsperf.drivers.vswitches.ovs.running import (
+    DATABASE,
+    RunningOvs,
     complaints,
     late_problem,
     not_started,
     port_problems,
+    switch_counters,
 )
-from vsperf.drivers.vswitches.ovs.dpdk.design import DpdkDesign
-from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
-from vsperf.drivers.vswitches.ovs.layout import SwitchPort, opened, opened_with_rings
-from vsperf.drivers.vswitches.ovs.programs import planned_programs
-from vsperf.drivers.vswitches.ovs.running import DATABASE, RunningOvs
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import Workspace, workspace

@@ -33,7 +33,7 @@ from vsperf.deploy.places import (
 )
 from vsperf.drivers.programs.wrk.driver import WrkSpec
 from vsperf.errors import NotReadyError
-from vsperf.host import veth
+from vsperf.host import veth, veths
 from vsperf.host.netns import path_of
 from vsperf.host.offloads import COMMANDS, HIGH, LOW, SETTINGS, against, speed_bps, speed_in
 from vsperf.host.places import short_name
@@ -376,7 +376,7 @@ def test_a_device_is_given_away_and_named_in_one_request(monkeypatch: pytest.Mon
     """Named before, OVS would not see it leave; named afterwards, nobody would find it there."""
     asked: list[dict[str, Any]] = []
     talking = SimpleNamespace(link=lambda verb, **words: asked.append(words))
-    monkeypatch.setattr(veth, "routes", lambda: nullcontext(talking))
+    monkeypatch.setattr(veths, "routes", lambda: nullcontext(talking))
     monkeypatch.setattr(socket, "if_nametoindex", {"vsp-0-1": 7}.__getitem__)
     far = FarEnd("", "vsp-h-1", "02:00:00:00:00:01", 1500)
     handed("vsp-0-1", far=far)

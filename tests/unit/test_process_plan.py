@@ -18,8 +18,7 @@ from wires import wires_of
 
 from vsperf.config.case import CaseSpec
 from vsperf.dpdk.running import Telemetry
-from vsperf.drivers.vnfs.process.driver import ProcessVnf
-from vsperf.drivers.vnfs.process.spec import ProcessSpec
+from vsperf.drivers.vnfs.process.driver import ProcessSpec, ProcessVnf
 from vsperf.drivers.vnfs.settings import by_vnf
 from vsperf.errors import UsageError
 from vsperf.records.run import Placement

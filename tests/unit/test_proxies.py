@@ -26,11 +26,17 @@ from vsperf.drivers.vswitches.hops import Hop
 from vsperf.drivers.vswitches.proxy import driver as proxy_driver
 from vsperf.drivers.vswitches.proxy.driver import ProxySwitch, _Maker, proxy_check
 from vsperf.drivers.vswitches.proxy.haproxy.driver import Haproxy, HaproxySpec, asked, told_in
-from vsperf.drivers.vswitches.proxy.layout import Design
+from vsperf.drivers.vswitches.proxy.layout import Design, ProxySpec
 from vsperf.drivers.vswitches.proxy.nginx.driver import NginxSpec, NginxStream, module_of
-from vsperf.drivers.vswitches.proxy.running import InstalledProxy, Instance, RunningProxy, Told
-from vsperf.drivers.vswitches.proxy.spec import ProxySpec
-from vsperf.drivers.vswitches.proxy.tcp import Tcp, counted, in_use
+from vsperf.drivers.vswitches.proxy.running import (
+    InstalledProxy,
+    Instance,
+    RunningProxy,
+    Tcp,
+    Told,
+    counted,
+    in_use,
+)
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.doctor.finding import Host, Status
 from vsperf.host.workspace import Nowhere

@@ -16,12 +16,11 @@ from qemu_cases import (
 )
 
 from vsperf.drivers.vnfs.qemu.plan import (
+    QemuSpec,
     vnfs_of,
 )
-from vsperf.drivers.vnfs.qemu.spec import QemuSpec
 from vsperf.errors import NotReadyError
-from vsperf.qemu.command import FIRST_USER, command_line, image_format
-from vsperf.qemu.emulator import require_within_reach
+from vsperf.qemu.command import FIRST_USER, command_line, image_format, require_within_reach
 from vsperf.qemu.host import QemuHost, has_run_with, program_of
 from vsperf.records.run import Placement, shown
 from vsperf.trust.programs import whole

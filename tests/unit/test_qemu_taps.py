@@ -20,19 +20,16 @@ from qemu_cases import (
 from vsperf.config.case import CaseSpec
 from vsperf.config.wiring import Nic
 from vsperf.drivers.vnfs.qemu.plan import (
+    QemuSpec,
     QemuVnf,
     steps_of,
     vnfs_of,
 )
-from vsperf.drivers.vnfs.qemu.spec import QemuSpec
 from vsperf.drivers.vswitches.base import SwitchPlan
-from vsperf.drivers.vswitches.ovs.counters import Unseen, switch_counters
-from vsperf.drivers.vswitches.ovs.diagnosis import port_problems
-from vsperf.drivers.vswitches.ovs.dpdk.design import ports_of
-from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk
-from vsperf.drivers.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdk, OvsDpdkSpec, ports_of
 from vsperf.drivers.vswitches.ovs.layout import SwitchPort
 from vsperf.drivers.vswitches.ovs.parse import PortStatistics
+from vsperf.drivers.vswitches.ovs.running import Unseen, port_problems, switch_counters
 from vsperf.drivers.vswitches.ports import tap_name
 from vsperf.errors import UsageError
 from vsperf.host.files import Roots

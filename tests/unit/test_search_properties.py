@@ -23,9 +23,9 @@ from vsperf.records.flags import Flag
 from vsperf.records.result import GoalResult, Limit, SearchResult
 from vsperf.records.trial import Purpose, Trial
 from vsperf.search.base import Budget, Probe
+from vsperf.simulation.base import Truth
 from vsperf.simulation.generator import Fault
 from vsperf.simulation.switch import Offer, SwitchModel
-from vsperf.simulation.truth import Truth
 
 EXAMPLES = settings(max_examples=8)
 CAPACITIES = st.integers(20_000, LINE_RATE - 1)

@@ -29,7 +29,7 @@ from vsperf.methods.base import TrialOptions, burst_ns
 from vsperf.quantities.units import FrameSize
 from vsperf.records.switch import AddressCounts, SwitchCounters
 from vsperf.records.trial import Direction, TrialCounts
-from vsperf.simulation.chance import Chance
+from vsperf.simulation.base import Chance
 
 
 def lost(trial: TrialCounts) -> list[int]:
@@ -220,7 +220,7 @@ def test_a_retried_trial_is_a_new_throw_of_the_dice() -> None:
 
 def test_chance_is_the_same_in_every_process_and_python() -> None:
     program = (
-        "from vsperf.simulation.chance import Chance;"
+        "from vsperf.simulation.base import Chance;"
         "print(Chance.of(1, 'trial', 2).share(), Chance.of(1, 'start').wobble())"
     )
     printed = subprocess.run(

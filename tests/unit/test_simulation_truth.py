@@ -19,8 +19,8 @@ from simulated_cases import (
 )
 
 from vsperf.quantities.units import FrameSize
+from vsperf.simulation.base import Crossing, Truth
 from vsperf.simulation.switch import Offer
-from vsperf.simulation.truth import Crossing, Truth
 
 ACCIDENTAL: dict[str, dict[str, object]] = {
     "random-loss": {"probability": 0},

@@ -19,11 +19,11 @@ from switch_cases import PVP, PVPV, PVVP, ran_nothing, switch_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.tgen.command import Options, command_line, port_of
+from vsperf.drivers.vswitches.base import await_ports
 from vsperf.drivers.vswitches.external import ExternalSwitch
-from vsperf.drivers.vswitches.kernel_ports import await_ports, counted, needs_of
+from vsperf.drivers.vswitches.kernel_ports import NOBODY, counted, needs_of
 from vsperf.drivers.vswitches.linux_bridge.driver import LinuxBridge
-from vsperf.drivers.vswitches.linux_bridge.layout import Design
-from vsperf.drivers.vswitches.linux_bridge.spec import LinuxBridgeSpec
+from vsperf.drivers.vswitches.linux_bridge.layout import Design, LinuxBridgeSpec
 from vsperf.drivers.vswitches.none import NoSwitch
 from vsperf.drivers.vswitches.ports import Place
 from vsperf.errors import ComponentError, DiedError, NotReadyError, UsageError
@@ -405,7 +405,9 @@ def test_ports_are_waited_for_until_none_is_missing() -> None:
 
 def test_who_waits_in_vain_says_for_which_ports_and_what_they_miss() -> None:
     with pytest.raises(ComponentError, match="port phy0, phy1 of the router did not come up") as no:
-        await_ports(lambda: ["phy0", "phy1"], lambda: None, nothing, NOT_AT_ALL, "the router")
+        await_ports(
+            lambda: ["phy0", "phy1"], lambda: None, nothing, NOT_AT_ALL, "the router", NOBODY
+        )
     assert no.value.problems[0].why == "nobody holds the other end of its tap"
 
 

@@ -16,8 +16,8 @@ from switch_cases import switch_case
 
 from vsperf.dpdk.running import RunningTestpmd
 from vsperf.drivers.vswitches.ports import Place
-from vsperf.drivers.vswitches.testpmd.running import RunningSwitch
-from vsperf.drivers.vswitches.testpmd.spec import TestpmdSpec
+from vsperf.drivers.vswitches.testpmd.driver import RunningSwitch
+from vsperf.drivers.vswitches.testpmd.plan import TestpmdSpec
 from vsperf.errors import ComponentError
 from vsperf.host.process import Managed
 

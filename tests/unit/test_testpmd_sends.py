@@ -17,7 +17,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.demands import refusals
 from vsperf.dpdk.console import Console, Forwarded, forwarded
 from vsperf.drivers.generators.testpmd.driver import TestpmdGenerator
-from vsperf.drivers.generators.testpmd.spec import TestpmdGeneratorSpec
+from vsperf.drivers.generators.testpmd.plan import TestpmdGeneratorSpec
 from vsperf.errors import ComponentError, UsageError, VsperfError
 from vsperf.methods.base import Method
 from vsperf.methods.sweep import LoadSweep

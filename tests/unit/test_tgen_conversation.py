@@ -30,13 +30,12 @@ from vsperf.drivers.generators.tgen.command import (
     more_memory,
     port_of,
 )
-from vsperf.drivers.generators.tgen.doctor import CHECKS
-from vsperf.drivers.generators.tgen.driver import TgenGenerator, TgenSession, senders
+from vsperf.drivers.generators.tgen.driver import CHECKS, TgenGenerator, TgenSession, senders
 from vsperf.drivers.generators.tgen.guest import GuestTgen
 from vsperf.drivers.generators.tgen.process import TGEN, Tgen
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.drivers.generators.tgen.traffic import TrafficDirection, senders_each, workers_of
-from vsperf.drivers.vnfs.process.spec import ProcessSpec
+from vsperf.drivers.vnfs.process.driver import ProcessSpec
 from vsperf.errors import ComponentError, NotReadyError, SpecError, UsageError
 from vsperf.host.cpus import Cpu, CpuNeed, CpuTopology
 from vsperf.host.doctor.finding import Answer, Host, Status

@@ -31,7 +31,7 @@ from vsperf.drivers.generators.tgen.traffic import (
     streams,
 )
 from vsperf.drivers.generators.tgen.tsc import Tsc
-from vsperf.drivers.generators.tgen.turns import (
+from vsperf.drivers.generators.tgen.turns_session import (
     StreamSide,
     StreamTurns,
     patience_s,

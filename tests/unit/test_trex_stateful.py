@@ -30,16 +30,17 @@ from vsperf.drivers.generators.base import (
     TrialRequest,
 )
 from vsperf.drivers.generators.trex import stateful
-from vsperf.drivers.generators.trex.accounts import (
+from vsperf.drivers.generators.trex.driver import TrexGenerator, command, connected_stateful
+from vsperf.drivers.generators.trex.profile import (
     WANTED,
     client_accounts,
     open_now,
+    profile_of,
+    request_of,
+    response_of,
     segments,
     server_accounts,
 )
-from vsperf.drivers.generators.trex.driver import TrexGenerator, connected_stateful
-from vsperf.drivers.generators.trex.private import command
-from vsperf.drivers.generators.trex.profile import profile_of, request_of, response_of
 from vsperf.drivers.generators.trex.stateful import StatefulSession
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.methods.connections import ConnectionsAsked

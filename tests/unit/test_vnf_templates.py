@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsperf.drivers.vnfs.templates import LONGEST, render
+from vsperf.drivers.vnfs.settings import LONGEST, render
 
 VM = {"vm": {"name": "vm3", "index": 3}}
 

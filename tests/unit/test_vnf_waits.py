@@ -13,9 +13,8 @@ from qemu_cases import qemu_case, vnfs
 from simulated_cases import simulated_case
 from wires import wires_of
 
-from vsperf.drivers.vnfs.process.command import vnfs_of
+from vsperf.drivers.vnfs.process.driver import ProcessSpec, vnfs_of
 from vsperf.drivers.vnfs.process.driver import RunningVnf as RunningProcess
-from vsperf.drivers.vnfs.process.spec import ProcessSpec
 from vsperf.errors import DiedError
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import Workspace, workspace

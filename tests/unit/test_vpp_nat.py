@@ -23,16 +23,14 @@ from vsperf.config.lookup import Library
 from vsperf.deploy.deployment import Deployment
 from vsperf.drivers.generators.base import ConnectionEnds, ConnectsSession
 from vsperf.drivers.vswitches.base import ForgetsConnections, KeepsConnections
-from vsperf.drivers.vswitches.vpp.counters import switch_counters
 from vsperf.drivers.vswitches.vpp.driver import Vpp
 from vsperf.drivers.vswitches.vpp.layout import ports_of
 from vsperf.drivers.vswitches.vpp.nat import emptying
-from vsperf.drivers.vswitches.vpp.plan import Design
+from vsperf.drivers.vswitches.vpp.plan import Design, buffers_of, heap_mb, plugins_of
 from vsperf.drivers.vswitches.vpp.reading import Reading, reading, sessions
-from vsperf.drivers.vswitches.vpp.running import RunningVpp
+from vsperf.drivers.vswitches.vpp.running import RunningVpp, switch_counters
 from vsperf.drivers.vswitches.vpp.segment import Segment
 from vsperf.drivers.vswitches.vpp.spec import VppSpec
-from vsperf.drivers.vswitches.vpp.startup import buffers_of, heap_mb, plugins_of
 from vsperf.engine.connections import MeasuredConnections
 from vsperf.errors import UsageError
 from vsperf.methods.connections import ConnectionsAsked

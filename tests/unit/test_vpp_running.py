@@ -27,16 +27,21 @@ from vsperf.drivers.vswitches.vpp.api import (
     call_over,
     connect,
 )
-from vsperf.drivers.vswitches.vpp.bringup import not_started
 from vsperf.drivers.vswitches.vpp.calls import Call, InterfaceOf
-from vsperf.drivers.vswitches.vpp.copies import Read, at_rest, settled, whole
-from vsperf.drivers.vswitches.vpp.counters import address_counts, switch_counters
-from vsperf.drivers.vswitches.vpp.driver import CHECKS
+from vsperf.drivers.vswitches.vpp.driver import CHECKS, not_started
 from vsperf.drivers.vswitches.vpp.layout import SwitchPort, ports_of
-from vsperf.drivers.vswitches.vpp.reading import Reading, buffer_pools, reading
+from vsperf.drivers.vswitches.vpp.reading import (
+    Read,
+    Reading,
+    at_rest,
+    buffer_pools,
+    reading,
+    settled,
+    whole,
+)
+from vsperf.drivers.vswitches.vpp.running import Meter, address_counts, switch_counters
 from vsperf.drivers.vswitches.vpp.segment import Segment, SegmentError, mapped
 from vsperf.drivers.vswitches.vpp.spec import VppSpec
-from vsperf.drivers.vswitches.vpp.work import Meter
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Host, Status
 from vsperf.host.software import to_install_extra

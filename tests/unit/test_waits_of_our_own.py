@@ -63,9 +63,9 @@ ALLOWED = {
         "self.generator.turn.acquire": "it does not block",
     },
     "drivers/generators/trex/server.py": {"self.socket.recv": "its message is there"},
-    "drivers/generators/trex/driver.py": {"server.acquire": "a method of ours: it asks TRex"},
-    "drivers/generators/trex/private.py": {
-        "socket.create_connection": "on this machine: yes or no"
+    "drivers/generators/trex/driver.py": {
+        "server.acquire": "a method of ours: it asks TRex",
+        "socket.create_connection": "on this machine: yes or no",
     },
     "tools/chassis/vsperf_chassis/ixnetwork/client.py": {
         "connection.getresponse": "in a thread, by `aside`"
@@ -73,7 +73,7 @@ ALLOWED = {
     "tools/chassis/vsperf_chassis/xena/chassis.py": {
         "socket.create_connection": "in a thread, by `aside`"
     },
-    "drivers/vswitches/ovs/control.py": {
+    "drivers/vswitches/ovs/running.py": {
         "connection.recv": "the library's, which does not block",
         "connection.wait": "the library's: it names its socket to a poller",
     },

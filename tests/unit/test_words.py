@@ -51,7 +51,7 @@ AMBIGUOUS = "machine"
 """A host, a VM or a VNF: a name that holds it does not say which."""
 OF_OTHERS = {
     ("vsperf/drivers/loads/memory_vm.py", "-machine"): "an option of QEMU",
-    ("vsperf/drivers/vnfs/qemu/spec.py", "machine"): "what that option of QEMU is given",
+    ("vsperf/drivers/vnfs/qemu/plan.py", "machine"): "what that option of QEMU is given",
     ("vsperf/host/doctor/installation.py", "machine"): "a function of Python",
     ("vsperf/host/facts.py", "machine"): "a function of Python",
     ("vsperf/qemu/command.py", "-machine"): "an option of QEMU",

@@ -134,7 +134,6 @@ class Bench:
     """When each trial began."""
 
     def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
-        """Make a trial."""
         self.began_ns.append(self.world.now_ns)
         counts, self.grown = self.model.trial(self.world, request.load_fps, request.duration_ns)
         return counts
@@ -151,7 +150,6 @@ class Bench:
         self.world.now_ns += ns
 
     def facts(self) -> dict[str, Any]:
-        """Have nothing to say."""
         return {}
 
     def probe(self, budget: Budget | None = None) -> tuple[Measurer, Probe]:
@@ -278,7 +276,6 @@ class Kept:
         return found
 
     def add(self, model: str, search: str, seed: int, world: Held) -> None:
-        """Keep what was found in a world."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         one = {"model": model, "search": search, "seed": seed, "found": vars(world)}
         with self.file.open("a") as file:
@@ -323,7 +320,6 @@ class Held:
         return self.raw + self.clean + self.by_regime
 
     def add(self, other: Held) -> None:
-        """Take in what was found in other worlds."""
         for name, value in vars(other).items():
             setattr(self, name, getattr(self, name) + value)
 

@@ -85,7 +85,6 @@ class ModelTurns:
         return tuple(Named(letter=letter, name=letter) for letter in self.letters)
 
     def round(self, asked: TurnsAsked) -> Round:
-        """Have them take their turns."""
         if asked.anew:
             self.deployment += 1
             self.turns = self._deployed()

@@ -75,7 +75,6 @@ class Cell:
 
     @classmethod
     def of(cls, name: str, made: Made) -> Cell:
-        """Look at a comparison."""
         sides = made.rounds[0].sides if made.rounds else ()
         kept = tuple(side for side in sides if side.letter != CONTROL)
         return cls(

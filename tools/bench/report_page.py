@@ -1,32 +1,27 @@
 """Measures how long reports take, how large they are, and how much memory they need.
 
-A simulated run of all frame sizes is measured first. Its lines are then told again under other
-names until there are as many cases and trials as are wanted. The ratio is that of the memory for
+The runs are a simulated one, told again (`made_runs`). The ratio is that of the memory for
 all of them to that for half of them: it stays at 1 where no more than one case is held.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import cycle, islice
 from pathlib import Path
-from typing import Any
 
-from common import Option, Ratio, carry_out, options, say, vsperf_run, wanted
+from common import Option, Ratio, carry_out, options, say, wanted
+from made_runs import many, simulated
 
 from vsperf.errors import ComponentError
 from vsperf.records.files.folders import RECORDS
 from vsperf.trust import own_python
 
 EXAMPLE = "tools/bench/report_page.py --cases 200 --trials 20"
-TESTCASE = "phy2phy_tput"
 FIRST_PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 """A function, as its text is read once, by the browser. The text of an expression would be read
 anew at each look, by the page, and the policy of a report does not let it."""
@@ -58,14 +53,11 @@ def measure(found: argparse.Namespace) -> Ratio:
     """Write reports of a small and of large runs."""
     with tempfile.TemporaryDirectory() as name:
         results = Path(name)
-        with vsperf_run(results, TESTCASE, "--testbed", "sim") as (_, events):
-            for _ in events:
-                pass
-        small = (results / "latest").resolve()
+        small = simulated(results)
         show("7 frame sizes", small, results / "small.html")
         costs = []
         for cases in (found.cases // 2, found.cases):
-            folder = results / f"2026-11-20-{TESTCASE}-{cases:04d}"
+            folder = results / f"2026-11-20-phy2phy_tput-{cases:04d}"
             many(small, folder, cases, found.trials)
             page = results / f"{cases}.html"
             costs.append(show(f"{cases} cases, {cases * found.trials} trials", folder, page))
@@ -115,40 +107,6 @@ def first_paint(page: Path) -> float | None:
         found_ms: float = shown.wait_for_function(FIRST_PAINT).json_value()
         browser.close()
     return found_ms / 1000
-
-
-def many(small: Path, folder: Path, cases: int, trials: int) -> None:
-    """Tell the lines of a run again until there are so many cases, each with so many trials."""
-    lines = [json.loads(line) for line in (small / RECORDS).read_text().splitlines()]
-    header = lines[0]
-    told = [[line for line in lines if line.get("case") == case["key"]] for case in header["cases"]]
-    folder.mkdir()
-    with (folder / RECORDS).open("w") as file:
-        planned = [
-            {**case, "key": f"{case['key']}-{number}", "repeat": number // len(told) + 1}
-            for number, case in enumerate(islice(cycle(header["cases"]), cases))
-        ]
-        _write(file, {**header, "run": folder.name, "cases": planned})
-        for case, own in zip(planned, cycle(told), strict=False):
-            for line in _case(own, trials):
-                _write(file, {**line, "case": case["key"]})
-        _write(file, lines[-1])
-
-
-def _case(lines: list[dict[str, Any]], trials: int) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a case with as many trials as are wanted."""
-    made = [line for line in lines if line["type"] == "trial"]
-    last = [line for line in made if line["trial"]["purpose"] == "latency"]
-    before = [line for line in made if line not in last]
-    yield lines[0]
-    for index, line in enumerate([*islice(cycle(before), trials - len(last)), *last], start=1):
-        yield {**line, "trial": {**line["trial"], "index": index}}
-    yield lines[-1]
-
-
-def _write(file: Any, line: dict[str, Any]) -> None:
-    json.dump(line, file, separators=(",", ":"))
-    file.write("\n")
 
 
 if __name__ == "__main__":

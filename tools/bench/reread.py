@@ -28,7 +28,6 @@ from reread_figures import (
     sweep_differs,
 )
 from reread_goals import (
-    SECOND,
     THROUGHPUT,
     Bounds,
     Goal,
@@ -54,6 +53,7 @@ from reread_packets import answers_of_packets
 from reread_rounds import answers_of_rounds
 from reread_shown import shown_differs
 from reread_trials import (
+    SECOND,
     Measured,
     away_ns,
     believed,

@@ -90,7 +90,7 @@ def spread_differs(printed: Repeats, runs: Sequence[float]) -> Iterator[str]:
 
 
 def _apart(what: str, shown: float | None, is_so: float | None) -> Iterator[str]:
-    if not _alike(shown, is_so):
+    if not same(shown, is_so):
         yield f"{what} printed {shown}, by all trials {is_so}"
 
 
@@ -119,10 +119,11 @@ def curves_differ(
 
 def alike(one: Sequence[float | None], other: Sequence[float | None]) -> bool:
     """Whether two rows of numbers are the same."""
-    return len(one) == len(other) and all(map(_alike, one, other))
+    return len(one) == len(other) and all(map(same, one, other))
 
 
-def _alike(one: float | None, other: float | None) -> bool:
+def same(one: float | None, other: float | None) -> bool:
+    """Whether two numbers are the same, or neither is known."""
     if one is None or other is None:
         return one is other
     return math.isclose(one, other, rel_tol=NEAR, abs_tol=NEAR)

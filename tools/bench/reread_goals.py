@@ -7,17 +7,17 @@ time, and the bounds are what the loads come to.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from reread_trials import believed, kept_ns, through
+from reread_trials import SECOND, believed, intact, kept_ns, through
 
 from vsperf.quantities.units import Duration
 from vsperf.quantities.units import Ratio as Share
 from vsperf.records.flags import Flag
-from vsperf.records.trial import Direction, Trial
+from vsperf.records.trial import Trial
 
 SLOT_NEIGHBOUR = 1
 LATE_NS = 100_000
@@ -26,7 +26,6 @@ BURST = 64
 time for which a generator may be late unseen."""
 KEPT = Fraction(11, 10)
 """A silence counts as that of threads that were kept from running where it is no longer."""
-SECOND = 10**9
 THROUGHPUT = "throughput"
 """The goal of methods that refer to one."""
 
@@ -73,7 +72,6 @@ class Weighed:
     sum_ns: int
 
     def judge(self, trials: Sequence[Seen], *, own: bool = False) -> Is:
-        """Say what the load of these trials is."""
         bad = good = short_bad = short_good = 0
         for one in trials:
             fails = one.fails(self.allowed, own=own)
@@ -107,7 +105,6 @@ class Verified:
     threshold: int
 
     def judge(self, trials: Sequence[Seen], *, own: bool = False) -> Is:
-        """Say what the load of these trials is."""
         known = [one for one in trials if 2 * one.counts_ns >= one.asked_ns]
         bad = [one for one in known if one.fails(self.allowed, own=own)]
         if any((one.own_missing if own else one.missing) > self.threshold for one in bad):
@@ -185,19 +182,9 @@ def counted(trials: Sequence[Trial]) -> list[Trial]:
 
 def as_it_is(trial: Trial) -> Seen:
     """Return a trial with all of its time."""
-    ways = [(way.intended_frames, way.sent_frames, _good(way)) for way in trial.directions]
-    offered = [sent + (way.refused_frames or 0) for (_, sent, _), way in _both(ways, trial)]
+    ways = [(way.intended_frames, way.sent_frames, intact(way)) for way in trial.directions]
+    offered = [way.sent_frames + (way.refused_frames or 0) for way in trial.directions]
     return _seen(trial, trial.duration_ns, ways, offered)
-
-
-def _both(
-    ways: Sequence[tuple[int, int, int]], trial: Trial
-) -> Iterator[tuple[tuple[int, int, int], Direction]]:
-    return zip(ways, trial.directions, strict=True)
-
-
-def _good(way: Direction) -> int:
-    return way.received_frames - (way.duplicate_frames or 0) - (way.corrupted_frames or 0)
 
 
 def _seen(
@@ -240,7 +227,7 @@ def in_clean_time(trial: Trial, *, silent: bool) -> Seen | None:
             sum(column[number][row] for row in rows)
             for column in (told.sent_frames, told.received_frames, told.refused_frames)
         )
-        sent, good = way.sent_frames - out_sent, _good(way) - out_good
+        sent, good = way.sent_frames - out_sent, intact(way) - out_good
         unsent = way.intended_frames - way.sent_frames
         too_slow = max(0, unsent - (way.refused_frames or 0))
         missed = way.intended_frames * ran_ns // max(1, trial.duration_ns) + unsure - out_sent
@@ -262,7 +249,7 @@ def left_out(trial: Trial, *, silent: bool) -> dict[int, int] | None:
         or slots.cut
         or max(way.intended_frames for way in ways) != due
         or slots.sent_frames != tuple(way.sent_frames for way in ways)
-        or slots.received_frames != tuple(map(_good, ways))
+        or slots.received_frames != tuple(map(intact, ways))
     ):
         return None
     told = slots.columns

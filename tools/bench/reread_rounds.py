@@ -15,12 +15,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from reread_figures import curves_differ, spread_differs
+from reread_figures import NEAR, curves_differ, same, spread_differs
 
 from vsperf.records.result import SearchResult
 from vsperf.records.turns import Round
 
-NEAR = 1e-9
 AWAY, AWAY_BRIDGED = 0.05, 0.2
 LEAST_PASSES = 10
 SLOWEST = {"latency": (20, AWAY), "p99": (500, 0.005)}
@@ -90,8 +89,8 @@ def answers_of_rounds(
     for figure in result.figures:
         shown = (figure.value, figure.lower, figure.upper)
         is_so, runs = own.pop(figure.name, (None, ()))
-        same = is_so is not None and all(map(_alike, shown, is_so))
-        against = () if same else (f"printed {shown}, by all turns {is_so}",)
+        agrees = is_so is not None and all(map(same, shown, is_so))
+        against = () if agrees else (f"printed {shown}, by all turns {is_so}",)
         repeats = () if figure.spread is None else tuple(spread_differs(figure.spread, runs))
         yield figure.name, against + repeats
     for name, (is_so, _) in own.items():
@@ -439,9 +438,3 @@ def _cut(count: int, level: float) -> int | None:
     likely = itertools.accumulate(ways[total] for total in range(max(ways) + 1))
     few = [total for total, so_far in enumerate(likely) if 2 * so_far <= level * 2**count]
     return few[-1] if few else None
-
-
-def _alike(one: float | None, other: float | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return math.isclose(one, other, rel_tol=NEAR, abs_tol=NEAR)

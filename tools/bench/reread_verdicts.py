@@ -151,7 +151,6 @@ class Read:
         yield from self._flags(seen, found.lower, found.upper, groups)
 
     def _limits(self, lower: int | None, upper: int | None, own: Sequence[Trial]) -> set[Limit]:
-        """Return what may have limited the answer."""
         printed, allowed = self.printed, self.goal.allowed
         found: set[Limit] = set()
         if not self.result.complete or Flag.OUT_OF_BUDGET in printed.flags:

@@ -63,7 +63,6 @@ class Setting:
         return [port_of(endpoint, number, chosen).device for number, endpoint in ports]
 
     def counted(self) -> SwitchCounters:
-        """Return the counters of the switch."""
         found = self.switch.counters()
         assert found is not None  # a real switch counts
         return found

@@ -63,7 +63,6 @@ class Row:
 
     @property
     def changed(self) -> bool:
-        """Whether it changed on any side."""
         return any(one is not None and one.significant for one in self.differences)
 
     @property
@@ -138,7 +137,6 @@ class Comparison:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the sides are called."""
         return tuple(side.name for side in self.sides)
 
     def worsened(self, more_than: float) -> tuple[Row, ...]:

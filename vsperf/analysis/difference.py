@@ -149,22 +149,18 @@ class Sample:
 
     @property
     def name(self) -> str:
-        """What they answer."""
         return self.findings[0].name
 
     @property
     def unit(self) -> Unit:
-        """What they count."""
         return self.findings[0].unit
 
     @property
     def count(self) -> int:
-        """How many repeats there are."""
         return len(self.findings)
 
     @property
     def values(self) -> tuple[float, ...]:
-        """The numbers themselves."""
         return tuple(one.value for one in self.findings)
 
     @property
@@ -179,7 +175,6 @@ class Sample:
 
     @property
     def median(self) -> float:
-        """The one in the middle."""
         return statistics.median(self.values)
 
     @property
@@ -366,7 +361,6 @@ class Difference:
 
     @property
     def significant(self) -> bool:
-        """Whether there is a change."""
         return self.change is not Change.NONE
 
 

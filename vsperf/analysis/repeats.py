@@ -93,23 +93,11 @@ def _cut(values: Sequence[float], size: int) -> list[Sequence[float]]:
     return [values[begin : begin + size] for begin in range(first, len(values), size)]
 
 
-STUDENT_95 = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
-"""Two-sided 95 % quantiles of Student's distribution with 1 to 30 degrees of freedom."""
-NORMAL_95 = 1.959964
-
-
 def student_95(freedom: int) -> float:
-    """Return the quantile; beyond the table by its expansion around the normal one, to 0.001."""
-    if freedom <= len(STUDENT_95):
-        return STUDENT_95[freedom - 1]
-    z = NORMAL_95
-    first = (z**3 + z) / 4
-    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    return z + first / freedom + second / freedom**2
+    """Return the two-sided 95 % quantile of Student's distribution."""
+    from scipy.special import stdtrit  # large, and few results are repeated
+
+    return float(stdtrit(freedom, 0.975))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +112,6 @@ class Series:
 
     @property
     def median(self) -> float:
-        """The one in the middle."""
         return statistics.median(self.values)
 
     @property

@@ -56,7 +56,6 @@ class Latency:
 
     @property
     def shown_ns(self) -> dict[float, int]:
-        """The percentiles that people are shown."""
         return {percentile: self.percentiles_ns[percentile] for percentile in PERCENTILES}
 
 
@@ -97,7 +96,6 @@ class CaseRow:
 
     @property
     def planned(self) -> PlannedCase:
-        """What was planned."""
         return self.view.planned
 
     @property
@@ -107,17 +105,14 @@ class CaseRow:
 
     @property
     def asked(self) -> Asked:
-        """What it was asked."""
         return self.view.asked
 
     @property
     def testcase(self) -> str:
-        """Name of the testcase."""
         return self.view.testcase
 
     @property
     def frame_size(self) -> FrameSize:
-        """Frame size of the case."""
         return _told(self.asked.size, "frame size")
 
     @property
@@ -147,7 +142,6 @@ class CaseRow:
 
     @property
     def curves(self) -> tuple[Curve, ...]:
-        """How what it found depends on something."""
         return self.result.curves
 
     @property

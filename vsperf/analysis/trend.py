@@ -45,7 +45,6 @@ class TrendPoint:
 
     @property
     def run(self) -> str:
-        """The run's id."""
         return self.case.run
 
     @property

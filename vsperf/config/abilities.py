@@ -1,7 +1,7 @@
 """What a generator can do and tell, as data that its driver declares.
 
 What a case cannot do without is held against it in `plan` (`demands.py`), and refused. What is only
-told less exactly is a flag on each trial (`drivers/generators/exactness.py`), and so on the result.
+told less exactly is a flag on each trial (`drivers/generators/base.py`), and so on the result.
 """
 
 from __future__ import annotations
@@ -93,7 +93,6 @@ class Capabilities:
     """What its latencies are measured by; None where it measures none."""
 
     def can(self, ability: Ability) -> bool:
-        """Whether it has an ability."""
         return ability in self.does
 
 

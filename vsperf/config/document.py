@@ -73,7 +73,6 @@ class Shape:
         return self.values
 
     def keys(self) -> list[str]:
-        """Return all known keys."""
         return list(dict.fromkeys(key for model in self.models for key in model.model_fields))
 
     def of_kind(self, kind: object) -> Shape:

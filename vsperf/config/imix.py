@@ -102,12 +102,10 @@ class Imix(Quantity):
 
     @property
     def shortest(self) -> FrameSize:
-        """The smallest of the sizes."""
         return FrameSize(min(self.sizes))
 
     @property
     def longest(self) -> FrameSize:
-        """The largest of the sizes."""
         return FrameSize(max(self.sizes))
 
     @property

@@ -176,7 +176,6 @@ class LayerReader:
         return layers
 
     def testbed(self, name: str, asked: Location) -> Layers:
-        """Return the layer of a testbed."""
         found = self._named("testbeds", name, asked)
         if found is None:
             return [None]

@@ -126,7 +126,6 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """The name it is called by."""
         return self.found.name
 
     @property
@@ -288,11 +287,9 @@ class Library:
         return self._entries(TESTCASES, "")
 
     def testbeds(self) -> dict[str, Entry]:
-        """Return all testbeds with their heads."""
         return self._entries("testbeds", "testbed")
 
     def presets(self) -> dict[str, Entry]:
-        """Return all presets with their heads."""
         return self._entries("presets", "preset")
 
     def topologies(self) -> dict[str, Entry]:

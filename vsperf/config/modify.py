@@ -64,12 +64,10 @@ class Modify(Spec):
 
     @property
     def anything(self) -> bool:
-        """Whether there is something to do."""
         return self != Modify()
 
     @property
     def looks_into_ip(self) -> bool:
-        """Whether a field of IP is set."""
         return any(getattr(self, name) is not None for name in LAYER3_FIELDS)
 
     @property

@@ -38,7 +38,6 @@ class Suite:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of its testcases, in their order."""
         return tuple(self.testcases.entries)
 
     def testcase(self, name: str) -> Section:

@@ -41,7 +41,6 @@ class Mark:
 
     @property
     def location(self) -> Location:
-        """The place as an error shows it."""
         known = self.line <= len(self.source.lines)
         text = self.source.lines[self.line - 1] if known else None
         if text is not None and len(text) > LONGEST_LINE_SHOWN:
@@ -111,7 +110,6 @@ class Section:
         return entry.node if entry else None
 
     def having(self, key: str, node: Node, mark: Mark | None = None) -> Section:
-        """Return the section with `node` under `key`."""
         old = self.entries.get(key)
         place = mark or (old.key if old else node.mark)
         return replace(self, entries={**self.entries, key: Entry(place, node)})

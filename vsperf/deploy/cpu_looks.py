@@ -75,7 +75,6 @@ class Looks:
         return max(0, self.due_ns[0] - now_ns) / 1e9 if self.due_ns else math.inf
 
     def attend(self) -> None:
-        """Look if it is time."""
         if self.due_ns and time.monotonic_ns() >= self.due_ns[0]:
             self._look()
 

@@ -273,7 +273,6 @@ class Guest:
 
     @property
     def access(self) -> str:
-        """The command by which a person looks at it."""
         return f"vsperf shell {self.vm.name}"
 
     def join(self, case: CaseSpec, known: Mapping[str, str], *, offloads: bool) -> Device:
@@ -295,7 +294,6 @@ class Guest:
         self.clock = programs.clock_of(self.agent)
 
     def counts(self) -> DeviceCounts:
-        """Return what its device has counted so far."""
         return DeviceCounts(place=self.link, **programs.counted(self.agent).model_dump())
 
     def received(self) -> Mapping[int, int]:
@@ -368,15 +366,12 @@ class InGuest:
         return self.program.notice() is not None
 
     def await_end(self, patience_s: float) -> bool:
-        """Wait for its end; say whether it came."""
         return self.program.await_end(patience_s)
 
     def listens(self, port: int) -> bool:
-        """Whether somebody in the guest can be called at a port."""
         return programs.listens(self.guest.agent, port)
 
     def obituary(self) -> str:
-        """Return how it ended and what it said."""
         said = self.said()
         words = " ".join(said.text.split())[-200:]
         return f"{said.ending}; its last words: {words}" if words else said.ending

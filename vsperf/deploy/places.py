@@ -126,7 +126,6 @@ class Place:
     def running(
         self, argv: Sequence[str], how: How, workspace: Workspace
     ) -> AbstractContextManager[Running]:
-        """Run a program in its network."""
         return started(path_of(self.network), argv, how, workspace)
 
     def counts(self) -> DeviceCounts:
@@ -147,7 +146,6 @@ class Place:
 
     @property
     def access(self) -> str:
-        """The command by which a person looks at it."""
         if not self.network:
             return f"ip -statistics link show {self.device}"
         return f"ip -netns {self.network} -statistics link"
@@ -180,7 +178,6 @@ class Place:
         return None
 
     def facts(self) -> dict[str, Any]:
-        """Return what it is."""
         return {
             "network": self.network or "the host's",
             "device": self.device,
@@ -200,7 +197,6 @@ class UserSpace:
 
     @property
     def access(self) -> str:
-        """The command by which a person looks at it."""
         return f"ss --unix --processes src {self.socket.address}"
 
     def join(self, case: CaseSpec, known: Mapping[str, str], *, offloads: bool) -> Device:
@@ -234,7 +230,6 @@ class UserSpace:
         return None
 
     def facts(self) -> dict[str, Any]:
-        """Return what it is."""
         return {"port": self.socket.kind}
 
 
@@ -308,7 +303,6 @@ class Places:
         return next((why for why in found if why is not None), None)
 
     def counts(self) -> tuple[DeviceCounts, ...]:
-        """Return what all devices have counted so far."""
         return tuple(one.counts for one in self.seen())
 
     def seen(self) -> tuple[Seen, ...]:
@@ -350,7 +344,6 @@ class Places:
 
     @property
     def access(self) -> tuple[str, ...]:
-        """The commands by which a person looks at them."""
         return tuple(place.access for place in self.by_link.values())
 
 

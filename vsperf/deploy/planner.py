@@ -1,9 +1,15 @@
-"""From a case to its plan: a pure value that says all that will be done. Touches no host."""
+"""From a case to its plan: a pure value that says all that will be done. Touches no host.
+
+What a switch's driver answers is held against its protocol, so that a slip of it has its name: else
+it came out where its answer is used, as a bug of vsperf.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from vsperf.config.abilities import EVERYTHING, Capabilities
 from vsperf.config.case import CaseSpec
@@ -11,10 +17,10 @@ from vsperf.config.demands import refusals
 from vsperf.config.places import place_ip, place_mtu, place_refusals
 from vsperf.config.wiring import directions_of, outer_nics
 from vsperf.deploy.cache import cache_cpus, cache_steps
+from vsperf.deploy.cpu_looks import FORWARDS
 from vsperf.deploy.exchanging import exchange_steps, program_needs, require_few_in_guests
 from vsperf.deploy.guests import guest_needs, plan_guests
 from vsperf.deploy.placement import GENERATOR, place, shares_cpu, sharing
-from vsperf.deploy.promises import needs_of, switch_needs, switch_plan
 from vsperf.deploy.sides import (
     SidePlan,
     placement_of,
@@ -24,8 +30,7 @@ from vsperf.deploy.sides import (
     together_notes,
 )
 from vsperf.drivers.collectors.base import AtPorts, Collector, refuse
-from vsperf.drivers.generators.base import TakesTurns, TrafficGenerator
-from vsperf.drivers.generators.exactness import less_exact
+from vsperf.drivers.generators.base import TakesTurns, TrafficGenerator, less_exact
 from vsperf.drivers.loads.base import LoadGenerator
 from vsperf.drivers.programs.base import Programs
 from vsperf.drivers.vnfs.base import Vnf
@@ -34,9 +39,59 @@ from vsperf.errors import Problem, SpecError, UsageError
 from vsperf.host.binding import pci_addresses
 from vsperf.host.cpus import CpuNeed, CpuTopology, Needs
 from vsperf.methods.exchanges import Exchanges
-from vsperf.plugins import Plugins
+from vsperf.plugins import DriverError, Plugins
 from vsperf.records.exchange import CLIENTS
 from vsperf.records.run import Endpoint, Placeholder, Placement, Plan, Step, Wire
+from vsperf.records.threads import SWITCH
+
+
+def needs_of(driver: Any, spec: CaseSpec) -> Needs:
+    """Return what a part asks of the machine."""
+    found = driver.needs(spec)
+    if not isinstance(found, Needs):
+        raise DriverError(driver, f"`needs` returned {_told(found)}, and not `Needs`")
+    _hold_items(driver, "Needs.cpus", found.cpus, CpuNeed)
+    return found
+
+
+def switch_needs(driver: VSwitch, spec: CaseSpec) -> Needs:
+    """Return what a switch asks of the machine, by roles that others know."""
+    found = needs_of(driver, spec)
+    for need in found.cpus:
+        if need.role != FORWARDS and not need.role.startswith(SWITCH):
+            why = f"`needs` asks for CPUs by the role {need.role!r}; a switch has {FORWARDS!r}, for"
+            raise DriverError(driver, f"{why} threads that never sleep, and '{SWITCH} …'")
+    return found
+
+
+def switch_plan(driver: VSwitch, spec: CaseSpec, placement: Placement) -> SwitchPlan:
+    """Return what a switch will do; each link has one endpoint."""
+    found = driver.plan(spec, placement)
+    if not isinstance(found, SwitchPlan):
+        raise DriverError(driver, f"`plan` returned {_told(found)}, and not a `SwitchPlan`")
+    _hold_items(driver, "SwitchPlan.steps", found.steps, Step)
+    _hold_items(driver, "SwitchPlan.endpoints", found.endpoints, Endpoint)
+    _hold_items(driver, "SwitchPlan.wires", found.wires, Wire)
+    ends = Counter(one.link for one in found.endpoints)
+    if ends != Counter(spec.topology.links):
+        told = ", ".join(ends.elements()) or "none"
+        wanted = ", ".join(spec.topology.links)
+        what = f"`plan` has endpoints for {told}; the topology {spec.topology.name} has the links"
+        raise DriverError(driver, f"{what} {wanted}, and each has one")
+    return found
+
+
+def _hold_items(driver: object, name: str, found: object, kind: type) -> None:
+    if not isinstance(found, tuple):
+        raise DriverError(driver, f"{name} is {_told(found)}, and not a tuple of `{kind.__name__}`")
+    for one in found:
+        if not isinstance(one, kind):
+            raise DriverError(driver, f"{name} holds {_told(one)}, and not only `{kind.__name__}`")
+
+
+def _told(found: object) -> str:
+    return "None" if found is None else f"a `{type(found).__name__}`"
+
 
 OWN_ROLE = "vsperf"
 """The role of this program itself."""
@@ -61,7 +116,6 @@ class Drivers:
 
     @classmethod
     def of(cls, spec: CaseSpec, plugins: Plugins) -> Drivers:
-        """Return the drivers for the kinds that `spec` names."""
         return cls(
             plugins.driver("vswitch", spec.vswitch.kind),
             plugins.driver("generator", spec.generator.kind),
@@ -110,7 +164,6 @@ class CasePlan:
 
 
 def _programs(spec: CaseSpec, plugins: Plugins) -> Programs | None:
-    """Return the programs of a case that has places."""
     if spec.program is None or not spec.has_places:
         return None
     probe = plugins.driver("probe", spec.probe.kind) if spec.probe else None

@@ -103,15 +103,12 @@ class Here:
         return Watched(role, name, self.program.pid, cpus)
 
     def has_ended(self) -> bool:
-        """Whether it has."""
         return self.program.poll() is not None
 
     def await_end(self, patience_s: float) -> bool:
-        """Wait for its end."""
         return self.program.await_end(patience_s)
 
     def listens(self, port: int) -> bool:
-        """Whether it listens, once it is in its network."""
         pid = self.program.pid
         return is_in(pid, self.network) and listens(pid, port)
 

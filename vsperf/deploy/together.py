@@ -44,7 +44,6 @@ class StandingSide:
 
     @property
     def is_held(self) -> bool:
-        """Whether it stands still."""
         return any(map(is_stopped, self.processes))
 
     def failure(self) -> str | None:

@@ -103,11 +103,9 @@ class Testpmd:
 
     @property
     def memory_mb(self) -> int:
-        """Memory that it is given."""
         return self.memory or self.rings.memory_mb
 
     def command_line(self, program: str) -> tuple[str, ...]:
-        """Return the whole command line."""
         return (
             program,
             *(() if self.nics else ("--no-pci",)),

@@ -201,7 +201,6 @@ class RunningTestpmd:
         return f"its last words: {' | '.join(lines)}" if lines else None
 
     def access(self) -> tuple[str, ...]:
-        """Return the commands by which a person looks at it."""
         return (
             f"socat - UNIX-CONNECT:{self.telemetry},type=5",
             f"tail -f {self.program.log}",

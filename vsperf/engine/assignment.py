@@ -105,11 +105,9 @@ class CaseRun:
             self.undone.append(error)
 
     def enter(self, phase: str) -> None:
-        """Tell what begins."""
         self.emit(PhaseEntered(self.case, phase))
 
     def begin(self, purpose: Purpose, load_fps: int, duration_ns: int) -> None:
-        """Tell that a trial begins."""
         self.emit(TrialStarted(self.case, purpose, load_fps, duration_ns))
 
     def hold(self, round_trip_ns: int) -> None:

@@ -34,11 +34,9 @@ class BackgroundLoad:
     _before: tuple[NoiseActivity, ...] = ()
 
     def begin(self) -> None:
-        """Look before a trial."""
         self._before = self.load.counts()
 
     def end(self) -> tuple[NoiseActivity, ...]:
-        """Return what was done since."""
         before = {one.instance: one for one in self._before}
         return tuple(
             one.since(before.get(one.instance, NoiseActivity(instance=one.instance)))

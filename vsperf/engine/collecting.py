@@ -45,7 +45,6 @@ class Taken:
 
     @property
     def name(self) -> str:
-        """What it is called in the case."""
         return self.seat.name
 
     @property
@@ -77,7 +76,6 @@ class Collecting:
                 self._guarded(name, collector.begin, trial)
 
     def end(self) -> None:
-        """Have them look after it."""
         trial, self._trial = self._trial, None
         if trial is not None:
             for name, (_, collector) in tuple(self.running.items()):

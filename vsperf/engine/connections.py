@@ -139,7 +139,6 @@ class MeasuredConnections:
 
     @property
     def budget(self) -> Budget:
-        """The time of the case."""
         return self.run.budget
 
     @property

@@ -40,12 +40,10 @@ class RestartSwitch:
     kill = False
 
     def act(self, parts: Parts) -> None:
-        """Restart it."""
         if parts.switch is not None:
             parts.switch.restart(kill=self.kill)
 
     def away_ns(self, parts: Parts) -> int | None:
-        """Ask the model."""
         if isinstance(parts.switch, ModelledSwitch):
             return parts.switch.away_ns(kill=self.kill)
         return None
@@ -61,12 +59,10 @@ class RebootVnfs:
     """All VNFs start anew, and the switch stays."""
 
     def act(self, parts: Parts) -> None:
-        """Reboot them."""
         assert parts.vnfs is not None  # a topology without any is refused (`misfits`)
         parts.vnfs.reboot()
 
     def away_ns(self, parts: Parts) -> int | None:
-        """Ask the model."""
         vnfs = parts.vnfs
         return vnfs.away_ns() if isinstance(vnfs, ModelledVnfs) else None
 

@@ -81,11 +81,9 @@ class Looking:
         return LIGHT_NS * len(self.collecting.running)
 
     def begin(self) -> None:
-        """Have them look."""
         self.collecting.begin(self.index, Purpose.SEARCH)
 
     def end(self) -> None:
-        """Have them look again."""
         self.collecting.end()
 
 
@@ -111,7 +109,6 @@ class _Own:
             raise ComponentError(f"it took {human_ns(took_ns)} to begin, and programs had begun")
 
     def end(self) -> None:
-        """Have it look a last time, and end it."""
         self.collecting.end()
         self.stack.close()
 
@@ -224,7 +221,6 @@ class ExchangeBench:
 
     @property
     def budget(self) -> Budget:
-        """The time of the case."""
         return self.run.budget
 
     def exchange(self, asked: ExchangeAsked) -> Exchange:
@@ -357,7 +353,6 @@ def _lasting(asked: ExchangeAsked, duration_ns: int) -> ExchangeAsked:
 
 
 def _facts(program: Program, found: Mapping[Program, InstalledProgram]) -> dict[str, str]:
-    """Return what a program is, for the record."""
     own = found[program]
     return {"program": program.kind, "version": own.version, "path": own.path}
 

@@ -33,14 +33,12 @@ class Asked:
 
     @property
     def frames(self) -> tuple[int, ...]:
-        """Frames of each direction."""
         steps = self.steps or (RateStep(self.load_fps, self.duration_ns),)
         shares = self.shares or (Fraction(1),) * self.directions
         return tuple(sum(step.shared(share).frames for step in steps) for share in shares)
 
     @property
     def fastest_fps(self) -> int:
-        """The greatest load."""
         return max((step.load_fps for step in self.steps), default=self.load_fps)
 
 

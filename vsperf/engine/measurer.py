@@ -11,8 +11,13 @@ from typing import Protocol
 
 from vsperf.config.abilities import EVERYTHING, Capabilities
 from vsperf.config.traffic import TrialPolicy
-from vsperf.drivers.generators.base import GeneratorSession, HasOwnTime, OnSample, TrialRequest
-from vsperf.drivers.generators.exactness import reservations
+from vsperf.drivers.generators.base import (
+    GeneratorSession,
+    HasOwnTime,
+    OnSample,
+    TrialRequest,
+    reservations,
+)
 from vsperf.drivers.vswitches.base import RunningSwitch
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.attempts import stayed_invalid, until_valid
@@ -268,7 +273,6 @@ class MeasuredBench:
 
     @property
     def budget(self) -> Budget:
-        """The time of the case."""
         return self.measurer.budget
 
     @property

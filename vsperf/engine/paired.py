@@ -126,7 +126,6 @@ class RoundsBench:
 
     @property
     def budget(self) -> Budget:
-        """The time of the case."""
         return self.run.budget
 
     @property
@@ -214,7 +213,6 @@ class RoundsBench:
 
     @contextmanager
     def _own_place(self) -> Iterator[Workspace]:
-        """Give a switch a place of its own."""
         with self.run.workspace() as place:
             self.places.append(place)
             yield place

@@ -36,7 +36,6 @@ class Activity:
 
     @classmethod
     def read(cls, roots: Roots) -> Activity:
-        """Read it now."""
         return cls(time.monotonic_ns(), cpu_ticks(roots.proc / "stat"), _processes(roots.proc))
 
 

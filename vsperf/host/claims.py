@@ -143,11 +143,9 @@ class Ledger(Record):
         )
 
     def with_claim(self, name: Path, pages: int) -> Self:
-        """Return it with one more claim."""
         return self.model_copy(update={"claims": {**self.claims, name: pages}})
 
     def without(self, name: Path | None) -> Self:
-        """Return it without a claim."""
         rest = {other: pages for other, pages in self.claims.items() if other != name}
         return self.model_copy(update={"claims": rest})
 

@@ -25,7 +25,7 @@ from vsperf.host.activity import (
     cpu_ticks,
     ticks_per_second,
 )
-from vsperf.host.files import Roots
+from vsperf.host.files import Roots, text
 from vsperf.host.procfs import SWITCHES
 from vsperf.quantities.quantity import UnitError
 from vsperf.quantities.units import NANOSECONDS, CpuSet
@@ -76,7 +76,6 @@ class Look:
 
     @classmethod
     def at(cls, watched: Iterable[Watched], roots: Roots) -> Look:
-        """Look now."""
         at_ns, wanted = time.monotonic_ns(), tuple(watched)
         cpus = cpu_ticks(roots.proc / "stat")
         processes = dict(_processes(roots.proc)) if wanted else {}
@@ -114,7 +113,7 @@ def _processes(proc: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _columns(folder: Path) -> list[str]:
-    columns = _text(folder / "stat").rpartition(")")[2].split()
+    columns = (text(folder / "stat") or "").rpartition(")")[2].split()
     return columns if len(columns) > WITH_CHILDREN.stop else []
 
 
@@ -144,7 +143,7 @@ def _threads(watched: Watched, folders: Sequence[Path]) -> Iterator[Counts]:
     alone = re.compile(watched.threads)
     others: list[Path] = []
     for folder in folders:
-        name = _text(folder / "comm").rstrip("\n")
+        name = text(folder / "comm") or ""
         if alone.match(name):
             yield _counts(watched, name, _allowed(folder), [folder], _times(folder))
         else:
@@ -164,7 +163,7 @@ def _counts(
 ) -> Counts:
     switches: dict[str, int] = {}
     for folder in folders:
-        for kind, count in SWITCHES.findall(_text(folder / "status")):
+        for kind, count in SWITCHES.findall(text(folder / "status") or ""):
             switches[kind] = switches.get(kind, 0) + int(count)
     return Counts(
         watched.role,
@@ -190,7 +189,7 @@ def _tasks(folder: Path) -> list[Path]:
 
 
 def _allowed(folder: Path) -> tuple[int, ...]:
-    found = ALLOWED.search(_text(folder / "status"))
+    found = ALLOWED.search(text(folder / "status") or "")
     try:
         return () if found is None else CpuSet.parse(found[1]).cpus
     except UnitError:
@@ -234,11 +233,3 @@ def _cpu(cpu: int, now: Sequence[int], then: Sequence[int]) -> CpuTime | None:
         idle_ns=grown[IDLE] + grown[WAITING],
         stolen_ns=grown[STOLEN] if len(grown) > STOLEN else None,
     )
-
-
-def _text(path: Path) -> str:
-    """Return a short file of the kernel; nothing of one that is not there any more."""
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return ""

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vsperf.host.files import Roots, integer
-from vsperf.quantities.units import CpuSet
+from vsperf.host.files import Roots, cpu_list, integer
 
 LAST_LEVEL = 3
 """The least level of a cache that several cores share; the others are a core's own."""
@@ -91,11 +90,11 @@ def read_topology(allowed: frozenset[int] | None = None, roots: Roots | None = N
     """Return the CPUs that this process may use; `allowed` replaces what the kernel says."""
     roots = roots or Roots()
     usable = os.sched_getaffinity(0) if allowed is None else allowed
-    isolated = _cpu_list(roots.cpus / "isolated")
+    isolated = cpu_list(roots.cpus / "isolated") or frozenset()
     found = []
     for number in sorted(usable):
         folder = roots.cpus / f"cpu{number}"
-        siblings = _cpu_list(folder / "topology" / "thread_siblings_list") or {number}
+        siblings = cpu_list(folder / "topology" / "thread_siblings_list") or {number}
         nodes = sorted(folder.glob("node[0-9]*"))
         node = int(nodes[0].name.removeprefix("node")) if nodes else 0
         core, socket = min(siblings), integer(folder / "topology" / "physical_package_id")
@@ -115,15 +114,7 @@ def _last_cache(folder: Path) -> int | None:
     levels = {integer(one / "level") or 0: one for one in folder.glob("index[0-9]*")}
     if not levels or max(levels) < LAST_LEVEL:
         return None
-    return min(_cpu_list(levels[max(levels)] / "shared_cpu_list"), default=None)
-
-
-def _cpu_list(path: Path) -> set[int]:
-    try:
-        text = path.read_text().strip()
-    except OSError:
-        return set()
-    return set(CpuSet.parse(text).cpus) if text else set()
+    return min(cpu_list(levels[max(levels)] / "shared_cpu_list") or (), default=None)
 
 
 @contextmanager

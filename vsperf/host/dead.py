@@ -60,7 +60,6 @@ class DeadDeployment:
 
     @property
     def text(self) -> str:
-        """What it is, for people."""
         if self.owner is None:
             return "deployment that was killed while it began"
         end = "kept up" if self.owner.kept else f"left by process {self.owner.pid}, which has ended"

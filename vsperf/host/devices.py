@@ -57,13 +57,11 @@ class Devices:
             talking.close()
 
     def devices(self) -> dict[str, Device]:
-        """Return all devices by name."""
         with told("which devices there are"):
             found = [_device(link) for link in self._routes.get_links()]
         return {device.name: device for device in found}
 
     def move(self, name: str, network: str) -> None:
-        """Hand a device to another network."""
         with told(f"to hand {name} to another network"):
             descriptor = os.open(path_of(network), os.O_RDONLY | os.O_CLOEXEC)
             try:
@@ -77,12 +75,10 @@ class Devices:
             self._routes.link("set", index=self._index(name), state="up")
 
     def remove(self, name: str) -> None:
-        """Remove a device."""
         with told(f"to remove {name}"):
             self._routes.link("del", index=self._index(name))
 
     def close(self) -> None:
-        """End the conversation."""
         self._routes.close()
 
     def _index(self, name: str) -> int:

@@ -144,7 +144,6 @@ class Remainder:
 
     @property
     def text(self) -> str:
-        """What it is, for people."""
         if self.pages is None:
             return "ledger of hugepages"
         return f"{self.pages} hugepages that runs which have ended added"

@@ -89,7 +89,6 @@ class Network:
 
     @classmethod
     def read(cls, roots: Roots, environment: Mapping[str, str] = os.environ) -> Network:
-        """Read it now."""
         addresses = interface_addresses()
         return cls(
             addresses,

@@ -28,7 +28,6 @@ class OwnProgram:
 
     @property
     def build_command(self) -> str:
-        """How it is built."""
         return (
             "make setup builds it in a checkout; by hand: "
             f"meson setup build/{self.name} tools/{self.name} && ninja -C build/{self.name}"

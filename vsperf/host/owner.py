@@ -29,7 +29,6 @@ class Owner(Record):
 
     @classmethod
     def this_process(cls, purpose: str) -> Self:
-        """Return this process as an owner."""
         pid = os.getpid()
         return cls(pid=pid, started=start_ticks(pid), boot=boot_id(), purpose=purpose)
 
@@ -48,7 +47,6 @@ class Owner(Record):
 
     @property
     def alive(self) -> bool:
-        """Whether the owner still runs."""
         if not self.same_boot:
             return False
         if self.started is None:

@@ -65,7 +65,6 @@ class Nic:
 
     @property
     def text(self) -> str:
-        """What it is, for people."""
         identity = f"{self.vendor or 0:04x}:{self.device or 0:04x}"
         names = "".join(f" {interface.name}" for interface in self.interfaces)
         node = "" if self.node is None else f", node {self.node}"

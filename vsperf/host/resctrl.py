@@ -54,7 +54,6 @@ class Abilities:
 
     @property
     def all_ways(self) -> int:
-        """All ways of a cache as bits."""
         return (1 << self.ways) - 1
 
 

@@ -73,7 +73,6 @@ class Look:
 
     @classmethod
     def at(cls, threads: Iterable[Thread], roots: Roots) -> Look:
-        """Look at these threads now."""
         wanted = tuple(threads)
         ticks = cpu_ticks(roots.proc / "stat") if wanted else {}
         return cls({thread: _seen(thread.folder, ticks) for thread in wanted})

@@ -145,7 +145,6 @@ class Workspace:
             self.errands.remove(what)
 
     def polling_threads(self) -> tuple[Thread, ...]:
-        """Return the polling threads of all programs that run now."""
         found = (threads_of(one, pid, self.reach.roots) for pid, one in self.polling.items())
         return tuple(thread for threads in found for thread in threads)
 

@@ -12,8 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from vsperf.config.case import CaseSpec
+from vsperf.config.method import MADE_TO_FORGET
 from vsperf.methods.base import (
     Bench,
+    Method,
     TrialOptions,
     burst_ns,
     probe_on,
@@ -184,7 +186,7 @@ def answer(
                 reason=reason,
                 at=wanted.at,
             )
-    return SearchResult(figures=(figure,), complete=searches.in_time, spoiled=searches.spoiled)
+    return searches.as_result((figure,))
 
 
 def _telling(trial: Trial) -> tuple[int, int, int]:
@@ -221,12 +223,20 @@ def blamed(loads: Loads, trial: Trial) -> tuple[Limit, str]:
     return Limit.DUT, ", ".join(words)
 
 
-def address_compliance(result: SearchResult) -> tuple[Compliance, ...]:
-    """Hold an answer that the switch gave itself against RFC 2889."""
-    found = Findings()
-    found.breaking.append(
-        "the switch was asked what it knows; no test frames were looked for at other ports"
-    )
-    if not result.whole:
-        found.breaking.append(f"{result.ended} before the search did")
-    return (found.verdict(Standard.RFC2889),)
+class AddressMethod(Method):
+    """Asks a switch that knew no address which ones it knows after a trial."""
+
+    @property
+    def done_to_switch(self) -> str | None:
+        return MADE_TO_FORGET
+
+    def compliance(
+        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
+    ) -> tuple[Compliance, ...]:
+        found = Findings()
+        found.breaking.append(
+            "the switch was asked what it knows; no test frames were looked for at other ports"
+        )
+        if not result.whole:
+            found.breaking.append(f"{result.ended} before the search did")
+        return (found.verdict(Standard.RFC2889),)

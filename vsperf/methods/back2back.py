@@ -127,7 +127,6 @@ class BackToBack(WithThroughput):
         return {**super().metrics(), "burst": Unit.FRAMES, **derived, **slow}
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
-        """Return the range; a burst has frames of one size."""
         one_rhythm(case)
         if case.traffic.mixed_sizes:
             raise refused(
@@ -159,12 +158,8 @@ class BackToBack(WithThroughput):
         searches = repeated(self.repeats, lambda: search.run(bursts.lost))
         if not searches.found:
             return unanswered(reference, "burst", Unit.FRAMES, TIME_OVER, _at(bench))
-        return SearchResult(
-            goals=reference.goals,
-            figures=self._figures(bench, reference, bursts, searches.found),
-            complete=searches.in_time,
-            spoiled=searches.spoiled,
-        )
+        figures = self._figures(bench, reference, bursts, searches.found)
+        return searches.as_result(figures, goals=reference.goals)
 
     def _figures(
         self,
@@ -259,7 +254,6 @@ class BackToBack(WithThroughput):
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
     ) -> tuple[Compliance, ...]:
-        """Hold the burst against RFC 9004."""
         found = Findings()
         self.refers(found, result)
         if self.throughput is None:

@@ -18,7 +18,7 @@ from vsperf.config.method import MethodSpec
 from vsperf.errors import InvalidTrialError, Problem, SpecError
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS
-from vsperf.records.result import Compliance, Figure, Limit, SearchResult, Spread
+from vsperf.records.result import Compliance, Curve, Figure, GoalResult, Limit, SearchResult, Spread
 from vsperf.records.trial import Purpose, RateStep, Second, Trial
 from vsperf.search.base import Budget, BudgetExhausted, Loads, Probe, Whereabouts
 
@@ -54,6 +54,20 @@ def mean_of(
         spread=spread_of(values),
         limit=limit,
         reason=reason,
+        at=at,
+    )
+
+
+def median_of(
+    name: str, unit: Unit, values: Sequence[float], reason: str, none: str, at: str
+) -> Figure:
+    """Return the median of trials as a figure; `none` says why there is no value."""
+    return Figure(
+        name=name,
+        unit=unit,
+        value=statistics.median(values) if values else None,
+        spread=spread_of(values) if values else None,
+        reason=reason if values else none,
         at=at,
     )
 
@@ -133,6 +147,16 @@ class Repeats(Generic[T]):
     """Whether the time sufficed."""
     spoiled: str = ""
     """Which trial could not be believed in the end; empty when none was like that."""
+
+    def as_result(
+        self,
+        figures: Iterable[Figure] = (),
+        curves: Iterable[Curve] = (),
+        goals: tuple[GoalResult, ...] = (),
+    ) -> SearchResult:
+        """Return what follows from them, and why they are not all, if so."""
+        told = {"figures": tuple(figures), "curves": tuple(curves), "goals": goals}
+        return SearchResult(**told, complete=self.in_time, spoiled=self.spoiled)
 
 
 def repeated(times: int, once: Callable[[], T], least: int = 1) -> Repeats[T]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Literal
 
@@ -10,7 +9,14 @@ from pydantic import Field
 
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
-from vsperf.methods.base import Bench, TrialOptions, probe_on, refused, repeated, spread_of
+from vsperf.methods.base import (
+    Bench,
+    TrialOptions,
+    median_of,
+    probe_on,
+    refused,
+    repeated,
+)
 from vsperf.methods.compliance import Findings, fewer_sizes, unnumbered
 from vsperf.methods.prerequisite import (
     ABOVE,
@@ -59,7 +65,6 @@ class BroadcastForwarding(WithThroughput):
         return {**super().metrics(), **dict.fromkeys(SHARES, Unit.NANOSECONDS)}
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
-        """Return the range of loads of frames that are for everybody."""
         if case.traffic.destination != "broadcast":
             raise refused(
                 f"the frames are {case.traffic.destination}, not broadcast",
@@ -79,17 +84,12 @@ class BroadcastForwarding(WithThroughput):
         if not trials.found:
             return _unanswered(reference, TIME_OVER)
         at = f"{human_fps(reference.fps)}, {reference.text} of broadcast frames"
-        return SearchResult(
-            goals=reference.held_against(trials.found),
-            figures=(*_latencies(trials.found, at), *trials_with_loss(trials.found, at)),
-            complete=trials.in_time,
-            spoiled=trials.spoiled,
-        )
+        figures = (*_latencies(trials.found, at), *trials_with_loss(trials.found, at))
+        return trials.as_result(figures, goals=reference.held_against(trials.found))
 
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
     ) -> tuple[Compliance, ...]:
-        """Hold what was found against RFC 2889."""
         found = Findings()
         self.refers(found, result)
         if case.traffic.direction == "both":
@@ -117,11 +117,6 @@ def _latencies(trials: Sequence[Trial], at: str) -> Iterator[Figure]:
     known = [one for one in merged if one is not None]
     for name, (share, reason) in SHARES.items():
         values = [float(percentiles_ns(one, (share,))[share]) for one in known]
-        yield Figure(
-            name=name,
-            unit=Unit.NANOSECONDS,
-            value=statistics.median(values) if values else None,
-            spread=spread_of(values) if values else None,
-            reason=reason if values else "no trial has a latency",
-            at=at,
+        yield median_of(
+            name, Unit.NANOSECONDS, values, reason, none="no trial has a latency", at=at
         )

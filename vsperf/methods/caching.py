@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
-from vsperf.config.method import MADE_TO_FORGET
 from vsperf.methods.addresses import (
+    AddressMethod,
     AddressTrials,
     Wanted,
-    address_compliance,
     addresses_of,
     answer,
 )
-from vsperf.methods.base import Bench, Method, refused
+from vsperf.methods.base import Bench, refused
 from vsperf.quantities.human import human_fps
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Count, Rate
-from vsperf.records.result import Compliance, SearchResult
+from vsperf.records.result import SearchResult
 from vsperf.search.base import Loads
 from vsperf.search.highest import HighestPassing
 
 
-class AddressCaching(Method):
+class AddressCaching(AddressMethod):
     """The most addresses, one frame each, all of which are known afterwards."""
 
     summary: ClassVar[str] = "addresses that a bridge can know at a time (RFC 2889)"
@@ -43,10 +42,6 @@ class AddressCaching(Method):
     """Searches, each from the beginning."""
     max_repeats: int = Field(default=1, ge=0, le=100)
     """How often a number is tried again of which not all were known."""
-
-    @property
-    def done_to_switch(self) -> str | None:
-        return MADE_TO_FORGET
 
     def metrics(self) -> Mapping[str, Unit]:
         return {"addresses": Unit.COUNT}
@@ -94,9 +89,3 @@ class AddressCaching(Method):
             value=int,
         )
         return answer(tried, search, lambda number: tried.unknown(number, number, rate), wanted)
-
-    def compliance(
-        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
-    ) -> tuple[Compliance, ...]:
-        """Say what RFC 2889 would have looked for."""
-        return address_compliance(result)

@@ -60,7 +60,6 @@ class RuleChurn(WithThroughput):
         return {**super().metrics(), "kept": Unit.RATIO}
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
-        """Return the range; a model has no rules."""
         if case.testbed.simulated:
             raise refused(
                 "a simulated switch has no rules that could be changed",

@@ -137,7 +137,6 @@ class ConnectionSearch(ConnectionMethod):
 
     @property
     def made_by(self) -> Protocol:
-        """As it was asked for."""
         return self.protocol
 
     @property
@@ -410,12 +409,10 @@ class ConnectionRate(ConnectionSearch):
 
     @property
     def duration_ns(self) -> int:
-        """As it was asked for."""
         return self.duration.ns
 
     @property
     def range(self) -> tuple[int, int]:
-        """Of rates."""
         return self.min_rate, self.max_rate
 
     @property

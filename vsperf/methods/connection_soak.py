@@ -82,7 +82,6 @@ class ConnectionSoak(ConnectionMethod):
         }
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
-        """Return the one load."""
         return Loads(self.rate, self.rate, self.rate + 1, virtual=case.virtual_links)
 
     @property
@@ -106,13 +105,10 @@ class ConnectionSoak(ConnectionMethod):
     def play(self, bench: ConnectionsBench) -> SearchResult:
         """Open connections part by part."""
         made = repeated(self.parts, partial(paid, bench, self.each))
-        figures = tuple(self._figures(made.found, bench.switched)) if made.found else ()
-        return SearchResult(
-            figures=figures,
-            curves=(_over_time(made.found, self.part.ns),) if made.found else (),
-            complete=made.in_time,
-            spoiled=made.spoiled,
-        )
+        if not made.found:
+            return made.as_result()
+        figures = self._figures(made.found, bench.switched)
+        return made.as_result(figures, curves=(_over_time(made.found, self.part.ns),))
 
     def _figures(self, made: Sequence[ConnectionTrial], switched: bool) -> Iterator[Figure]:
         """Yield what failed, and what was another at the end than before."""

@@ -244,7 +244,6 @@ class ConnectionMethod(Method):
 
     @property
     def made_by(self) -> Protocol:
-        """What connections are made by."""
         return "tcp"
 
     @property
@@ -274,7 +273,6 @@ class ConnectionMethod(Method):
                 )
 
     def misfits(self, topology: Topology) -> Iterator[Contradiction]:
-        """Yield that there are not two ends."""
         if len(topology.links) != 2:
             yield Contradiction(
                 "kind",

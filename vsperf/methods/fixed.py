@@ -83,14 +83,12 @@ class FixedLoad(Method):
         return None if self.event is None or to_vnfs(self.event) else RESTARTED
 
     def duration_ns(self, load_fps: int) -> int:
-        """Return the length of a trial at a load."""
         if self.frames is not None:
             return burst_ns(self.frames.value, load_fps)
         assert self.duration is not None  # by the model
         return self.duration.ns
 
     def metrics(self) -> Mapping[str, Unit]:
-        """Return that its loss can be judged."""
         return {LOSS: Unit.RATIO}
 
     def losses(self) -> frozenset[str]:
@@ -98,7 +96,6 @@ class FixedLoad(Method):
         return frozenset({LOSS})
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
-        """Return the loads in their order; a share of the line rate is one of the slowest link."""
         link, size = case.slowest_link, case.traffic.frame_size
         line_rate = math.floor(link.frames_per_second(size))
         cap = line_rate if generator_cap is None else min(line_rate, generator_cap)
@@ -127,7 +124,6 @@ class FixedLoad(Method):
         return FixedLoads(loads, durations, self.repeats, self.loss_ratio.value)
 
     def run(self, bench: Bench) -> SearchResult:
-        """Offer each load in turn."""
         return self.search(bench.loads).run(probe_on(bench, TrialOptions(event=self.event)))
 
     def compliance(
@@ -136,7 +132,6 @@ class FixedLoad(Method):
         sister_sizes: Sequence[int],
         result: SearchResult,
     ) -> tuple[Compliance, ...]:
-        """No standard is met by loads that are given."""
         found = Findings(["loads are given and no throughput is searched"])
         evidence(found, case, sister_sizes)
         return (

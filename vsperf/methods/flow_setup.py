@@ -113,17 +113,16 @@ class FlowSetup(WithinRange):
         if not found:
             return SearchResult(complete=False)
         figure = self._figure(bench.loads, tried, found)
-        in_time, spoiled = searches.in_time, searches.spoiled
         if figure.value is None:
-            return SearchResult(figures=(figure,), complete=in_time, spoiled=spoiled)
+            return searches.as_result((figure,))
         rates = [tried.rates.of(number) for number, _ in found if number]
         of = "flow set-up rate" if len({*rates}) == 1 else "lowest flow set-up rate of a search"
         rate = max(1, min(rates) // 2)
         latencies = repeated(1, lambda: _latencies(bench, rate, f"half of the {of}"), least=0)
         return SearchResult(
             figures=(figure, *(one for found in latencies.found for one in found)),
-            complete=in_time and latencies.in_time,
-            spoiled=spoiled or latencies.spoiled,
+            complete=searches.in_time and latencies.in_time,
+            spoiled=searches.spoiled or latencies.spoiled,
         )
 
     def _figure(

@@ -48,7 +48,6 @@ class ForwardingRate(LoadSweep):
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
     ) -> tuple[Compliance, ...]:
-        """Hold the rates against RFC 2889."""
         found = Findings()
         if not SHORTEST_NS <= self.duration.ns <= LONGEST_NS:
             found.breaking.append(f"trials of {self.duration} instead of 1 s to 300 s")

@@ -10,7 +10,14 @@ from pydantic import Field, model_validator
 
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
-from vsperf.methods.base import Bench, TrialOptions, mean_of, probe_on, repeated, spread_of
+from vsperf.methods.base import (
+    Bench,
+    TrialOptions,
+    mean_of,
+    median_of,
+    probe_on,
+    repeated,
+)
 from vsperf.methods.compliance import Findings, evidence, fewer_sizes, too_short, unnumbered
 from vsperf.methods.prerequisite import (
     ABOVE,
@@ -83,12 +90,8 @@ class LatencyByTag(WithThroughput):
         if not trials.found:
             return unanswered(reference, TAGGED, Unit.NANOSECONDS, TIME_OVER)
         at = f"{human_fps(load)}, {share}"
-        return SearchResult(
-            goals=reference.held_against(trials.found),
-            figures=tuple(self._figures(trials.found, at)),
-            complete=trials.in_time,
-            spoiled=trials.spoiled,
-        )
+        goals = reference.held_against(trials.found)
+        return trials.as_result(self._figures(trials.found, at), goals=goals)
 
     def _figures(self, trials: Sequence[Trial], at: str) -> Iterator[Figure]:
         """Yield what the trials come to; where all frames count none is tagged."""
@@ -100,7 +103,6 @@ class LatencyByTag(WithThroughput):
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
     ) -> tuple[Compliance, ...]:
-        """Hold the figures against both standards."""
         rfc2544, rfc8219 = Findings(), Findings()
         for found in (rfc2544, rfc8219):
             self.refers_to_full(found, result)
@@ -182,11 +184,4 @@ def _distributed(trials: Sequence[Trial], at: str) -> Iterator[Figure]:
     )
     for name, values, reason in told:
         few = f"no trial had {LEAST_FRAMES} frames after the tag"
-        yield Figure(
-            name=name,
-            unit=Unit.NANOSECONDS,
-            value=statistics.median(values) if values else None,
-            spread=spread_of(values) if values else None,
-            reason=reason if values else few,
-            at=at,
-        )
+        yield median_of(name, Unit.NANOSECONDS, values, reason, none=few, at=at)

@@ -120,7 +120,6 @@ class LatencyUnderLoad(Streams):
         return replace(super().each, beside=self.alone)
 
     def rounds_ns(self, case: CaseSpec) -> tuple[int, ...]:
-        """Return the length of each exchange."""
         return (self.alone.sending_ns, self.each.sending_ns) * self.repeats
 
     def play(self, bench: PlacesBench) -> SearchResult:

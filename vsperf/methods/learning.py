@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar, Literal
 
@@ -10,11 +10,10 @@ from pydantic import Field
 
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
-from vsperf.config.method import MADE_TO_FORGET
 from vsperf.methods.addresses import (
+    AddressMethod,
     AddressTrials,
     Wanted,
-    address_compliance,
     addresses_of,
     answer,
 )
@@ -22,12 +21,12 @@ from vsperf.methods.base import Bench
 from vsperf.methods.range import Rates, Width, WithinRange
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Rate, Ratio
-from vsperf.records.result import Compliance, SearchResult
+from vsperf.records.result import SearchResult
 from vsperf.search.base import Loads
 from vsperf.search.highest import HighestPassing
 
 
-class AddressLearning(WithinRange):
+class AddressLearning(AddressMethod, WithinRange):
     """The highest rate of new addresses, one frame each, all of which are known afterwards."""
 
     summary: ClassVar[str] = "new addresses in a second that a bridge learns (RFC 2889)"
@@ -45,10 +44,6 @@ class AddressLearning(WithinRange):
     """Searches, each from the beginning."""
     max_repeats: int = Field(default=2, ge=0, le=100)
     """How often a rate is tried again at which not all addresses were learned."""
-
-    @property
-    def done_to_switch(self) -> str | None:
-        return MADE_TO_FORGET
 
     def metrics(self) -> Mapping[str, Unit]:
         return {"learning_rate": Unit.PER_SECOND}
@@ -74,9 +69,3 @@ class AddressLearning(WithinRange):
         return answer(
             tried, search, lambda number: tried.unknown(number, many, rates.of(number)), wanted
         )
-
-    def compliance(
-        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
-    ) -> tuple[Compliance, ...]:
-        """Say what RFC 2889 would have looked for."""
-        return address_compliance(result)

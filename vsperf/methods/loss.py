@@ -73,7 +73,6 @@ class FrameLossRate(LoadSweep):
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
     ) -> tuple[Compliance, ...]:
-        """Hold the curve against section 26.3."""
         found = Findings()
         too_short(found, self.duration.ns)
         if self.step.value > COARSEST:

@@ -89,11 +89,9 @@ class MlrSearch(Throughput):
         }
 
     def search(self, loads: Loads) -> mlr.MultipleLossRatio:
-        """Return the search, as the library has it."""
         return mlr.MultipleLossRatio(self._resolved(), loads, self.verify_upper)
 
     def _resolved(self) -> dict[str, mlr.MlrGoal]:
-        """Return the goals as the search needs them."""
         goals = {}
         for name, goal in self.asked().items():
             final = _given(goal.final_duration).ns
@@ -107,7 +105,6 @@ class MlrSearch(Throughput):
         return goals
 
     def _strictest(self) -> tuple[str, mlr.MlrGoal]:
-        """Return the goal that allows the least loss."""
         return min(self._resolved().items(), key=lambda goal: goal[1].rule.loss_ratio)
 
     def rfc2544(self) -> Findings:

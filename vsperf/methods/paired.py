@@ -158,7 +158,6 @@ class PairedTurns(Method):
 
     @property
     def terms(self) -> Terms:
-        """What rounds are asked for."""
         looks = looks_of(self.rounds) if self.until == DECIDED else ()
         derived = str(self.load) if self.load and self.is_looked_for else ""
         return Terms(self.load is None, looks, derived, Metric(self.metric))

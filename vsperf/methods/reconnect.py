@@ -62,14 +62,12 @@ class Reconnect(ConnectionMethod):
         return self
 
     def misfits(self, topology: Topology) -> Iterator[Contradiction]:
-        """Yield which events need a VNF, if there is none."""
         yield from super().misfits(topology)
         for event in self.events:
             yield from without_vnfs(event, topology, "events")
 
     @property
     def done_to_switch(self) -> str | None:
-        """Return what its trials hold."""
         return None if all(map(to_vnfs, self.events)) else RESTARTED
 
     def metrics(self) -> Mapping[str, Unit]:
@@ -77,7 +75,6 @@ class Reconnect(ConnectionMethod):
         return {f"{word}_{name}": unit for word in words for name, unit in UNITS.items()}
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
-        """Return the one load."""
         return Loads(self.rate, self.rate, self.rate + 1, virtual=case.virtual_links)
 
     def trial_of(self, event: str) -> ConnectionsAsked:

@@ -61,7 +61,6 @@ class SystemRecovery(WithThroughput):
         return {**super().metrics(), NAME: Unit.NANOSECONDS}
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
-        """Return the range."""
         one_rhythm(case)
         return super().offers(case, generator_cap)
 
@@ -91,17 +90,11 @@ class SystemRecovery(WithThroughput):
             _figure(trials.found, at, load_result(bench.loads, trials.found).limit),
             *_less(bench.loads, over, wanted),
         )
-        return SearchResult(
-            goals=reference.goals,
-            figures=figures,
-            complete=trials.in_time,
-            spoiled=trials.spoiled,
-        )
+        return trials.as_result(figures, goals=reference.goals)
 
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
     ) -> tuple[Compliance, ...]:
-        """Hold the time against section 26.5."""
         found = Findings()
         self.refers_to_full(found, result)
         if self.overload.value != STANDARD_OVERLOAD:

@@ -61,12 +61,10 @@ class RequestMethod(ConnectionSearch):
 
     @property
     def duration_ns(self) -> int:
-        """As it was asked for."""
         return self.duration.ns
 
     @property
     def range(self) -> tuple[int, int]:
-        """Of rates of requests."""
         return self.min_rate, self.max_rate
 
     def contradictions(self, size: FrameSize, link: LinkSpeed) -> Iterator[Contradiction]:

@@ -74,7 +74,6 @@ class ResetTime(WithThroughput):
         return self
 
     def misfits(self, topology: Topology) -> Iterator[Contradiction]:
-        """Yield which events need a VNF, if there is none."""
         for event in self.events:
             yield from without_vnfs(event, topology, "events")
 
@@ -156,7 +155,6 @@ class ResetTime(WithThroughput):
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
     ) -> tuple[Compliance, ...]:
-        """Hold the times against RFC 6201."""
         found = Findings()
         self.refers_to_full(found, result)
         if self.load.value != 1:

@@ -34,11 +34,9 @@ class Rfc2544Search(Throughput):
     """Repeats at the upper bound, to tell overload from accident."""
 
     def asked(self) -> dict[str, Goal]:
-        """Return the goals."""
         return self.goals
 
     def search(self, loads: Loads) -> Bisection:
-        """Return the bisection."""
         ns = self.duration.ns
         rules = {
             name: DurationRule(goal.loss_ratio.value, Fraction(0), ns, ns)

@@ -125,7 +125,6 @@ class Stretch:
         return sum(self.missing)
 
     def grow(self, until_ns: int, news: Sequence[int], kept_ns: int) -> None:
-        """Add a second."""
         self.end_ns = until_ns
         self.missing = [old + new for old, new in zip(self.missing, news, strict=True)]
         self.kept_ns += kept_ns

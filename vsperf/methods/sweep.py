@@ -68,7 +68,6 @@ class LoadSweep(WithinRange):
         """
 
     def offered(self, loads: Loads) -> Iterator[int]:
-        """Yield the loads, the highest first."""
         share = Fraction(1)
         while share > 0 and (load := round(loads.maximum * share)) >= loads.minimum:
             yield load

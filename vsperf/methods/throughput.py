@@ -88,7 +88,6 @@ class Throughput(WithinRange):
 
     @property
     def deployments(self) -> int:
-        """As many as are to be drawn."""
         return self.draws
 
     def asks_again(self, result: SearchResult) -> bool:

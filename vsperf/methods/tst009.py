@@ -39,7 +39,6 @@ class Tst009Search(Throughput):
     """z: with more frames lost than this, loss is overload and is not verified."""
 
     def asked(self) -> dict[str, Goal]:
-        """Return the goals."""
         return self.goals
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
@@ -65,7 +64,6 @@ class Tst009Search(Throughput):
         return self.step.frames_per_second(case.traffic.frame_size, case.slowest_link)
 
     def search(self, loads: Loads) -> VerifiedBinarySearch:
-        """Return the search over the array of loads."""
         rules = {
             name: VerificationRule(goal.loss_ratio.value, self.max_repeats, self.loss_threshold)
             for name, goal in self.goals.items()

@@ -37,7 +37,6 @@ class TurnsAsked:
 
     @property
     def length_ns(self) -> int:
-        """How long all turns take."""
         return len(self.order) * (self.turn_ns + self.guard_ns)
 
 

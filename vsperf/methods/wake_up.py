@@ -104,16 +104,12 @@ class WakeUp(WithThroughput):
         if not trials.found:
             return unanswered(reference, WOKEN, Unit.NANOSECONDS, TIME_OVER)
         at = f"{human_fps(fps)}, {text}"
-        return SearchResult(
-            goals=reference.goals,
-            figures=(
-                _latency(trials.found, 1, WOKEN, "of the first frame after the silence", at),
-                _latency(trials.found, 0, AWAKE, "of the frames just before it", at),
-                _lost(trials.found, at),
-            ),
-            complete=trials.in_time,
-            spoiled=trials.spoiled,
+        figures = (
+            _latency(trials.found, 1, WOKEN, "of the first frame after the silence", at),
+            _latency(trials.found, 0, AWAKE, "of the frames just before it", at),
+            _lost(trials.found, at),
         )
+        return trials.as_result(figures, goals=reference.goals)
 
 
 def _ranges(before: int, silent: int) -> tuple[tuple[int, int], ...]:

@@ -100,7 +100,6 @@ class Workload(Method):
 
     @property
     def each(self) -> ExchangeAsked:
-        """What each exchange is asked for."""
         return ExchangeAsked(
             traffic=self.traffic,
             instances=self.instances,

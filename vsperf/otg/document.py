@@ -82,7 +82,6 @@ class Node:
         ]
 
     def has(self, key: str) -> bool:
-        """Whether something is said under a key."""
         return not _nothing(self._content.get(key))
 
     def get(self, key: str) -> Any:
@@ -126,7 +125,6 @@ class Node:
         return found
 
     def number(self, key: str, default: float, least: float, most: float) -> float:
-        """Return a number."""
         found = self.get(key)
         if found is None:
             found = default
@@ -136,7 +134,6 @@ class Node:
         return float(found)
 
     def flag(self, key: str, *, default: bool) -> bool:
-        """Return whether something is wanted."""
         found = self.get(key)
         if found is None:
             return default

@@ -67,7 +67,6 @@ def frame(headers: Headers, size: int, number: int) -> bytes:
 
 
 def _network(headers: Headers, value: dict[str, int], payload: bytes) -> bytes:
-    """Return an IP datagram."""
     more, protocol = headers.more, PROTOCOLS[headers.layer4]
     traffic_class = headers.dscp << 2 | headers.ecn
     octets = 4 if headers.layer3 == "ipv4" else 16

@@ -141,7 +141,6 @@ class Generator:
         return self._notes
 
     def counts(self) -> dict[str, FlowCounts]:
-        """Return the counters of all flows."""
         with self.turn:
             self._running()
             flows = self.config.flows
@@ -164,7 +163,6 @@ class Generator:
             return {name: up[self._number(name)] for name in self.config.ports}
 
     def sending(self, port: str) -> bool:
-        """Whether a port sends."""
         with self.turn:
             return self._sending is not None and any(
                 flow.transmit == port and self._counts.get(flow.name, FlowCounts()).sending
@@ -189,7 +187,6 @@ class Generator:
         return notes
 
     def capturing(self, port: str) -> bool:
-        """Whether a port is being captured."""
         with self.turn:
             return self._captures.running(port)
 
@@ -210,7 +207,6 @@ class Generator:
         return tuple(name for name in captures if not names or name in names)
 
     def _number(self, port: str) -> int:
-        """Return tgen's number of a port."""
         return self.places[self.config.ports[port]].number
 
     def _configure(self, content: object, *, ending: bool) -> tuple[str, ...]:

@@ -78,7 +78,6 @@ class Notation:
 
     @property
     def most(self) -> int:
-        """The greatest value."""
         return (1 << self.bits) - 1
 
 
@@ -225,7 +224,6 @@ class Headers:
 
     @property
     def varied(self) -> dict[str, Values]:
-        """Fields that change."""
         return {name: values for name, values in self.fields.items() if values.count > 1}
 
     @property

@@ -85,7 +85,6 @@ class OtgServer(ThreadingHTTPServer):
             self.shutdown_request(request)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer what comes by a connection."""
         try:
             super().process_request_thread(request, client_address)
         finally:
@@ -170,7 +169,6 @@ class Handler(BaseHTTPRequestHandler):
             self.reader.drain()
 
     def do_GET(self) -> None:
-        """Answer a question, carry something out, or change something."""
         self._answer(self.command)
 
     do_POST = do_PATCH = do_GET

@@ -84,7 +84,6 @@ class Agent:
         return cls(vm, connection)
 
     def close(self) -> None:
-        """Hang up."""
         self._closed = True
         self.connection.close()
 

@@ -63,7 +63,6 @@ class Console:
         self.thread.join(END_S)
 
     def close(self) -> None:
-        """Hang up."""
         with suppress(OSError):
             self.connection.shutdown(socket.SHUT_RDWR)
         self.thread.join(END_S)

@@ -36,7 +36,6 @@ class GuestImage:
 
     @property
     def initrd(self) -> Path:
-        """The initial RAM disk."""
         return self.disk or self.folder / INITRD
 
     @property

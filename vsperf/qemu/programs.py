@@ -77,7 +77,6 @@ class GuestProgram:
         return self.exit_code
 
     def await_end(self, patience_s: float) -> bool:
-        """Wait for its end; say whether it came."""
         deadline = time.monotonic() + patience_s
         while self.notice() is None:
             left_s = deadline - time.monotonic()

@@ -116,14 +116,12 @@ class RunningVm:
             ) from error
 
     def tell(self, deadline: float, message: Message) -> None:
-        """Tell the agent what to start."""
         if self.agent is None:
             return
         deadline_ms = max(1, int(_left(deadline) * 1000))
         self._asked = self.agent.request("start", **message, deadline_ms=deadline_ms)
 
     def await_application(self, deadline: float) -> None:
-        """Wait until the application forwards."""
         if self.agent is None or self._asked is None:
             return
         app = self.vm.spec.app
@@ -198,7 +196,6 @@ class RunningVm:
         return {} if self.agent is None else seen_inside(self.name, self.agent)
 
     def facts(self) -> dict[str, Any]:
-        """Return what it turned out to be."""
         spec = self.vm.spec
         found: dict[str, Any] = {
             "accelerator": self.vm.accelerator,
@@ -289,7 +286,6 @@ class RunningVm:
                 self.monitor.execute("quit", min(QUIT_S, patience_s))
 
     def close(self) -> None:
-        """Hang up."""
         self.hang_up()
         if self.console is not None:
             self.console.close()

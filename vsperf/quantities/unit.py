@@ -57,7 +57,6 @@ class Unit(enum.StrEnum):
 
     @property
     def quantity(self) -> type[Rate | LinkSpeed | MeasuredTime | Ratio | Factor | Count]:
-        """What people write for it."""
         match self:
             case Unit.FPS:
                 return Rate

@@ -60,7 +60,6 @@ class Asked:
 
     @property
     def name(self) -> str:
-        """Name of the testcase."""
         return str(self.case.spec.get("name", self.case.label))
 
     @property
@@ -71,7 +70,6 @@ class Asked:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """Tags of the testcase."""
         return tuple(tag for tag in _list(self.value("tags")) if isinstance(tag, str))
 
     @cached_property
@@ -142,7 +140,6 @@ class Asked:
 
     @property
     def baselines(self) -> tuple[str, ...]:
-        """The baselines that its criteria name."""
         criteria = (one for one in _list(self.value("expect")) if isinstance(one, Mapping))
         return tuple(str(one["baseline"]) for one in criteria if one.get("baseline"))
 

@@ -357,7 +357,6 @@ class ConnectionTrial(Record):
 
     @property
     def noun(self) -> str:
-        """What was offered."""
         return "connections" if self.request_rps is None else "requests"
 
     @property
@@ -408,7 +407,6 @@ class ConnectionTrial(Record):
 
     @property
     def failed_ratio(self) -> Fraction | None:
-        """Share of those begun that failed."""
         if self.accounts is None or not self.accounts.launched or self.failed is None:
             return None
         return Fraction(self.failed, self.accounts.launched)
@@ -452,7 +450,6 @@ class ConnectionTrial(Record):
 
     @property
     def slots(self) -> ConnectionSlots | None:
-        """Its slots of time, if they were counted."""
         return None if self.counts is None else self.counts.slots
 
     @property

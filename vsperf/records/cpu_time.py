@@ -79,11 +79,9 @@ class CpuUse(Record):
 
     @property
     def length_ns(self) -> int:
-        """Time between both looks."""
         return self.ended_ns - self.began_ns
 
     def of(self, role: str) -> tuple[ProgramTime, ...]:
-        """Return the programs of a role."""
         return tuple(one for one in self.programs if one.role == role)
 
     def time_ns(self, role: str) -> int | None:
@@ -119,15 +117,12 @@ class CpuUse(Record):
         return one.interrupts_ns + one.soft_ns + self.untold_ns(one)
 
     def free_ns(self, one: CpuTime) -> int:
-        """Return the time for which it had nothing to do."""
         return min(one.idle_ns, self.length_ns)
 
     def share(self, time_ns: int) -> float:
-        """Return which share of the time between both looks that is."""
         return time_ns / self.length_ns if self.length_ns > 0 else 0.0
 
     def placed_on(self, cpu: int) -> tuple[ProgramTime, ...]:
-        """Return the programs that may run on a CPU."""
         return tuple(one for one in self.programs if cpu in one.cpus)
 
     def others_ns(self, one: CpuTime) -> int | None:

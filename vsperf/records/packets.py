@@ -98,7 +98,6 @@ class Packets(Record):
 
     @property
     def whole(self) -> Times:
-        """All of them."""
         return self.within(0, len(self.late_ns) * self.interval_ns)
 
     def within(self, began_ns: int, ended_ns: int) -> Times:

@@ -387,7 +387,6 @@ class SearchResult(Record):
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was answered."""
         return not (self.goals or self.loads or self.figures or self.curves)
 
     @property

@@ -78,8 +78,6 @@ class SlotColumns(Record):
 
     @classmethod
     def of(cls, slots: Sequence[Slot], directions: int) -> Self:
-        """Return the columns of these slots."""
-
         def columns(frames: Iterable[Frames]) -> tuple[Column, ...]:
             return tuple(zip(*frames, strict=True)) or ((),) * directions
 

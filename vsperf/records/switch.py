@@ -29,7 +29,6 @@ class PortCounters(Record):
 
     @property
     def all_counts(self) -> tuple[int, ...]:
-        """Every counter of it."""
         return (self.received_frames, self.sent_frames, *self.drops.values())
 
     @property
@@ -87,7 +86,6 @@ class AddressCounts(Record):
 
     @property
     def all_counts(self) -> tuple[int, ...]:
-        """Every counter of it."""
         return (self.learned, self.evicted, self.expired)
 
     def since(self, before: AddressCounts) -> AddressCounts:
@@ -111,7 +109,6 @@ class ConnectionCounters(Record):
 
     @property
     def all_counts(self) -> tuple[int, ...]:
-        """Every counter of it."""
         return (self.accepted, self.opened)
 
     def since(self, before: ConnectionCounters) -> ConnectionCounters:
@@ -287,7 +284,6 @@ class NicCounters(Record):
 
     @property
     def all_counts(self) -> tuple[int, ...]:
-        """Every counter of it."""
         return (self.received_frames, self.sent_frames, *self.drops.values())
 
 

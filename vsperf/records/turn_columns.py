@@ -174,7 +174,6 @@ class TurnColumns(Record):
         return len(known[0]) if known else None
 
     def rows(self) -> Iterator[Turn]:
-        """Make each turn."""
         names = (field.name for field in fields(Turn))
         columns = (getattr(self, name) for name in names)
         return map(Turn, *(repeat(None) if column is None else column for column in columns))

@@ -95,7 +95,6 @@ class Guard:
 
     @property
     def text(self) -> str:
-        """Say it to people."""
         guard = f"guard of {human_ns(self.guard_ns)}"
         if self.suffices:
             return f"{guard} suffices: behind it no switch is slower than in the rest of its turns"

@@ -78,7 +78,6 @@ class Compared:
 
     @property
     def bounded(self) -> bool:
-        """Whether there is an interval."""
         return self.lower is not None and self.upper is not None
 
     @property
@@ -88,7 +87,6 @@ class Compared:
 
     @property
     def decided(self) -> bool:
-        """Whether something is known."""
         return self.bounded and not self.of_the_load
 
     @property
@@ -115,7 +113,6 @@ class Compared:
 
     @property
     def different(self) -> bool:
-        """Whether there is a difference."""
         return self.less or self.more
 
     def within(self, share: float) -> bool:

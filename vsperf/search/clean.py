@@ -43,7 +43,6 @@ class Cleaned(Seen):
         super().look()
 
     def of(self, trial: Trial) -> Trial | None:
-        """Return what is left of a trial."""
         left = in_clean_time(trial, self.silent)
         return left if isinstance(left, CleanTrial) else None
 

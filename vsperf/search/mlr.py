@@ -61,7 +61,6 @@ class MultipleLossRatio:
 
     @property
     def questions(self) -> dict[str, Question]:
-        """What each goal asks."""
         return {
             name: Question(name, goal.rule, self.loads, goal.narrow, self.verify_upper)
             for name, goal in self.goals.items()

@@ -33,7 +33,6 @@ class Bisection:
 
     @property
     def questions(self) -> dict[str, Question]:
-        """What each goal asks."""
         return {
             name: Question(name, rule, self.loads, self._narrow, self.verify_upper)
             for name, rule in self.rules.items()

@@ -32,7 +32,6 @@ class Seen:
     """How often all of them came to be seen in another way."""
 
     def __post_init__(self) -> None:
-        """Look at what there is."""
         self.look()
 
     def look(self) -> None:
@@ -49,7 +48,6 @@ class Seen:
 
     @property
     def trials(self) -> list[Trial]:
-        """All of them."""
         return [trial for group in self.by_load.values() for trial in group]
 
 
@@ -83,7 +81,6 @@ class Judged:
 
     @property
     def decided(self) -> dict[int, Bound]:
-        """What each load is."""
         self._look()
         return self._decided
 
@@ -100,7 +97,6 @@ class Judged:
 
     @property
     def finished(self) -> bool:
-        """Whether they are final."""
         return finished(self.question, self.bounds)
 
 

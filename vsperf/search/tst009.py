@@ -79,7 +79,6 @@ class VerifiedBinarySearch:
 
     @property
     def questions(self) -> dict[str, Question]:
-        """What each goal asks."""
         loads = replace(self.loads, minimum=self.array[0])
         return {
             name: Question(name, rule, loads, self._adjacent) for name, rule in self.rules.items()

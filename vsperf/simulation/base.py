@@ -3,6 +3,9 @@
 A model is told the conditions of one direction of one trial and answers in whole frames. It has no
 memory but between the steps of a trial; what happened earlier in the session is part of the
 conditions.
+
+Each use of chance draws from a stream of its own, named by what it is for. So one more draw in one
+place moves no number in another, and the same seed gives the same run in any process.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from random import Random
 from typing import Annotated
 
 from pydantic import AfterValidator
@@ -18,8 +22,96 @@ from pydantic import AfterValidator
 from vsperf.config.base import Spec
 from vsperf.quantities.units import NANOSECONDS, Ratio
 from vsperf.records.trial import intended_frames
-from vsperf.simulation.chance import Chance
-from vsperf.simulation.truth import Truth, overload
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """A place on the scale of loads where passing turns into failing [fps per direction].
+
+    It holds for trials of one second or longer; a shorter one cannot resolve single frames. Where
+    chance plays a part, the two ends lie as far apart as chance can move the place.
+    """
+
+    lower_fps: int | None
+    """Up to here each trial passes; 0 where none does, None where every load passes."""
+    upper_fps: int | None
+    """From here on each trial fails, up to the next crossing's region; None where none does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """All crossings of one direction, from the lowest load upwards; a sane switch has one."""
+
+    crossings: tuple[Crossing, ...]
+    accidents: bool = False
+    """Whether a trial below the crossing may fail all the same, by accident."""
+
+    def brackets(self, lower_fps: int | None, upper_fps: int | None) -> bool:
+        """Return whether a reported interval is right: some crossing can lie within it.
+
+        `lower_fps` None says that no load passed, `upper_fps` None that no load failed.
+        """
+        return any(_holds(crossing, lower_fps or 0, upper_fps) for crossing in self.crossings)
+
+
+def _holds(crossing: Crossing, lower_fps: int, upper_fps: int | None) -> bool:
+    passed_too_high = crossing.upper_fps is not None and lower_fps >= crossing.upper_fps
+    failed_too_low = upper_fps is not None and (
+        crossing.lower_fps is None or upper_fps <= crossing.lower_fps
+    )
+    return not passed_too_high and not failed_too_low
+
+
+NO_LIMIT = Truth((Crossing(None, None),))
+"""Every load passes."""
+NOTHING_PASSES = Truth((Crossing(0, 1),))
+"""Every load fails."""
+
+
+def overload(low_fps: int, high_fps: int, loss_ratio: Fraction) -> Truth:
+    """Return the truth of a switch that forwards what it can and drops the rest.
+
+    Its capacity lies between `low_fps` and `high_fps`. A load L loses L − capacity, so an allowed
+    ratio moves the crossing up to capacity / (1 − ratio); the slack is for counting whole frames.
+    """
+    if loss_ratio >= 1:
+        return NO_LIMIT
+    slack = math.ceil(1 / (1 - loss_ratio)) if loss_ratio else 0
+    lower = math.floor(low_fps / (1 - loss_ratio))
+    upper = math.floor(high_fps / (1 - loss_ratio)) + 1
+    return Truth((Crossing(max(0, lower - slack), upper + slack),))
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """A named stream of random numbers."""
+
+    stream: Random
+
+    @classmethod
+    def of(cls, seed: int, *names: object) -> Chance:
+        """Return the stream of `seed` for the purpose that `names` spell out."""
+        return cls(Random("/".join(str(part) for part in ("vsperf", seed, *names))))  # noqa: S311
+
+    def share(self) -> float:
+        """Return a number between 0 and 1, evenly spread."""
+        return self.stream.random()
+
+    def wobble(self) -> float:
+        """Return a number with mean 0 and standard deviation 1, never beyond ±4.
+
+        The sum of twelve even draws is close to a normal distribution, and needs nothing of the
+        random module but the one sequence that Python promises to keep. They are added one by one
+        because `sum` rounds differently from Python 3.12 on.
+        """
+        total = 0.0
+        for _ in range(12):
+            total += self.stream.random()
+        return max(-WOBBLE_LIMIT, min(WOBBLE_LIMIT, total - 6))
+
+
+WOBBLE_LIMIT = 4
+
 
 WIDEST_SPREAD = Ratio.parse("10%")
 
@@ -143,7 +235,6 @@ class Behaviour(Spec):
     """Base of all models: forwards up to its capacity, and drops what is beyond."""
 
     def forward(self, conditions: Conditions) -> Forwarded:
-        """Return what arrives of the frames sent."""
         return self.limited(conditions, conditions.sent_frames, conditions.capacity_fps)
 
     def forward_steps(self, steps: Sequence[Conditions]) -> list[Forwarded]:

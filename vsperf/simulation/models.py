@@ -20,9 +20,21 @@ from pydantic import Field
 from vsperf.config.counted import Counted
 from vsperf.quantities.units import NANOSECONDS, Duration, Ratio
 from vsperf.records.switch import AddressCounts
-from vsperf.simulation.base import Behaviour, Conditions, Forwarded, PositiveShare, Spread, share_of
-from vsperf.simulation.chance import WOBBLE_LIMIT, Chance
-from vsperf.simulation.truth import NO_LIMIT, NOTHING_PASSES, Crossing, Truth, overload
+from vsperf.simulation.base import (
+    NO_LIMIT,
+    NOTHING_PASSES,
+    WOBBLE_LIMIT,
+    Behaviour,
+    Chance,
+    Conditions,
+    Crossing,
+    Forwarded,
+    PositiveShare,
+    Spread,
+    Truth,
+    overload,
+    share_of,
+)
 
 
 @dataclass

@@ -39,8 +39,7 @@ from vsperf.records.trial import (
     StepCounts,
     TrialCounts,
 )
-from vsperf.simulation.base import Conditions, Forwarded
-from vsperf.simulation.chance import Chance
+from vsperf.simulation.base import Chance, Conditions, Forwarded
 from vsperf.simulation.generator import Fault, GeneratorSettings
 from vsperf.simulation.restless import RestlessHost
 from vsperf.simulation.switch import SwitchModel
@@ -257,7 +256,6 @@ class TrafficDirection:
 
     @property
     def name(self) -> str:
-        """The name of the direction in records."""
         return f"{self.enters} to {self.leaves}"
 
 
@@ -295,7 +293,6 @@ class SimulatedPath:
     """Frames by direction that a trial left for the next one to count."""
 
     def run(self, asked: Asked) -> TrialCounts:
-        """Make one trial."""
         self.trials += 1
         asked = self._within_bursts(asked)
         duration_ns = sum(step.duration_ns for step in asked.steps)

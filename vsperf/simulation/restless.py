@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from vsperf.config.base import Spec
 from vsperf.quantities.units import NANOSECONDS, Duration, Ratio
-from vsperf.simulation.chance import Chance
+from vsperf.simulation.base import Chance
 
 MINUTE_NS = 60 * NANOSECONDS
 MOMENT_NS = 10_000_000

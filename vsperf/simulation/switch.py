@@ -15,10 +15,8 @@ from vsperf.config.modify import Modify
 from vsperf.config.traffic import Directions
 from vsperf.errors import UsageError
 from vsperf.quantities.units import FCS_BYTES, Duration, FrameSize, LinkSpeed, Rate, Ratio
-from vsperf.simulation.base import Behaviour
-from vsperf.simulation.chance import Chance
+from vsperf.simulation.base import Behaviour, Chance, Truth
 from vsperf.simulation.models import AnyBehaviour, SoftKnee
-from vsperf.simulation.truth import Truth
 
 ENDPOINT_KIND = "sim"
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from vsperf.config.traffic import TrafficProfile
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.turn_columns import Turn
-from vsperf.simulation.chance import Chance
+from vsperf.simulation.base import Chance
 from vsperf.simulation.path import BATCH_FRAMES, FLOOR_NS
 from vsperf.simulation.restless import RestlessHost
 from vsperf.simulation.switch import SwitchModel
@@ -63,7 +63,6 @@ class SimulatedTurns:
         guard_ns: int,
         latency: bool = False,
     ) -> list[Turn]:
-        """Make the turns."""
         turns: list[Turn] = []
         before: int | None = None
         for number, side in enumerate(order):

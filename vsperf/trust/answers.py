@@ -77,15 +77,12 @@ class BoundedRequests:
             return bound(session, self._patience_s).request(method, url, **options)
 
     def get(self, url: str, params: Any = None, **options: Any) -> Any:
-        """Ask for something."""
         return self.request("GET", url, params=params, **options)
 
     def delete(self, url: str, **options: Any) -> Any:
-        """Ask for the end of something."""
         return self.request("DELETE", url, **options)
 
     def post(self, url: str, data: Any = None, **options: Any) -> Any:
-        """Send something."""
         return self.request("POST", url, data=data, **options)
 
     def put(self, url: str, data: Any = None, **options: Any) -> Any:

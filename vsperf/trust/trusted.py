@@ -120,7 +120,6 @@ class Folder:
 
     @contextmanager
     def folder(self, name: str) -> Iterator[Folder]:
-        """Open a folder in it."""
         descriptor = self._open(name, os.O_RDONLY | os.O_DIRECTORY)
         try:
             yield Folder(self.path / name, _own(descriptor, self.path / name, stat.S_ISDIR))

@@ -20,7 +20,7 @@ from vsperf.config.method import GIVEN_OTHER_RULES, MADE_TO_FORGET, RESTARTED
 from vsperf.dpdk.command import MEGABYTE
 from vsperf.drivers.generators.tgen.process import TGEN
 from vsperf.drivers.settings import own_settings
-from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.base import NothingRuns, SwitchPlan
 from vsperf.drivers.vswitches.ports import Place, vhost_endpoint, vhost_socket
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
@@ -29,7 +29,6 @@ from vsperf.host.threads import Polling
 from vsperf.host.workspace import Workspace
 from vsperf.records import threads
 from vsperf.records.run import Placeholder, Placement, Step
-from vsperf.records.switch import SwitchCounters
 
 NAME = "tgen-dut"
 ROLE = "pmd"
@@ -51,19 +50,13 @@ class ReferenceSpec(DriverSpec):
 
 
 @dataclass
-class RunningReference:
-    """A reference DUT that forwards."""
+class RunningReference(NothingRuns):
+    """A reference DUT that forwards, as soon as somebody is at a port; it counts till it ends."""
 
     program: Managed
 
     def failure(self) -> str | None:
         return self.program.failure()
-
-    def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
-        """It forwards from a port as soon as somebody is at its other end."""
-
-    def counters(self) -> SwitchCounters | None:
-        return None  # it writes them down when it ends
 
     def facts(self) -> dict[str, Any]:
         return {"argv": list(self.program.argv)}
@@ -79,9 +72,6 @@ class RunningReference:
 
     def processes(self) -> tuple[int, ...]:
         return (self.program.pid,)
-
-    def access(self) -> tuple[str, ...]:
-        return ()
 
 
 class ReferenceDevice:

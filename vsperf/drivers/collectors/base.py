@@ -140,11 +140,9 @@ class Asking:
     """Returns what the part says now, as samples of the trial with that index."""
 
     def begin(self, trial: int) -> None:
-        """Ask before a trial."""
         self._look(trial)
 
     def end(self, trial: int) -> None:
-        """Ask after it."""
         self._look(trial)
 
     def _look(self, trial: int) -> None:

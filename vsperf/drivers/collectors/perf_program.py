@@ -113,7 +113,6 @@ class PerRole(ABC):
     """With the file that each writes."""
 
     def begin(self, trial: int) -> None:
-        """Have all of them begin."""
         for one, _ in self.attached:
             one.tell(ENABLE)
 

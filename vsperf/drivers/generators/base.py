@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
-from vsperf.config.abilities import Capabilities
+from vsperf.config.abilities import Ability, Capabilities
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import End
@@ -16,10 +16,34 @@ from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.methods.connections import ConnectionsAsked
 from vsperf.records.connections import ConnectionCounts
+from vsperf.records.flags import Flag
 from vsperf.records.host import Calibration, Stalls
 from vsperf.records.run import Endpoint, Placement, Step
 from vsperf.records.trial import Event, RateStep, Sample, TrialCounts
 from vsperf.records.turns import Turns
+
+LESS_EXACT = {
+    Ability.PACED: Flag.UNPACED,
+    Ability.OWN_COUNTS: Flag.COUNTED_BY_SWITCH,
+    Ability.NUMBERED: Flag.UNCHECKED,
+    Ability.EVERY_LATENCY: Flag.LATENCY_SAMPLED,
+}
+"""What is a reservation where it is lacking, and no reason to refuse a case."""
+
+
+def reservations(can: Capabilities, *, latency: bool) -> tuple[Flag, ...]:
+    """Return what is to be said against each trial of a generator; `latency`: it was measured."""
+    return tuple(
+        flag
+        for ability, flag in LESS_EXACT.items()
+        if not can.can(ability) and (latency or flag is not Flag.LATENCY_SAMPLED)
+    )
+
+
+def less_exact(kind: str, can: Capabilities) -> Iterator[str]:
+    """Yield the same for people who plan a case."""
+    for flag in reservations(can, latency=can.can(Ability.LATENCY)):
+        yield f"generator {kind}, {flag}: {flag.gist[0].lower()}{flag.gist[1:]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +170,6 @@ class TurnsRequest:
 
     @property
     def length_ns(self) -> int:
-        """How long all turns take."""
         return len(self.order) * (self.turn_ns + self.guard_ns)
 
 

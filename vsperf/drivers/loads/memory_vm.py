@@ -50,7 +50,6 @@ class GuestMemorySpec(PatternSpec):
 
     @property
     def memory_mb(self) -> int:
-        """Memory of a guest."""
         return KERNEL_MB + math.ceil(self.buffer.bytes / MIB)
 
 

@@ -34,20 +34,16 @@ class Programs:
     about: dict[str, Any]
 
     def failure(self) -> str | None:
-        """Return how the first one ended that did, or None while all run."""
         found = ((name, program.failure()) for name, program in self.running)
         return next((f"{name} {_plain(why)}" for name, why in found if why is not None), None)
 
     def counts(self) -> tuple[NoiseActivity, ...]:
-        """Return what each has done so far."""
         return tuple(self.count(program, name) for name, program in self.running)
 
     def last_words(self, instance: str) -> str | None:
-        """Return the last lines that an instance wrote."""
         return dict(self.running)[instance].last_words()
 
     def facts(self) -> dict[str, Any]:
-        """Return what they are, and what was started."""
         return {**self.about, "argv": [list(program.argv) for _, program in self.running]}
 
 

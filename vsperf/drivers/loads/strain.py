@@ -36,7 +36,6 @@ class StrainSpec(NoiseSpec):
 
     @property
     def judged(self) -> bool:
-        """Whether it has a rate that it is to keep."""
         return self.load in JUDGED
 
 

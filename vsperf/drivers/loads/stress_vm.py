@@ -61,7 +61,6 @@ class GuestStressSpec(StrainSpec):
 
     @property
     def memory_mb(self) -> int:
-        """Memory of a guest."""
         return SYSTEM_MB + math.ceil(self.memory.bytes / MIB)
 
 
@@ -142,7 +141,6 @@ class GuestStress:
             ) from error
 
     def failure(self) -> str | None:
-        """Return how the first one ended that did, or None while all run."""
         found = (guest.failure() for _, guest in self.guests)
         return next((self._by_instance(why) for why in found if why is not None), None)
 
@@ -151,11 +149,9 @@ class GuestStress:
         return tuple(activity_of(name, guest) for name, guest in self.guests)
 
     def last_words(self, instance: str) -> str | None:
-        """Return the end of a guest's console."""
         return dict(self.guests)[instance].console_words()
 
     def facts(self) -> dict[str, Any]:
-        """Return what they are, and what was started."""
         return {"package": stress_version(), "guests": [one.facts() for _, one in self.guests]}
 
     def _by_instance(self, why: str) -> str:

@@ -14,9 +14,32 @@ from pydantic import Field, ValidationError, ValidationInfo, model_validator
 from vsperf.config.base import DriverSpec
 from vsperf.config.suggest import quoted
 from vsperf.config.topology import Topology
-from vsperf.drivers.vnfs.templates import render
+from vsperf.config.yaml import is_plain_text
 from vsperf.errors import UsageError
 from vsperf.quantities.units import CpuSet
+
+LONGEST = 4096
+"""Characters of a template."""
+
+
+def render(text: str, known: dict[str, Any]) -> str:
+    """Return a template filled in; raises ValueError for what is wrong with it."""
+    if "{{" not in text and "{%" not in text:
+        return text
+    if len(text) > LONGEST:
+        raise ValueError(f"a template has {LONGEST} characters at most, and this one {len(text)}")
+    from vsperf.drivers.vnfs.template_language import fill_in  # few have one, and Jinja is large
+
+    try:
+        found = fill_in(text, known)
+    except ValueError:
+        raise
+    except Exception as error:  # a template can fail in as many ways as a program
+        raise ValueError(str(error)) from error
+    if not is_plain_text(found):
+        raise ValueError("it makes a control character")
+    return found
+
 
 VnfName = Annotated[str, Field(pattern=r"^vm[1-9]\d*$")]
 OWN = "own"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
@@ -14,13 +15,15 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.counted import Counted
 from vsperf.config.wiring import Nic
-from vsperf.errors import NotReadyError
+from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Endpoint, Placement, Step, Wire
 from vsperf.records.switch import Kept, SwitchCounters
 from vsperf.records.trial import TrialCounts
+from vsperf.waits import sleep
 
+POLL_S = 0.02
 Rules = Literal["port", "network", "l2", "l3", "l4", "learn"]
 """By what a switch is told to forward: where a frame came in; that and an IP network, for which it
 has to look into each frame; what tells the streams of the traffic apart; or, as `learn`, as a
@@ -59,6 +62,32 @@ def require_root(who: str, why: str, user: int | None = None) -> None:
         raise NotReadyError(f"{who} needs root", why=why, fix="run vsperf with sudo")
 
 
+def await_ports(
+    waiting_for: Callable[[], list[str]],
+    failure: Callable[[], str | None],
+    look: Callable[[], None],
+    patience_s: float,
+    who: str = "the switch",
+    why: str = "nobody is at its other end, or the switch could not take it up",
+) -> None:
+    """Wait until somebody is at the other end of each port.
+
+    `look` raises when another part of the deployment has ended.
+    """
+    deadline = time.monotonic() + patience_s
+    while waiting := waiting_for():
+        if (reason := failure()) is not None:
+            raise DiedError("the switch failed while it took up its ports", why=reason)
+        look()
+        if time.monotonic() > deadline:
+            raise ComponentError(
+                f"port {', '.join(waiting)} of {who} did not come up within {patience_s:g} s",
+                why=why,
+                fix="`vsperf plan` prints the commands of both ends, to be tried by hand",
+            )
+        sleep(POLL_S)  # between two looks at a condition, never instead of one
+
+
 class RunningSwitch(Protocol):
     """A switch that forwards."""
 
@@ -91,6 +120,25 @@ class RunningSwitch(Protocol):
 
     def access(self) -> tuple[str, ...]:
         """Return the commands by which a person looks at the running switch."""
+
+
+class NothingRuns:
+    """What a switch answers where nothing runs that could be asked; frames alone tell."""
+
+    def failure(self) -> str | None:
+        return None
+
+    def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
+        pass
+
+    def counters(self) -> SwitchCounters | None:
+        return None
+
+    def facts(self) -> dict[str, Any]:
+        return {}
+
+    def access(self) -> tuple[str, ...]:
+        return ()
 
 
 @runtime_checkable
@@ -134,6 +182,16 @@ class ModelledSwitch(Protocol):
 
     def carried(self, counts: TrialCounts, duration_ns: int) -> None:
         """Be told which frames it had to do with in a trial, as it saw none."""
+
+
+class DeploysNothing:
+    """A driver of what asks nothing of the machine."""
+
+    def needs(self, case: CaseSpec) -> Needs:
+        return Needs()
+
+    def require(self, case: CaseSpec) -> None:
+        pass
 
 
 class VSwitch(Protocol):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import field_validator
 
@@ -16,14 +16,12 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.method import GIVEN_OTHER_RULES, MADE_TO_FORGET, RESTARTED
 from vsperf.config.modify import Modify
-from vsperf.drivers.vswitches.base import Filters, SwitchPlan
+from vsperf.drivers.vswitches.base import DeploysNothing, Filters, NothingRuns, SwitchPlan
 from vsperf.drivers.vswitches.ports import CHASSIS, VIRTUAL_DEVICE, chassis_endpoint
 from vsperf.errors import UsageError
 from vsperf.host.binding import pci_addresses
-from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Endpoint, Placement, Step
-from vsperf.records.switch import SwitchCounters
 
 
 class ExternalSpec(DriverSpec):
@@ -51,20 +49,8 @@ class ExternalSpec(DriverSpec):
         return filters
 
 
-class RunningExternal:
+class RunningExternal(NothingRuns):
     """A switch of which nothing is known; whether it forwards, only frames tell."""
-
-    def failure(self) -> str | None:
-        return None
-
-    def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
-        pass
-
-    def counters(self) -> SwitchCounters | None:
-        return None
-
-    def facts(self) -> dict[str, Any]:
-        return {}
 
     def restart(self, *, kill: bool) -> None:
         raise _out_of_reach(RESTARTED)
@@ -75,9 +61,6 @@ class RunningExternal:
     def change_rules(self, count: int) -> None:
         raise _out_of_reach(GIVEN_OTHER_RULES)
 
-    def access(self) -> tuple[str, ...]:
-        return ()
-
 
 def _out_of_reach(what: str) -> UsageError:
     return UsageError(
@@ -87,15 +70,12 @@ def _out_of_reach(what: str) -> UsageError:
     )
 
 
-class ExternalSwitch:
+class ExternalSwitch(DeploysNothing):
     """Deploys nothing: says where the generator's ends of the cables are."""
 
     kind: ClassVar[str] = "external"
     summary: ClassVar[str] = "a device under test that others deploy, between the links' devices"
     Spec: ClassVar[type[DriverSpec]] = ExternalSpec
-
-    def needs(self, case: CaseSpec) -> Needs:
-        return Needs()
 
     def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
         if case.topology.vnfs:
@@ -111,9 +91,6 @@ class ExternalSwitch:
         ends = ", ".join(f"{endpoint.link} ({endpoint.address})" for endpoint in endpoints)
         action = f"deploy nothing: what is tested lies between {ends}"
         return SwitchPlan((Step(component="vswitch", action=action),), endpoints)
-
-    def require(self, case: CaseSpec) -> None:
-        pass
 
     @contextmanager
     def start(

@@ -15,11 +15,13 @@ from typing import Any, TypeVar
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import NETWORK_BITS, End, clients_of, servers_of
+from vsperf.drivers.ending import until_left
+from vsperf.drivers.vswitches.base import await_ports
 from vsperf.drivers.vswitches.kernel_ports import (
     MTU,
     NETWORK,
+    NOBODY,
     PMD_ROLE,
-    await_ports,
     check_ports,
     counted,
     step,
@@ -145,7 +147,6 @@ class Addresses(Devices):
     """A conversation with the kernel about devices that have addresses."""
 
     def bring_up(self, name: str) -> None:
-        """Let a device send and receive."""
         with told(f"to bring {name} up"):
             self._routes.link("set", index=self._index(name), state="up")
 
@@ -226,7 +227,6 @@ class Hop:
         ]
 
     def next_hops(self) -> Mapping[str, str]:
-        """Return the MAC address of each port, by link."""
         found = self.talk.devices()
         return {link: self._device(found, link).mac for link in self.devices}
 
@@ -244,7 +244,6 @@ class Hop:
             asked_in(self.network, f"to set {name} to {value}", partial(file.write_text, text))
 
     def facts(self) -> dict[str, Any]:
-        """Return what they are, for the record."""
         found = self.talk.devices()
         return {
             "network": self.network,
@@ -293,7 +292,7 @@ class RunningHop:
     who: str
     """It, for people."""
     workspace: Workspace
-    stopped: bool = False
+    ended: bool = False
 
     @property
     def network(self) -> str:
@@ -302,19 +301,18 @@ class RunningHop:
 
     def failure(self) -> str | None:
         """Return why it no longer works, as far as that is known here."""
-        return "the switch was stopped" if self.stopped else self.hop.failure()
+        return "the switch was stopped" if self.ended else self.hop.failure()
 
     def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
         """Wait until somebody holds the other ends of these links."""
         waiting = partial(self.hop.waiting_for, places)
-        await_ports(waiting, self.failure, self.look, patience_s, self.who)
+        await_ports(waiting, self.failure, self.look, patience_s, self.who, NOBODY)
 
     def look(self) -> None:
         """Raise when another part of the deployment has ended."""
         self.workspace.attend(f"while {self.who} was waited for")
 
     def next_hops(self) -> Mapping[str, str]:
-        """Return, by link, the MAC address that frames from its end are to be sent to."""
         return self.hop.next_hops()
 
 
@@ -326,9 +324,5 @@ def running_hop(
     design: HopDesign, workspace: Workspace, begin: Callable[[Hop], Running]
 ) -> Iterator[Running]:
     """Make both ports, have the device begin, and yield it; it is over when the context is left."""
-    with made_hop(design.ports, design.cpus, workspace) as hop:
-        running = begin(hop)
-        try:
-            yield running
-        finally:
-            running.stopped = True
+    with made_hop(design.ports, design.cpus, workspace) as hop, until_left(begin(hop)) as running:
+        yield running

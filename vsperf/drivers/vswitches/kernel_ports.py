@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.ports import Place
-from vsperf.errors import ComponentError, DiedError, UsageError
+from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.devices import Device
 from vsperf.host.tuntap import is_held
@@ -27,6 +27,7 @@ MTU = 1500
 POLL_S = 0.01
 HELD_S = 10.0
 """Patience with virtual machines that are being started."""
+NOBODY = "nobody holds the other end of its tap"
 LOST = {
     "rx_dropped": "rx dropped",
     "rx_errors": "rx errors",
@@ -92,31 +93,6 @@ def await_held(name: str, queues: int, workspace: Workspace) -> None:
                 f"nobody has taken hold of the tap {name} within {HELD_S:g} s",
                 why="it is moved into the switch's network when a virtual machine has",
                 fix="`vsperf plan` prints the command of each, to be tried by hand",
-            )
-        sleep(POLL_S)  # between two looks at a condition, never instead of one
-
-
-def await_ports(
-    waiting_for: Callable[[], list[str]],
-    failure: Callable[[], str | None],
-    look: Callable[[], None],
-    patience_s: float,
-    who: str,
-) -> None:
-    """Wait until somebody is at the other end of each port.
-
-    `look` raises when another part of the deployment has ended.
-    """
-    deadline = time.monotonic() + patience_s
-    while waiting := waiting_for():
-        if (reason := failure()) is not None:
-            raise DiedError("the switch failed while it took up its ports", why=reason)
-        look()
-        if time.monotonic() > deadline:
-            raise ComponentError(
-                f"port {', '.join(waiting)} of {who} did not come up within {patience_s:g} s",
-                why="nobody holds the other end of its tap",
-                fix="`vsperf plan` prints the commands of both ends, to be tried by hand",
             )
         sleep(POLL_S)  # between two looks at a condition, never instead of one
 

@@ -7,8 +7,7 @@ and nothing is counted there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -18,14 +17,13 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.counted import PowerOfTwo
 from vsperf.config.method import GIVEN_OTHER_RULES, RESTARTED
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.settings import own_settings
-from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.base import DeploysNothing, NothingRuns, SwitchPlan
 from vsperf.drivers.vswitches.forwarding import partners
 from vsperf.errors import UsageError
-from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace, require_short
 from vsperf.records.run import Endpoint, Placeholder, Placement, Step
-from vsperf.records.switch import SwitchCounters
 
 SOCKET = "none.sock"
 USUAL_BUFFER = 2048
@@ -48,20 +46,14 @@ class NoSwitchSpec(DriverSpec):
 
 
 @dataclass
-class RunningNone:
+class RunningNone(NothingRuns):
     """Nothing runs; it is over when the deployment is."""
 
     joined: str
-    stopped: bool = False
+    ended: bool = False
 
     def failure(self) -> str | None:
-        return "the deployment has ended" if self.stopped else None
-
-    def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
-        pass
-
-    def counters(self) -> SwitchCounters | None:
-        return None
+        return "the deployment has ended" if self.ended else None
 
     def facts(self) -> dict[str, Any]:
         return {"joined_by": self.joined}
@@ -75,9 +67,6 @@ class RunningNone:
     def change_rules(self, count: int) -> None:
         raise _nothing_there(GIVEN_OTHER_RULES)
 
-    def access(self) -> tuple[str, ...]:
-        return ()
-
 
 def _nothing_there(what: str) -> UsageError:
     return UsageError(
@@ -87,15 +76,12 @@ def _nothing_there(what: str) -> UsageError:
     )
 
 
-class NoSwitch:
+class NoSwitch(DeploysNothing):
     """Joins the generator's ports, pair by pair."""
 
     kind: ClassVar[str] = "none"
     summary: ClassVar[str] = "no switch: the generator's ports joined to each other, the ceiling"
     Spec: ClassVar[type[DriverSpec]] = NoSwitchSpec
-
-    def needs(self, case: CaseSpec) -> Needs:
-        return Needs()
 
     def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
         spec = _spec_of(case)
@@ -108,15 +94,10 @@ class NoSwitch:
     def require(self, case: CaseSpec) -> None:
         require_short((SOCKET,))
 
-    @contextmanager
     def start(
         self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
-    ) -> Iterator[RunningNone]:
-        running = RunningNone("memif")
-        try:
-            yield running
-        finally:
-            running.stopped = True
+    ) -> AbstractContextManager[RunningNone]:
+        return until_left(RunningNone("memif"))
 
 
 def _check(case: CaseSpec) -> None:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.counted import Counted
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.settings import own_settings
-from vsperf.drivers.vswitches.base import Filters, Rules, SwitchPlan
+from vsperf.drivers.vswitches.base import DeploysNothing, Filters, NothingRuns, Rules, SwitchPlan
 from vsperf.errors import UsageError
-from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.quantities.units import FrameSize, LinkSpeed, Rate
 from vsperf.records.run import Endpoint, Placement, Step
@@ -75,13 +74,13 @@ class SimulatedSwitchSpec(SwitchSettings, DriverSpec):
 
 
 @dataclass
-class RunningModel:
+class RunningModel(NothingRuns):
     """A model is well for as long as it is deployed; whether it forwards, only frames tell."""
 
     spec: SimulatedSwitchSpec = field(default_factory=lambda: SimulatedSwitchSpec(kind="sim"))
     addresses_each: int = 1
     """Addresses that the frames of one direction come from."""
-    stopped: bool = False
+    ended: bool = False
     table: AddressTable | None = field(init=False)
     _lost: int = 0
 
@@ -89,10 +88,7 @@ class RunningModel:
         self.table = self.spec.table
 
     def failure(self) -> str | None:
-        return "the simulated switch was stopped" if self.stopped else None
-
-    def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
-        pass
+        return "the simulated switch was stopped" if self.ended else None
 
     def counters(self) -> SwitchCounters | None:
         if self.table is None:
@@ -105,9 +101,6 @@ class RunningModel:
             if self.table is not None:
                 seen = min(way.sent_frames, self.addresses_each)
                 self.table.see(way.name, seen, duration_ns)
-
-    def facts(self) -> dict[str, Any]:
-        return {}
 
     def restart(self, *, kill: bool) -> None:
         """Nothing runs that could stay away: a trial is told for how long it would (`away_ns`)."""
@@ -129,19 +122,13 @@ class RunningModel:
     def processes(self) -> tuple[int, ...]:
         return ()
 
-    def access(self) -> tuple[str, ...]:
-        return ()
 
-
-class SimulatedSwitch:
+class SimulatedSwitch(DeploysNothing):
     """Deploys nothing: its endpoints say all about it."""
 
     kind: ClassVar[str] = "sim"
     summary: ClassVar[str] = "a documented model of a switch; never a measurement"
     Spec: ClassVar[type[DriverSpec]] = SimulatedSwitchSpec
-
-    def needs(self, case: CaseSpec) -> Needs:
-        return Needs()
 
     def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
         spec, links = _spec_of(case), case.topology.links
@@ -177,19 +164,11 @@ class SimulatedSwitch:
         endpoints = [Endpoint(link=link, kind=ENDPOINT_KIND, address=address) for link in links]
         return SwitchPlan((step,), tuple(endpoints))
 
-    def require(self, case: CaseSpec) -> None:
-        pass
-
-    @contextmanager
     def start(
         self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
-    ) -> Iterator[RunningModel]:
+    ) -> AbstractContextManager[RunningModel]:
         apart = case.traffic.vary == "mac"
-        running = RunningModel(_spec_of(case), int(case.traffic.flows) if apart else 1)
-        try:
-            yield running
-        finally:
-            running.stopped = True
+        return until_left(RunningModel(_spec_of(case), int(case.traffic.flows) if apart else 1))
 
 
 def _spec_of(case: CaseSpec) -> SimulatedSwitchSpec:

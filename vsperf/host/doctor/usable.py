@@ -32,7 +32,6 @@ class Judged:
 
     @property
     def ready(self) -> bool:
-        """Whether it can be used as things are."""
         return not self.mend
 
 

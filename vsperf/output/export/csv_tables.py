@@ -42,7 +42,6 @@ class CsvSheet:
         self._writer.writerow([field(name) for name in names])
 
     def add(self, values: Sequence[Value]) -> None:
-        """Add a row."""
         self._writer.writerow([field(value) for value in values])
 
     def __enter__(self) -> CsvSheet:

@@ -44,7 +44,6 @@ class ParquetSheet:
         self._rows: list[Sequence[Value]] = []
 
     def add(self, values: Sequence[Value]) -> None:
-        """Add a row."""
         self._rows.append(values)
         if len(self._rows) >= BATCH:
             self._flush()

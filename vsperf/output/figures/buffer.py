@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -22,14 +22,15 @@ from vsperf.output.figures.facts import Facts, trusted
 from vsperf.output.figures.groups import (
     Evidence,
     Traits,
-    caption,
+    drawn,
     evidence_of,
     groups_of,
+    medians,
     most_of,
     size_axis,
     traits_of,
 )
-from vsperf.output.figures.plot import Options, Plot, Scope
+from vsperf.output.figures.plot import Options, Plot
 from vsperf.output.figures.published import beside
 from vsperf.records.files.view import CaseView
 
@@ -98,7 +99,8 @@ def draw(samples: Sequence[Buffer], options: Options) -> Drawing | None:
     layers: list[Layer] = []
     for name, words in NAMES.items():
         for group in groups:
-            points = tuple(_bars(group.samples, name))
+            times = ((one.size, dict(one.times_ns).get(name)) for one in group.samples)
+            points = tuple(medians(times))
             label = words if len(groups) == 1 else f"{group.name}, {words}"
             simulated = any(one.evidence.simulated for one in group.samples)
             if points:
@@ -108,19 +110,16 @@ def draw(samples: Sequence[Buffer], options: Options) -> Drawing | None:
     sizes = [(one.size, one.size_name) for one in shown]
     sizes += [(point.x, f"{point.x:g}B") for bar in published.bars(0) for point in bar.points]
     bounds = sum(one.bound for one in shown)
-    return Drawing(
-        title="Buffer time by back-to-back frames",
-        caption=caption(
-            [one.evidence for one in shown],
-            _lower_ends(bounds),
-            "Bars of several repeats are their medians; error bars reach from least to greatest."
-            if _repeated(shown)
-            else "",
-            more,
-            published.source,
-        ),
-        panels=(Panel(x=size_axis(sizes), y=TIME, layers=tuple(layers)),),
-        simulated=any(one.evidence.simulated for one in shown),
+    return drawn(
+        "Buffer time by back-to-back frames",
+        [one.evidence for one in shown],
+        (Panel(size_axis(sizes), TIME, tuple(layers)),),
+        _lower_ends(bounds),
+        "Bars of several repeats are their medians; error bars reach from least to greatest."
+        if _repeated(shown)
+        else "",
+        more,
+        published.source,
     )
 
 
@@ -130,17 +129,6 @@ def _lower_ends(bounds: int) -> str:
         return ""
     are = "is a lower end" if bounds == 1 else "are lower ends"
     return f"{bounds} of these {are}: not the switch ended the bursts."
-
-
-def _bars(samples: Sequence[Buffer], name: str) -> Iterator[Point]:
-    by_size: dict[float, list[float]] = {}
-    for one in samples:
-        if (ns := dict(one.times_ns).get(name)) is not None:
-            by_size.setdefault(one.size, []).append(ns)
-    for size, times in sorted(by_size.items()):
-        several = len(times) > 1
-        ends = (min(times), max(times)) if several else (None, None)
-        yield Point(size, statistics.median(times), *ends)
 
 
 def _repeated(samples: Sequence[Buffer]) -> bool:
@@ -176,17 +164,14 @@ def draw_runs(samples: Sequence[Buffer], options: Options) -> Drawing | None:
         if points:
             layers.append(Line(label, points, simulated=simulated, color=len(layers)))
     ticks = tuple(Tick(place, f"{run[:10]} {run[-4:]}") for place, run in enumerate(runs))
-    return Drawing(
-        title="Buffer time by back-to-back frames, run by run",
-        caption=caption(
-            [one.evidence for one in shown],
-            "Corrected for frames that are forwarded while the burst arrives.",
-            "Points are medians of repeats." if _repeated(shown) else "",
-            f"The last {MOST_RUNS} of {len(every)} runs." if len(every) > MOST_RUNS else "",
-            more,
-        ),
-        panels=(Panel(x=Axis("run", "", Scale.NAMES, ticks=ticks), y=TIME, layers=tuple(layers)),),
-        simulated=any(one.evidence.simulated for one in shown),
+    return drawn(
+        "Buffer time by back-to-back frames, run by run",
+        [one.evidence for one in shown],
+        (Panel(Axis("run", "", Scale.NAMES, ticks=ticks), TIME, tuple(layers)),),
+        "Corrected for frames that are forwarded while the burst arrives.",
+        "Points are medians of repeats." if _repeated(shown) else "",
+        f"The last {MOST_RUNS} of {len(every)} runs." if len(every) > MOST_RUNS else "",
+        more,
     )
 
 
@@ -194,7 +179,6 @@ PLOT = Plot(
     name="buffer",
     title="buffer time by back-to-back frames against frame size",
     needs="two frame sizes of a case of the method back2back: `phy2phy_back2back`",
-    scope=Scope.CASES,
     gather=gather,
     draw=draw,
 )
@@ -202,7 +186,6 @@ RUNS = Plot(
     name="buffer-runs",
     title="buffer time by back-to-back frames, run by run",
     needs="two runs or repeats of a case of the method back2back: `phy2phy_back2back`",
-    scope=Scope.CASES,
     gather=gather,
     draw=draw_runs,
 )

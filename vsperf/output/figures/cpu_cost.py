@@ -19,12 +19,12 @@ from vsperf.output.figures.facts import Facts
 from vsperf.output.figures.groups import (
     Evidence,
     Traits,
-    caption,
+    drawn,
     evidence_of,
     not_drawn,
     traits_of,
 )
-from vsperf.output.figures.plot import Options, Plot, Scope
+from vsperf.output.figures.plot import Options, Plot
 from vsperf.records.files.view import CaseView
 
 MOST = 28
@@ -70,18 +70,15 @@ def draw(samples: Sequence[Cost], options: Options) -> Drawing | None:
     panels = [
         _panel([one for one in shown if one.each == each], each, several=several) for each in EACH
     ]
-    return Drawing(
-        title="CPU time by role",
-        caption=caption(
-            [one.evidence for one in shown],
-            "Who pays for the work of the network's stack is who ran when it was done, which "
-            "differs by switch; the whole bar hardly does.",
-            STACKED,
-            _unknown(shown),
-            not_drawn(more, "case"),
-        ),
-        panels=tuple(panel for panel in panels if panel is not None),
-        simulated=False,
+    return drawn(
+        "CPU time by role",
+        [one.evidence for one in shown],
+        tuple(panel for panel in panels if panel is not None),
+        "Who pays for the work of the network's stack is who ran when it was done, which "
+        "differs by switch; the whole bar hardly does.",
+        STACKED,
+        _unknown(shown),
+        not_drawn(more, "case"),
     )
 
 
@@ -130,7 +127,6 @@ CPU_COST = Plot(
     name="cpu-cost",
     title="CPU time that a request or a bit of programs costs clients, servers and switch",
     needs="programs that exchange data, in two cases or more: `vsperf run places_http`",
-    scope=Scope.CASES,
     gather=gather,
     draw=draw,
 )

@@ -14,7 +14,7 @@ from vsperf.output.figures.drawing import (
     Scale,
     stretches,
 )
-from vsperf.output.figures.groups import Evidence, caption, evidence_of, not_drawn
+from vsperf.output.figures.groups import Evidence, drawn, evidence_of, not_drawn
 from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
@@ -91,15 +91,12 @@ def draw(samples: Sequence[Curves], options: Options) -> Drawing | None:
         return None
     more = len(panels) - MOST_PANELS
     places = "; ".join(dict.fromkeys(curve.at for curve in case.curves if curve.at))
-    return Drawing(
-        title=f"Curves, {case.label}",
-        caption=caption(
-            [case.evidence],
-            f"Measured at {places}." if places else "",
-            not_drawn(more, "panel"),
-        ),
-        panels=tuple(panels[:MOST_PANELS]),
-        simulated=case.evidence.simulated,
+    return drawn(
+        f"Curves, {case.label}",
+        [case.evidence],
+        tuple(panels[:MOST_PANELS]),
+        f"Measured at {places}." if places else "",
+        not_drawn(more, "panel"),
     )
 
 

@@ -210,5 +210,4 @@ class Drawing:
 
     @property
     def layers(self) -> Iterator[Layer]:
-        """All layers of all panels."""
         return (layer for panel in self.panels for layer in panel.layers)

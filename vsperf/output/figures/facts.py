@@ -47,7 +47,6 @@ class Facts:
 
     @cached_property
     def asked(self) -> Asked:
-        """What it was asked."""
         return self.view.asked
 
     @property
@@ -99,7 +98,6 @@ class Facts:
 
     @property
     def latency_targets(self) -> tuple[LatencyTarget, ...]:
-        """What criteria ask of latency."""
         return tuple(self._latency_targets())
 
     def _latency_targets(self) -> Iterator[LatencyTarget]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from vsperf.output.figures.drawing import Axis, Scale, Tick
+from vsperf.output.figures.drawing import Axis, Drawing, Panel, Point, Scale, Tick
 from vsperf.output.figures.facts import IDLE_POINTS, WORKERS, Facts
 from vsperf.quantities.human import counted, human_ns, human_seconds
 from vsperf.records.files.view import CaseView
@@ -193,6 +194,19 @@ def evidence_of_trials(view: CaseView, trials: Iterable[Trial]) -> Evidence:
     )
 
 
+def drawn(
+    title: str,
+    evidence: Iterable[Evidence],
+    panels: Iterable[Panel],
+    *more: str,
+    simulated: bool = False,
+) -> Drawing:
+    """Return a drawing with what it rests on below; of cases from a model, or if that is said."""
+    every = tuple(evidence)
+    simulated = simulated or any(one.simulated for one in every if not one.left_out)
+    return Drawing(title, caption(every, *more), tuple(panels), simulated=simulated)
+
+
 def caption(all_evidence: Iterable[Evidence], *more: str) -> str:
     """Say how many cases, runs and trials there were and how long these took, and what is left out.
 
@@ -232,6 +246,20 @@ def human_duration(ns: int) -> str:
         if ns >= factor:
             return f"{ns / factor:g} {unit}"
     return human_ns(ns)
+
+
+REPEATED = "Points of repeats are their medians; bars reach from least to greatest."
+
+
+def medians(values: Iterable[tuple[float, float | None]]) -> Iterator[Point]:
+    """Yield a point for each place that has values: their median, and how far several reach."""
+    found: dict[float, list[float]] = {}
+    for place, value in values:
+        if value is not None:
+            found.setdefault(place, []).append(value)
+    for place, some in sorted(found.items()):
+        ends = (min(some), max(some)) if len(some) > 1 else (None, None)
+        yield Point(place, statistics.median(some), *ends)
 
 
 # The axis of frame sizes: one place for each, so that small and large ones are read alike.

@@ -17,7 +17,7 @@ from vsperf.output.figures.groups import (
     size_axis,
     traits_of,
 )
-from vsperf.output.figures.plot import Options, Plot, Scope
+from vsperf.output.figures.plot import Options, Plot
 from vsperf.output.figures.rates import RATE_AXIS
 from vsperf.records.files.view import CaseView
 
@@ -104,7 +104,6 @@ PLOT = Plot(
     name="intervals",
     title="the interval of each goal (NDR, PDR …) against frame size",
     needs="a search of two frame sizes, or of one in two runs, such as `phy2phy_tput`",
-    scope=Scope.CASES,
     gather=gather,
     draw=draw,
     in_report=False,  # the table has them, and in a plot they are hardly wider than its lines

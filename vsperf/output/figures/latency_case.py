@@ -23,7 +23,7 @@ from vsperf.output.figures.groups import (
     MOST,
     Evidence,
     Traits,
-    caption,
+    drawn,
     not_drawn,
     traits_of,
 )
@@ -175,7 +175,7 @@ SHOWN = (0.5, 0.99, 0.999)
 def draw_percentiles(samples: Sequence[Case], options: Options) -> Drawing | None:
     """Draw a line for each load: the latency that so many of the frames did not exceed."""
     (case,) = samples
-    drawn = _some(case.latencies)
+    some = _some(case.latencies)
     layers = tuple(
         Line(
             _load(one),
@@ -185,7 +185,7 @@ def draw_percentiles(samples: Sequence[Case], options: Options) -> Drawing | Non
             markers=False,
             dash=number,
         )
-        for number, one in enumerate(drawn)
+        for number, one in enumerate(some)
     )
     targets = tuple(
         Points(
@@ -198,28 +198,25 @@ def draw_percentiles(samples: Sequence[Case], options: Options) -> Drawing | Non
     values = [point.y for layer in (*layers, *targets) for point in layer.points]
     farthest = max((point.x for layer in (*layers, *targets) for point in layer.points), default=0)
     frames = min(one.frames for one in case.latencies)
-    return Drawing(
-        title=f"Latency percentiles, {case.label}",
-        caption=caption(
-            [case.evidence],
-            f"At least {human_count(frames)} latencies at each load.",
-            TOLD,
-            "Each nine to the right is ten times rarer.",
-            not_drawn(len(case.latencies) - len(drawn), "load"),
-        ),
-        panels=(
+    return drawn(
+        f"Latency percentiles, {case.label}",
+        [case.evidence],
+        (
             Panel(
-                x=Axis(
+                Axis(
                     "share of the frames that took no longer",
                     "",
                     Scale.NINES,
                     ticks=tuple(_nines(farthest)),
                 ),
-                y=latency_axis(values),
-                layers=(*layers, *targets),
+                latency_axis(values),
+                (*layers, *targets),
             ),
         ),
-        simulated=case.evidence.simulated,
+        f"At least {human_count(frames)} latencies at each load.",
+        TOLD,
+        "Each nine to the right is ten times rarer.",
+        not_drawn(len(case.latencies) - len(some), "load"),
     )
 
 
@@ -250,17 +247,18 @@ def draw_loads(samples: Sequence[Case], options: Options) -> Drawing | None:
         return None
     layers = tuple(_lines(case))
     values = [point.y for layer in layers for point in layer.points]
-    return Drawing(
-        title=f"Latency against load, {case.label}",
-        caption=caption([case.evidence], TOLD, _lossy(case.latencies)),
-        panels=(
+    return drawn(
+        f"Latency against load, {case.label}",
+        [case.evidence],
+        (
             Panel(
-                x=Axis("load per direction", "fps", Scale.LINEAR, from_zero=True),
-                y=latency_axis(values),
-                layers=layers,
+                Axis("load per direction", "fps", Scale.LINEAR, from_zero=True),
+                latency_axis(values),
+                layers,
             ),
         ),
-        simulated=case.evidence.simulated,
+        TOLD,
+        _lossy(case.latencies),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,11 +17,13 @@ from vsperf.output.figures.drawing import (
 )
 from vsperf.output.figures.facts import TARGET
 from vsperf.output.figures.groups import (
+    REPEATED,
     Evidence,
     Group,
     Traits,
-    caption,
+    drawn,
     groups_of,
+    medians,
     most_of,
     not_drawn,
     size_axis,
@@ -35,7 +36,7 @@ from vsperf.output.figures.latency_case import (
     latency_axis,
     share_name,
 )
-from vsperf.output.figures.plot import Options, Plot, Scope
+from vsperf.output.figures.plot import Options, Plot
 
 MOST_PANELS = 4
 MOST_GROUPS = 4
@@ -109,18 +110,16 @@ def draw(cases: Sequence[Case], options: Options) -> Drawing | None:
     # One axis for all panels: where a size has no latency, no line leads over it.
     x = size_axis((case.size, case.size_name) for case in cases if case.size is not None)
     panels = tuple(_panel(one, groups, wanted, (x, axis)) for one in references[:MOST_PANELS])
-    return Drawing(
-        title="Latency against frame size",
-        caption=caption(
-            [one.evidence for one in shown if one.reference == references[0]],
-            f"The same again for each of {len(references)} loads." if len(references) > 1 else "",
-            TOLD,
-            _repeated(layer for panel in panels for layer in panel.layers),
-            _lossy(shown),
-            not_drawn(more, "load"),
-            fewer,
-        ),
-        panels=panels,
+    return drawn(
+        "Latency against frame size",
+        [one.evidence for one in shown if one.reference == references[0]],
+        panels,
+        f"The same again for each of {len(references)} loads." if len(references) > 1 else "",
+        TOLD,
+        _repeated(layer for panel in panels for layer in panel.layers),
+        _lossy(shown),
+        not_drawn(more, "load"),
+        fewer,
         simulated=any(one.evidence.simulated for one in shown),
     )
 
@@ -145,7 +144,7 @@ def _panel(
     for number, group in enumerate(groups):
         members = [one for one in group.samples if one.reference == reference]
         for dash, name in enumerate(wanted):
-            points = tuple(_points(members, name))
+            points = tuple(medians((one.size, dict(one.values_ns).get(name)) for one in members))
             if not points:
                 continue
             alone = len(groups) == 1
@@ -174,23 +173,12 @@ def _targets(shown: Sequence[CaseLatency]) -> Iterator[Points]:
         yield Points(f"{TARGET}: {name}", points, Look.TARGET)
 
 
-def _points(members: Sequence[CaseLatency], name: str) -> Iterator[Point]:
-    """Yield the value of each size; of repeats their median, and how far they reach."""
-    by_size: dict[float, list[float]] = {}
-    for one in members:
-        if (value := dict(one.values_ns).get(name)) is not None:
-            by_size.setdefault(one.size, []).append(value)
-    for size, values in sorted(by_size.items()):
-        ends = (min(values), max(values)) if len(values) > 1 else (None, None)
-        yield Point(size, statistics.median(values), *ends)
-
-
 def _repeated(layers: Iterable[Layer]) -> str:
     """Say what points and bars are, where any point is of repeats."""
     points = (point for layer in layers if isinstance(layer, Line) for point in layer.points)
     if all(point.low is None for point in points):
         return ""
-    return "Points of repeats are their medians; bars reach from least to greatest."
+    return REPEATED
 
 
 PLOT = Plot(
@@ -198,7 +186,6 @@ PLOT = Plot(
     title="latency (least, mean, percentiles) against frame size, at each load",
     needs="latency trials of two frame sizes or more, such as `phy2phy_tput`; of one case, "
     "`vsperf plot percentiles` draws it",
-    scope=Scope.CASES,
     gather=gather,
     draw=draw,
     rank=2,

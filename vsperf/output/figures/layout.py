@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vsperf.output.figures import boxes, legend, theme
+from vsperf.output.figures import legend, theme
+from vsperf.output.figures.boxes import Page, diagram_height, diagram_width, draw_diagram
 from vsperf.output.figures.drawing import Drawing, Panel, Scale
 from vsperf.output.figures.paint import paint
-from vsperf.output.figures.paper import Page
 from vsperf.output.figures.text import plain, shortened, width, wrapped
 
 EDGE = 10.0
@@ -33,7 +33,7 @@ def compose(drawing: Drawing) -> Any:
     """Return a drawing as a figure of matplotlib, of the size that it needs."""
     from matplotlib.figure import Figure
 
-    wide = boxes.width_of(drawing.diagram) if drawing.diagram else theme.WIDTH
+    wide = diagram_width(drawing.diagram) if drawing.diagram else theme.WIDTH
     room = wide - 2 * EDGE
     title = wrapped(plain(drawing.title), theme.TITLE, _title_room(drawing, room), bold=True)
     caption = wrapped(plain(drawing.caption), theme.SMALL, room)
@@ -41,7 +41,7 @@ def compose(drawing: Drawing) -> Any:
     heads = len(title) * theme.TITLE * LEADING + 6
     feet = len(caption) * theme.SMALL * LEADING + 6
     body = sum(block.height for block in blocks)
-    body += boxes.height_of(drawing.diagram) if drawing.diagram else 0.0
+    body += diagram_height(drawing.diagram) if drawing.diagram else 0.0
     height = EDGE + heads + body + feet + EDGE
     page = Page(Figure(figsize=(wide / 72, height / 72)), height, wide)
     page.lines(EDGE, EDGE, title, theme.TITLE, fontweight="bold")
@@ -50,8 +50,8 @@ def compose(drawing: Drawing) -> Any:
         page.text(wide - EDGE, EDGE + theme.TITLE, MARK, theme.TITLE, **style)
     top = EDGE + heads
     if drawing.diagram is not None:
-        boxes.draw(page, drawing.diagram, top)
-        top += boxes.height_of(drawing.diagram)
+        draw_diagram(page, drawing.diagram, top)
+        top += diagram_height(drawing.diagram)
     for block in blocks:
         _draw(page, block, top)
         top += block.height
@@ -72,7 +72,6 @@ class Block:
 
     @property
     def height(self) -> float:
-        """All of it."""
         return self.heading + self.above + theme.PANEL + self.below
 
 

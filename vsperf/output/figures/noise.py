@@ -8,10 +8,10 @@ from typing import Protocol, TypeVar
 from vsperf.config.noise import NOISE, QUIET
 from vsperf.output.figures import latency_sizes
 from vsperf.output.figures.drawing import Axis, Drawing, Panel, Scale, Tick
-from vsperf.output.figures.groups import Traits, caption, groups_of, most_of, size_axis
+from vsperf.output.figures.groups import Traits, drawn, groups_of, most_of, size_axis
 from vsperf.output.figures.latency_case import Case
 from vsperf.output.figures.latency_case import gather as gather_latencies
-from vsperf.output.figures.plot import Options, Plot, Scope
+from vsperf.output.figures.plot import Options, Plot
 from vsperf.output.figures.rates import (
     RATE_AXIS,
     Rate,
@@ -41,15 +41,12 @@ def draw(samples: Sequence[Rate], options: Options) -> Drawing | None:
     shown = [one for group in groups for one in group.samples]
     lines = tuple(line_of(group, number, _size) for number, group in enumerate(groups))
     sizes = [(one.size, one.size_name) for one in (*shown, *left_out(told))]
-    return Drawing(
-        title="Frames per second with and without noise",
-        caption=caption(
-            [one.evidence for one in (*shown, *left_out(told))],
-            *remarks(shown, groups, _size),
-            more,
-        ),
-        panels=(Panel(x=size_axis(sizes), y=RATE_AXIS, layers=lines),),
-        simulated=any(one.evidence.simulated for one in shown),
+    return drawn(
+        "Frames per second with and without noise",
+        [one.evidence for one in (*shown, *left_out(told))],
+        (Panel(size_axis(sizes), RATE_AXIS, lines),),
+        *remarks(shown, groups, _size),
+        more,
     )
 
 
@@ -68,21 +65,18 @@ def draw_levels(samples: Sequence[Rate], options: Options) -> Drawing | None:
     groups, more = most_of(groups_of(found, by=options.by, without=(NOISE,)))
     shown = [one for group in groups for one in group.samples]
     ticks = tuple(Tick(at, name.removeprefix(f"{NOISE}=")) for name, at in places.items())
-    return Drawing(
-        title="Frames per second by level of noise",
-        caption=caption(
-            [one.evidence for one in (*shown, *left_out(told))],
-            *remarks(shown, groups, place),
-            more,
-        ),
-        panels=(
+    return drawn(
+        "Frames per second by level of noise",
+        [one.evidence for one in (*shown, *left_out(told))],
+        (
             Panel(
-                x=Axis("noise beside the case", "", Scale.NAMES, ticks=ticks),
-                y=RATE_AXIS,
-                layers=tuple(line_of(group, number, place) for number, group in enumerate(groups)),
+                Axis("noise beside the case", "", Scale.NAMES, ticks=ticks),
+                RATE_AXIS,
+                tuple(line_of(group, number, place) for number, group in enumerate(groups)),
             ),
         ),
-        simulated=any(one.evidence.simulated for one in shown),
+        *remarks(shown, groups, place),
+        more,
     )
 
 
@@ -117,7 +111,6 @@ PLOT = Plot(
     name="noise",
     title="frames per second with and without noise, a line for each level",
     needs="a quiet case and one beside noise: `vsperf run TESTCASE --noise none,level_1`",
-    scope=Scope.CASES,
     gather=gather,
     draw=draw,
 )
@@ -125,7 +118,6 @@ LEVELS = Plot(
     name="noise-levels",
     title="frames per second over the levels of noise, a line for each frame size",
     needs="two levels of noise or more: `vsperf run TESTCASE --noise none,level_1,level_2`",
-    scope=Scope.CASES,
     gather=gather,
     draw=draw_levels,
 )
@@ -133,7 +125,6 @@ LATENCY = Plot(
     name="noise-latency",
     title="latency with and without noise, at each load",
     needs="latency of a quiet case and of one beside noise: `vsperf run pvp_latency_noise`",
-    scope=Scope.CASES,
     gather=gather_latencies,
     draw=draw_latency,
 )

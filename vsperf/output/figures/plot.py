@@ -36,7 +36,7 @@ class Options:
     """Names of published tables that are drawn with it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
     """A named way from records to a drawing.
 
@@ -47,7 +47,7 @@ class Plot:
     name: str
     title: str
     """What it shows, in a line."""
-    scope: Scope
+    scope: Scope = Scope.CASES
     gather: Callable[[CaseView], Sequence[Any]]
     draw: Callable[[Sequence[Any], Options], Drawing | None]
     """None where these cases say nothing on it."""

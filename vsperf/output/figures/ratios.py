@@ -19,8 +19,8 @@ from vsperf.output.figures.drawing import (
     Scale,
     Tick,
 )
-from vsperf.output.figures.groups import Evidence, caption, evidence_of, not_drawn
-from vsperf.output.figures.plot import Options, Plot, Scope
+from vsperf.output.figures.groups import Evidence, drawn, evidence_of, not_drawn
+from vsperf.output.figures.plot import Options, Plot
 from vsperf.output.figures.published import source_of, told_of
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
@@ -116,27 +116,24 @@ def _drawn(
     ticks = tuple(Tick(number, _name(key, shown)) for number, key in enumerate(shown))
     more = len(shared) - MOST
     first = next(iter(sides))
-    return Drawing(
-        title=f"Change from the first {noun}, number by number",
-        caption=caption(
-            [one.evidence for one in comparable],
-            f"Each as a share of what the first {noun} came to, {first}. Bars reach as far as the "
-            "ratio can be: at 95 %, by ranks of repeats where there are enough, else by the bounds "
-            "of the searches, widened by how far repeats lie apart where that is known.",
-            not_drawn(more, "number"),
-            "Cases of other frames, topologies, hosts or kinds are left out."
-            if len(comparable) < len(cases)
-            else "",
-            source_of(beside, "ratios") if others else "",
-        ),
-        panels=(
+    return drawn(
+        f"Change from the first {noun}, number by number",
+        [one.evidence for one in comparable],
+        (
             Panel(
-                x=Axis("case and number", "", Scale.NAMES, ticks=ticks),
-                y=Axis(f"share of the first {noun}", "%"),
-                layers=(Line("no change", ends, Look.CEILING, markers=False), *layers, *others),
+                Axis("case and number", "", Scale.NAMES, ticks=ticks),
+                Axis(f"share of the first {noun}", "%"),
+                (Line("no change", ends, Look.CEILING, markers=False), *layers, *others),
             ),
         ),
-        simulated=any(one.simulated for one in comparable),
+        f"Each as a share of what the first {noun} came to, {first}. Bars reach as far as the "
+        "ratio can be: at 95 %, by ranks of repeats where there are enough, else by the bounds "
+        "of the searches, widened by how far repeats lie apart where that is known.",
+        not_drawn(more, "number"),
+        "Cases of other frames, topologies, hosts or kinds are left out."
+        if len(comparable) < len(cases)
+        else "",
+        source_of(beside, "ratios") if others else "",
     )
 
 
@@ -228,7 +225,6 @@ PLOT = Plot(
     name="ratios",
     title="what changed from the first run to others, with confidence intervals",
     needs="two runs of one case, or one run of several switches: `vsperf plot ratios RUN RUN`",
-    scope=Scope.CASES,
     gather=gather,
     draw=draw,
 )

@@ -1,22 +1,122 @@
 """The one renderer: a drawing as SVG for pages, or as a file (SVG, PNG, PDF).
 
 Text stays text in SVG and PDF. What is drawn of the same numbers is the same to the byte: no date,
-no random name. Room for text is measured before anything is drawn, so that none overlaps.
+no random name. Room for text is measured before anything is drawn, so that none overlaps. On a page
+names are unique, and readers aloud have words.
+
+While matplotlib is imported it reads the first file `matplotlibrc` that it finds: in the working
+directory before all others, where a stranger's would decide, or a pipe of that name would be waited
+for. So it is loaded elsewhere.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import io
+import os
+import re
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+from xml.etree import ElementTree
 
 from vsperf.errors import RecordingError, UsageError
-from vsperf.output.figures import library, page, theme
+from vsperf.output.figures import theme
 from vsperf.output.figures.drawing import Drawing
 from vsperf.output.figures.layout import compose
-from vsperf.output.figures.text import any_letters
+from vsperf.output.figures.text import any_letters, plain
 from vsperf.trust.named_files import written
+
+SVG = "http://www.w3.org/2000/svg"
+XLINK = "http://www.w3.org/1999/xlink"
+FONTS = "'DejaVu Sans', Verdana, 'Noto Sans', Arial, sans-serif"
+
+
+def page_element(text: str, drawing: Drawing, name: str, *, plainly: bool = False) -> str:
+    """Return the SVG of matplotlib as an element of a page, or with colours of its own."""
+    ElementTree.register_namespace("", SVG)
+    ElementTree.register_namespace("xlink", XLINK)
+    root = ElementTree.fromstring(text)  # noqa: S314 - written by ourselves a moment ago
+    for child in list(root):
+        if child.tag in (f"{{{SVG}}}metadata",):
+            root.remove(child)
+    for one in root.iter():
+        _rename(one, name)
+        _recolor(one, plainly=plainly)
+    width, height = (float(value) for value in root.attrib["viewBox"].split()[2:])
+    root.attrib.pop("version", None)
+    root.attrib |= {
+        "width": f"{width * 4 / 3:.0f}",
+        "height": f"{height * 4 / 3:.0f}",
+        "class": "figure",
+        "role": "img",
+        "aria-labelledby": f"{name}-title {name}-desc",
+        "style": "max-width:100%;height:auto",
+    }
+    simulated = "SIMULATED: " if drawing.simulated else ""
+    for place, (tag, words) in enumerate(
+        (("title", simulated + drawing.title), ("desc", drawing.caption))
+    ):
+        said = ElementTree.Element(f"{{{SVG}}}{tag}", {"id": f"{name}-{tag}"})
+        said.text = plain(words)
+        root.insert(place, said)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def svg_document(text: str) -> str:
+    """Return an SVG element as a file of its own."""
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
+
+
+def _rename(one: ElementTree.Element, name: str) -> None:
+    for key, value in one.attrib.items():
+        if key == "id":
+            one.attrib[key] = f"{name}-{value}"
+        elif key in ("href", f"{{{XLINK}}}href") and value.startswith("#"):
+            one.attrib[key] = f"#{name}-{value[1:]}"
+        elif "url(#" in value:
+            one.attrib[key] = value.replace("url(#", f"url(#{name}-")
+
+
+COLOR = re.compile(r"#[0-9a-f]{6}")
+FONT = re.compile(r"'DejaVu Sans'(, sans-serif)?")
+
+
+def _recolor(one: ElementTree.Element, *, plainly: bool) -> None:
+    """Name fonts that take the place of ours, and let colours be those of the page."""
+    style = FONT.sub(FONTS, one.attrib.get("style", ""))
+    if not plainly:
+        style = COLOR.sub(lambda found: theme.VARIABLES.get(found[0], found[0]), style)
+    if style:
+        one.attrib["style"] = style
+    for key in ("fill", "stroke") if not plainly else ():
+        if key in one.attrib:
+            one.attrib[key] = theme.VARIABLES.get(one.attrib[key], one.attrib[key])
+
+
+NAME = "matplotlib"
+VARIABLE = "MATPLOTLIBRC"
+
+
+def matplotlib() -> ModuleType:
+    """Return the library, with its own defaults; to be called before any part of it is imported."""
+    if NAME in sys.modules:
+        return sys.modules[NAME]
+    here, named = os.open(".", os.O_PATH | os.O_CLOEXEC), os.environ.get(VARIABLE)
+    try:
+        os.chdir("/")
+        os.environ[VARIABLE] = os.devnull
+        return importlib.import_module(NAME)
+    finally:
+        if named is None:
+            del os.environ[VARIABLE]
+        else:
+            os.environ[VARIABLE] = named
+        os.fchdir(here)
+        os.close(here)
+
 
 FORMATS = ("svg", "png", "pdf")
 RESOLUTION = 150
@@ -29,7 +129,7 @@ def svg(drawing: Drawing) -> str:
     Its colours are CSS variables (`--figure-1` …) with a default, and its text has the colour of
     the text around it.
     """
-    return page.element(_painted(drawing, "svg", "none").decode(), drawing, _salt(drawing))
+    return page_element(_painted(drawing, "svg", "none").decode(), drawing, _salt(drawing))
 
 
 def save(drawing: Drawing, path: Path) -> None:
@@ -51,7 +151,7 @@ def content(drawing: Drawing, form: str) -> bytes:
     if form == "svg":
         # Many programs that show pictures know no variables, so a file has plain colours.
         text = _painted(drawing, "svg", "white").decode()
-        return page.document(page.element(text, drawing, _salt(drawing), plainly=True)).encode()
+        return svg_document(page_element(text, drawing, _salt(drawing), plainly=True)).encode()
     return _painted(drawing, form)
 
 
@@ -71,7 +171,7 @@ def _salt(drawing: Drawing) -> str:
 
 
 def _painted(drawing: Drawing, form: str, facecolor: str = "white") -> bytes:
-    mpl = library.matplotlib()
+    mpl = matplotlib()
     style: dict[Any, Any] = {**theme.STYLE, "svg.hashsalt": _salt(drawing)}
     out = io.BytesIO()
     with mpl.rc_context(style), any_letters():

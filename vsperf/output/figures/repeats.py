@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Sequence
 
 from vsperf.output.figures.drawing import Axis, Boxes, Drawing, Panel, Point, Scale, Tick
-from vsperf.output.figures.groups import caption, groups_of, not_drawn
-from vsperf.output.figures.plot import Options, Plot, Scope
+from vsperf.output.figures.groups import drawn, groups_of, not_drawn
+from vsperf.output.figures.plot import Options, Plot
 from vsperf.output.figures.rates import Rate, gather, shown_of
 from vsperf.quantities.human import human_fps
 
@@ -33,22 +33,19 @@ def draw(samples: Sequence[Rate], options: Options) -> Drawing | None:
     counted = [one for group in repeated[:MOST] for one in group.samples]
     simulated = any(one.evidence.simulated for one in counted)
     more = len(repeated) - MOST
-    return Drawing(
-        title="Repeats, each as a share of the median of its case",
-        caption=caption(
-            [one.evidence for one in counted],
-            "Points are single repeats. Of four or more, a box holds the middle half, and its "
-            "whiskers reach at most 1.5 times as far; a line is the median.",
-            not_drawn(more, "case"),
-        ),
-        panels=(
+    return drawn(
+        "Repeats, each as a share of the median of its case",
+        [one.evidence for one in counted],
+        (
             Panel(
-                x=Axis("case, and its median", "", Scale.NAMES, ticks=tuple(ticks)),
-                y=Axis("share of the median", "%"),
-                layers=(Boxes("repeats", tuple(points), simulated=simulated),),
+                Axis("case, and its median", "", Scale.NAMES, ticks=tuple(ticks)),
+                Axis("share of the median", "%"),
+                (Boxes("repeats", tuple(points), simulated=simulated),),
             ),
         ),
-        simulated=simulated,
+        "Points are single repeats. Of four or more, a box holds the middle half, and its "
+        "whiskers reach at most 1.5 times as far; a line is the median.",
+        not_drawn(more, "case"),
     )
 
 
@@ -56,7 +53,6 @@ PLOT = Plot(
     name="repeats",
     title="repeats of each case as points and box, against their median",
     needs="repeats of a case: `vsperf run TESTCASE --repeat 5`",
-    scope=Scope.CASES,
     gather=gather,
     draw=draw,
 )

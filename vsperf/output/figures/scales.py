@@ -134,7 +134,6 @@ def _drawable(value: float) -> float:
 
 
 def _ends(axis: Axis, places: Sequence[float], rough: Placing) -> tuple[float, float]:
-    """Return where an axis begins and ends."""
     if axis.scale is Scale.NAMES:
         return -0.5, max(1, len(axis.ticks)) - 0.5
     if not places:

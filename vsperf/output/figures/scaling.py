@@ -15,8 +15,8 @@ from vsperf.output.figures.drawing import (
     Scale,
     Tick,
 )
-from vsperf.output.figures.groups import Group, caption, groups_of, most_of
-from vsperf.output.figures.plot import Options, Plot, Scope
+from vsperf.output.figures.groups import Group, drawn, groups_of, most_of
+from vsperf.output.figures.plot import Options, Plot
 from vsperf.output.figures.published import Published, beside
 from vsperf.output.figures.rates import RATE_AXIS, Rate, gather, line_of, remarks, shown_of
 from vsperf.quantities.unit import Unit
@@ -68,16 +68,10 @@ def _draw(
     places = {place(one) for one in shown}
     places |= {point.x for one in all_published.points(0) for point in one.points}
     ideal = "The ideal is as much for each thread as the fewest threads had."
-    return Drawing(
-        title=title,
-        caption=caption(
-            [one.evidence for one in shown],
-            *remarks(shown, groups, place),
-            ideal if trait == "workers" else "",
-            more,
-            all_published.source,
-        ),
-        panels=tuple(
+    return drawn(
+        title,
+        [one.evidence for one in shown],
+        tuple(
             Panel(
                 x=Axis(
                     label,
@@ -91,7 +85,10 @@ def _draw(
             for unit, axis in RATES.items()
             if (layers := tuple(_layers(groups, trait, unit, published[unit])))
         ),
-        simulated=any(one.evidence.simulated for one in shown),
+        *remarks(shown, groups, place),
+        ideal if trait == "workers" else "",
+        more,
+        all_published.source,
     )
 
 
@@ -147,7 +144,6 @@ FLOWS = Plot(
     name="flows",
     title="frames per second against number of flows",
     needs="two numbers of flows or more: `--set traffic.flows=[1,1k,100k]`",
-    scope=Scope.CASES,
     gather=gather,
     draw=draw_flows,
 )
@@ -156,7 +152,6 @@ WORKERS = Plot(
     title="frames, connections or requests per second against threads of the switch, with the "
     "ideal line",
     needs="two numbers of threads or more: `--set vswitch.pmds=[1,2]`, or `vswitch.workers=[1,2]`",
-    scope=Scope.CASES,
     gather=gather_any,
     draw=draw_workers,
 )

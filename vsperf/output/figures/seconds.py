@@ -15,7 +15,7 @@ from vsperf.output.figures.drawing import (
     Scale,
     stretches,
 )
-from vsperf.output.figures.groups import Evidence, caption
+from vsperf.output.figures.groups import Evidence, drawn
 from vsperf.output.figures.latency_case import latency_axis
 from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.output.figures.stalls import Happened, spans_of
@@ -138,23 +138,19 @@ def _events(view: CaseView) -> Iterator[Happened]:
 def draw(samples: Sequence[Course], options: Options) -> Drawing | None:
     """Draw a panel for each thing that was counted, with what happened as stretches of time."""
     (course,) = samples
-    simulated = course.evidence.simulated
     panels = [
         _panel(course, _received(course), RECEIVED),
         _panel(course, _missed(course), LOST),
         _panel(course, _latency(course), None),
         _panel(course, _one(course, "kept from running", _kept), KEPT),
     ]
-    return Drawing(
-        title=f"Second by second, {course.label}",
-        caption=caption(
-            [course.evidence],
-            f"{human_count(course.seconds)} samples, one about each second"
-            + (f", {course.size} to a point." if course.size > 1 else "."),
-            "Latency is that of the worse direction. What a port did not take it may take later.",
-        ),
-        panels=tuple(panel for panel in panels if panel is not None),
-        simulated=simulated,
+    return drawn(
+        f"Second by second, {course.label}",
+        [course.evidence],
+        tuple(panel for panel in panels if panel is not None),
+        f"{human_count(course.seconds)} samples, one about each second"
+        + (f", {course.size} to a point." if course.size > 1 else "."),
+        "Latency is that of the worse direction. What a port did not take it may take later.",
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from vsperf.output.figures.drawing import Axis, Drawing, Layer, Line, Panel, Point, Scale, Spans
-from vsperf.output.figures.groups import Evidence, caption, evidence_of
+from vsperf.output.figures.groups import Evidence, drawn, evidence_of
 from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.output.figures.stalls import Happened, moment_s, spans_of
 from vsperf.quantities.human import human_count
@@ -56,7 +56,6 @@ class Trace:
 
     @property
     def most(self) -> float:
-        """The greatest of its values."""
         return max((value for _, value in self.points), default=0.0)
 
 
@@ -171,18 +170,15 @@ def draw(samples: Sequence[Collected], options: Options) -> Drawing | None:
     (case,) = samples
     count = len(case.spans)
     apart = count <= MOST_SPANS
-    return Drawing(
-        title=f"Collected meanwhile, {case.label}",
-        caption=caption(
-            [case.evidence],
-            f"{human_count(count)} {'trial' if count == 1 else 'trials'} with series, shaded and "
-            "apart from each other unless there are many. "
-            "Counters are drawn as what they grew by in a second, within each trial.",
-            "" if apart else "Between trials lines only lead on: nothing was looked at there.",
-            _left_out(case.left_out),
-        ),
-        panels=tuple(_panel(case, one) for one in case.panels),
-        simulated=case.evidence.simulated,
+    return drawn(
+        f"Collected meanwhile, {case.label}",
+        [case.evidence],
+        tuple(_panel(case, one) for one in case.panels),
+        f"{human_count(count)} {'trial' if count == 1 else 'trials'} with series, shaded and "
+        "apart from each other unless there are many. "
+        "Counters are drawn as what they grew by in a second, within each trial.",
+        "" if apart else "Between trials lines only lead on: nothing was looked at there.",
+        _left_out(case.left_out),
     )
 
 

@@ -18,7 +18,7 @@ from vsperf.output.figures.drawing import (
     Scale,
     Spans,
 )
-from vsperf.output.figures.groups import Evidence, caption, evidence_of_trials
+from vsperf.output.figures.groups import Evidence, drawn, evidence_of_trials
 from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.records.files.view import CaseView
 from vsperf.records.trial import Purpose
@@ -145,35 +145,32 @@ def draw(samples: Sequence[Stalls], options: Options) -> Drawing | None:
         for kind, count, stalls in case.found
         if stalls
     ]
-    return Drawing(
-        title=f"Stalls over time, {case.label}",
-        caption=caption(
-            [case.evidence],
-            "Where trials are counted in slots of time, a stall is one of more than 100 µs, as "
-            "long as it fills slots in a row; of other trials only the longest gap of the "
-            "generator is known.",
-            _thinned(case),
-        ),
-        panels=(
+    return drawn(
+        f"Stalls over time, {case.label}",
+        [case.evidence],
+        (
             Panel(
-                x=Axis("time since the first trial began", "ns", Scale.LINEAR, from_zero=True),
-                y=Axis("length of the stall", "ns", Scale.LOG),
-                layers=tuple(layers),
+                Axis("time since the first trial began", "ns", Scale.LINEAR, from_zero=True),
+                Axis("length of the stall", "ns", Scale.LOG),
+                tuple(layers),
             ),
         ),
-        simulated=case.evidence.simulated,
+        "Where trials are counted in slots of time, a stall is one of more than 100 µs, as "
+        "long as it fills slots in a row; of other trials only the longest gap of the "
+        "generator is known.",
+        _thinned(case),
     )
 
 
 def _thinned(case: Stalls) -> str:
     """Say how many stalls are drawn of how many, where that is not all of them."""
-    drawn = [
+    fewer = [
         f"{len(stalls)} of {count} of {kind}"
         for kind, count, stalls in case.found
         if count > len(stalls)
     ]
-    whose = f": {', '.join(drawn)}" if drawn else ""
-    return f"Of each {PARTS}th of the time the longest is drawn{whose}." if drawn else ""
+    whose = f": {', '.join(fewer)}" if fewer else ""
+    return f"Of each {PARTS}th of the time the longest is drawn{whose}." if fewer else ""
 
 
 PLOT = Plot(

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from vsperf.output.figures.drawing import Drawing, Layer, Line, Look, Panel, Point, Points
 from vsperf.output.figures.facts import TARGET
-from vsperf.output.figures.groups import Group, caption, groups_of, most_of, size_axis
-from vsperf.output.figures.plot import Options, Plot, Scope
+from vsperf.output.figures.groups import Group, drawn, groups_of, most_of, size_axis
+from vsperf.output.figures.plot import Options, Plot
 from vsperf.output.figures.published import beside
 from vsperf.output.figures.rates import (
     CLEAN_MEANING,
@@ -45,17 +45,14 @@ def draw(samples: Sequence[Rate], options: Options) -> Drawing | None:
     layers += [line_of(group, number, _size) for number, group in enumerate(groups)]
     layers += (clean := list(clean_lines(groups, _size)))
     layers += [*_target(shown), *published.points(len(groups))]
-    return Drawing(
-        title="Frames per second against frame size",
-        caption=caption(
-            [one.evidence for one in (*shown, *left_out(samples))],
-            *remarks(shown, groups, _size),
-            CLEAN_MEANING if clean else "",
-            more,
-            published.source,
-        ),
-        panels=(Panel(x=size_axis(sizes), y=RATE_AXIS, layers=tuple(layers)),),
-        simulated=any(one.evidence.simulated for one in shown),
+    return drawn(
+        "Frames per second against frame size",
+        [one.evidence for one in (*shown, *left_out(samples))],
+        (Panel(size_axis(sizes), RATE_AXIS, tuple(layers)),),
+        *remarks(shown, groups, _size),
+        CLEAN_MEANING if clean else "",
+        more,
+        published.source,
     )
 
 
@@ -74,16 +71,16 @@ def _ceilings(groups: Sequence[Group], sizes: Sequence[float]) -> Iterator[Line 
     for bps in sorted(speeds):
         points = tuple(Point(size, bps / (8 * (size + WIRE_OVERHEAD_BYTES))) for size in sizes)
         yield Line(f"line rate of {bps / 1e9:g} Gbit/s", points, Look.CEILING)
-    drawn: list[dict[float, float]] = []
+    known: list[dict[float, float]] = []
     for number, group in enumerate(groups):
         caps = {
             size: statistics.median([one.cap_fps for one in members if one.cap_fps is not None])
             for size, members in by_place(group.samples, _size).items()
             if any(one.cap_fps is not None for one in members)
         }
-        if not caps or any(_same(caps, other) for other in drawn):
+        if not caps or any(_same(caps, other) for other in known):
             continue
-        drawn.append(caps)
+        known.append(caps)
         points = tuple(Point(size, cap) for size, cap in sorted(caps.items()))
         of = f", {group.name}" if len(groups) > 1 else ""
         name = f"what the generator does without a switch{of}"
@@ -109,7 +106,6 @@ PLOT = Plot(
     name="throughput",
     title="frames per second against frame size, below the line rate and what the generator does",
     needs="rates of two frame sizes or more, or of two runs, such as `phy2phy_tput`",
-    scope=Scope.CASES,
     gather=gather,
     draw=draw,
     rank=1,

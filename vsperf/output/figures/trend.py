@@ -30,8 +30,8 @@ from vsperf.output.figures.drawing import (
     Points,
     Tick,
 )
-from vsperf.output.figures.groups import Evidence, caption, evidence_of, not_drawn
-from vsperf.output.figures.plot import Options, Plot, Scope
+from vsperf.output.figures.groups import Evidence, drawn, evidence_of, not_drawn
+from vsperf.output.figures.plot import Options, Plot
 from vsperf.output.figures.text import shortened
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
@@ -115,20 +115,17 @@ def draw(cases: Sequence[CaseNumbers], options: Options) -> Drawing | None:
     if not shown:
         return None
     more = len(every) - MOST
-    return Drawing(
-        title="Results over all runs, and where they changed",
-        caption=caption(
-            [found.evidence for one in shown for found in one.found],
-            "Points are medians of repeats, and lines their levels, found by jumpavg. Where a line "
-            "is broken, other settings or another machine are measured from then on.",
-            "Without lines: how long CPUs were near each other decides it."
-            if any(one.moved for one in shown)
-            else "",
-            _open(sum(sample.median_is_open for one in shown for sample in one.samples)),
-            not_drawn(more, "case"),
-        ),
-        panels=tuple(_panel(one) for one in shown),
-        simulated=any(one.key[2] for one in shown),
+    return drawn(
+        "Results over all runs, and where they changed",
+        [found.evidence for one in shown for found in one.found],
+        tuple(_panel(one) for one in shown),
+        "Points are medians of repeats, and lines their levels, found by jumpavg. Where a line "
+        "is broken, other settings or another machine are measured from then on.",
+        "Without lines: how long CPUs were near each other decides it."
+        if any(one.moved for one in shown)
+        else "",
+        _open(sum(sample.median_is_open for one in shown for sample in one.samples)),
+        not_drawn(more, "case"),
     )
 
 
@@ -222,7 +219,6 @@ PLOT = Plot(
     name="trend",
     title="a case over many runs, with its levels and the runs since which they changed",
     needs="three runs of one case or more that have a number: `vsperf plot trend RUN RUN RUN`",
-    scope=Scope.CASES,
     gather=gather,
     draw=draw,
 )

@@ -9,7 +9,7 @@ from fractions import Fraction
 from vsperf.analysis.answers import another
 from vsperf.output.figures.drawing import Axis, Drawing, Line, Look, Panel, Point, Points, Scale
 from vsperf.output.figures.facts import TARGET, Facts
-from vsperf.output.figures.groups import Evidence, caption, evidence_of_trials
+from vsperf.output.figures.groups import Evidence, drawn, evidence_of_trials
 from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.output.figures.rates import CLEAN
 from vsperf.quantities.human import End, human_fps, human_share
@@ -108,11 +108,12 @@ def draw_search(samples: Sequence[Search], options: Options) -> Drawing | None:
             title=title,
         )
 
-    return Drawing(
-        title=f"Trace of the search, {case.label}",
-        caption=caption([case.evidence], "Lost is what the worse direction lost.", _thinned(case)),
-        panels=(panel(case, _loads(case)), *(panel(one, NEAR_LOADS, TITLE) for one in _near(case))),
-        simulated=case.evidence.simulated,
+    return drawn(
+        f"Trace of the search, {case.label}",
+        [case.evidence],
+        (panel(case, _loads(case)), *(panel(one, NEAR_LOADS, TITLE) for one in _near(case))),
+        "Lost is what the worse direction lost.",
+        _thinned(case),
     )
 
 
@@ -130,15 +131,12 @@ def draw_loss(samples: Sequence[Search], options: Options) -> Drawing | None:
             title=title,
         )
 
-    return Drawing(
-        title=f"Loss against load, {case.label}",
-        caption=caption(
-            [case.evidence],
-            "Loss of the worse direction; the axis is logarithmic, with a place for none.",
-            _thinned(case),
-        ),
-        panels=(panel(case, _loads(case)), *(panel(one, NEAR_LOADS, TITLE) for one in _near(case))),
-        simulated=case.evidence.simulated,
+    return drawn(
+        f"Loss against load, {case.label}",
+        [case.evidence],
+        (panel(case, _loads(case)), *(panel(one, NEAR_LOADS, TITLE) for one in _near(case))),
+        "Loss of the worse direction; the axis is logarithmic, with a place for none.",
+        _thinned(case),
     )
 
 

@@ -16,7 +16,7 @@ from vsperf.output.figures.drawing import (
     Scale,
     Tick,
 )
-from vsperf.output.figures.groups import Evidence, caption, evidence_of, not_drawn
+from vsperf.output.figures.groups import Evidence, drawn, evidence_of, not_drawn
 from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.records.files.view import CaseView
 from vsperf.records.turn_guard import Guard, guard_of
@@ -71,20 +71,17 @@ def draw(samples: Sequence[InTurns], options: Options) -> Drawing | None:
     """Draw ratios by round with the answer behind them, and the begin of turns beside the rest."""
     (case,) = samples
     control = any(side.letter == CONTROL for side, _ in case.sides)
-    return Drawing(
-        title=f"Switches in turns, {case.label}",
-        caption=caption(
-            [case.evidence],
-            f"Each as a share of what {case.first.named} came to in neighbouring turns. Bars of a "
-            "round are its own interval at 95 %; behind them stands the answer, with its own over "
-            "rounds (95 %, all looks together).",
-            f"{CONTROL} is {FIRST} deployed once more: it is to hold 100 %." if control else "",
-            "Everything was made anew for each round.",
-            not_drawn(len(case.rounds) - MOST, "round"),
-            f"The {case.guard.text}." if case.guard is not None else "",
-        ),
-        panels=tuple(_panels(case)),
-        simulated=case.evidence.simulated,
+    return drawn(
+        f"Switches in turns, {case.label}",
+        [case.evidence],
+        tuple(_panels(case)),
+        f"Each as a share of what {case.first.named} came to in neighbouring turns. Bars of a "
+        "round are its own interval at 95 %; behind them stands the answer, with its own over "
+        "rounds (95 %, all looks together).",
+        f"{CONTROL} is {FIRST} deployed once more: it is to hold 100 %." if control else "",
+        "Everything was made anew for each round.",
+        not_drawn(len(case.rounds) - MOST, "round"),
+        f"The {case.guard.text}." if case.guard is not None else "",
     )
 
 

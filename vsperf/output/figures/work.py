@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -20,17 +19,19 @@ from vsperf.output.figures.drawing import (
 )
 from vsperf.output.figures.facts import Facts
 from vsperf.output.figures.groups import (
+    REPEATED,
     Evidence,
     Traits,
-    caption,
+    drawn,
     evidence_of_trials,
     groups_of,
+    medians,
     most_of,
     not_drawn,
     size_axis,
     traits_of,
 )
-from vsperf.output.figures.plot import Options, Plot, Scope
+from vsperf.output.figures.plot import Options, Plot
 from vsperf.records.files.view import CaseView
 from vsperf.records.switch import SwitchCounters
 from vsperf.records.trial import Purpose, Trial
@@ -121,7 +122,7 @@ def draw_cycles(samples: Sequence[Work], options: Options) -> Drawing | None:
         layers = tuple(
             Line(
                 group.name,
-                tuple(_medians(group.samples, field)),
+                tuple(medians((one.size, getattr(one, field)) for one in group.samples)),
                 simulated=any(one.evidence.simulated for one in group.samples),
                 color=number,
             )
@@ -130,36 +131,22 @@ def draw_cycles(samples: Sequence[Work], options: Options) -> Drawing | None:
         layers = tuple(layer for layer in layers if layer.points)
         if layers:
             panels.append(Panel(x=axis, y=y, layers=layers))
-    return Drawing(
-        title="Work of the switch's polling threads",
-        caption=caption(
-            [one.evidence for one in shown],
-            "At the highest load that passed, or at the fixed one. A frame that passes the switch "
-            "several times counts each time.",
-            _repeated(panels),
-            more,
-        ),
-        panels=tuple(panels),
-        simulated=any(one.evidence.simulated for one in shown),
+    return drawn(
+        "Work of the switch's polling threads",
+        [one.evidence for one in shown],
+        tuple(panels),
+        "At the highest load that passed, or at the fixed one. A frame that passes the switch "
+        "several times counts each time.",
+        _repeated(panels),
+        more,
     )
-
-
-def _medians(samples: Sequence[Work], field: str) -> Iterator[Point]:
-    """Yield a point for each size: of repeats their median, and how far they reach."""
-    values: dict[float, list[float]] = {}
-    for one in samples:
-        if (value := getattr(one, field)) is not None:
-            values.setdefault(one.size, []).append(value)
-    for size, found in sorted(values.items()):
-        ends = (min(found), max(found)) if len(found) > 1 else (None, None)
-        yield Point(size, statistics.median(found), *ends)
 
 
 def _repeated(panels: Sequence[Panel]) -> str:
     layers = (layer for panel in panels for layer in panel.layers if isinstance(layer, Line))
     if all(point.low is None for layer in layers for point in layer.points):
         return ""
-    return "Points of repeats are their medians; bars reach from least to greatest."
+    return REPEATED
 
 
 def draw_caches(samples: Sequence[Work], options: Options) -> Drawing | None:
@@ -187,22 +174,19 @@ def draw_caches(samples: Sequence[Work], options: Options) -> Drawing | None:
         for number, name in enumerate(names)
         for simulated in sorted({one.evidence.simulated for one in shown})
     )
-    return Drawing(
-        title="Which cache of the switch knew the frames",
-        caption=caption(
-            [one.evidence for one in shown],
-            "Shares of the lookups in all search trials; an upcall is one that no cache knew.",
-            STACKED,
-            not_drawn(more, "case"),
-        ),
-        panels=(
+    return drawn(
+        "Which cache of the switch knew the frames",
+        [one.evidence for one in shown],
+        (
             Panel(
-                x=Axis("case", "", Scale.NAMES, ticks=ticks),
-                y=Axis("share of lookups", "%", Scale.LINEAR, from_zero=True),
-                layers=layers,
+                Axis("case", "", Scale.NAMES, ticks=ticks),
+                Axis("share of lookups", "%", Scale.LINEAR, from_zero=True),
+                layers,
             ),
         ),
-        simulated=any(one.evidence.simulated for one in shown),
+        "Shares of the lookups in all search trials; an upcall is one that no cache knew.",
+        STACKED,
+        not_drawn(more, "case"),
     )
 
 
@@ -216,7 +200,6 @@ CYCLES = Plot(
     name="cycles",
     title="cycles for a frame and busy share of the switch's threads against frame size",
     needs="a switch that counts its cycles, such as OVS-DPDK or VPP, at two frame sizes or more",
-    scope=Scope.CASES,
     gather=gather,
     draw=draw_cycles,
 )
@@ -224,7 +207,6 @@ CACHE_SPLIT = Plot(
     name="caches",
     title="which flow cache of the switch answered which share of the lookups",
     needs="OVS with DPDK, at two numbers of flows or frame sizes",
-    scope=Scope.CASES,
     gather=gather,
     draw=draw_caches,
 )

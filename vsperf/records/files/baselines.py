@@ -37,7 +37,6 @@ class Baseline:
 
     @property
     def run(self) -> str:
-        """The run's id."""
         return self.folder.name
 
     @property

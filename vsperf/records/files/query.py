@@ -97,7 +97,6 @@ class RunEntry:
     interruption and its resumption. None where its lines do not say."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the entry as plain data."""
         return {**asdict(self), "folder": str(self.folder), "state": self.state.value}
 
 
@@ -131,7 +130,6 @@ class CaseEntry:
 
     @property
     def outcome(self) -> Outcome | None:
-        """How it ended."""
         return self.record.outcome if self.record else None
 
     @property
@@ -156,7 +154,6 @@ class CaseEntry:
 
     @property
     def limit(self) -> Limit | None:
-        """What limited the first goal."""
         return self.record.limit if self.record else None
 
     def as_json(self) -> dict[str, Any]:

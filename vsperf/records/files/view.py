@@ -110,7 +110,6 @@ class Span:
     """Whether it has a number to show."""
 
     def begin(self, start: Place | None) -> None:
-        """Begin another attempt."""
         self.attempts += 1
         self.abandoned += self.trials
         self.start, self.record, self.inside = start, None, []
@@ -371,7 +370,6 @@ class CaseView:
 
     @property
     def run(self) -> str:
-        """The run's id."""
         return self.header.run
 
     @property
@@ -425,7 +423,6 @@ class CaseView:
 
     @property
     def asked(self) -> Asked:
-        """What it was asked."""
         return Asked(self.planned)
 
     @property
@@ -476,7 +473,6 @@ class RunView:
 
     @property
     def run(self) -> str:
-        """The run's id."""
         return self.header.run
 
     @property

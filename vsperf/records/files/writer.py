@@ -106,7 +106,6 @@ class RunWriter:
 
     @property
     def path(self) -> Path:
-        """The record file."""
         return self.folder / RECORDS
 
     def append(self, line: Line) -> None:

@@ -130,7 +130,6 @@ class Ixnetwork:
 
     @property
     def traffic(self) -> str:
-        """Where its traffic is."""
         return f"{self.root}/traffic"
 
     def reserve(self) -> None:

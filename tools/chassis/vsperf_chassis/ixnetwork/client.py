@@ -41,7 +41,6 @@ class Client:
         self._headers = {"Content-Type": "application/json"} | ({"X-Api-Key": key} if key else {})
 
     def get(self, path: str) -> Any:
-        """Return what is at a path."""
         return self._ask("GET", path)
 
     def attributes(self, path: str) -> dict[str, Any]:
@@ -69,11 +68,9 @@ class Client:
             raise self._other_version(f"POST {path}", made) from error
 
     def change(self, path: str, attributes: Mapping[str, object]) -> None:
-        """Change an object."""
         self._ask("PATCH", path, attributes)
 
     def post(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
-        """Send something; return the answer."""
         found = self._ask("POST", path, body)
         return found if isinstance(found, dict) else {}
 

@@ -87,11 +87,9 @@ class Client:
         return str(found)
 
     def configure(self, handle: str, attributes: Mapping[str, object]) -> None:
-        """Change an object."""
         self._called(f"config {handle}", lambda: self._stc.config(handle, _texts(attributes)))
 
     def get(self, handle: str, attribute: str) -> str:
-        """Return one attribute."""
         return str(
             self._called(f"get {handle} {attribute}", lambda: self._stc.get(handle, attribute))
         )
@@ -108,7 +106,6 @@ class Client:
             ) from error
 
     def perform(self, command: str, **parameters: object) -> None:
-        """Have a command carried out."""
         self._called(command, lambda: self._stc.perform(command, _texts(parameters)))
 
     def apply(self) -> None:
@@ -116,7 +113,6 @@ class Client:
         self._called("apply", self._stc.apply)
 
     def version(self) -> str:
-        """Return the version of the server."""
         return str(self._called("bll_version", self._stc.bll_version))
 
     def _called(self, what: str, call: Callable[[], Any]) -> Any:

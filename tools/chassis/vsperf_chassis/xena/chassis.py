@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -159,10 +160,32 @@ class XenaChassis:
     streams: tuple[Stream, ...] = field(default=(), init=False)
 
     def reserve(self) -> None:
-        reserve(self.client, self.places)
+        """Reserve ports that are free; take none from anybody."""
+        client = self.client
+        for place in self.places:
+            state = client.text(at(place, "P_RESERVATION")).upper()
+            if state == FREE:
+                client.tell(at(place, "P_RESERVATION", "RESERVE"))
+            elif state != OURS:
+                raise NotReadyError(
+                    f"port {place} of the Xena chassis {client.address} is reserved by "
+                    f"{owner_of(client, place) or 'somebody'}",
+                    why="vsperf takes no port from anybody",
+                    fix="ask them to release it, or, if it is of a run that was killed: "
+                    "vsperf clean",
+                )
 
     def release(self) -> None:
-        release(self.client, self.places, self.owner)
+        """Release what is reserved under the name, also by a connection that is gone."""
+        client = self.client
+        for place in self.places:
+            if owner_of(client, place) != self.owner:
+                continue
+            if client.text(at(place, "P_RESERVATION")).upper() != OURS:
+                client.tell(at(place, "P_RESERVATION", "RELINQUISH"))
+                client.tell(at(place, "P_RESERVATION", "RESERVE"))
+            client.tell(at(place, "P_TRAFFIC", "OFF"))
+            client.tell(at(place, "P_RESERVATION", "RELEASE"))
 
     def load(self, streams: tuple[Stream, ...]) -> None:
         self.streams = streams
@@ -258,44 +281,16 @@ class XenaChassis:
         }
 
 
-def log_on(address: str, owner: str, password: str) -> Client:
-    """Connect as somebody."""
-    client = Client(address)
-    try:
+@contextmanager
+def logged_on(
+    address: str, places: tuple[str, ...], owner: str, password: str
+) -> Iterator[XenaChassis]:
+    """Connect as somebody; leaving the context hangs up."""
+    with closing(Client(address)) as client:
         client.tell(f'C_LOGON "{password}"', shown="C_LOGON")
         client.tell(f"C_TIMEOUT {IDLE_S}")
         client.tell(f'C_OWNER "{owner}"')
-    except BaseException:
-        client.close()
-        raise
-    return client
-
-
-def reserve(client: Client, places: tuple[str, ...]) -> None:
-    """Reserve ports that are free; take none from anybody."""
-    for place in places:
-        state = client.text(at(place, "P_RESERVATION")).upper()
-        if state == FREE:
-            client.tell(at(place, "P_RESERVATION", "RESERVE"))
-        elif state != OURS:
-            raise NotReadyError(
-                f"port {place} of the Xena chassis {client.address} is reserved by "
-                f"{owner_of(client, place) or 'somebody'}",
-                why="vsperf takes no port from anybody",
-                fix="ask them to release it, or, if it is of a run that was killed: vsperf clean",
-            )
-
-
-def release(client: Client, places: tuple[str, ...], owner: str) -> None:
-    """Release what is reserved under a name, also by a connection that is gone."""
-    for place in places:
-        if owner_of(client, place) != owner:
-            continue
-        if client.text(at(place, "P_RESERVATION")).upper() != OURS:
-            client.tell(at(place, "P_RESERVATION", "RELINQUISH"))
-            client.tell(at(place, "P_RESERVATION", "RESERVE"))
-        client.tell(at(place, "P_TRAFFIC", "OFF"))
-        client.tell(at(place, "P_RESERVATION", "RELEASE"))
+        yield XenaChassis(client, places, owner)
 
 
 def owner_of(client: Client, place: str) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import ClassVar, Literal
 
 from vsperf.config.base import DriverSpec
 from vsperf_chassis.driver import ChassisGenerator, check_places
 from vsperf_chassis.session import Chassis
 from vsperf_chassis.spec import ChassisSpec, password_from
-from vsperf_chassis.xena.chassis import XenaChassis, log_on, release
+from vsperf_chassis.xena.chassis import XenaChassis, logged_on
 
 PLACE = re.compile(r"\d{1,3}/\d{1,3}")
 DELIVERED = "xena"
@@ -36,20 +35,16 @@ class XenaGenerator(ChassisGenerator):
     def check(self, spec: ChassisSpec, places: dict[str, str]) -> None:
         check_places(places, PLACE, "no Xena chassis has", "module and port", "0/2")
 
-    @contextmanager
-    def connect(self, spec: ChassisSpec, owner: str, places: tuple[str, ...]) -> Iterator[Chassis]:
-        client = log_on(spec.address, owner, password_from(spec.password_file, DELIVERED))
-        try:
-            yield XenaChassis(client, places, owner)
-        finally:
-            client.close()
+    def connect(
+        self, spec: ChassisSpec, owner: str, places: tuple[str, ...]
+    ) -> AbstractContextManager[Chassis]:
+        password = password_from(spec.password_file, DELIVERED)
+        return logged_on(spec.address, places, owner, password)
 
     def release(
         self, address: str, owner: str, places: tuple[str, ...], password_file: str | None
     ) -> None:
         """Release what a deployment that is gone has reserved under its name."""
-        client = log_on(address, owner, password_from(password_file, DELIVERED))
-        try:
-            release(client, places, owner)
-        finally:
-            client.close()
+        password = password_from(password_file, DELIVERED)
+        with logged_on(address, places, owner, password) as chassis:
+            chassis.release()

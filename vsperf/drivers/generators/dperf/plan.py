@@ -10,7 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
+from typing import Literal, Self
 
+from pydantic import model_validator
+
+from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import (
     FIRST_PORT,
@@ -25,14 +29,36 @@ from vsperf.config.connections import (
 from vsperf.dpdk.console import LINE_BY_LINE
 from vsperf.drivers.generators.base import ConnectionEnd, ConnectionEnds
 from vsperf.drivers.generators.dpdk_ports import Port, entering, reaching
-from vsperf.drivers.generators.dperf.spec import DperfSpec
 from vsperf.drivers.settings import own_settings
 from vsperf.errors import UsageError
 from vsperf.host.pages_apart import END, ENTER
 from vsperf.methods.connections import ConnectionsAsked
-from vsperf.quantities.units import NANOSECONDS
+from vsperf.quantities.units import NANOSECONDS, CpuSet
 from vsperf.records.run import Endpoint, Placeholder, Placement
 from vsperf.trust import own_python
+
+ENDS = 2
+"""Processes, each of which polls: that of the clients, and that of the servers."""
+
+
+class DperfSpec(DriverSpec):
+    """Settings of dperf, which opens TCP connections by one process and answers by another."""
+
+    kind: Literal["dperf"]
+    path: str | None = None
+    """The program; the one in $PATH when not given."""
+    cpus: CpuSet | None = None
+    """CPUs of the client and of the server, in this order; of a single one both take turns, and
+    each answer waits until the other one is let run."""
+
+    @model_validator(mode="after")
+    def _a_cpu_for_each(self) -> Self:
+        if self.cpus is not None and len(self.cpus) > ENDS:
+            raise ValueError(
+                f"cpus: client and server poll on a CPU each, and {self.cpus} are {len(self.cpus)}"
+            )
+        return self
+
 
 WHO = "dperf"
 ROLE = "generator"

@@ -43,7 +43,6 @@ class Client:
             self._session.auth = (USER, password)
 
     def close(self) -> None:
-        """Hang up."""
         self._session.close()
 
     def version(self) -> dict[str, str]:
@@ -128,7 +127,6 @@ class Client:
         }
 
     def ports(self, names: tuple[str, ...]) -> dict[str, PortCounters]:
-        """Return the counters of ports, as far as they are told."""
         request = self._api.metrics_request()
         request.port.port_names = list(names)
         with self._asking("for counters of ports"):

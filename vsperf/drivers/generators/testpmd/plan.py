@@ -5,17 +5,60 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Annotated, Literal, Self
 
+from pydantic import Field, model_validator
+
+from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
+from vsperf.config.counted import PowerOfTwo
 from vsperf.config.traffic import FULL, TrafficProfile
 from vsperf.config.wiring import directions_of
 from vsperf.dpdk.command import PROGRAM, Rings, Testpmd
 from vsperf.dpdk.console import LINE_BY_LINE
 from vsperf.drivers.generators.dpdk_ports import Port, entering, reaching
-from vsperf.drivers.generators.testpmd.spec import TestpmdGeneratorSpec
 from vsperf.errors import UsageError
 from vsperf.methods.base import loads_of, method_of
+from vsperf.quantities.units import CpuSet
 from vsperf.records.run import Endpoint, Placeholder, Placement, Step
+
+THREADS = {"flowgen": 1, "txonly": 2}
+"""How many threads never sleep: with `txonly` one sends and another one, of a second testpmd,
+receives."""
+
+
+class TestpmdGeneratorSpec(DriverSpec):
+    """Settings of DPDK's testpmd as a generator: unpaced, and it checks no frame."""
+
+    __test__ = False  # its name looks like that of tests
+
+    kind: Literal["testpmd"]
+    mode: Literal["flowgen", "txonly"] = "flowgen"
+    """`flowgen` sends and receives by one thread on all ports; `txonly` sends in one direction by
+    a thread that does nothing else, and a second testpmd, `rxonly`, receives."""
+    cpus: CpuSet | None = None
+    """CPUs of the threads that send and receive: one for `flowgen`, two for `txonly`."""
+    hugepages: bool = True
+    """Take memory from hugepages; without, it is slower, and enough for trying things out."""
+    ring: Annotated[int, Field(ge=64, le=32768), PowerOfTwo] = 1024
+    """Descriptors of each queue."""
+    burst: Annotated[int, Field(ge=1, le=512)] = 64
+    """Most frames that it sends or fetches at once."""
+
+    @model_validator(mode="after")
+    def _pins_agree(self) -> Self:
+        if self.cpus is not None and len(self.cpus) != self.threads:
+            raise ValueError(
+                f"cpus: mode {self.mode} has {self.threads} threads that never sleep, and "
+                f"{self.cpus} are {len(self.cpus)} CPUs"
+            )
+        return self
+
+    @property
+    def threads(self) -> int:
+        """How many threads never sleep."""
+        return THREADS[self.mode]
+
 
 ROLE = "generator"
 FCS = 4
@@ -135,7 +178,6 @@ class Part:
 
     @property
     def words(self) -> str:
-        """What it does, for people."""
         if self.sends and self.receives:
             return "sends and receives"
         return "sends" if self.sends else "receives"
@@ -152,7 +194,6 @@ class Design:
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """The programs."""
         ports = {
             endpoint.link: reaching(endpoint, number, WHO, ring=self.spec.ring, queues=1)
             for number, endpoint in enumerate(self.endpoints)
@@ -199,12 +240,10 @@ class Design:
         )
 
     def command(self, part: Part, program: str = PROGRAM) -> tuple[str, ...]:
-        """Return how one of them is run."""
         argv = self.testpmd(part).command_line(program)
         return (*entering(part.ports, WHO), *LINE_BY_LINE, *argv)
 
     def steps(self) -> tuple[Step, ...]:
-        """Return what will be done."""
         size = self.case.traffic.frame_size
         found = []
         for part in self.parts:

@@ -39,7 +39,6 @@ class Stream:
     """More keys of tgen's streams, such as vlans; they override the others."""
 
     def on(self, way: TrafficDirection) -> dict[str, Any]:
-        """Return the stream as `configure` takes it."""
         found: dict[str, Any] = {"transmit_port": way.transmit, "receive_port": way.receive}
         if not {"sizes", "genome", "replay"} & set(self.more):
             found["size"] = self.size
@@ -74,7 +73,6 @@ class Sending:
     """The same where every frame is back."""
 
     def message(self) -> dict[str, Any]:
-        """Return the parameters of `trial`."""
         found: dict[str, Any] = {
             "burst": self.burst,
             "latency": self.latency,
@@ -94,7 +92,6 @@ class Sending:
         return found
 
     def patience_s(self) -> float:
-        """Return how long the answer may take."""
         sending_ns = self.duration_ns
         if sending_ns is None and self.rate_fps is not None:
             sending_ns = int((self.frames or 0) / float(self.rate_fps) * NANOSECONDS)
@@ -121,7 +118,6 @@ class Bursts:
     """For sending, beside the gaps."""
 
     def message(self) -> dict[str, Any]:
-        """Return the parameters of `burst`."""
         found: dict[str, Any] = {"frames": self.frames, "timeout_ns": self._sending_ns()}
         if self.bursts > 1:
             found |= {"bursts": self.bursts, "gap_ns": self.gap_ns}
@@ -130,7 +126,6 @@ class Bursts:
         return found
 
     def patience_s(self) -> float:
-        """Return how long the answer may take."""
         return (longest_ns(self._sending_ns()) + DRAIN_NS) / NANOSECONDS + SLACK_S
 
     def _sending_ns(self) -> int:

@@ -124,7 +124,6 @@ class Connections:
     flood: SynFlood | None = None
 
     def message(self) -> dict[str, Any]:
-        """Return the parameters of `connections`."""
         found = {key: value for key, value in asdict(self).items() if value is not None}
         for name in ("client", "server", "asking", "flood"):
             if name in found:
@@ -150,7 +149,6 @@ class Connections:
         return 2 * begin_ns + self.asking.duration_ns + self.drain_ns
 
     def patience_s(self) -> float:
-        """Return how long the answer may take."""
         return (longest_ns(self.begin_ns) + self.drain_ns) / NANOSECONDS + SLACK_S
 
 

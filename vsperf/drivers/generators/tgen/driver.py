@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import json
+import signal
+import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +20,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.connections import FIRST_PORT
 from vsperf.config.traffic import Bursts, TrafficProfile, TrialPolicy
 from vsperf.config.wiring import directions_of, outer_nics
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.generators.base import (
     ConnectionsRequest,
     HostJitter,
@@ -36,12 +41,11 @@ from vsperf.drivers.generators.tgen.command import (
     port_of,
 )
 from vsperf.drivers.generators.tgen.connections import asked_of, make_connections, port_behind
-from vsperf.drivers.generators.tgen.doctor import CHECKS
 from vsperf.drivers.generators.tgen.guest import check as check_place
 from vsperf.drivers.generators.tgen.guest import running_in_guest
 from vsperf.drivers.generators.tgen.look import Look
 from vsperf.drivers.generators.tgen.messages import asked_ns, counts, sampler, trial_message
-from vsperf.drivers.generators.tgen.process import CONTROL, PREFIX, TGEN, Tgen, running
+from vsperf.drivers.generators.tgen.process import CONTROL, PREFIX, PROTOCOL, TGEN, Tgen, running
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.drivers.generators.tgen.traffic import (
     Replayed,
@@ -58,9 +62,9 @@ from vsperf.drivers.generators.tgen.turns_session import (
     turns_by,
 )
 from vsperf.drivers.settings import own_settings
-from vsperf.errors import ComponentError, UsageError
+from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
-from vsperf.host.doctor.finding import Check
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, failure, ok, warning
 from vsperf.host.doctor.wants import Want
 from vsperf.host.packet_sockets import Rings
 from vsperf.host.workspace import Workspace
@@ -70,7 +74,89 @@ from vsperf.records.connections import ConnectionCounts
 from vsperf.records.host import Calibration
 from vsperf.records.run import Endpoint, Placement, Step
 from vsperf.records.trial import TrialCounts
-from vsperf.waits import sleep
+from vsperf.waits import KilledError, how_it_ended, run, sleep
+
+QUESTION = '{"id":1,"verb":"hello"}\n'
+ANSWER_S = 5.0
+AGAIN = "try again; where it happens again, see what else goes on here: journalctl --dmesg"
+NO_PROGRAM = (errno.ENOENT, errno.EACCES, errno.ENOEXEC)
+BROKEN: tuple[int, ...] = (
+    signal.SIGILL,
+    signal.SIGSEGV,
+    signal.SIGBUS,
+    signal.SIGABRT,
+    signal.SIGFPE,
+)
+"""By these a program ends itself; SIGILL where it was built for another processor."""
+BY_SIGNAL: dict[int, str] = {
+    signal.SIGXFSZ: "ulimit -f unlimited",
+    signal.SIGXCPU: "ulimit -t unlimited",
+}
+MEMORY = ("--no-huge", "--no-shconf", "--no-telemetry", "-m", "64")
+"""Ordinary memory, and no file anywhere: asking leaves no trace."""
+
+
+def _tgen(here: Host) -> Answer:
+    try:
+        binary = str(TGEN.find(here.environment))
+    except NotReadyError as error:
+        return failure(f"{error}: {error.problems[0].why}", error.problems[0].fix)
+    cpu = min(here.usable)
+    argv = [binary, "--no-pci", *MEMORY, "--vdev=net_ring0", f"--lcores=0@{cpu},1@{cpu}"]
+    try:
+        done = run([*argv, "--", "--stdin"], ANSWER_S, given=QUESTION)
+    except KilledError as error:
+        done = error.done
+    except OSError as error:
+        fix = TGEN.build_command if error.errno in NO_PROGRAM else AGAIN
+        return failure(f"{binary} cannot be started: {error.strerror or error}", fix)
+    except subprocess.TimeoutExpired:
+        return failure(f"{binary} does not answer within {ANSWER_S:g} s", AGAIN)
+    hello = _hello(done.stdout)
+    return _silent(binary, done) if hello is None else _greeted(binary, hello)
+
+
+def _greeted(binary: str, hello: Mapping[str, Any]) -> Answer:
+    """Judge what it says of itself."""
+    if hello.get("protocol") != PROTOCOL:
+        return failure(
+            f"{binary} speaks protocol {hello.get('protocol')}, and this vsperf {PROTOCOL}",
+            TGEN.build_command,
+        )
+    build = hello.get("build") or {}
+    evidence = f"{binary}: tgen {hello.get('tgen')}, protocol {PROTOCOL}, {hello.get('dpdk')}, " + (
+        f"{build.get('type')} build for {build.get('march')} by {build.get('compiler')}"
+    )
+    if build.get("type") not in ("release", "debugoptimized"):
+        return warning(f"{evidence}: slower than it could be", TGEN.build_command)
+    return ok(evidence)
+
+
+def _silent(binary: str, done: subprocess.CompletedProcess[str]) -> Answer:
+    """Say how a tgen ended that gave no answer; whoever ended it is not mended by building it."""
+    said = [line for line in done.stderr.splitlines() if line.strip()]
+    words = f"; its last words: {said[-1]}" if said else ""
+    how = f"{binary} {how_it_ended(done.returncode)}"
+    if done.returncode < 0:
+        number = -done.returncode
+        fix = BY_SIGNAL.get(number, TGEN.build_command if number in BROKEN else AGAIN)
+        return failure(f"{how}{words}", fix)
+    return failure(f"{how} and gave no answer{words}", TGEN.build_command)
+
+
+def _hello(output: str) -> dict[str, Any] | None:
+    for line in output.splitlines():
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(answer, dict) and isinstance(answer.get("result"), dict):
+            return dict(answer["result"])
+    return None
+
+
+CHECKS = (Check("tgen", Group.PROGRAMS, _tgen, before_runs=True),)
+
 
 ORDINARY_FRAME = 1518
 ROLE = "generator"
@@ -104,14 +190,14 @@ class TgenSession:
     """Those of tgen's packet sockets, of which the kernel is asked; None where there are none."""
     begin_port: int = FIRST_PORT
     """Of clients: with which the next trial of connections begins."""
-    closed: bool = False
+    ended: bool = False
     tsc: Tsc = field(init=False)
 
     def __post_init__(self) -> None:
         self.tsc = Tsc.of(self.tgen.hello)
 
     def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
-        if self.closed:
+        if self.ended:
             raise ComponentError("tgen is no longer connected")
         request.require_frames()
         began = time.monotonic_ns()
@@ -142,7 +228,7 @@ class TgenSession:
         return found if look is None else look.added_to(found)
 
     def connect(self, request: ConnectionsRequest) -> ConnectionCounts:
-        if self.closed:
+        if self.ended:
             raise ComponentError("tgen is no longer connected")
         began = time.monotonic_ns()
         asked = request.asked
@@ -160,7 +246,7 @@ class TgenSession:
         return made.model_copy(update={"elapsed_ns": elapsed_ns, "missed_frames": missed})
 
     def failure(self) -> str | None:
-        if self.closed:
+        if self.ended:
             return "tgen is no longer connected"
         return None if self.tgen.alive() else str(self.tgen.obituary("between two trials"))
 
@@ -308,10 +394,8 @@ class TgenGenerator:
                 numbers,
                 rings,
             )
-            try:
+            with until_left(session):
                 yield session
-            finally:
-                session.closed = True
 
     def plan_turns(
         self, case: CaseSpec, sides: tuple[tuple[Endpoint, ...], ...], placement: Placement

@@ -80,12 +80,10 @@ class Tgen:
 
     @property
     def argv(self) -> tuple[str, ...]:
-        """Its command line."""
         return self.program.argv
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
-        """The process itself."""
         return self.program.process
 
     def ask(self, verb: str, timeout_s: float = ANSWER_S, **parameters: object) -> Answer:
@@ -163,7 +161,6 @@ class Tgen:
         return None
 
     def facts(self) -> dict[str, Any]:
-        """Return what the place where it runs has to say of itself."""
         return {}
 
     def other_sources(self) -> NotReadyError | None:
@@ -185,7 +182,6 @@ class Tgen:
         return ComponentError(f"tgen {self.program.ending()} {when}", why=self.last_words())
 
     def last_words(self) -> str | None:
-        """Return the last lines that tgen wrote."""
         words = self.program.last_words()
         return f"its last words: {words}" if words else None
 

@@ -69,7 +69,6 @@ class Replayed:
         return {"rhythm": "file"} | ({} if as_it_was else {"rate_fps": load_fps})
 
     def facts(self) -> dict[str, Any]:
-        """Return what the record says of it."""
         own = self.own_fps
         return {
             "file": self.replay.file,

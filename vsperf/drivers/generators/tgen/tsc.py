@@ -128,6 +128,5 @@ class Tsc:
             )
 
     def facts(self) -> dict[str, Any]:
-        """Return it for the record."""
         known = {"hz": self.hz, "hz_dpdk": self.hz_dpdk, "most_off_ppm": self.most_off_ppm}
         return {name: value for name, value in known.items() if value is not None}

@@ -1,17 +1,21 @@
-"""One tgen with ports to several switches, to which it sends in turns: how it is told so."""
+"""One tgen with ports to several switches, to which it sends in turns: told so, and answering."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from vsperf.config.case import CaseSpec
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.generators.base import TurnSide, TurnsRequest
 from vsperf.drivers.generators.directions import check_directions
 from vsperf.drivers.generators.dpdk_ports import Port
+from vsperf.drivers.generators.tgen.client import longest_ns
 from vsperf.drivers.generators.tgen.command import (
     ONE_RING,
     PACKET_SOCKET,
@@ -23,12 +27,166 @@ from vsperf.drivers.generators.tgen.process import CONTROL, PREFIX, TGEN, Tgen, 
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.drivers.generators.tgen.traffic import TrafficDirection, streams, traffic_directions
 from vsperf.drivers.generators.tgen.tsc import Tsc
-from vsperf.drivers.generators.tgen.turns import GAP_NS, StreamSide, StreamTurns, take_turns
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Endpoint
-from vsperf.records.turns import AWAY, Turns
+from vsperf.records.turn_columns import TurnColumns
+from vsperf.records.turns import AWAY, SideCounts, Turns
 from vsperf.waits import sleep
+
+VERB = "turns"
+GAP_NS = 10_000
+"""More than that tgen does not need from one look at its ports to the next, but of the kernel's."""
+CHANGE_NS = 10_000_000
+"""More than a change of sides takes, on a machine that has the time for it."""
+AT_THE_END_S = 10.0
+"""For what is waited for behind the last turn, with some patience."""
+COLUMNS = {
+    "side": "side",
+    "began_ns": "began_ns",
+    "ended_ns": "ended_ns",
+    "measured_ns": "measured_ns",
+    "sent_frames": "sent",
+    "received_frames": "distinct",
+    "slots_ns": "slots_ns",
+    "received_by_slot": "slots_distinct",
+    "full_ns": "full_ns",
+    "gaps_ns": "gaps_ns",
+    "longest_gap_ns": "longest_gap_ns",
+    "behind_ns": "behind_ns",
+    "silence_ns": "silence_ns",
+    "turn_sent_frames": "turn_sent",
+    "turn_received_frames": "turn_distinct",
+    "sent_by_direction": "streams_sent",
+    "received_by_direction": "streams_distinct",
+    "elsewhere_frames": "elsewhere",
+    "continue_ns": "continue_ns",
+    "first_ns": "first_ns",
+    "drain_ns": "drain_ns",
+    "drained": "drained",
+    "hold_ns": "hold_ns",
+}
+"""What tgen calls the columns of a record."""
+PERHAPS = {
+    "intended_frames": "intended",
+    "refused_frames": "refused",
+    "latencies": "latencies",
+    "latency_sum_ns": "latency_sum_ns",
+    "latency_p50_ns": "latency_p50_ns",
+    "latency_p99_ns": "latency_p99_ns",
+    "missed_frames": "missed",
+}
+"""Those which are not always there."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSide:
+    """One that takes turns, as tgen knows it."""
+
+    streams: tuple[int, ...]
+    """Numbers of those whose frames are for it."""
+    processes: tuple[int, ...] = ()
+    """Held still while others have their turn; none where it is enough to send nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamTurns:
+    """Turns as tgen is asked for them."""
+
+    sides: tuple[StreamSide, ...]
+    order: tuple[int, ...]
+    """Whose turn it is: numbers of sides, from 0."""
+    loads_fps: tuple[int | None, ...] = ()
+    """Of each stream; None for flat out, as are all if none is given."""
+    turn_ns: int = 10_000_000
+    """What is measured of a turn."""
+    guard_ns: int = 2_000_000
+    """Sent before that and not measured: caches are cold when a switch goes on."""
+    silent_ns: int = 50_000
+    """A switch has forwarded what it had, when nothing has come for so long."""
+    gap_ns: int = GAP_NS
+    """What this tgen itself needs from one look at its ports to the next; more is a gap."""
+    latency: bool = False
+
+
+def take_turns(tgen: Tgen, request: StreamTurns, burst: int = 32) -> tuple[Turns, dict[str, Any]]:
+    """Have tgen, whose traffic is configured, take turns; its answer as it is comes second."""
+    if VERB not in tgen.hello["verbs"]:
+        raise ComponentError(
+            "this tgen takes no turns",
+            why="it was built from other sources than this vsperf",
+            fix="build it anew: `make setup`",
+        )
+    result = tgen.ask(VERB, patience_s(request), **turns_message(request, burst))
+    return turns_of(result), result
+
+
+def turns_message(request: StreamTurns, burst: int) -> dict[str, Any]:
+    """Return the parameters of `turns`."""
+    found: dict[str, Any] = {
+        "sides": [
+            {"streams": list(side.streams), "processes": list(side.processes)}
+            for side in request.sides
+        ],
+        "order": list(request.order),
+        "turn_ns": request.turn_ns,
+        "guard_ns": request.guard_ns,
+        "silent_ns": request.silent_ns,
+        "gap_ns": request.gap_ns,
+        "latency": request.latency,
+        "burst": burst,
+    }
+    if request.loads_fps:
+        found["rate_fps"] = [load or 0 for load in request.loads_fps]
+    return found
+
+
+def patience_s(request: StreamTurns) -> float:
+    """Return how long the answer may take."""
+    turn_ns = request.turn_ns + request.guard_ns + CHANGE_NS
+    return longest_ns(len(request.order) * turn_ns) / NANOSECONDS + AT_THE_END_S
+
+
+def turns_of(result: Mapping[str, Any]) -> Turns:
+    """Return the turns in an answer."""
+    try:
+        found = result["turns"]
+        columns = {name: found[key] for name, key in COLUMNS.items()}
+        columns |= {name: found.get(key) for name, key in PERHAPS.items()}
+        return Turns(
+            end=result["end"],
+            ended_side=result.get("ended_side"),
+            ended_process=result.get("ended_process"),
+            settled=result["settled"],
+            started_unix_ns=result["started_unix_ns"],
+            elapsed_ns=result["elapsed_ns"],
+            columns=TurnColumns(**columns),
+            sides=tuple(_side(side) for side in result["sides"]),
+        )
+    except KeyError as error:
+        raise ComponentError(f"tgen's turns have no {error}") from error
+    except (ValidationError, TypeError) as error:
+        raise ComponentError("tgen's turns cannot be read", why=str(error)) from error
+
+
+def _side(side: Mapping[str, Any]) -> SideCounts:
+    return SideCounts(
+        directions=tuple(side["streams"]),
+        sent_frames=side["sent"],
+        arrived_frames=side["received"],
+        received_frames=side["distinct"],
+        duplicate_frames=side["duplicates"] + side["beyond_window"],
+        corrupted_frames=side["corrupted"],
+        misrouted_frames=side["misrouted"],
+        reordered_frames=side["reordered"],
+        wrong_size_frames=side["wrong_size"],
+        foreign_frames=side["foreign"],
+        stale_frames=side["stale"],
+        unreadable_frames=side["unreadable"],
+        elsewhere_frames=side["elsewhere"],
+        latency_histogram=side.get("latency", {}).get("hdr"),
+    )
+
 
 NANOSECONDS = 1_000_000_000
 MOST_PORTS = 16
@@ -49,14 +207,14 @@ class TgenTurnsSession:
     """In which frames wait for this tgen; None where it knows none of that size."""
     of_the_kernel: bool = False
     """Whether a port is a device of the kernel, so that its own work takes longer than gaps do."""
-    closed: bool = False
+    ended: bool = False
     tsc: Tsc = field(init=False)
 
     def __post_init__(self) -> None:
         self.tsc = Tsc.of(self.tgen.hello)
 
     def take_turns(self, request: TurnsRequest) -> Turns:
-        if self.closed:
+        if self.ended:
             raise ComponentError("tgen is no longer connected")
         policy = self.case.trial
         if policy.learning:  # while all of them run
@@ -82,7 +240,7 @@ class TgenTurnsSession:
         return found.model_copy(update={"ring_frames": self.ring_frames})
 
     def failure(self) -> str | None:
-        if self.closed:
+        if self.ended:
             return "tgen is no longer connected"
         return None if self.tgen.alive() else str(self.tgen.obituary("between two rounds"))
 
@@ -163,10 +321,8 @@ def turns_by(
         ring = options.ring if kinds <= set(ONE_RING) else None
         slow = any(_is_of_the_kernel(one) for side in sides for one in side.endpoints)
         session = TgenTurnsSession(tgen, spec, case, found, shares, ring, slow)
-        try:
+        with until_left(session):
             yield session
-        finally:
-            session.closed = True
 
 
 def _is_of_the_kernel(one: Endpoint) -> bool:

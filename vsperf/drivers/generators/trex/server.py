@@ -268,7 +268,6 @@ class Server(ABC):
         return tuple(answer.get("data") or ())
 
     def read_ports(self) -> dict[int, dict[str, int]]:
-        """Return the counters of each port."""
         found = {}
         for port in self.ports:
             stats = mapping(self.client.ask("get_port_stats", port_id=port), "get_port_stats")
@@ -314,7 +313,6 @@ class StatelessServer(Server):
             del self.handlers[port]
 
     def load(self, streams: Mapping[int, Sequence[dict[str, Any]]]) -> None:
-        """Put streams on ports, in place of those that were there."""
         for port in self.ports:
             self._own("remove_all_streams", port)
             for number, stream in enumerate(streams.get(port, ()), start=1):
@@ -355,7 +353,6 @@ class StatelessServer(Server):
         return found
 
     def read(self, groups: Sequence[int]) -> Counted:
-        """Return all counters."""
         ports = self.read_ports()
         told = mapping(self.client.ask("get_pgid_stats", pgids=list(groups)), "get_pgid_stats")
         streams = mapping(told.get("flow_stats") or {}, "get_pgid_stats")

@@ -4,30 +4,240 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.settings import own_settings
-from vsperf.drivers.vswitches.base import SwitchPlan, require_root
-from vsperf.drivers.vswitches.kernel_ports import MTU, await_held, needs_of
-from vsperf.drivers.vswitches.linux_bridge.layout import Design, switch_plan
-from vsperf.drivers.vswitches.linux_bridge.netlink import Netlink, connected, require_bridges
-from vsperf.drivers.vswitches.linux_bridge.running import RunningBridge
-from vsperf.drivers.vswitches.linux_bridge.spec import LinuxBridgeSpec
+from vsperf.drivers.vswitches.base import SwitchPlan, await_ports, require_root
+from vsperf.drivers.vswitches.kernel_ports import MTU, NOBODY, await_held, counted, needs_of
+from vsperf.drivers.vswitches.linux_bridge.layout import (
+    BridgePort,
+    Design,
+    LinuxBridgeSpec,
+    switch_plan,
+)
 from vsperf.drivers.vswitches.ports import far_end
-from vsperf.errors import NotReadyError
+from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.cpus import Needs
+from vsperf.host.devices import Devices, told
 from vsperf.host.doctor.finding import AS_ROOT, Answer, Check, Group, Host, absent, ok
 from vsperf.host.doctor.wants import POLLING_SWITCH, Want
+from vsperf.host.netns import apart
 from vsperf.host.networks import hand_over, private_network
 from vsperf.host.taps import tap
 from vsperf.host.veths import veth
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Placement
+from vsperf.records.switch import SwitchCounters
+
+FORWARDING = 3
+"""State of a bridge's port that neither listens nor learns any more, and is not switched off."""
+HUNDREDTHS = 10_000_000
+"""Nanoseconds of the unit in which the kernel counts the age of addresses."""
+
+
+class Netlink(Devices):
+    """A conversation with the kernel about bridges."""
+
+    def add_bridge(self, name: str, *, ageing_ns: int, mtu: int) -> None:
+        """Make a bridge that forwards at once, and looks at nothing but addresses."""
+        with told(f"to make the bridge {name}"):
+            self._routes.link(
+                "add",
+                ifname=name,
+                kind="bridge",
+                mtu=mtu,
+                br_stp_state=0,
+                br_forward_delay=0,
+                br_ageing_time=max(1, ageing_ns // HUNDREDTHS),
+                br_mcast_snooping=0,
+            )
+            self._routes.link("set", index=self._index(name), state="up")
+
+    def join(self, name: str, bridge: str, *, learns: bool, floods: bool) -> None:
+        with told(f"to make {name} a port of {bridge}"):
+            index = self._index(name)
+            self._routes.link("set", index=index, master=self._index(bridge))
+            self._routes.brport(
+                "set",
+                index=index,
+                learning=int(learns),
+                unicast_flood=int(floods),
+                mcast_flood=int(floods),
+                bcast_flood=int(floods),
+            )
+            self._routes.link("set", index=index, state="up")
+
+    def know(self, name: str, addresses: Iterable[str]) -> None:
+        """Tell a bridge that these addresses are behind a port."""
+        self._entries("add", name, addresses)
+
+    def forget(self, name: str, addresses: Iterable[str]) -> None:
+        """Take these addresses out again."""
+        self._entries("del", name, addresses)
+
+    def forget_learned(self, name: str) -> None:
+        with told(f"to forget the addresses behind {name}"):
+            self._routes.brport("set", index=self._index(name), flush=True)
+
+    def _entries(self, verb: str, name: str, addresses: Iterable[str]) -> None:
+        from pyroute2.netlink.rtnl.ndmsg import flags, states
+
+        with told(f"to {verb} addresses behind {name}"):
+            index = self._index(name)
+            for address in addresses:
+                self._routes.fdb(
+                    verb,
+                    ifindex=index,
+                    lladdr=address,
+                    flags=flags["master"],
+                    state=states["noarp"] | states["reachable"],
+                )
+
+
+def connected(network: str | None = None) -> AbstractContextManager[Netlink]:
+    """Talk about the devices of a network; of the host's where none is named."""
+    return Netlink.connected(network)
+
+
+def require_bridges() -> None:
+    """Raise `NotReadyError` where this kernel makes no bridges, or not for this user."""
+
+    def try_one() -> None:
+        with connected() as netlink:
+            netlink.add_bridge("br0", ageing_ns=HUNDREDTHS, mtu=1500)
+
+    try:
+        apart(try_one)
+    except OSError as error:
+        raise NotReadyError(
+            "cannot make a network apart, in which a bridge could be tried",
+            why=error.strerror or str(error),
+            fix="run vsperf with sudo",
+        ) from error
+    except ComponentError as error:
+        raise NotReadyError(
+            "this kernel makes no bridge", why=error.with_why, fix="modprobe bridge"
+        ) from error
+
+
+IDLE_MAC = "06:00:00:{:02x}:{:02x}:{:02x}"
+"""Addresses that no frame of a test has."""
+
+
+@dataclass
+class RunningBridge:
+    """Bridges with their ports, whoever is at the other ends of the taps."""
+
+    design: Design
+    network: str
+    devices: Mapping[str, str]
+    """The tap of each port, by what the topology calls it."""
+    netlink: Netlink
+    make_again: Callable[[], None]
+    """Removes the bridges, and makes them anew."""
+    look: Callable[[], None] = lambda: None
+    """Raises when another part of the deployment has ended."""
+    idle: int = 0
+    """Addresses that were added and that no frame is for."""
+    ended: bool = False
+
+    def failure(self) -> str | None:
+        if self.ended:
+            return "the switch was stopped"
+        try:
+            found = self.netlink.devices()
+        except ComponentError as error:
+            return error.with_why
+        for port in self.design.ports:
+            device, bridge = found.get(self._tap(port)), found.get(port.bridge)
+            if bridge is None:
+                return f"the bridge {port.bridge} is gone"
+            if device is None:
+                return f"the tap of {port.place.name} is gone"
+            if device.master != bridge.index:
+                return f"{port.place.name} is no port of {port.bridge} any more"
+        return None
+
+    def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
+        waiting = partial(self._waiting_for, places)
+        await_ports(waiting, self.failure, self.look, patience_s, "the bridge", NOBODY)
+
+    def counters(self) -> SwitchCounters:
+        """Return all counters as they stand; how busy the kernel is with it, it does not say."""
+        found = self.netlink.devices()
+        gone = [one.place.name for one in self.design.ports if self._tap(one) not in found]
+        if gone:
+            raise ComponentError(f"the tap of {gone[0]} is gone, and nobody counts there")
+        return SwitchCounters(
+            ports=tuple(counted(one.place, found[self._tap(one)]) for one in self.design.ports)
+        )
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "kernel": platform.release(),
+            "network": self.network,
+            "bridges": {name: list(ports) for name, ports in self.design.bridges.items()},
+            "learns": self.design.learns,
+            "mtu": MTU,
+            "forwarding_cpus": list(self.design.cpus),
+            "ports": [
+                {"place": port.place.name, "device": self._tap(port), "bridge": port.bridge}
+                for port in self.design.ports
+            ],
+        }
+
+    def restart(self, *, kill: bool) -> None:
+        """Remove the bridges and make them anew; the kernel ends them kindly in any case."""
+        self.idle = 0
+        self.make_again()
+
+    def forget_flows(self) -> None:
+        if self.design.learns:
+            for device in self.devices.values():
+                self.netlink.forget_learned(device)
+
+    def change_rules(self, count: int) -> None:
+        device = next(iter(self.devices.values()))
+        if count < 0:
+            self.netlink.forget(device, _idle_macs(0, self.idle))
+            self.idle = 0
+            return
+        self.netlink.know(device, _idle_macs(self.idle, count))
+        self.idle += count
+
+    def processes(self) -> tuple[int, ...]:
+        """Return none: the kernel forwards nothing while nobody sends."""
+        return ()
+
+    def access(self) -> tuple[str, ...]:
+        return (
+            f"ip -netns {self.network} -statistics link",
+            f"bridge -netns {self.network} fdb show",
+        )
+
+    def _waiting_for(self, places: tuple[str, ...]) -> list[str]:
+        found = self.netlink.devices()
+        states = {place: found.get(device) for place, device in self.devices.items()}
+        return [
+            place
+            for place, device in states.items()
+            if place in places and (device is None or device.state != FORWARDING)
+        ]
+
+    def _tap(self, port: BridgePort) -> str:
+        return self.devices[port.place.name]
+
+
+def _idle_macs(first: int, count: int) -> Iterator[str]:
+    for number in range(first, first + count):
+        yield IDLE_MAC.format(number >> 16 & 0xFF, number >> 8 & 0xFF, number & 0xFF)
 
 
 def _bridge(here: Host) -> Answer:
@@ -73,10 +283,7 @@ class LinuxBridge:
         self.require(case)
         with ExitStack() as stack:
             running = _made(design, workspace, stack)
-            try:
-                yield running
-            finally:
-                running.stopped = True
+            yield stack.enter_context(until_left(running))
 
 
 def _made(design: Design, workspace: Workspace, stack: ExitStack) -> RunningBridge:

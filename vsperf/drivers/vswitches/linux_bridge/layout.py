@@ -9,17 +9,49 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar, Literal
 
+from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.flows import lane_mac
 from vsperf.config.wiring import Pass, passes
 from vsperf.drivers.vswitches.base import SwitchPlan, wire_of
 from vsperf.drivers.vswitches.forwarding import groups
 from vsperf.drivers.vswitches.kernel_ports import NETWORK, PMD_ROLE, check_ports, step, steps_of
-from vsperf.drivers.vswitches.linux_bridge.spec import LinuxBridgeSpec
 from vsperf.drivers.vswitches.ports import Place, link_endpoint, places_of, tap_of
 from vsperf.errors import UsageError
+from vsperf.quantities.units import CpuSet, Duration
 from vsperf.records.run import Placement
+
+AGEING = Duration(300_000_000_000)
+
+
+class LinuxBridgeSpec(DriverSpec):
+    """Settings of the bridge of the Linux kernel."""
+
+    CAPPED: ClassVar[bool] = False
+    """The generator's cap is one of vhost-user ports, and these are taps."""
+
+    HELD_STILL: ClassVar[bool] = True
+    PLACES: ClassVar[bool] = True
+    """Places can be joined to its ports,"""
+    GUESTS: ClassVar[bool] = True
+    """guests as well, by their taps,"""
+    OFFLOADS: ClassVar[bool] = True
+    """and leave checksums and segments to each other."""
+    BY_ADDRESS: ClassVar[tuple[str, ...]] = ("l2",)
+    """What it is told of `flows` that looks at no more than addresses."""
+
+    kind: Literal["linux-bridge"]
+    flows: Literal["learn", "l2"] = "learn"
+    """How it knows where frames go: it learns from them behind which port each address is
+    (`learn`), or it is told, and learns nothing (`l2`)."""
+    cpus: CpuSet | None = None
+    """CPUs that forward what comes in; the kernel hands each frame to one of them. One that vsperf
+    chooses when not given."""
+    ageing: Duration = AGEING
+    """How long a learned address is known since a frame last came from it."""
+
 
 LONGEST_BYTES = 1518
 """Of a frame with a packet of that MTU; DPDK's net_tap, which the generator takes, has no more."""
@@ -71,12 +103,10 @@ class Design:
 
     @property
     def learns(self) -> bool:
-        """Whether bridges learn addresses."""
         return self.spec.flows == "learn"
 
     @property
     def cpus(self) -> tuple[int, ...]:
-        """Where frames are forwarded."""
         return self.placement.of(PMD_ROLE)
 
     def floods(self, port: BridgePort) -> bool:

@@ -1,20 +1,91 @@
-"""What a case makes of the kernel, and in which steps: ports, and rules of nftables. Pure."""
+"""What a case makes of the kernel, and in which steps: settings, ports, and rules of nftables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
+from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import SERVICE_PORT, protocol_of
+from vsperf.drivers.settings import WholeSeconds
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.hops import HopDesign, check_hop, hop_endpoints, hop_steps
-from vsperf.drivers.vswitches.kernel_ports import NETWORK, step
-from vsperf.drivers.vswitches.nftables.program import Nft
-from vsperf.drivers.vswitches.nftables.spec import NftablesSpec
+from vsperf.drivers.vswitches.kernel_ports import NETWORK, OF_CONNECTIONS, step
+from vsperf.drivers.vswitches.rule_programs import RuleProgram
 from vsperf.host.netns import entering
-from vsperf.quantities.units import Duration
+from vsperf.quantities.units import CpuSet, Duration
 from vsperf.records.run import Placement, Step
+
+
+class NftablesSpec(DriverSpec):
+    """Settings of a router of the Linux kernel with nftables."""
+
+    CAPPED: ClassVar[bool] = False
+    """The generator's cap is one of vhost-user ports, and these are taps."""
+
+    NOT_HELD: ClassVar[str] = OF_CONNECTIONS
+
+    kind: Literal["nftables"]
+    nat: Literal["none", "source", "destination"] = "source"
+    """Which addresses are rewritten: none, so it is a firewall that lets pass what clients have
+    begun; the clients' (`source`), who are all seen as the device's own address by the servers; or
+    the one that is called (`destination`), so it shares connections out to the servers, in turns.
+    In all three each connection is tracked."""
+    time_wait: WholeSeconds | None = None
+    """How long a connection stays in the table after it has ended, in whole seconds; what the
+    kernel has when not given, which is two minutes as a rule."""
+    udp_timeout: WholeSeconds | None = None
+    """How long a flow of UDP stays in the table after its last frame, in whole seconds; what the
+    kernel has when not given, which is 30 s as a rule, and two minutes where it has gone on for a
+    while."""
+    cpus: CpuSet | None = None
+    """CPUs that forward what comes in; the kernel hands each frame to one of them. One that vsperf
+    chooses when not given."""
+
+    @property
+    def shares_out(self) -> bool:
+        """Whether clients call one address of the device, which chooses a server for each call."""
+        return self.nat == "destination"
+
+
+@dataclass(frozen=True, slots=True)
+class Nft(RuleProgram):
+    """It takes all rules that it reads, or where one is refused none."""
+
+    NAME: ClassVar[str] = "nft"
+    READING: ClassVar[tuple[str, ...]] = ("nft", "-f", "-")
+    DRIVER: ClassVar[str] = "vswitch.kind=nftables"
+    PACKAGE: ClassVar[str] = "nftables"
+    PURPOSE: ClassVar[str] = (
+        "it tells the kernel which connections pass, and what becomes of their addresses"
+    )
+    RULES: ClassVar[str] = "rules that track connections and rewrite addresses"
+    DO: ClassVar[str] = "tracks connections by its rules"
+    KERNEL: ClassVar[str] = (
+        "take a kernel with nftables, connection tracking and NAT, as those of distributions have "
+        "them: modprobe nf_tables nft_ct nft_nat nft_numgen"
+    )
+    TRIED: ClassVar[str] = """table ip vsperf {
+	counter refused {
+	}
+	chain forward {
+		type filter hook forward priority filter; policy drop;
+		ct state established,related accept
+		counter name "refused" drop
+	}
+	chain prerouting {
+		type nat hook prerouting priority dstnat; policy accept;
+		tcp dport 80 dnat to numgen inc mod 2 map { 0 : 198.19.0.1, 1 : 198.19.0.2 }
+	}
+	chain postrouting {
+		type nat hook postrouting priority srcnat; policy accept;
+		oifname "lo" snat to 198.19.255.254
+	}
+}
+"""
+
 
 TABLE = "vsperf"
 """Of nftables, in a network in which there is no other."""

@@ -17,19 +17,25 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.vswitches.base import SwitchPlan, require_root
 from vsperf.drivers.vswitches.kernel_ports import await_held
 from vsperf.drivers.vswitches.ovs import layout
-from vsperf.drivers.vswitches.ovs.control import ask
-from vsperf.drivers.vswitches.ovs.counters import Unseen
 from vsperf.drivers.vswitches.ovs.database import Database, Interface, connected
-from vsperf.drivers.vswitches.ovs.diagnosis import not_started, port_problems
 from vsperf.drivers.vswitches.ovs.layout import SwitchPort
 from vsperf.drivers.vswitches.ovs.parse import Matched, matched, thread_statistics
 from vsperf.drivers.vswitches.ovs.plan import Design, switch_plan
 from vsperf.drivers.vswitches.ovs.programs import Programs, find_programs, planned_programs
 from vsperf.drivers.vswitches.ovs.rules import idle_rules, rules
-from vsperf.drivers.vswitches.ovs.running import DATABASE, SWITCH, RunningOvs
+from vsperf.drivers.vswitches.ovs.running import (
+    DATABASE,
+    SWITCH,
+    RunningOvs,
+    Unseen,
+    ask,
+    not_started,
+    port_problems,
+)
 from vsperf.drivers.vswitches.ports import far_end
 from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host import taps
@@ -107,7 +113,6 @@ class Instance:
     rings: Rings = field(default_factory=Rings)
 
     def path(self, text: str) -> Path:
-        """Return a path of the plan, filled in."""
         return Path(self.workspace.fill(text))
 
     @property
@@ -117,7 +122,6 @@ class Instance:
 
     @property
     def controls(self) -> Mapping[str, Path]:
-        """Control sockets by daemon."""
         return {
             SWITCH: self.path(layout.SWITCH_CONTROL),
             DATABASE: self.path(layout.DATABASE_CONTROL),
@@ -188,7 +192,6 @@ class Instance:
 
     @cached_property
     def ports(self) -> tuple[layout.SwitchPort, ...]:
-        """The ports of the bridge, filled in."""
         return tuple(layout.filled(port, self.workspace.fill) for port in self.design.ports)
 
     def wait_until_up(self, database: Database) -> None:
@@ -200,7 +203,6 @@ class Instance:
         )
 
     def interfaces(self) -> tuple[Interface, ...]:
-        """Return the ports as the database has them now."""
         with self.database() as database:
             return database.interfaces()
 
@@ -463,11 +465,8 @@ def deployed(design: Design, workspace: Workspace) -> Iterator[RunningOvs]:
     spec = design.spec
     programs = find_programs(spec.install, Tree.of(spec), dpdk=design.dpdk)
     check(design, workspace)
-    with instance(design, programs, workspace) as running:
-        try:
-            yield running
-        finally:
-            running.stopped = True
+    with instance(design, programs, workspace) as running, until_left(running):
+        yield running
 
 
 def check(design: Design, workspace: Workspace, user: int | None = None) -> None:

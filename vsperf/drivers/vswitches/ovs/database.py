@@ -103,8 +103,6 @@ class Database:
         )
 
     def give_options(self, options: Mapping[str, Mapping[str, str]], patience_s: float) -> None:
-        """Give these interfaces their options, all of each."""
-
         def write(transaction: Any) -> None:
             for row in self._idl.tables["Interface"].rows.values():
                 if row.name in options:

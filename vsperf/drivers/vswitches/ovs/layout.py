@@ -66,7 +66,6 @@ class SwitchPort:
 
     @property
     def interface(self) -> str:
-        """What OVS calls it."""
         return self.device or self.name
 
     @property
@@ -76,7 +75,6 @@ class SwitchPort:
 
     @property
     def vnf(self) -> str | None:
-        """The VNF behind it, if there is one."""
         return None if self.nic is None else self.nic.vnf
 
 

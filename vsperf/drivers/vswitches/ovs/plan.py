@@ -170,7 +170,6 @@ class Design(ABC):
 
     @cached_property
     def rules(self) -> int:
-        """How many rules there are."""
         return rule_count(self.case, self.spec)
 
     @cached_property
@@ -179,12 +178,10 @@ class Design(ABC):
         return tags_to_see(self.case, self.spec)
 
     def create_database(self, programs: Programs) -> tuple[str, ...]:
-        """Return the command that makes the database."""
         tool, schema = programs.database_tool, str(programs.schema)
         return programs.command(tool, "create", layout.DATABASE, schema)
 
     def serve_database(self, programs: Programs) -> tuple[str, ...]:
-        """Return the command that serves the database."""
         return programs.command(
             programs.database_server,
             layout.DATABASE,
@@ -194,7 +191,6 @@ class Design(ABC):
         )
 
     def switch(self, programs: Programs) -> tuple[str, ...]:
-        """Return the command that runs the switch."""
         return (
             *self.network,
             *self.pinned,
@@ -236,7 +232,6 @@ class Design(ABC):
         return (*self.openflow(programs), "del-flows", bridge, f"cookie={IDLE_COOKIE}/-1")
 
     def count_rules(self, programs: Programs) -> tuple[str, ...]:
-        """Return the command that says how many rules there are."""
         return (*self.openflow(programs), "dump-aggregate", f"unix:{layout.OPENFLOW_SOCKET}")
 
     def count_filters(self, programs: Programs) -> tuple[str, ...]:
@@ -249,7 +244,6 @@ class Design(ABC):
         return (*self.openflow(programs), "--no-names", "dump-ports", bridge)
 
     def openflow(self, programs: Programs) -> tuple[str, ...]:
-        """Return the beginning of every OpenFlow command."""
         return programs.command(programs.openflow, "-O", "OpenFlow14")
 
 

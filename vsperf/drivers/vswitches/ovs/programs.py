@@ -40,7 +40,6 @@ class Programs:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """All of them, and the schema."""
         daemons = (self.daemon, self.database_server, self.database_tool)
         return (*daemons, self.openflow, self.appctl, self.schema)
 

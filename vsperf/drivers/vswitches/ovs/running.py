@@ -1,28 +1,348 @@
-"""A switch that forwards: whether it still does, what it counts, and what it is."""
+"""A switch that forwards: whether it does, what it counts and is; and why it does not come up.
+
+A daemon is asked over its control socket, as ovs-appctl does, without a process. Every question has
+a deadline, so that one that hangs is noticed and never waited for.
+"""
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import shlex
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from vsperf.drivers.vswitches.base import await_ports
 from vsperf.drivers.vswitches.ovs import parse
-from vsperf.drivers.vswitches.ovs.control import ControlError, ask
-from vsperf.drivers.vswitches.ovs.counters import Unseen, silent, switch_counters
 from vsperf.drivers.vswitches.ovs.database import Interface
-from vsperf.drivers.vswitches.ovs.diagnosis import late_problem
 from vsperf.drivers.vswitches.ovs.layout import BRIDGE, SwitchPort
-from vsperf.drivers.vswitches.ovs.parse import LAST_MS, insides
+from vsperf.drivers.vswitches.ovs.parse import LAST_MS, PortStatistics, ThreadStatistics, insides
 from vsperf.drivers.vswitches.ovs.programs import Programs
-from vsperf.errors import ComponentError, DiedError
+from vsperf.errors import ComponentError, NotReadyError, VsperfError
 from vsperf.host.process import Managed, written_since
 from vsperf.host.procfs import resident_bytes
-from vsperf.records.switch import Kept, SwitchCounters
-from vsperf.waits import sleep
+from vsperf.records.switch import Kept, PmdCounters, PortCounters, SwitchCounters
+from vsperf.stop import raise_if_stopped
+
+CACHES = {
+    "phwol": ("phwol hits",),
+    "simple": ("simple match hits",),
+    "emc": ("emc hits",),
+    "smc": ("smc hits",),
+    "megaflow": ("megaflow hits",),
+    "upcall": ("miss with success upcall",),
+    "lost": ("miss with failed upcall", "lost"),
+}
+"""Our name of a cache, and what versions of OVS have called its counter."""
+TAP_FULL = "tx tap full"
+"""The reader of a tap was too slow."""
+SOCKET_FULL = "rx socket full"
+"""The switch was too slow, which reads the packet socket on a device."""
+DROPS = ("datapath_drop_", "drop_action_")
+"""Beginnings of coverage counters that count frames."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """Frames that the kernel dropped and OVS knows nothing of, by name of the port."""
+
+    refused: Mapping[str, int] = field(default_factory=dict)
+    """As the tap of a VNF was full; OVS counts them as sent."""
+    missed: Mapping[str, int] = field(default_factory=dict)
+    """As a packet socket was full; OVS counts them as received, unless DPDK has a ring for them."""
+
+
+def switch_counters(
+    ports: tuple[SwitchPort, ...],
+    statistics: Iterable[PortStatistics],
+    threads: Iterable[ThreadStatistics],
+    coverage: Mapping[str, int],
+    custom: Mapping[int, Mapping[str, int]] | None = None,
+    unseen: Unseen | None = None,
+) -> SwitchCounters:
+    """Return the counters; a port that nobody is connected to has none.
+
+    `custom` holds the drops, by port number, of ports that count nothing else.
+    """
+    by_name = {port.name: port for port in statistics}
+    found = (_port(port, by_name.get(port.interface), unseen or Unseen()) for port in ports)
+    pmds = (_pmd(thread) for thread in threads)
+    return SwitchCounters(
+        ports=tuple(port for port in found if port is not None),
+        pmds=tuple(pmd for pmd in pmds if pmd is not None),
+        drops={
+            **{name: count for name, count in coverage.items() if name.startswith(DROPS)},
+            **_custom_drops(ports, custom or {}),
+        },
+    )
+
+
+def silent(ports: Iterable[SwitchPort]) -> bool:
+    """Whether a port is among these whose frames OVS does not count."""
+    return any(port.type == "dpdkvhostuser" for port in ports)
+
+
+def _custom_drops(
+    ports: Iterable[SwitchPort], custom: Mapping[int, Mapping[str, int]]
+) -> dict[str, int]:
+    return {
+        f"{port.name} {name.removesuffix('_drops').replace('_', ' ')}": count
+        for port in ports
+        if port.type == "dpdkvhostuser"
+        for name, count in custom.get(port.number, {}).items()
+    }
+
+
+def _port(
+    port: SwitchPort, statistics: PortStatistics | None, unseen: Unseen
+) -> PortCounters | None:
+    if statistics is None:
+        return None
+    received, sent = statistics.received, statistics.sent
+    if "packets" not in received or "packets" not in sent:
+        return None
+    ways = (("rx", received), ("tx", sent))
+    drops = {
+        f"{way} {reason}": counters[reason]
+        for way, counters in ways
+        for reason in ("dropped", "errors")
+        if reason in counters
+    }
+    refused, missed = unseen.refused.get(port.name), unseen.missed.get(port.name)
+    if refused is not None:
+        drops[TAP_FULL] = refused
+    if missed is not None:
+        drops[SOCKET_FULL] = missed
+    return PortCounters(
+        name=port.name,
+        link=port.link,
+        vnf=port.vnf,
+        received_frames=received["packets"],
+        sent_frames=sent["packets"] - (refused or 0),
+        drops=drops,
+    )
+
+
+def _cycles(count: int) -> int | None:
+    """Return a sum of cycles, unless it is below zero.
+
+    OVS adds differences of a CPU's cycle counter. A thread that was moved to a CPU whose counter is
+    behind adds a negative one, and a sum that gets below zero is printed as if it had 64 bits.
+    """
+    return count if count < 1 << 63 else None
+
+
+def _pmd(thread: ThreadStatistics) -> PmdCounters | None:
+    counters = thread.counters
+    needed = ("packets received", "processing cycles", "idle cycles")
+    if thread.cpu is None or any(name not in counters for name in needed):
+        return None
+    hits = {
+        cache: counters[name]
+        for cache, names in CACHES.items()
+        for name in names
+        if name in counters
+    }
+    return PmdCounters(
+        cpu=thread.cpu,
+        frames=counters["packets received"],
+        busy_cycles=_cycles(counters["processing cycles"]),
+        idle_cycles=_cycles(counters["idle cycles"]),
+        hits=hits,
+    )
+
+
+LOG_LINE = re.compile(r"\|(?P<module>\w+)(?:\([^)]*\))?\|(?P<level>EMER|ERR|WARN)\|(?P<text>.*)$")
+NOT_OPENED = -1
+HARMLESS = re.compile(
+    r"No free \d+ kB hugepages|TELEMETRY|does not exist\. The Open vSwitch kernel|"
+    r"dpdk_initialized|unix:.*(connection (closed|dropped)|send error)"
+)
+LATE = re.compile(r"Failed to (create memory pool for netdev|set interface \S+ new configuration)")
+MEMORY_FIX = "reserve hugepages (sysctl vm.nr_hugepages=1024), or do with less: vswitch.memory"
+CAUSES: tuple[tuple[str, str, str], ...] = (
+    (
+        r"Not enough memory available on socket|[Nn]o free .*hugepages|Cannot get hugepage",
+        "there are too few free hugepages for its memory",
+        MEMORY_FIX,
+    ),
+    (
+        r"Cannot init memory|FATAL: Cannot init memory",
+        "DPDK got no memory",
+        MEMORY_FIX,
+    ),
+    (
+        r"Invalid core|core \d+ (?:is )?(?:not detected|unavailable)|lcores? (?:are )?unavailable"
+        r"|[Ii]nvalid core ?mask|unavailable; ",
+        "it cannot run on the CPUs that it was given",
+        "see `vsperf plan`, and choose others: vswitch.main_cpus, vswitch.pmd_cpus",
+    ),
+    (
+        r"^EAL: Option|unrecognized option|invalid option|Invalid .*argument",
+        "DPDK does not know one of its arguments",
+        "mend dpdk-extra in vswitch.other_config, if it is set there",
+    ),
+)
+"""What a line of the log looks like, what it means, and what helps."""
+
+
+def complaints(log: str) -> tuple[str, ...]:
+    """Return the warnings and errors of a log that mean something, without their time."""
+    found = []
+    for line in log.splitlines():
+        match = LOG_LINE.search(line)
+        if match is None:
+            continue
+        if not HARMLESS.search(match["text"]):
+            found.append(match["text"].strip())
+    return tuple(dict.fromkeys(found))
+
+
+def not_started(log: str, obituary: str) -> VsperfError:
+    """Return the error for a daemon that ended while it started."""
+    said = complaints(log)
+    for pattern, meaning, fix in CAUSES:
+        line = next((text for text in said if re.search(pattern, text)), None)
+        if line is not None:
+            return NotReadyError(
+                f"OVS did not start: {meaning}", why=f"its log says: {line}", fix=fix
+            )
+    return ComponentError("OVS ended while it started", why="; ".join(said[-3:]) or obituary)
+
+
+def late_problem(log: str) -> str | None:
+    """Return why a port fell out after it was added, from lines that were written since.
+
+    Packet buffers of a vhost-user port are made when the other end connects, and may not fit then.
+    """
+    for text in complaints(log):
+        if LATE.search(text):
+            return text
+    return None
+
+
+def port_problems(
+    ports: Iterable[SwitchPort], interfaces: Iterable[Interface], log: str
+) -> VsperfError | None:
+    """Return the error for the first port that is not as it was asked for."""
+    found = {interface.name: interface for interface in interfaces}
+    for port in ports:
+        interface = found.get(port.interface)
+        if interface is None:
+            return ComponentError(f"the switch has no port {port.name}")
+        if interface.error or interface.number in (None, NOT_OPENED):
+            return NotReadyError(
+                f"the switch could not open port {port.name} ({port.type})",
+                why="; ".join(_about(port, interface, log)) or None,
+                fix=_port_fix(port),
+            )
+        if interface.number != port.number:
+            return ComponentError(
+                f"port {port.name} has number {interface.number}, not {port.number}",
+                why="the switch gave it another one than was asked for",
+            )
+    return None
+
+
+def _about(port: SwitchPort, interface: Interface, log: str) -> list[str]:
+    """Return what the switch says about one port: the database first, then the log."""
+    said = [interface.error] if interface.error else []
+    device = port.options.get("dpdk-devargs", port.interface).partition(",")[0]
+    words = (port.name, device)
+    return list(
+        dict.fromkeys(
+            said + [text for text in complaints(log) if any(word in text for word in words)][:3]
+        )
+    )
+
+
+def _port_fix(port: SwitchPort) -> str:
+    if port.vnf is not None and port.tap is not None:
+        more = ", and that DPDK has its driver net_af_packet" if port.type == "dpdk" else ""
+        return f"see that {port.vnf} runs, which brings the tap with it{more}"
+    if port.type == "dpdk" and port.tap is not None:
+        return f"see that DPDK has its driver net_af_packet, by which it opens {port.tap}"
+    fixes = {
+        "dpdk": "see that the device is there and that DPDK may have it: "
+        f"{port.options.get('dpdk-devargs')} comes from the testbed's link {port.link}",
+        **dict.fromkeys(
+            ("tap", "internal"),
+            "see that /dev/net/tun is there, and what the log of ovs-vswitchd says of the tap",
+        ),
+        "system": f"see that the host's network has the device {port.interface}",
+        "afxdp": f"see that the device {port.interface} is there, and that OVS was built with "
+        "AF_XDP",
+    }
+    return fixes.get(port.type, "see the log of ovs-vswitchd; `vsperf doctor` checks the machine")
+
+
+PATIENCE_S = 5.0
+LOOK_MS = 50
+"""The library waits by itself: so long at most until a wish to stop is noticed."""
+
+
+class ControlError(ComponentError):
+    """A daemon that cannot be reached, does not answer, or refuses."""
+
+
+def ask(socket: Path, command: str, *arguments: str, patience_s: float = PATIENCE_S) -> str:
+    """Return the text that a daemon answers to a command."""
+    import ovs.jsonrpc
+
+    deadline = time.monotonic() + patience_s
+    connection = _connect(socket, patience_s)
+    try:
+        request = ovs.jsonrpc.Message.create_request(command, list(arguments))
+        if error := connection.send(request):
+            raise _unreachable(socket, error)
+        reply = _reply(socket, connection, command, deadline, patience_s)
+    finally:
+        connection.close()
+    if reply.error is not None:
+        raise ControlError(f"{command} was refused", why=str(reply.error).strip())
+    return str(reply.result)
+
+
+def _connect(socket: Path, patience_s: float) -> Any:
+    import ovs.jsonrpc
+    import ovs.stream
+
+    opening = ovs.stream.Stream.open(f"unix:{socket}")
+    error, stream = ovs.stream.Stream.open_block(opening, int(patience_s * 1000))
+    if error:
+        raise _unreachable(socket, error)
+    return ovs.jsonrpc.Connection(stream)
+
+
+def _reply(socket: Path, connection: Any, command: str, deadline: float, patience_s: float) -> Any:
+    import ovs.poller
+
+    while True:
+        error, message = connection.recv()
+        if message is not None:
+            return message
+        if error != errno.EAGAIN:
+            raise _unreachable(socket, error)
+        raise_if_stopped()
+        left_s = deadline - time.monotonic()
+        if left_s <= 0:
+            raise ControlError(f"{socket.name} did not answer {command} within {patience_s:g} s")
+        connection.run()
+        poller = ovs.poller.Poller()
+        connection.wait(poller)
+        connection.recv_wait(poller)
+        poller.timer_wait(min(LOOK_MS, int(left_s * 1000) + 1))
+        poller.block()
+
+
+def _unreachable(socket: Path, error: int) -> ControlError:
+    why = os.strerror(error) if error > 0 else "it closed the connection"
+    return ControlError(f"{socket.name} cannot be reached", why=why)
+
 
 SWITCH = "ovs-vswitchd"
 DATABASE = "ovsdb-server"
@@ -69,7 +389,7 @@ class RunningOvs:
     """Versions and settings as the database has them."""
     patience_s: float = ANSWER_S
     """With a daemon that is asked; one that needs longer is taken for dead."""
-    stopped: bool = False
+    ended: bool = False
     _joined: frozenset[str] = frozenset()
     """Interfaces of vhost-user ports that forwarded before."""
     _read: int = 0
@@ -77,7 +397,7 @@ class RunningOvs:
     _problem: str | None = None
 
     def failure(self) -> str | None:
-        if self.stopped:
+        if self.ended:
             return "the switch was stopped"
         for name, daemon in self.daemons.items():
             if (found := daemon.failure()) is not None:
@@ -153,20 +473,12 @@ class RunningOvs:
         return tuple(port.name for port in self.ports if port.interface not in ready)
 
     def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
-        deadline = time.monotonic() + patience_s
         awaited = {port.name for port in self.ports if port.place in places}
-        while waiting := [name for name in self.waiting_for() if name in awaited]:
-            if (reason := self.failure()) is not None:
-                raise DiedError("the switch failed while it took up its ports", why=reason)
-            self.look()
-            if time.monotonic() > deadline:
-                names = ", ".join(waiting)
-                raise ComponentError(
-                    f"port {names} of the switch did not come up within {patience_s:g} s",
-                    why="nobody is at its other end, or the switch could not take it up",
-                    fix="`vsperf plan` prints the commands of both ends, to be tried by hand",
-                )
-            sleep(POLL_S)  # between two looks at a condition, never instead of one
+
+        def waiting() -> list[str]:
+            return [name for name in self.waiting_for() if name in awaited]
+
+        await_ports(waiting, self.failure, self.look, patience_s)
         self._joined |= {
             port.interface
             for port in self.ports

@@ -16,20 +16,21 @@ from typing import ClassVar
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import SERVICE_PORT
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan, require_root
 from vsperf.drivers.vswitches.hops import WANTS, Hop, asked_in, made_hop
 from vsperf.drivers.vswitches.kernel_ports import POLL_S, needs_of
 from vsperf.drivers.vswitches.proxy.layout import (
+    FILES_EACH,
     HOST_BITS,
     Design,
+    ProxySpec,
     configuration_file,
     entered,
     switch_plan,
 )
-from vsperf.drivers.vswitches.proxy.running import InstalledProxy, Instance, RunningProxy, Told
-from vsperf.drivers.vswitches.proxy.spec import FILES_EACH, ProxySpec
-from vsperf.drivers.vswitches.proxy.tcp import Tcp
+from vsperf.drivers.vswitches.proxy.running import InstalledProxy, Instance, RunningProxy, Tcp, Told
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.cpus import Needs
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, missing, ok
@@ -163,10 +164,7 @@ class ProxySwitch(ABC):
                 ask=lambda: self.ask(workspace.folder),
                 commands=self.commands(workspace.folder),
             )
-            try:
-                yield running
-            finally:
-                running.stopped = True
+            yield stack.enter_context(until_left(running))
 
     def _spec_of(self, case: CaseSpec) -> ProxySpec:
         assert issubclass(self.Spec, ProxySpec)

@@ -1,29 +1,177 @@
-"""What a case makes of testpmd: its ports in pairs, its command line, what it refuses. Pure."""
+"""What a case makes of testpmd: its ports in pairs, its command line, what it refuses. Pure.
+
+It joins the first port with the second, the third with the fourth. It rewrites at each pass, and a
+VNF may do so in between: so it is known for frames that pass it once, from a link to a link.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
 
 from vsperf.config.case import CaseSpec
-from vsperf.config.flows import link_mac
+from vsperf.config.flows import counts, flows_between, link_mac
 from vsperf.config.method import RESTARTED
+from vsperf.config.rooted import RootedSpec
+from vsperf.config.topology import Topology
+from vsperf.config.traffic import TrafficProfile
 from vsperf.dpdk.command import PROGRAM, Rings, Testpmd
+from vsperf.drivers.settings import require_as_many
 from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.forwarding import partners
 from vsperf.drivers.vswitches.ports import (
     PCI_ADDRESS,
     VIRTUAL_DEVICE,
     Place,
+    VhostRole,
     device_endpoint,
+    places_of,
     vhost_endpoint,
     vhost_socket,
     vhost_wire,
 )
-from vsperf.drivers.vswitches.testpmd.headers import in_pairs
-from vsperf.drivers.vswitches.testpmd.spec import TestpmdSpec
 from vsperf.errors import UsageError
 from vsperf.host.tree import Tree
+from vsperf.quantities.units import CpuSet
 from vsperf.records.run import Endpoint, Placeholder, Placement, Step
+
+VHOST_MAC = "56:48:4f:53:54:{:02x}"
+"""Address that DPDK gives to its vhost-user port of a number: VHOST in ASCII, and the number."""
+VARIED = {
+    "mac": ("destination_mac", "source_mac"),
+    "ip": ("destination_ip", "source_ip"),
+    "port": ("destination_port", "source_port"),
+}
+"""Where swapping puts the first and the second field that flows differ by."""
+OTHERS = (
+    "choose a topology in which each port has one other end, such as p2p, pvp with two NICs, or "
+    "pvvp; or a switch that looks into frames: --set vswitch.kind=ovs-dpdk"
+)
+
+
+def in_pairs(topology: Topology) -> tuple[Place, ...]:
+    """Return what each port leads to, in the order of their numbers."""
+    places = {place.name: place for place in places_of(topology)}
+    others = partners(topology, "testpmd", OTHERS)
+    found: dict[str, Place] = {}
+    for name, place in places.items():
+        if name not in found:
+            found[name] = place
+            found[others[name]] = places[others[name]]
+    return tuple(found.values())
+
+
+def arriving(forward: str, case: CaseSpec, enters: str, leaves: str) -> dict[str, Any]:
+    """Return the headers of frames from one link at another."""
+    ends = (enters, leaves)
+    if forward == "io" or not all(end in case.topology.links for end in ends):
+        return {}
+    source, target = (case.topology.links.index(end) for end in ends)
+    if forward == "mac":
+        return {"destination_mac": link_mac(target), **_own_address(case, leaves)}
+    return _swapped(case.traffic, source, target, deep=forward == "5tswap")
+
+
+def _own_address(case: CaseSpec, link: str) -> dict[str, Any]:
+    """Return the address of the port that frames leave by; nobody knows those of devices."""
+    if any(case.testbed.links[name].switch for name in case.topology.links):
+        return {}
+    names = [place.name for place in in_pairs(case.topology)]
+    return {"source_mac": VHOST_MAC.format(names.index(link))}
+
+
+def _swapped(traffic: TrafficProfile, source: int, target: int, *, deep: bool) -> dict[str, Any]:
+    """Return what was sent, the other way round, but for what differs from flow to flow.
+
+    In a tunnel, and behind MPLS labels, what is swapped above Ethernet is not of the flow.
+    """
+    flow = next(flows_between(traffic, source, target), None)
+    several = counts(traffic)
+    if flow is None or several is None:
+        return {}
+    found: dict[str, Any] = {
+        "source_mac": link_mac(target),
+        "destination_mac": link_mac(source),
+    }
+    if deep and not traffic.mpls and traffic.encapsulation is None:
+        found |= {
+            "source_ip": flow.destination_ip,
+            "destination_ip": flow.source_ip,
+            "source_port": flow.destination_port,
+            "destination_port": flow.source_port,
+        }
+    for name, count in zip(VARIED[traffic.vary], several, strict=True):
+        if count > 1:
+            found.pop(name, None)
+    return found
+
+
+Descriptors = Annotated[int, Field(ge=32, le=32768)]
+Forward = Literal["io", "mac", "macswap", "5tswap"]
+
+
+class TestpmdSpec(RootedSpec):
+    """Settings of DPDK's testpmd, which forwards between pairs of ports."""
+
+    __test__ = False  # its name looks like that of tests
+    CAPPED: ClassVar[bool] = False
+    """The generator's cap is measured with a testpmd in the switch's place: it would be its own."""
+
+    HELD_STILL: ClassVar[bool] = True
+
+    kind: Literal["testpmd"]
+    forward: Forward = "io"
+    """What becomes of a frame: nothing, and nobody looks at it (`io`); the addresses of the next
+    hop are written into it (`mac`); its MAC addresses are swapped (`macswap`), or these and its IP
+    addresses and ports (`5tswap`)."""
+    pmds: Annotated[int, Field(ge=1, le=64)] = 1
+    """Forwarding threads, when `pmd_cpus` does not say where they run."""
+    pmd_cpus: CpuSet | None = None
+    """CPUs of the forwarding threads, one each."""
+    main_cpu: Annotated[int, Field(ge=0)] | None = None
+    """CPU of the main thread, which mostly sleeps."""
+    memory: Annotated[int, Field(ge=64, le=1048576)] | None = None
+    """Memory [MB]; what the packet buffers take when not given."""
+    hugepages: bool = True
+    """Take memory from hugepages; without, it is slower, and enough for trying things out."""
+    ports: VhostRole = "vhost-user-client"
+    """Ports of VNFs, and of links without a device in the testbed. As `vhost-user-client` the
+    switch calls and the other end listens, so the switch may restart; as `vhost-user` the switch
+    listens."""
+    rxqs: Annotated[int, Field(ge=1, le=16)] = 1
+    """Queue pairs of each port; the other end has to have as many."""
+    rx_ring: Descriptors = 512
+    """Receive descriptors of each queue of a device; those of a vhost-user port are its other
+    end's."""
+    tx_ring: Descriptors = 512
+    """Send descriptors of each queue of a device."""
+    burst: Annotated[int, Field(ge=1, le=512)] = 32
+    """Most frames that it handles at once."""
+    cycles: bool = False
+    """Count how long its thread is busy: a little slower, and told by DPDK 23.03 or newer only."""
+
+    @model_validator(mode="after")
+    def _pins_agree(self) -> Self:
+        require_as_many(self, "pmds", "pmd_cpus")
+        return self
+
+    @property
+    def pmd_count(self) -> int:
+        """Number of forwarding threads."""
+        return self.pmds if self.pmd_cpus is None else len(self.pmd_cpus)
+
+    @property
+    def rewriting(self) -> str | None:
+        """The setting by which frames are changed; None where they stay as they are."""
+        return None if self.forward == "io" else f"vswitch.forward={self.forward}"
+
+    def arriving(self, case: CaseSpec, enters: str, leaves: str) -> dict[str, Any]:
+        """Return the headers that frames from one link have at another."""
+        return arriving(self.forward, case, enters, leaves)
+
 
 NAME = "testpmd"
 """Among the programs of a workspace."""

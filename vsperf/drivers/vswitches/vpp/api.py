@@ -66,7 +66,6 @@ class Messages:
             ) from error
 
     def packed(self, name: str, number: int, fields: Mapping[str, Any]) -> bytes:
-        """Return a message as it is sent."""
         message = self.known[name]
         if unknown := set(fields) - set(message.fields):
             raise ApiError(f"{name} has no field {', '.join(sorted(unknown))} in this VPP")
@@ -111,7 +110,6 @@ class Api:
         return name in self._numbers
 
     def call(self, name: str, fields: Mapping[str, Any] | None = None) -> Any:
-        """Make one call and return the reply."""
         return next(self.call_all([(name, fields or {})]))
 
     def call_all(self, calls: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[Any]:

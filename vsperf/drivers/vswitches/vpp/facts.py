@@ -7,11 +7,10 @@ from typing import Any
 
 from vsperf.drivers.vswitches.vpp.api import Api
 from vsperf.drivers.vswitches.vpp.layout import SwitchPort
-from vsperf.drivers.vswitches.vpp.plan import Design
+from vsperf.drivers.vswitches.vpp.plan import Design, buffers_of
 from vsperf.drivers.vswitches.vpp.programs import Programs, plugin_file
 from vsperf.drivers.vswitches.vpp.reading import buffer_pools
 from vsperf.drivers.vswitches.vpp.segment import Segment
-from vsperf.drivers.vswitches.vpp.startup import buffers_of
 from vsperf.host.procfs import mapped_files
 
 FEATURES = {

@@ -42,7 +42,6 @@ class Programs:
 
     @property
     def libraries(self) -> Path | None:
-        """The folder of its libraries."""
         return None if self.plugins is None else self.plugins.parent
 
     def has_plugin(self, name: str) -> bool:

@@ -116,7 +116,6 @@ class Segment:
         return found
 
     def close(self) -> None:
-        """Let go of the memory."""
         self.memory.close()
 
     def _once(self, what: Callable[[Segment], Read]) -> Read:

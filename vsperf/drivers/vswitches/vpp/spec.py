@@ -182,7 +182,6 @@ class VppSpec(RootedSpec):
 
     @property
     def learns(self) -> bool:
-        """Whether it is a bridge that learns addresses."""
         return self.forwarding == "bridge" and self.learn
 
     @property

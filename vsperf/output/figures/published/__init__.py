@@ -39,7 +39,6 @@ class Published:
         )
 
     def bars(self, first: int) -> tuple[Bars, ...]:
-        """Return them as bars."""
         return tuple(
             Bars(name, points, Look.PUBLISHED, color=first + number)
             for number, (name, points) in enumerate(self.series)

@@ -14,9 +14,14 @@ from vsperf.config.connections import SERVICE_PORT
 from vsperf.drivers.programs.base import LONGEST_WORDS
 from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.drivers.vswitches.proxy.driver import ProxySwitch, proxy_check
-from vsperf.drivers.vswitches.proxy.layout import CONNECT_S, QUEUE, Design, configuration_file
+from vsperf.drivers.vswitches.proxy.layout import (
+    CONNECT_S,
+    QUEUE,
+    Design,
+    ProxySpec,
+    configuration_file,
+)
 from vsperf.drivers.vswitches.proxy.running import InstalledProxy, Told
-from vsperf.drivers.vswitches.proxy.spec import ProxySpec
 from vsperf.errors import ComponentError
 from vsperf.host.doctor.finding import Check
 from vsperf.records.run import Placeholder
