@@ -26,6 +26,8 @@ Drivers = Mapping[str, Mapping[str, type[DriverSpec]]]
 DRIVER_SECTIONS = ("vswitch", "generator", "vnf", "program", "probe", "search", NOISE)
 ALTERNATIVES = ("vswitch", "generator", "vnf", "program", NOISE)
 """Sections that may be lists of drivers, each by its kind alone or with its settings."""
+LISTED = (*ALTERNATIVES, "search")
+"""The same with the methods: each of a list asks another question, and none is compared."""
 COMPARABLE = (*ALTERNATIVES, COLLECT)
 """What a testcase can be measured with and without in turns, and then be compared by."""
 SWEPT_OF_METHODS = ("search.instances", "search.offloads", "search.pinning", "search.workers")
@@ -37,6 +39,7 @@ SWEEPABLE = (
     "traffic.flows",
     "traffic.direction",
     *SWEPT_OF_METHODS,
+    "search",
     *SWEPT_OF_SWITCHES,
     *COMPARABLE,
 )

@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from vsperf.config.alternatives import KIND, NAME, named_items, same_names
 from vsperf.config.case import Case, CaseSpec
 from vsperf.config.collect import COLLECT, collect_label
-from vsperf.config.document import ALTERNATIVES, COMPARABLE, SWEEPABLE
+from vsperf.config.document import COMPARABLE, LISTED, SWEEPABLE
+from vsperf.config.expected import SEARCH, asked_by, expected_of
 from vsperf.config.imix import Imix
 from vsperf.config.lookup import Library
 from vsperf.config.noise import NOISE, QUIET
@@ -135,7 +136,7 @@ def axes(document: Section) -> tuple[Axes, list[Problem]]:
         node = find(document, path)
         if isinstance(node, Listing):
             found[path] = Axis(node, node.items)
-            if path in ALTERNATIVES:
+            if path in LISTED:
                 items = named_items(node)
                 found[path] = Axis(
                     node, tuple(one.section for one in items), tuple(one.name for one in items)
@@ -191,7 +192,8 @@ def points(document: Section, found: Axes) -> list[Chosen]:
             single = _chosen(single, path, axis.nodes[place])
             if axis.names is not None:
                 named[path] = axis.names[place]
-        documents.append(Chosen(single, named))
+        asked = named.get(SEARCH) or next(iter(asked_by(single)), "")
+        documents.append(Chosen(expected_of(single, asked), named))
     return documents
 
 
