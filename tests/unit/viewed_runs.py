@@ -6,12 +6,14 @@ They are put together from models, as a run would store them, so that each reade
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from conftest import REPOSITORY
 from connection_models import Device
+from datagram_floods import lossy
 from echoes import Bench, alone, beside, probe
 from exchanges import RATE, REVERSE, cpu, device, exchange, instance, use
 from paired_models import PairedModel, session
@@ -49,6 +51,12 @@ def store_what_has_no_frames(results: Path) -> None:
     ]
     case = _case("places_tcp_stream", "search.repeats=3")
     _store(results, case, "str3", _method(case).play(Bench(streams)), streams)
+    floods = [
+        judged(lossy(15_000, cpu=used, index=number), unexplained=Fraction(1, 10_000))
+        for number in range(1, 4)
+    ]
+    case = _case("places_udp_stream", "search.repeats=3")
+    _store(results, case, "d9rm", _method(case).play(Bench(floods)), floods)
     packets = [alone(probe(1, 2)), beside(probe(20, 30, None), index=2)]
     case = _case("places_latency_under_load", "search.repeats=1")
     _store(results, case, "1at3", _method(case).play(Bench(packets)), packets)
