@@ -243,6 +243,11 @@ def test_the_schema_accepts_the_files_that_an_editor_is_told_to_hold_against_it(
         {"topology": {"paths": [["phy0", "phy1"]]}},
         {"traffic": {"frame_size": ["64B", 128], "flows": [1, "1M"], "direction": ["both"]}},
         {"search": {"width": "1%"}},
+        {
+            "search": ["rr", {"kind": "stream", "name": "tcp"}],
+            "expect": [{"metric": "rate", "search": "tcp"}],
+        },
+        {"places": {"phy0": {"kind": "vm"}, "phy1": {"kind": ["vm", "network"]}}},
         {"vswitch": {"behaviour": {"kind": "lossy"}}},
         {"vswitch": "other"},
         {"vswitches": {"other": {"cpus": "1"}, "sim": None}},

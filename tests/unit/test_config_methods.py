@@ -129,6 +129,59 @@ class TestCriteria:
         assert [one.metric for one in case.spec.expect] == ["rate"]
 
 
+class TestPlaces:
+    def test_each_kind_is_a_case_that_is_called_by_it(self, tmp_path: Path) -> None:
+        text = "search: {kind: rr}\nplaces: {phy0: {kind: vm}, phy1: {kind: [vm, network]}}\n"
+        found = cases(tmp_path, text)
+        assert [case.label for case in found] == ["mine-1518B-vm", "mine-1518B-network"]
+        assert [case.point for case in found] == [{"phy1": "vm"}, {"phy1": "network"}]
+        assert [tuple(case.spec.guests) for case in found] == [("phy0", "phy1"), ("phy0",)]
+        (host,) = cases(tmp_path, text, "places.phy1.kind=host")
+        assert (host.spec.hosts, host.point) == (("phy1",), {})
+
+    def test_switches_change_before_them(self, tmp_path: Path) -> None:
+        switches = "vswitch: [sim, {kind: sim, name: late, seed: 7}]\n"
+        text = "search: {kind: rr}\nplaces: {phy1: {kind: [vm, host]}}\n" + switches
+        assert [tuple(case.point.values()) for case in cases(tmp_path, text)] == [
+            ("vm", "sim"), ("vm", "late"), ("host", "sim"), ("host", "late"),
+        ]  # fmt: skip
+
+    def test_a_network_is_the_same_case_with_an_entry_and_without(self, tmp_path: Path) -> None:
+        (said,) = cases(tmp_path, "search: {kind: rr}\nplaces: {phy1: {kind: network}}\n")
+        (unsaid,) = cases(tmp_path, "search: {kind: rr}\n")
+        assert said.id == unsaid.id
+        assert said.spec.places == {}
+
+    def test_one_that_stands_twice_and_a_list_of_none_are_refused(self, tmp_path: Path) -> None:
+        def refused(kinds: str) -> list[str]:
+            text = f"search: {{kind: rr}}\nplaces: {{phy1: {{kind: {kinds}}}}}\n"
+            return [what for what, _ in wrong(tmp_path, text)]
+
+        assert refused("[vm, host, vm]") == ["`places.phy1.kind` holds 'vm' twice"]
+        assert refused("[]") == ["`places.phy1.kind` is an empty list"]
+        assert "'container' is not a choice here" in refused("[vm, container]")[0]
+
+
+def test_the_paper_on_two_datapaths_is_one_testcase_with_its_four_scenarios(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert run_cli(["plan", "places_guests_datapaths", "--testbed", "local", "--json"]) == 0
+    planned = json.loads(capfd.readouterr().out)
+    start = "places_guests_datapaths-1518B"
+    ways = [f"{start}-{end}-{switch}" for end in ("vm", "network") for switch in ("daemon", "dpdk")]
+    assert [case["label"] for case in planned] == ways
+    for case in planned:
+        search = case["spec"]["search"]
+        assert (search["instances"], search["duration"]) == (4, "1m")
+        assert case["spec"]["collect"] == {"perf": case["spec"]["collect"]["perf"]}
+        clients = [one for one in case["plan"]["steps"] if "start the client" in one["action"]]
+        assert len(clients) == 4
+        for step in clients:
+            words = step["argv"]
+            assert words[words.index("--window") + 1] == str(512 << 10)
+            assert words[words.index("--length") + 1] == str(128 << 10)
+
+
 def test_the_acceptance_test_of_a_cloud_is_one_testcase_with_all_of_its_questions(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

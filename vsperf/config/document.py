@@ -231,6 +231,8 @@ def document_schema(drivers: Drivers) -> dict[str, Any]:
         for inner in _parts(properties[section], schema["$defs"]):
             if key in inner:
                 inner[key] = _value_or_list(inner[key])
+    places = schema["$defs"]["AskedPlace"]["properties"]
+    places["kind"] = _value_or_list(places["kind"])
     family = {
         "type": "object",
         "properties": {
