@@ -98,6 +98,7 @@ PUBLIC: Mapping[str, Mapping[str, Names]] = {
         "vsperf.drivers.programs.base": (
             *(
                 "InstalledProgram",
+                "KnownFault",
                 "Program",
                 "ProgramSpec",
                 "Rendezvous",

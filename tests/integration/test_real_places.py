@@ -475,6 +475,28 @@ def test_of_a_flood_each_frame_is_accounted_for_from_the_device_to_the_program(
     assert arrived + found["UdpRcvbufErrors"] <= one.sent_packets
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("switch", sorted(NEEDS))
+def test_of_a_flood_the_record_says_where_each_datagram_went(
+    place: Place, require: Callable[[str], None], switch: str
+) -> None:
+    require(NEEDS[switch])
+    ended = place.until_decided("run", "places_udp_stream", f"--set=vswitch.kind={switch}", *BRIEF)
+    assert ended.code == 0, ended.said
+    (case,) = place.records().cases()
+    one = next(one for one in case.exchanges if one.valid)
+    account = one.account
+    assert account is not None
+    assert [kernel.place for kernel in one.sockets] == ["phy0", "phy1"]
+    sender, reader = one.sockets
+    assert account.sent > account.received > 0
+    assert sender.out_datagrams + sender.sndbuf_errors >= account.sent
+    assert reader.in_datagrams >= account.received
+    # What is left was under way when the server ceased to read, or in its socket.
+    assert abs(account.unexplained) <= max(UNREAD, account.sent // 10_000), account
+    assert "RcvbufErrors" in place("show", "latest", case.planned.label).out
+
+
 ENDLESS = """#!/bin/sh
 case " $* " in *' --client '*) exec yes;; esac
 exec iperf3 "$@"

@@ -397,6 +397,27 @@ def test_a_guest_joins_with_its_address_and_all_others_and_its_clock_is_read() -
     assert places.speeds_bps == {"phy0": None}
 
 
+NAMES = "InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors SndbufErrors"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "room"),
+    [(f"Udp: {NAMES}\nUdp: 7 0 3 9 2 1\n", 0, 2), ("cat: no such file\n", 1, None), ("", 0, None)],
+)
+def test_the_kernel_of_a_guest_is_asked_for_datagrams_by_a_program_that_reads_its_table(
+    text: str, code: int, room: int | None
+) -> None:
+    played = Played(text, {"code": code}, lasts_s=0)
+    with played.agent() as agent:
+        found = Places(guest_case(ONE), {"phy0": guest_of(agent)}).sockets()
+        assert agent.programs == {}, "it has ended"
+    assert [one.rcvbuf_errors for one in found] == ([] if room is None else [room])
+    assert all((one.place, one.in_datagrams) == ("phy0", 7) for one in found)
+    (asked,) = [one for one in played.asked if one["verb"] == "run"]
+    assert asked["argv"] == ["/bin/cat", "/proc/net/snmp"]
+    assert asked["instant_ns"] == 0, "at once"
+
+
 def test_an_agent_that_does_not_tell_what_its_device_leaves_undone_is_an_old_one() -> None:
     played = Played()
     with played.agent() as agent, pytest.MonkeyPatch.context() as patch:

@@ -11,7 +11,7 @@ from simulated_cases import simulated_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import NOT_ENDED, Rendezvous, Said, Told
-from vsperf.drivers.programs.iperf3.driver import IPERF3, Iperf3, Iperf3Spec, lies_of
+from vsperf.drivers.programs.iperf3.driver import IPERF3, Iperf3, Iperf3Spec
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import Traffic
@@ -229,11 +229,14 @@ def test_its_version_is_read_and_another_program_is_none() -> None:
 
 
 def test_what_has_to_be_known_of_a_version_is_told() -> None:
-    assert len(lies_of("3.12")) == 2
-    assert "exits with 0" in lies_of("3.12")[0]
-    assert lies_of("3.18") == (
-        "a thread for each stream: do not hold it against one with the other",
-    )
+    def known(version: str) -> str:
+        return "; ".join(one.what for one in Iperf3.FAULTS if one.is_in(version))
+
+    assert known("3.12").startswith("it exits with 0 when it fails")
+    assert "one thread for all streams" in known("3.12")
+    assert "exits with 0" not in known("3.14")
+    assert "a thread for each stream: do not hold" in known("3.18")
+    assert "one thread for all" not in known("3.18").replace("one with one for all", "")
 
 
 def test_what_is_told_of_an_answer_is_short_however_long_that_is() -> None:

@@ -14,6 +14,7 @@ from conftest import REPOSITORY
 from reread import of_runs
 from test_attacks import load_tool
 
+from vsperf.cli.main import run_cli
 from vsperf.errors import ComponentError
 from vsperf.records.files.folders import RECORDS
 
@@ -64,6 +65,34 @@ def test_a_sample_is_kept_with_its_records_and_says_that_it_is_the_best_of_its_r
     assert first.startswith("| p2p |")
     assert second.startswith("| [p2p](p2p.html) |")
     assert second.endswith(" shown, the best of 2 |\n")
+
+
+def test_a_sample_that_is_made_alone_leaves_the_lines_of_the_others(
+    tool: ModuleType, tmp_path: Path
+) -> None:
+    for name in ("p2p", "pvp"):
+        (tmp_path / f"{name}.html").write_text("")
+    before = "# Samples\n\n| page | run |\n|---|---|\n| pvp | 1 |\n| [pvp](pvp.html) | 2 |\n"
+    found = tool.with_others(before, ["| [application](application.html) | 3 |\n"])
+    assert found[0].startswith("| [p2p](p2p.html) | made before runs were chosen")
+    assert found[1:] == [
+        "| pvp | 1 |\n",
+        "| [pvp](pvp.html) | 2 |\n",
+        "| [application](application.html) | 3 |\n",
+    ]
+    again = tool.with_others("".join(found), ["| [application](application.html) | 4 |\n"])
+    assert again[:3] == found[:3]
+    assert again[3:] == ["| [application](application.html) | 4 |\n"]
+
+
+def test_what_is_asked_for_each_sample_can_be_planned(
+    tool: ModuleType, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ways = ("--recalibrate", "--wait", tool.WAIT)  # of a run
+    for sample in tool.SAMPLES:
+        asked = [word for word in sample.asked if word not in ways]
+        assert run_cli(["plan", *asked, "--json"]) == 0, capfd.readouterr().err
+        assert json.loads(capfd.readouterr().out), sample.name
 
 
 def test_a_run_of_which_an_answer_is_not_what_its_trials_come_to_is_no_sample(

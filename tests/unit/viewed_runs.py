@@ -6,12 +6,14 @@ They are put together from models, as a run would store them, so that each reade
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from conftest import REPOSITORY
 from connection_models import Device
+from datagram_floods import lossy
 from echoes import Bench, alone, beside, probe
 from exchanges import RATE, REVERSE, cpu, device, exchange, instance, use
 from paired_models import PairedModel, session
@@ -39,23 +41,29 @@ TWO = "vswitch=[{kind: ovs-dpdk, name: old}, {kind: ovs-dpdk, name: new}]"
 
 def store_what_has_no_frames(results: Path) -> None:
     """Store a run of each kind of bench but that of frames."""
-    case, taken = _case("phy2phy_cps"), Device(rate=12_345)
-    _store(results, case, "c0nn", _method(case).play(taken), taken.made)
+    case, taken = case_of("phy2phy_cps"), Device(rate=12_345)
+    stored(results, case, "c0nn", method(case).play(taken), taken.made)
     used = use(cpu(0, busy=1), cpu(1, busy=0.7), cpu(2, busy=0.4), clients=1, servers=0.6)
     ends = (instance(1), instance(2, direction=REVERSE))
     counted = tuple(device(place, 10 * RATE) for place in ("phy0", "phy1"))
     streams = [
         judged(exchange(*ends, cpu=used, devices=counted, index=number)) for number in range(1, 4)
     ]
-    case = _case("places_tcp_stream", "search.repeats=3")
-    _store(results, case, "str3", _method(case).play(Bench(streams)), streams)
+    case = case_of("places_tcp_stream", "search.repeats=3")
+    stored(results, case, "str3", method(case).play(Bench(streams)), streams)
+    floods = [
+        judged(lossy(15_000, cpu=used, index=number), unexplained=Fraction(1, 10_000))
+        for number in range(1, 4)
+    ]
+    case = case_of("places_udp_stream", "search.repeats=3")
+    stored(results, case, "d9rm", method(case).play(Bench(floods)), floods)
     packets = [alone(probe(1, 2)), beside(probe(20, 30, None), index=2)]
-    case = _case("places_latency_under_load", "search.repeats=1")
-    _store(results, case, "1at3", _method(case).play(Bench(packets)), packets)
+    case = case_of("places_latency_under_load", "search.repeats=1")
+    stored(results, case, "1at3", method(case).play(Bench(packets)), packets)
     turns = session(PairedModel("quiet"), 1, 0.9)
-    case = _case("phy2phy_paired", "search.rounds=6", "search.pairs=20", TWO)
-    answer = _method(case).play(turns)
-    _store(results, case, "tvrn", answer, [_called(one) for one in turns.rounds])
+    case = case_of("phy2phy_paired", "search.rounds=6", "search.pairs=20", TWO)
+    answer = method(case).play(turns)
+    stored(results, case, "tvrn", answer, [_called(one) for one in turns.rounds])
 
 
 def _called(one: Round) -> Round:
@@ -65,18 +73,18 @@ def _called(one: Round) -> Round:
     return one.model_copy(update={"sides": sides})
 
 
-def _case(name: str, *sets: str) -> Case:
+def case_of(name: str, *sets: str) -> Case:
     request = Request((name,), testbed="local", sets=sets)
     (case,) = load(request, Library.find({}, REPOSITORY), Plugins.load().specs()).cases
     return case
 
 
-def _method(case: Case) -> Any:
+def method(case: Case) -> Any:
     """Return its method, each kind of which is played on a bench of its own."""
     return method_of(case.spec)
 
 
-def _store(
+def stored(
     results: Path, case: Case, letters: str, answer: SearchResult, made: Sequence[Any]
 ) -> None:
     run = f"2026-11-23-{case.spec.name}-{letters}"

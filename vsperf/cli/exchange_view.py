@@ -12,6 +12,7 @@ from rich.console import Console
 from vsperf.cli.progress import exchange_line, marked
 from vsperf.cli.tables import print_table
 from vsperf.output.cpu_tables import COSTING, CPU_MEANING, cpu_tables
+from vsperf.output.datagram_tables import ACCOUNT_MEANING, account_data, account_table
 from vsperf.output.table import NOTHING, Column, Table
 from vsperf.quantities.human import human_bytes, human_count, human_ns
 from vsperf.records.exchange import ECHO, DeviceCounts, DeviceUse, Exchange, Instance
@@ -68,6 +69,8 @@ def print_exchanges(out: Console, case: CaseView) -> None:
         out.print(f"limit of exchange #{last.index}: {limit.value}: {why}")
     looked = ((table, CPU_MEANING) for table in cpu_tables((last,)))
     own = [(instances_table(last), BEGAN), (devices_table(last), "")]
+    if (account := account_table(last)) is not None:
+        own.append((account, ACCOUNT_MEANING))
     own += [(sar_table(last), SAR_MEANING)] if last.device_use else []
     for table, meaning in (*own, *looked):
         out.print(table.title, style="bold")
@@ -174,6 +177,7 @@ def exchanges_data(case: CaseView) -> dict[str, Any]:
         one.model_dump(mode="json")
         | {
             "rates": {way: one.rate(way) for way in one.directions},
+            "account": account_data(one),
             "sar": {use.counts.place: use.as_sar for use in one.device_use},
             "cpu_costs_ns": {role: _cost(one, role) for role in COSTING},
             "limit": limited(one)[0].value if one.valid and one.traffic != ECHO else None,

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from vsperf.config.document import ALTERNATIVES
+from vsperf.config.document import LISTED
 from vsperf.config.suggest import described, quoted
 from vsperf.config.tree import (
     Entry,
@@ -52,7 +52,7 @@ def merge_documents(documents: Iterable[Section]) -> Section:
 def _merged(lower: Section, upper: Section) -> Section:
     merged = merge_sections(lower, upper)
     merged = _with_family(merged, lower.get(TOPOLOGY), upper.get(TOPOLOGY))
-    for path in ALTERNATIVES:
+    for path in LISTED:
         below, above = lower.get(path), upper.get(path)
         if below is not None and above is not None:
             merged = merged.having(path, _laid_over(below, above))
@@ -71,7 +71,7 @@ def _with_family(merged: Section, below: Node | None, above: Node | None) -> Sec
 
 def _lifted_all(document: Section) -> Section:
     """Return the document with a section in place of each driver that is only named."""
-    for path in ALTERNATIVES:
+    for path in LISTED:
         node = document.get(path)
         if isinstance(node, Listing):
             items = tuple(_lifted(item) for item in node.items)

@@ -7,12 +7,12 @@ import json
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Self
 
-from pydantic import Field, SerializeAsAny, model_validator
+from pydantic import AfterValidator, Field, SerializeAsAny, model_validator
 
 from vsperf.config.base import DriverSpec, Spec
 from vsperf.config.cache import CacheRole, CacheShare
 from vsperf.config.expect import Expectation
-from vsperf.config.guest import AskedPlace
+from vsperf.config.guest import NETWORK, AskedPlace
 from vsperf.config.method import MethodSpec
 from vsperf.config.modify import Modify
 from vsperf.config.point import point_label
@@ -95,6 +95,11 @@ PROSE = ("name", "title", "description", "tags", "expect")
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
 
 
+def _without_networks(places: dict[str, AskedPlace]) -> dict[str, AskedPlace]:
+    """Leave out what is so without being said, so that both are the same case."""
+    return {link: one for link, one in places.items() if one.kind != NETWORK}
+
+
 class CaseSpec(Spec):
     """One concrete measurement: every list expanded, every default filled in."""
 
@@ -119,7 +124,7 @@ class CaseSpec(Spec):
     program: SerializeAsAny[DriverSpec] | None = None
     """What exchanges data between places at the ends of the links; only methods that ask for places
     have a use for it."""
-    places: dict[Name, AskedPlace] = Field({})
+    places: Annotated[dict[Name, AskedPlace], AfterValidator(_without_networks)] = Field({})
     """Guests, or the host, at the ends of links, by the links; any other is a network of its own.
     Methods that ask for places alone have a use for it."""
     probe: SerializeAsAny[DriverSpec] | None = None

@@ -70,6 +70,10 @@ SEVERAL = {
             "turns.",
         ),
     ),
+    "search": (
+        "a kind, or a list of kinds and of mappings",
+        "Several make [a case each](configuration.md#lists-make-cases), one for each question.",
+    ),
     NOISE: (
         "`none`, a level of `conf/noise`, a kind, or a list of these, each alone or with settings",
         "A list makes [a case each](configuration.md#lists-make-cases), measured in turns.",

@@ -26,6 +26,8 @@ Drivers = Mapping[str, Mapping[str, type[DriverSpec]]]
 DRIVER_SECTIONS = ("vswitch", "generator", "vnf", "program", "probe", "search", NOISE)
 ALTERNATIVES = ("vswitch", "generator", "vnf", "program", NOISE)
 """Sections that may be lists of drivers, each by its kind alone or with its settings."""
+LISTED = (*ALTERNATIVES, "search")
+"""The same with the methods: each of a list asks another question, and none is compared."""
 COMPARABLE = (*ALTERNATIVES, COLLECT)
 """What a testcase can be measured with and without in turns, and then be compared by."""
 SWEPT_OF_METHODS = ("search.instances", "search.offloads", "search.pinning", "search.workers")
@@ -37,6 +39,7 @@ SWEEPABLE = (
     "traffic.flows",
     "traffic.direction",
     *SWEPT_OF_METHODS,
+    "search",
     *SWEPT_OF_SWITCHES,
     *COMPARABLE,
 )
@@ -227,6 +230,8 @@ def document_schema(drivers: Drivers) -> dict[str, Any]:
         for inner in _parts(properties[section], schema["$defs"]):
             if key in inner:
                 inner[key] = _value_or_list(inner[key])
+    places = schema["$defs"]["AskedPlace"]["properties"]
+    places["kind"] = _value_or_list(places["kind"])
     family = {
         "type": "object",
         "properties": {

@@ -16,7 +16,9 @@ from dataclasses import dataclass, replace
 from vsperf.config.alternatives import KIND, NAME, named_items, same_names
 from vsperf.config.case import Case, CaseSpec
 from vsperf.config.collect import COLLECT, collect_label
-from vsperf.config.document import ALTERNATIVES, COMPARABLE, SWEEPABLE
+from vsperf.config.document import COMPARABLE, LISTED, SWEEPABLE
+from vsperf.config.expected import SEARCH, asked_by, expected_of
+from vsperf.config.guest import NETWORK
 from vsperf.config.imix import Imix
 from vsperf.config.lookup import Library
 from vsperf.config.noise import NOISE, QUIET
@@ -37,6 +39,7 @@ from vsperf.errors import Problem, SpecError
 from vsperf.quantities.quantity import UnitError
 
 MOST_CASES = 2000
+PLACES = "places"
 SIZES, REPLAY, IMIX = "traffic.frame_size", "traffic.replay", "traffic.imix"
 LEVEL_KEYS = ("title", NOISE)
 
@@ -131,11 +134,12 @@ def axes(document: Section) -> tuple[Axes, list[Problem]]:
     """Return the lists that make several cases, in the order of `SWEEPABLE`."""
     found: Axes = {}
     problems = []
-    for path in SWEEPABLE:
+    others = [path for path in SWEEPABLE if path not in COMPARABLE]
+    for path in (*others, *_kinds_of_places(document), *COMPARABLE):
         node = find(document, path)
         if isinstance(node, Listing):
             found[path] = Axis(node, node.items)
-            if path in ALTERNATIVES:
+            if path in LISTED:
                 items = named_items(node)
                 found[path] = Axis(
                     node, tuple(one.section for one in items), tuple(one.name for one in items)
@@ -154,6 +158,16 @@ def axes(document: Section) -> tuple[Axes, list[Problem]]:
         what = f"the lists make {number} cases, more than {MOST_CASES}"
         problems.append(Problem(what, largest.listing.mark.location, None, "split the testcase"))
     return found, problems
+
+
+def _kinds_of_places(document: Section) -> list[str]:
+    """Return where it is said what the end of a link is."""
+    places = document.get(PLACES)
+    return (
+        [f"{PLACES}.{link}.{KIND}" for link in places.entries]
+        if isinstance(places, Section)
+        else []
+    )
 
 
 def _one_file_for_all_sizes(document: Section, found: Axes) -> list[Problem]:
@@ -191,7 +205,8 @@ def points(document: Section, found: Axes) -> list[Chosen]:
             single = _chosen(single, path, axis.nodes[place])
             if axis.names is not None:
                 named[path] = axis.names[place]
-        documents.append(Chosen(single, named))
+        asked = named.get(SEARCH) or next(iter(asked_by(single)), "")
+        documents.append(Chosen(expected_of(single, asked), named))
     return documents
 
 
@@ -204,12 +219,21 @@ def _chosen(document: Section, path: str, node: Node) -> Section:
 
 def point_of(spec: CaseSpec, found: Axes, named: dict[str, str]) -> dict[str, str]:
     """Return the swept values of a case in their canonical form; a driver has its name."""
-    return {path.rpartition(".")[2]: named.get(path) or str(_value(spec, path)) for path in found}
+    return {_called(path): named.get(path) or str(_value(spec, path)) for path in found}
+
+
+def _called(path: str) -> str:
+    """Return how a list is called in the point of a case: that of a place like its link."""
+    section, _, key = path.partition(".")
+    return key.partition(".")[0] if section == PLACES else path.rpartition(".")[2]
 
 
 def _value(spec: CaseSpec, path: str) -> object:
     if path == COLLECT:
         return collect_label(spec.collect)
+    if path.startswith(f"{PLACES}."):
+        place = spec.places.get(_called(path))
+        return NETWORK if place is None else place.kind
     return functools.reduce(getattr, path.split("."), spec)
 
 

@@ -78,6 +78,9 @@ class Expectation(Spec):
     own; filled in likewise."""
     frame_size: FrameSize | None = None
     """Only for cases of this size; for all of them when not given."""
+    search: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$")
+    """Only for what is asked by this name, where `search` is a list; for all of it when not given.
+    """
 
     @model_validator(mode="after")
     def _one_bound(self) -> Self:

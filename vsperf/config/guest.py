@@ -9,6 +9,7 @@ from pydantic import Field
 from vsperf.config.base import Spec
 from vsperf.quantities.units import Duration
 
+NETWORK = "network"
 PAGE_MB = 2
 """Size of the hugepages that guests get their memory from."""
 
@@ -16,11 +17,11 @@ PAGE_MB = 2
 class AskedPlace(Spec):
     """Whose stack programs use at the end of a link; all but its kind is said of guests."""
 
-    kind: Literal["vm", "host", "user-space"]
+    kind: Literal["vm", "host", "user-space", "network"]
     """`vm`, vsperf's own guest, on a vhost-user port or on a tap, as the switch has them; `host`, a
-    device in the network of the host; or `user-space`, a vhost-user port that a server with a stack
-    of its own has to itself. Without an entry the end of a link is a network of its own, on the
-    host's kernel."""
+    device in the network of the host; `user-space`, a vhost-user port that a server with a stack of
+    its own has to itself; or `network`, one of its own on the host's kernel, which the end of a
+    link is without an entry, too. A list makes a case of each."""
     vcpus: Annotated[int, Field(ge=1, le=64)] = 1
     """Virtual CPUs. They run on the CPUs of clients or servers, whichever the guest has."""
     memory: Annotated[int, Field(ge=192, le=1048576, multiple_of=PAGE_MB)] = 256

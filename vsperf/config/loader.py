@@ -20,18 +20,12 @@ from vsperf.config.expand import (
     repeated_values,
     with_levels,
 )
+from vsperf.config.expected import expectations_for, metric_problems, of_no_method, of_no_size
 from vsperf.config.layers import LayerReader, Layers, merged, names, together, with_settings_by_kind
 from vsperf.config.lookup import Library, NamedFile
 from vsperf.config.noise import NOISE
-from vsperf.config.rivals import comparing, with_rivals
-from vsperf.config.rules import (
-    case_problems,
-    driver_problems,
-    expectations_for,
-    metric_problems,
-    misplaced_sections,
-    unused_expectations,
-)
+from vsperf.config.rivals import comparing, in_a_list, with_rivals
+from vsperf.config.rules import case_problems, driver_problems, misplaced_sections
 from vsperf.config.select import select
 from vsperf.config.suggest import listed
 from vsperf.config.topologies import TopologyError, resolve_topology
@@ -259,6 +253,7 @@ class _Loader:
                 self.problems += wrong_rivals
                 return ()
         found, problems = axes(document)
+        problems += in_a_list(document, self.drivers.get("search", {}))
         if problems:
             self.problems += problems
             return ()
@@ -285,7 +280,10 @@ class _Loader:
         if not problems and not context.incomplete:
             problems += repeated_values(list(specs), found)
             if _highest(layers, "traffic.frame_size") <= _highest(layers, "expect"):
-                problems += unused_expectations(list(specs), document)
+                documents = (one.document for one in chosen)
+                problems += of_no_size(list(zip(specs, documents, strict=True)))
+            if _highest(layers, "search") <= _highest(layers, "expect"):
+                problems += of_no_method(document)
         if problems or context.incomplete:
             self.problems += problems
             return ()

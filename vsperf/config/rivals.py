@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from vsperf.config.alternatives import Named, named_items, same_names
+from vsperf.config.alternatives import KIND, Named, named_items, same_names
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CALLED, RIVALS, VSWITCH
-from vsperf.config.tree import Entry, Listing, Scalar, Section, find
+from vsperf.config.tree import Entry, Listing, Node, Scalar, Section, find
 from vsperf.errors import Problem
 
 MOST = 8
@@ -22,9 +22,31 @@ AGAINST = " against "
 
 def comparing(document: Section, methods: Mapping[str, type[DriverSpec]]) -> bool:
     """Whether the method of a document holds switches against each other."""
-    kind = find(document, "search.kind")
-    method = methods.get(str(kind.value)) if isinstance(kind, Scalar) else None
-    return bool(getattr(method, "COMPARES", False))
+    return _compares(find(document, "search"), methods)
+
+
+def in_a_list(document: Section, methods: Mapping[str, type[DriverSpec]]) -> list[Problem]:
+    """Return that a method that compares is one of several: a list of switches is one case to it.
+
+    To the others it is one for each of them.
+    """
+    node = document.get("search")
+    return [
+        Problem(
+            "a method that holds switches against each other stands alone, and not in a list",
+            item.mark.location,
+            "a list of switches is one case to it, and several to all others",
+            "write it as a testcase of its own",
+        )
+        for item in (node.items if isinstance(node, Listing) else ())
+        if _compares(item, methods)
+    ]
+
+
+def _compares(method: Node | None, methods: Mapping[str, type[DriverSpec]]) -> bool:
+    kind = find(method, KIND)
+    found = methods.get(str(kind.value)) if isinstance(kind, Scalar) else None
+    return bool(getattr(found, "COMPARES", False))
 
 
 def with_rivals(document: Section) -> tuple[Section, dict[str, str], list[Problem]]:

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
-from contextlib import suppress
 
 from vsperf.config.alternatives import item_problems
 from vsperf.config.case import MADE, CaseSpec
 from vsperf.config.connections import connection_problems
 from vsperf.config.document import (
-    ALTERNATIVES,
     DRIVER_SECTIONS,
     EXTENDS,
+    LISTED,
     PRESET_HEADER,
     TESTCASES,
     Drivers,
 )
-from vsperf.config.expect import Bound
-from vsperf.config.method import MethodSpec
 from vsperf.config.noise import NOISE, QUIET
 from vsperf.config.places import place_problems
 from vsperf.config.suggest import described, did_you_mean, listed, no_such_kind, quoted
 from vsperf.config.tree import Listing, Node, Scalar, Section, find, plain
-from vsperf.config.validation import Context, validate
 from vsperf.config.wiring import forks
 from vsperf.errors import Problem
-from vsperf.quantities.quantity import UnitError
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Rate
 
-PERCENTILE = re.compile(r"p\d+(\.\d+)?")
 MISPLACED = {
     EXTENDS: f"a testcase says it at the top of its file, a preset in `{PRESET_HEADER}:`",
     TESTCASES: "a file that holds several testcases is called NAME.suite.yaml",
@@ -56,7 +49,7 @@ def driver_problems(document: Section, drivers: Drivers) -> dict[str, list[Probl
     for section in DRIVER_SECTIONS:
         node = document.get(section)
         known: Collection[str] = drivers.get(section, {})
-        if isinstance(node, Listing) and section in ALTERNATIVES:
+        if isinstance(node, Listing) and section in LISTED:
             wrong = item_problems(section, node)
             wrong += [p for item in node.items if (p := _driver_problem(section, item, known))]
         else:
@@ -84,62 +77,6 @@ def _driver_problem(section: str, node: Node | None, known: Collection[str]) -> 
     fix = f"known {noun}s: {listed(known)}" if known else nothing
     why, mend = no_such_kind(section, str(value), known, fix)
     return Problem(what, kind.mark.location, why, mend)
-
-
-def metric_problems(document: Section, drivers: Drivers) -> dict[int, Problem]:
-    """Return, by number, which expectations name no metric of the method, or not in its unit.
-
-    They are looked for before the document is whole, so that they are told with all else that is
-    wrong in it. A method that cannot be read says nothing of its metrics.
-    """
-    search, expect = document.get("search"), document.get("expect")
-    if not isinstance(search, Section) or not isinstance(expect, Listing):
-        return {}
-    kind = search.get("kind")
-    model = drivers.get("search", {}).get(plain(kind)) if isinstance(kind, Scalar) else None
-    method = validate(search, model, Context())[0] if model is not None else None
-    if not isinstance(method, MethodSpec):
-        return {}
-    latency = document.get("latency")
-    timed = bool(method.asked()) and latency is not None and plain(latency) is not None
-    known = (*method.metrics(), *(("p50", "p99") if timed else ()))
-    problems = {}
-    for index, item in enumerate(expect.items):
-        node = find(item, "metric")
-        metric = plain(node) if node is not None else None
-        if node is None or not isinstance(metric, str):
-            continue
-        if metric in known or (timed and PERCENTILE.fullmatch(metric)):
-            if (found := _of_another_unit(item, metric, method)) is not None:
-                problems[index] = found
-            continue
-        what = f"expect names {quoted(metric)}, which is no metric of this case"
-        fix = f"this case has {', '.join(known)}"
-        problems[index] = Problem(what, node.mark.location, None, fix)
-    return problems
-
-
-def _of_another_unit(item: Node, metric: str, method: MethodSpec) -> Problem | None:
-    """Return that the bound of an expectation is of another unit than its metric, if it is one."""
-    if metric in method.losses():
-        return None
-    names: tuple[str, ...] = ("min", "max")
-    if (unit := method.metrics().get(metric)) is None:
-        unit, names = Unit.NANOSECONDS, ("max",)  # a percentile of latency
-    elif metric in method.asked():
-        names = ("min",)
-    for name in names:
-        bound = find(item, name)
-        if bound is None:
-            continue
-        with suppress(UnitError):
-            read = Bound.parse(plain(bound))  # what is no bound at all, its model says
-            try:
-                read.read(unit)
-            except UnitError as error:
-                what, _, fix = str(error).partition("; ")
-                return Problem(f"`{name}` of {metric}: {what}", bound.mark.location, None, fix)
-    return None
 
 
 def case_problems(spec: CaseSpec, document: Section) -> list[Problem]:
@@ -268,32 +205,4 @@ def _beyond_the_link(spec: CaseSpec, document: Section) -> list[Problem]:
         why = f"the line rate is {float(line):.0f} fps, with frames of {size} on {link}"
         fix = "add `frame_size:` if it is for smaller frames; for the line rate write `min: 100%`"
         problems.append(Problem(what, node.mark.location if node else None, why, fix))
-    return problems
-
-
-def expectations_for(spec: CaseSpec) -> list[int]:
-    """Return which expectations apply to a case, by their number."""
-    size = spec.traffic.frame_size
-    return [i for i, one in enumerate(spec.expect) if one.frame_size in (None, size)]
-
-
-def unused_expectations(specs: list[CaseSpec], document: Section) -> list[Problem]:
-    """Note expectations for a frame size that the testcase does not have.
-
-    This is no mistake where a layer above the expectations narrows the sizes: who runs one of
-    seven with `--set`, or extends a testcase with one size, does so on purpose.
-    """
-    if not specs:
-        return []
-    sizes = {spec.traffic.frame_size for spec in specs}
-    expect = document.get("expect")
-    problems = []
-    for index, expectation in enumerate(specs[0].expect):
-        if expectation.frame_size in (None, *sizes) or not isinstance(expect, Listing):
-            continue
-        node = find(expect.items[index], "frame_size")
-        assert node is not None
-        what = f"an expectation is for frames of {expectation.frame_size}, which no case has"
-        fix = f"sizes of this testcase: {listed(str(size) for size in sorted(sizes))}"
-        problems.append(Problem(what, node.mark.location, None, fix))
     return problems

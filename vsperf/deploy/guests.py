@@ -29,6 +29,7 @@ from vsperf.host.cpu_time import Watched
 from vsperf.host.cpus import Needs
 from vsperf.host.offloads import COMMANDS
 from vsperf.host.threads import Polling
+from vsperf.host.udp_counts import udp_counts
 from vsperf.host.workspace import Workspace
 from vsperf.qemu import programs
 from vsperf.qemu.agent import Agent
@@ -41,6 +42,7 @@ from vsperf.qemu.initrd import carried, initrd_of, joined
 from vsperf.qemu.launch import started
 from vsperf.qemu.settings import OwnGuest
 from vsperf.qemu.vm import RunningVm
+from vsperf.records.datagrams import SocketCounts
 from vsperf.records.exchange import CLIENTS, SERVERS, DeviceCounts
 from vsperf.records.run import Endpoint, Placeholder, Placement, Step, Wire
 from vsperf.waits import how_it_ended
@@ -48,6 +50,7 @@ from vsperf.waits import how_it_ended
 DISK = "places.initrd"
 THERE = "/usr/bin"
 """Where programs are in a guest."""
+READS_COUNTS = ("/bin/cat", "/proc/net/snmp")
 RUNS_PROGRAMS = "agent/programs.c"
 """What is among the sources of an image whose agent does so."""
 NAMES = {
@@ -295,6 +298,14 @@ class Guest:
 
     def counts(self) -> DeviceCounts:
         return DeviceCounts(place=self.link, **programs.counted(self.agent).model_dump())
+
+    def sockets(self) -> SocketCounts | None:
+        """Return what its kernel counts, as a program of its own reads it there."""
+        with programs.run(self.agent, READS_COUNTS) as program:
+            if not program.await_end(programs.ANSWER_S) or program.exit_code != 0:
+                return None
+            found = udp_counts(program.written()[0])
+        return None if found is None else SocketCounts(place=self.link, **found)
 
     def received(self) -> Mapping[int, int]:
         """Return nothing: its kernel is not asked for single connections."""

@@ -23,9 +23,11 @@ from vsperf.host.networks import private_network
 from vsperf.host.offloads import against as against_offloads
 from vsperf.host.offloads import set_offloads, speed_bps
 from vsperf.host.tcp_sockets import received_bytes
+from vsperf.host.udp_counts import OWN_TABLE, udp_counts
 from vsperf.host.undo import RemoveVeth
 from vsperf.host.veth import known_in, routes
 from vsperf.host.workspace import Workspace
+from vsperf.records.datagrams import SocketCounts
 from vsperf.records.exchange import DeviceCounts, DeviceUse
 from vsperf.records.run import Endpoint
 
@@ -94,6 +96,12 @@ class AnyPlace(Protocol):
         None where it has no device.
         """
 
+    def sockets(self) -> SocketCounts | None:
+        """Return what its kernel has counted of datagrams so far; None where there is none to ask.
+
+        Nothing runs in it meanwhile.
+        """
+
     def received(self) -> Mapping[int, int]:
         """Return the bytes that came by connections of TCP, by port; nothing where none tells."""
 
@@ -158,6 +166,14 @@ class Place:
         )
         return Device(told, within(self.network, partial(speed_bps, self.device)))
 
+    def sockets(self) -> SocketCounts | None:
+        """Return what its kernel counts; in the host's network that is of all who are in it."""
+        try:
+            found = udp_counts(within(self.network, OWN_TABLE.read_text))
+        except OSError:
+            return None
+        return None if found is None else SocketCounts(place=self.link, **found)
+
     def received(self) -> Mapping[int, int]:
         """Return what came by connections; not every kernel can be asked."""
         try:
@@ -216,6 +232,9 @@ class UserSpace:
 
     def counts(self) -> None:
         """Return nothing: there is no device; what the switch counts is at its own end."""
+
+    def sockets(self) -> None:
+        """Return nothing: its sockets are no kernel's."""
 
     def received(self) -> Mapping[int, int]:
         """Return nothing: its stack tells of no connection while it serves."""
@@ -304,6 +323,11 @@ class Places:
 
     def counts(self) -> tuple[DeviceCounts, ...]:
         return tuple(one.counts for one in self.seen())
+
+    def sockets(self) -> tuple[SocketCounts, ...]:
+        """Return what kernels have counted of datagrams so far, as far as there are some."""
+        found = (place.sockets() for place in self.by_link.values())
+        return tuple(one for one in found if one is not None)
 
     def seen(self) -> tuple[Seen, ...]:
         """Return the same, each with when it was read."""

@@ -41,6 +41,7 @@ from vsperf.methods.base import method_of
 from vsperf.methods.exchanges import ExchangeAsked, Exchanges
 from vsperf.progress import DeploymentKept, ExchangeGoesOn, ExchangeStarted
 from vsperf.quantities.human import human_ns
+from vsperf.records.datagrams import socket_growth
 from vsperf.records.exchange import (
     CLIENTS,
     SERVERS,
@@ -271,6 +272,8 @@ class ExchangeBench:
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         if self.noise is not None:
             self.noise.begin()
+        datagrams = any(one.traffic.startswith("udp") for one in together(asked))
+        sockets = self.places.sockets() if datagrams else ()
         before, counted = self.places.counts(), self.switch.counters()
         try:
             made = exchanged(
@@ -321,8 +324,10 @@ class ExchangeBench:
                 switch=None if counters is None or counted is None else counters.since(counted),
                 noise=noise,
                 polling_servers=own_stack(spec),
+                sockets=socket_growth(sockets, self.places.sockets()) if sockets else (),
             ),
             noise_slackened=slackened,
+            unexplained=spec.trial.unexplained_tolerance.value,
         )
 
     def _noise(self) -> tuple[tuple[NoiseActivity, ...], bool]:

@@ -36,13 +36,25 @@ MOST_APART = 100
 """One part in so many is what two ends of TCP may differ by, or what was under way at the end."""
 BESIDE = (OWN, NOISE)
 """Roles of what is beside the programs that are measured."""
+MOST_UNREAD = 300
+"""Datagrams, the smallest ones, that a socket of usual size holds: what is in it when its program
+ends nobody counts."""
 LINK_BYTES = 18
 """Before a packet, in what a device counts of a frame: addresses, type, and maybe a VLAN."""
 
 
-def judged(one: Exchange, *, noise_slackened: bool = False) -> Exchange:
-    """Return it with its flags, and a sentence on each."""
+def judged(
+    one: Exchange, *, noise_slackened: bool = False, unexplained: Fraction | None = None
+) -> Exchange:
+    """Return it with its flags, and a sentence on each.
+
+    `unexplained` is the share of datagrams that may be missing where nobody counts them; None for
+    all.
+    """
     found = list(_doubts(one))
+    if unexplained is not None and one.traffic == "udp-stream":
+        failed = any(flag is Flag.PROGRAM_FAILED for flag, _ in found)
+        found += () if failed else _account(one, unexplained)
     if noise_slackened:
         why = "the noise beside the case did less than when it had settled, or was not heard of"
         found.append((Flag.NOISE_SLACKENED, why))
@@ -75,6 +87,7 @@ def _doubts(one: Exchange) -> Iterator[tuple[Flag, str]]:
     yield from _elsewhere(one)
     yield from _bytes_at_devices(one)
     yield from _frames_at_devices(one)
+    yield from _at_sockets(one)
     yield from _long_frames(one)
 
 
@@ -196,6 +209,41 @@ def _frames_at_devices(one: Exchange) -> Iterator[tuple[Flag, str]]:
                 f"{human_count(made)} transactions of {device.place} take {human_count(least)} "
                 f"frames, and its device received {human_count(device.received_frames)}",
             )
+
+
+def _at_sockets(one: Exchange) -> Iterator[tuple[Flag, str]]:
+    """Yield where programs tell of more datagrams than the kernel of their place gave out."""
+    for kernel in one.sockets:
+        told = [
+            instance.sent_packets - instance.lost_packets
+            for instance in one.instances
+            if instance.sent_packets is not None and instance.lost_packets is not None
+            if instance.direction.endswith(f" to {kernel.place}")
+        ]
+        if (sum(told) - kernel.in_datagrams) * MOST_APART > sum(told):
+            yield (
+                Flag.DEVICES_DISAGREE,
+                f"at {kernel.place} programs received {human_count(sum(told))} datagrams, and its "
+                f"kernel gave them {human_count(kernel.in_datagrams)}",
+            )
+
+
+def _account(one: Exchange, tolerance: Fraction) -> Iterator[tuple[Flag, str]]:
+    """Yield that more is missing, or less, than those have dropped who count."""
+    account = one.account
+    if account is None:
+        return
+    packets = None if one.echoing is None else one.echoing.packets
+    beside = 0 if packets is None else 2 * packets.whole.due  # counters have some of them as well
+    allowed = tolerance * account.sent + MOST_UNREAD * len(one.instances) + beside
+    if abs(account.unexplained) <= allowed:
+        return
+    lost, dropped = account.sent - account.received, sum(account.dropped.values())
+    yield (
+        Flag.UNEXPLAINED,
+        f"{human_count(lost)} of {human_count(account.sent)} datagrams did not arrive, and "
+        f"{human_count(dropped)} were dropped by those who count",
+    )
 
 
 def _long_frames(one: Exchange) -> Iterator[tuple[Flag, str]]:

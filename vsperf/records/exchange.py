@@ -14,6 +14,7 @@ from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.base import Record
 from vsperf.records.cpu_time import CpuUse, added
+from vsperf.records.datagrams import Account, Dropped, SocketCounts, accounted
 from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.packets import Packets, Times
 from vsperf.records.switch import NoiseActivity, SwitchCounters, cycles_of
@@ -247,6 +248,9 @@ class Exchange(Record):
     """What each instance of a load beside the case did meanwhile."""
     polling_servers: bool = False
     """Whether servers never sleep, so that their CPU is full however little they have to do."""
+    sockets: tuple[SocketCounts, ...] = ()
+    """What kernels of places counted of datagrams, from before the first program to after the last;
+    none where there are no datagrams, and none of a place without a kernel's stack."""
 
     @property
     def amount(self) -> int:
@@ -403,32 +407,56 @@ class Exchange(Record):
     @property
     def loss_ratio(self) -> Fraction | None:
         """Share of the datagrams that did not arrive; None where nobody counts them."""
-        sent, lost = (
-            _total(getattr(one, name) for one in self.instances)
-            for name in ("sent_packets", "lost_packets")
-        )
+        sent, lost = self._datagrams
         return None if not sent or lost is None else Fraction(lost, sent)
 
     @property
-    def unread_packets(self) -> int | None:
-        """Datagrams that came to the device of a place, and not to the program; about.
+    def account(self) -> Account | None:
+        """Where datagrams went; None where one takes several frames, or nobody counts them."""
+        sent, lost = self._datagrams
+        if sent is None or lost is None or not self._one_frame_each or not self.devices:
+            return None
+        known, kernels = {}, {one.place: one for one in self.sockets}
+        for one in self.devices:
+            kernel = kernels.get(one.place)
+            known[one.place] = Dropped(kernel, one.received_dropped, one.sent_dropped)
+        ways = [one.direction.partition(" to ") for one in self.instances]
+        ends = ({way[end]: known[way[end]] for way in ways if way[end] in known} for end in (0, 2))
+        sources, targets = ends
+        return accounted(sent, sent - lost, (sources, targets), self.switch)
 
-        Whoever reads them was too slow, and no switch. A few frames of other kinds are among those
-        that devices count. None where a datagram takes several frames, or nobody counts.
+    @property
+    def unread_packets(self) -> int | None:
+        """Datagrams that came to a place, and for which the socket of their reader had no room.
+
+        So the reader was too slow, and no switch. Where its kernel was not asked it is what came to
+        the device and not to the program, which is about right: a few frames of other kinds are
+        among those. None where a datagram takes several frames, or nobody counts.
         """
-        sent, lost = (
-            _total(getattr(one, name) for one in self.instances)
-            for name in ("sent_packets", "lost_packets")
+        sent, lost = self._datagrams
+        if sent is None or lost is None or not self._one_frame_each or not self.devices:
+            return None
+        ends = {one.direction.rpartition(" to ")[2] for one in self.instances}
+        kernels = [one.rcvbuf_errors for one in self.sockets if one.place in ends]
+        if len(kernels) == len(ends):
+            return min(lost, sum(kernels))
+        came = sum(one.received_frames for one in self.devices if one.place in ends)
+        return min(lost, max(0, came - (sent - lost)))
+
+    @property
+    def _datagrams(self) -> tuple[int | None, int | None]:
+        """Datagrams that were sent, and those of them that did not arrive."""
+        return (
+            _total(one.sent_packets for one in self.instances),
+            _total(one.lost_packets for one in self.instances),
         )
-        whole = all(
+
+    @property
+    def _one_frame_each(self) -> bool:
+        return all(
             one.write_bytes is not None and one.write_bytes + HEADERS_BYTES <= self.packet_bytes
             for one in self.instances
         )
-        if sent is None or lost is None or not whole or not self.devices:
-            return None
-        ends = {one.direction.rpartition(" to ")[2] for one in self.instances}
-        came = sum(one.received_frames for one in self.devices if one.place in ends)
-        return min(lost, max(0, came - (sent - lost)))
 
     @property
     def round_trips(self) -> tuple[RoundTrips, ...]:

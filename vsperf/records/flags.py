@@ -254,7 +254,8 @@ class Flag(enum.StrEnum):
         "unexplained-loss",
         Severity.SUSPECT,
         "More frames are missing than the counters of switch and generator account for (beyond "
-        "`trial.unexplained_tolerance`). Something on the path drops frames and does not say so.",
+        "`trial.unexplained_tolerance`); or datagrams of programs than sockets, devices and switch "
+        "do. Something on the path drops frames and does not say so.",
     )
     HOST_STALLED = (
         "host-stalled",

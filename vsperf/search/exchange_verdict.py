@@ -151,7 +151,8 @@ def _datagrams(one: Exchange, full: Sequence[_Full]) -> tuple[Limit, str] | None
     said = f"of {human_count(lost)} datagrams that were lost"
     if 2 * unread >= lost:
         came = f"{human_count(unread)} {said} came to the device of the place"
-        return Limit.SERVER, f"{came}, and their reader was too slow"
+        counted = " (its socket had no room: RcvbufErrors)" if one.sockets else ""
+        return Limit.SERVER, f"{came}, and their reader was too slow{counted}"
     if 2 * dropped >= lost:
         return Limit.DUT, f"{human_count(dropped)} {said} were dropped by the switch, which says so"
     return Limit.UNCOUNTED, f"most {said} were counted by nobody"

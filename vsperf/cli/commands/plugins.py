@@ -9,10 +9,16 @@ from rich.text import Text
 
 from vsperf.cli.tables import console
 from vsperf.cli.terminal import fitting
-from vsperf.plugins import GROUPS, OF_READERS, OWN, Plugins
+from vsperf.drivers.programs.base import KnownFault
+from vsperf.plugins import GROUPS, OF_READERS, OWN, Plugin, Plugins
 
 KINDS = 18
 """Places that names of drivers take."""
+
+
+def _faults(plugin: Plugin) -> tuple[KnownFault, ...]:
+    """Return what is known of a program; nothing of other drivers, and of one that says none."""
+    return tuple(getattr(plugin.driver, "FAULTS", ()))
 
 
 @click.command(epilog="Examples:\n\n\b\n  vsperf plugins\n  vsperf plugins --json\n")
@@ -22,7 +28,8 @@ def command(as_json: bool) -> None:
 
     A package adds some through entry points, such as those of the group vsperf.vswitches; what
     another than vsperf has brought says which. What cannot be loaded is listed with the reason;
-    the others work on. `vsperf explain KIND` says how one is called.
+    the others work on. Below a program stands what has to be known of its versions, a line each.
+    `vsperf explain KIND` says how one is called.
     """
     every = (*Plugins.load().all, *Plugins.beside())
     if as_json:
@@ -33,6 +40,7 @@ def command(as_json: bool) -> None:
                 "package": plugin.package,
                 "summary": plugin.summary,
                 "failure": plugin.failure,
+                "faults": [{"versions": one.versions, "what": one.what} for one in _faults(plugin)],
             }
             for plugin in every
         ]
@@ -48,5 +56,8 @@ def command(as_json: bool) -> None:
             whose = "" if plugin.package == OWN else f" ({plugin.package})"
             line.append(f" {plugin.kind:<{KINDS}}  {text}{whose}")
             out.print(fitting(line, out, " " * (KINDS + 6)))
+            for fault in _faults(plugin):
+                told = Text(f"{' ' * (KINDS + 6)}{fault.versions}: {fault.what}", "dim")
+                out.print(fitting(told, out, " " * (KINDS + 8)))
         if not mine:
             out.print("  none installed")

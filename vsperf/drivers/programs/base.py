@@ -6,6 +6,7 @@ exit code alone: `told` looks at all of it, and is pure, so recorded answers pro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, TypeVar
@@ -30,6 +31,8 @@ MOST_APART = 100
 """One part in so many of what arrived is the most by which intervals may tell more."""
 MOST_UNTOLD = 10
 """One part in so many of what arrived may be in no interval: the last one may be left out."""
+VERSION = re.compile(r"\d{1,9}(?:\.\d{1,9})*")
+"""The begin of what a program says of its own."""
 S = TypeVar("S", bound=DriverSpec)
 
 
@@ -68,6 +71,39 @@ class ProgramSpec(DriverSpec):
     def OWN_STACK(self) -> bool:
         """Whether its server has a stack of its own and polls: the kernel is silent there then."""
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFault:
+    """What a program tells that is not so, or keeps to itself, and what its driver does about it.
+
+    Versions are numbers with points. A fault without one is in all that are known.
+    """
+
+    what: str
+    """Such as `it exits with 0 when it fails, so its answers are read`."""
+    since: str = ""
+    """The first version that has it."""
+    before: str = ""
+    """The first version that has it no more."""
+
+    def is_in(self, version: str) -> bool:
+        """Whether a program has it; one of which no number is known has all of them."""
+        number = _number(version)
+        after = not self.since or number >= _number(self.since)
+        return not number or (after and (not self.before or number < _number(self.before)))
+
+    @property
+    def versions(self) -> str:
+        """Which have it, for people."""
+        since = f"from {self.since} on" if self.since else ""
+        before = f"before {self.before}" if self.before else ""
+        return ", ".join(filter(None, (since, before))) or "all versions"
+
+
+def _number(version: str) -> tuple[int, ...]:
+    found = VERSION.match(version)
+    return tuple(int(part) for part in found[0].split(".")) if found else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +189,8 @@ class Program(Protocol):
     """Whether a server ends by itself after its client; else it is made to."""
     SERVER: ClassVar[str]
     """What is called as a server, for a plan."""
+    FAULTS: ClassVar[tuple[KnownFault, ...]]
+    """What has to be known of it, by version: `vsperf plugins` and `vsperf doctor` tell that."""
 
     def find(self, case: CaseSpec) -> InstalledProgram:
         """Return where the program is; raise `NotReadyError` where it is not, or does not fit."""

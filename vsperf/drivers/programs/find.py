@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from vsperf.drivers.programs.base import LONGEST_WORDS, InstalledProgram, ProgramSpec, S
+from vsperf.drivers.programs.base import LONGEST_WORDS, InstalledProgram, KnownFault, ProgramSpec, S
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
 from vsperf.host.software import ANSWER_S
@@ -67,7 +67,7 @@ class PackagedProgram:
         kind: type[S],
         find: Callable[[S | None, str | None], InstalledProgram],
         use: str,
-        known: Callable[[InstalledProgram], str],
+        faults: Sequence[KnownFault],
     ) -> Check:
         """Return what doctor asks: whether it is there for its use, and what is known of it."""
 
@@ -78,7 +78,9 @@ class PackagedProgram:
                 problem = error.problems[0]
                 return absent(f"{problem.what}: {problem.why}; {use}", self.install)
             server = f" ({found.server})" if found.server else ""
-            return ok(f"{found.path}, version {found.version}{server}: {known(found)}")
+            known = "; ".join(one.what for one in faults if one.is_in(found.version))
+            said = f"{found.path}, version {found.version}{server}"
+            return ok(f"{said}: {known}" if known else said)
 
         return Check(self.name, Group.PROGRAMS, ask)
 

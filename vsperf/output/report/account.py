@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from vsperf.analysis.answers import loss_text
 from vsperf.errors import VsperfError
+from vsperf.output.datagram_tables import account_text
 from vsperf.output.report.page import Account, Branch, Stage
 from vsperf.output.table import NOTHING, Column, Table, columns
 from vsperf.quantities.human import (
@@ -88,7 +89,8 @@ def made_table(case: CaseView) -> Table | None:
     if case.connections:
         return _marked(_first("trials", OF_CONNECTIONS, case.connections), case.died)
     if case.exchanges:
-        return _marked(_first("exchanges", OF_EXCHANGES, case.exchanges), case.died)
+        made = _first("exchanges", OF_EXCHANGES, case.exchanges).without(NOTHING, (DATAGRAMS,))
+        return _marked(made, case.died)
     if case.rounds:
         return _marked(_first("rounds", OF_ROUNDS, case.rounds), case.died)
     return trials_table(case.trials)
@@ -150,12 +152,14 @@ def _arrived(one: Exchange) -> str:
     return "\n".join(told) or NOTHING
 
 
+DATAGRAMS = "datagrams"
 OF_EXCHANGES = (
     Column[Exchange]("exchange", of=lambda one: f"#{one.index}"),
     Column[Exchange]("of", of=lambda one: one.traffic),
     Column[Exchange]("instances", of=lambda one: str(len(one.instances))),
     Column[Exchange]("time", of=lambda one: _seconds(one.asked_ns)),
     Column[Exchange]("arrived", of=lambda one: _arrived(one) if one.valid else NOTHING),
+    Column[Exchange](DATAGRAMS, of=lambda one: account_text(one) or NOTHING),
     Column[Exchange](
         "said of it",
         of=lambda one: ", ".join([*(flag.value for flag in one.flags), *one.reasons, *_again(one)]),

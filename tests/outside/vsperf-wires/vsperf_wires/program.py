@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.programs.base import InstalledProgram, Rendezvous, Said, Told
+from vsperf.drivers.programs.base import InstalledProgram, KnownFault, Rendezvous, Said, Told
 from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import Interval, Traffic
@@ -56,6 +56,7 @@ class Pour:
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"tcp-stream"})
     SERVER_ENDS: ClassVar[bool] = True
     SERVER: ClassVar[str] = "python"
+    FAULTS: ClassVar[tuple[KnownFault, ...]] = ()
 
     def find(self, case: CaseSpec) -> InstalledProgram:
         return InstalledProgram(sys.executable, platform.python_version())

@@ -23,6 +23,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs import nginx
 from vsperf.drivers.programs.base import (
     InstalledProgram,
+    KnownFault,
     Rendezvous,
     Said,
     Told,
@@ -43,9 +44,11 @@ H2LOAD = PackagedProgram(
     r"h2load nghttp2/(\d+(?:\.\d+)+)",
 )
 THOUSANDTH_NS = 1_000_000
-KNOWN = (
-    "it exits with 0 when its server died, and takes times from when it came to send: its log is "
-    "read, and they are taken from when requests were due"
+FAULTS = (
+    KnownFault("it exits with 0 when its server died, so its log is read"),
+    KnownFault(
+        "it takes times from when it came to send: they are taken from when requests were due"
+    ),
 )
 LINE = re.compile(r"^(\d{1,17})\t(-1|\d{3})\t(\d{1,12})$", re.MULTILINE)
 FINISHED = re.compile(r"^finished in (\d{1,9}(?:\.\d{1,6})?)(us|ms|s), ", re.MULTILINE)
@@ -209,8 +212,9 @@ class H2load(nginx.Client):
     Spec: ClassVar[type[DriverSpec]] = H2loadSpec
     # Where each request has a connection of its own it does not end when its time is over.
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"http-rr", "http-open"})
+    FAULTS: ClassVar[tuple[KnownFault, ...]] = FAULTS
     checks: ClassVar[tuple[Check, ...]] = (
-        H2LOAD.check(H2loadSpec, partial(nginx.find, H2LOAD), nginx.USE, lambda _: KNOWN),
+        H2LOAD.check(H2loadSpec, partial(nginx.find, H2LOAD), nginx.USE, FAULTS),
     )
 
     def find(self, case: CaseSpec) -> InstalledProgram:

@@ -20,6 +20,7 @@ from vsperf.drivers.programs.base import (
     LONGEST_WORDS,
     NOT_ENDED,
     InstalledProgram,
+    KnownFault,
     ProgramSpec,
     Rendezvous,
     Said,
@@ -43,9 +44,12 @@ IPERF = PackagedProgram("iperf", INSTALL, "--version", r"iperf version (2\.\d+(?
 USE = "to repeat old reports of streams between places; iperf3 is another program"
 READ = (2, 1)
 """The first version whose lines are read."""
-KNOWN = (
-    "it exits with 0 when it fails, so its lines are read; sums of several streams leave out those "
-    "that have ended, so each has a process of its own"
+FAULTS = (
+    KnownFault("it exits with 0 when it fails, so its lines are read"),
+    KnownFault(
+        "sums of several streams leave out those that have ended, so each has a process of its own"
+    ),
+    KnownFault("it counts the datagram by which a client ends: that one is taken off"),
 )
 INTERVAL_S = "0.25"
 """Of what a server tells: a window that begins in the midst of one is less than that off."""
@@ -237,7 +241,8 @@ class Iperf:
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"tcp-stream", "udp-stream"})
     SERVER_ENDS: ClassVar[bool] = True
     SERVER: ClassVar[str] = IPERF.name
-    checks: ClassVar[tuple[Check, ...]] = (IPERF.check(IperfSpec, _find, USE, lambda _: KNOWN),)
+    FAULTS: ClassVar[tuple[KnownFault, ...]] = FAULTS
+    checks: ClassVar[tuple[Check, ...]] = (IPERF.check(IperfSpec, _find, USE, FAULTS),)
 
     def find(self, case: CaseSpec) -> InstalledProgram:
         return _find(settings_of(case, IperfSpec))

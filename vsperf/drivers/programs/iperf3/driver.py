@@ -18,6 +18,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import (
     LONGEST_WORDS,
     InstalledProgram,
+    KnownFault,
     ProgramSpec,
     Rendezvous,
     Said,
@@ -45,8 +46,20 @@ CONNECT_MS = 5_000
 """Patience of a client with a path that lets nothing through; the kernel's own are minutes."""
 LEAST_DATAGRAM, MOST_WRITTEN = 16, 1 << 20
 """Bytes: each datagram has a time and its number in it, and more it does not write at once."""
-HONEST, THREADED = (3, 14), (3, 16)
-"""Versions from which on it exits with 1 when it fails, and has a thread for each stream."""
+FAULTS = (
+    KnownFault("it exits with 0 when it fails, so its answers are read", before="3.14"),
+    KnownFault(
+        "one thread for all streams: do not hold it against one with a thread for each",
+        before="3.16",
+    ),
+    KnownFault(
+        "a thread for each stream: do not hold it against one with one for all", since="3.16"
+    ),
+    KnownFault(
+        "its client tells what was sent, also in intervals: what arrived is taken from its server"
+    ),
+    KnownFault("it says when it began to the second: vsperf's own clock is taken"),
+)
 Document = Mapping[str, Any]
 BEGIN = re.compile(r"^\{", re.MULTILINE)
 OVERLAP_NS = 1_000_000
@@ -151,14 +164,6 @@ class Iperf3Spec(ProgramSpec):
     """How TCP adapts its rate, such as cubic, at both ends; what the kernel has when not given."""
 
 
-def lies_of(version: str) -> tuple[str, ...]:
-    """Return what has to be known of a version, for people."""
-    number = tuple(int(part) for part in version.split(".")[:2])
-    lies = () if number >= HONEST else ("it exits with 0 when it fails, so its answers are read",)
-    threads = "a thread for each stream" if number >= THREADED else "one thread for all streams"
-    return (*lies, f"{threads}: do not hold it against one with the other")
-
-
 def _require_size(asked: ExchangeAsked) -> None:
     """Raise `UsageError` for what it does not write at once."""
     size = asked.write_bytes
@@ -178,10 +183,6 @@ def _require_size(asked: ExchangeAsked) -> None:
         )
 
 
-def _known(found: InstalledProgram) -> str:
-    return "; ".join(lies_of(found.version))
-
-
 class Iperf3:
     """Runs iperf3."""
 
@@ -191,7 +192,8 @@ class Iperf3:
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"tcp-stream", "udp-stream"})
     SERVER_ENDS: ClassVar[bool] = True
     SERVER: ClassVar[str] = IPERF3.name
-    checks: ClassVar[tuple[Check, ...]] = (IPERF3.check(Iperf3Spec, IPERF3.of, USE, _known),)
+    FAULTS: ClassVar[tuple[KnownFault, ...]] = FAULTS
+    checks: ClassVar[tuple[Check, ...]] = (IPERF3.check(Iperf3Spec, IPERF3.of, USE, FAULTS),)
 
     def find(self, case: CaseSpec) -> InstalledProgram:
         return IPERF3.of(settings_of(case, Iperf3Spec))

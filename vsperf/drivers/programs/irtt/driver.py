@@ -17,6 +17,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import (
     LONGEST_WORDS,
     InstalledProgram,
+    KnownFault,
     ProgramSpec,
     Rendezvous,
     Said,
@@ -46,10 +47,10 @@ were due."""
 WAIT = "2s"
 """For packets that are under way in the end. Its own choice follows from the longest time so far,
 and so gives up those that a stall at the end keeps."""
-KNOWN = (
-    "it exits with 0 when its server died, leaves out of its times how long the server had a "
-    "packet, and sends none of those that were due while it was kept from running: its raw times "
-    "are read"
+FAULTS = (
+    KnownFault("it exits with 0 when its server died, so its packets are counted"),
+    KnownFault("it leaves out of its times how long the server had a packet: raw ones are read"),
+    KnownFault("it sends no packet that was due while it was kept from running: these are counted"),
 )
 Document = Mapping[str, Any]
 STEP_NS = 250_000_000
@@ -180,7 +181,8 @@ class Irtt:
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"udp-echo"})
     SERVER_ENDS: ClassVar[bool] = False
     SERVER: ClassVar[str] = IRTT.name
-    checks: ClassVar[tuple[Check, ...]] = (IRTT.check(IrttSpec, IRTT.of, USE, lambda _: KNOWN),)
+    FAULTS: ClassVar[tuple[KnownFault, ...]] = FAULTS
+    checks: ClassVar[tuple[Check, ...]] = (IRTT.check(IrttSpec, IRTT.of, USE, FAULTS),)
 
     def find(self, case: CaseSpec) -> InstalledProgram:
         return IRTT.of(settings_of(case, IrttSpec))

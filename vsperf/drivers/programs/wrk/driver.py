@@ -20,6 +20,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs import lua, nginx
 from vsperf.drivers.programs.base import (
     InstalledProgram,
+    KnownFault,
     Rendezvous,
     Said,
     Told,
@@ -38,9 +39,9 @@ WRK = PackagedProgram(
     "-v",
     r"(?s)wrk (?:[a-z]+/)?(\d+(?:\.\d+)+)(?!.*--rate)",  # wrk2 calls itself wrk, too
 )
-KNOWN = (
-    "it exits with 0 when its server died, and adds samples to its times that nobody measured: its "
-    "counts are looked at, and these are taken out"
+FAULTS = (
+    KnownFault("it exits with 0 when its server died, so its counts are looked at"),
+    KnownFault("it adds samples to its times that nobody measured: these are taken out"),
 )
 # The times of answers are those that wrk has by then. Its own way to each of them looks through all
 # others again, which takes seconds after a pause, so they are read where they are; that they are
@@ -102,8 +103,9 @@ class Wrk(nginx.Client):
     summary: ClassVar[str] = "wrk against nginx: requests of HTTP as fast as answers come"
     Spec: ClassVar[type[DriverSpec]] = WrkSpec
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"http-rr", "http-crr"})
+    FAULTS: ClassVar[tuple[KnownFault, ...]] = FAULTS
     checks: ClassVar[tuple[Check, ...]] = (
-        WRK.check(WrkSpec, partial(nginx.find, WRK), nginx.USE, lambda _: KNOWN),
+        WRK.check(WrkSpec, partial(nginx.find, WRK), nginx.USE, FAULTS),
     )
 
     def find(self, case: CaseSpec) -> InstalledProgram:
