@@ -458,7 +458,9 @@ class TestOutputs:
         run(tmp_path, "bbbb", {1: [1200_000], 2: [1000_000]})
         (table,) = change_tables(of(tmp_path, "aaaa", "bbbb"), only_changed=True)
         assert [row[0] for row in table.texts] == ["64B"]
-        assert [row[-1] for row in table.rows] == [Cell("better", "better")]
+        assert [row[4] for row in table.rows] == [
+            Cell("+20.00 % better [+18.81 … +21.20 %]", "better")
+        ]
 
 
 def test_names_that_each_deployment_has_anew_are_no_difference() -> None:

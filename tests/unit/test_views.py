@@ -69,6 +69,15 @@ def test_no_view_parts_a_figure_from_its_unit() -> None:
     none_wrong(parted)
 
 
+def test_no_view_parts_the_ends_of_an_interval() -> None:
+    parted = []
+    for view in sorted(VIEWS.glob("*.txt")):
+        for number, line in enumerate(view.read_text().splitlines(), start=1):
+            if re.search(r"\d[^\s;]*(?: [^\s;]+)? …$|(?:^|  )… ", line.rstrip()):
+                parted.append(f"{view.name}:{number}: {line.strip()}")
+    none_wrong(parted)
+
+
 @pytest.mark.parametrize("name", sorted(view.stem for view in VIEWS.glob("*.txt")))
 def test_a_view_is_as_it_was_looked_at(
     name: str,
