@@ -163,7 +163,7 @@ def change_tables(found: Comparison, *, only_changed: bool) -> Iterator[Table]:
 def change_text(one: Difference | None, mark: str = "") -> str:
     """Write a change, or that there is none, and the interval in which it lies.
 
-    The mark, `worse` or `better`, goes before the interval: where a line is short, it is broken there.
+    The mark, `worse` or `better`, goes before the interval: where a line is short, it breaks there.
     """
     if one is None:
         return "–"
