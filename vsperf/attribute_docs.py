@@ -28,6 +28,17 @@ class DescribedSchema(GenerateJsonSchema):
                 properties[name]["description"] = said
         return made
 
+    def enum_schema(self, schema: Any) -> dict[str, Any]:
+        """Return the schema of words to choose from, with what their class says of each.
+
+        Editors show `enumDescriptions`, a name of theirs; for all others it is an annotation.
+        """
+        made, cls = super().enum_schema(schema), schema["cls"]
+        said = _of_module(cls.__module__).get(cls.__qualname__, {})
+        if said:
+            made["enumDescriptions"] = [said.get(member.name, "") for member in cls]
+        return made
+
 
 def field_docs(cls: type) -> dict[str, str]:
     """Return what a class says of its fields, those that it inherits included."""
@@ -61,7 +72,7 @@ def _fields(body: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
     for field, below in pairwise(body):
         match field, below:
             case (
-                ast.AnnAssign(target=ast.Name(id=name)),
+                ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]),
                 ast.Expr(value=ast.Constant(value=str(said))),
             ):
                 yield name, inspect.cleandoc(said)

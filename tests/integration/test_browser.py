@@ -108,6 +108,29 @@ def fixture_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return found
 
 
+@pytest.mark.parametrize("width", [NARROW, 900, WIDE])
+def test_no_figure_of_the_first_screen_is_parted_from_its_unit_or_cut(
+    browser: Browser, tmp_path: Path, width: int
+) -> None:
+    page = tmp_path / "several.html"
+    with page.open("w") as out:
+        write_html(
+            [RUNS[name] for name in ("simulated", "interrupted", "real", "soak")],
+            out,
+            lambda *_: None,
+        )
+    with shown(browser, page, width=width) as seen:
+        values = seen.page.locator(".answer .value")
+        assert values.count() >= 3
+        for value in values.all():
+            lines, most, inside = value.evaluate(
+                "one => [one.getBoundingClientRect().height / parseFloat(getComputedStyle(one)"
+                ".lineHeight), one.scrollWidth, one.clientWidth]"
+            )
+            assert lines < 1.5
+            assert most <= inside
+
+
 @pytest.mark.parametrize(
     "run",
     [pytest.param(run, marks=pytest.mark.everyday if run == "real" else ()) for run in RUNS],

@@ -458,7 +458,9 @@ class TestOutputs:
         run(tmp_path, "bbbb", {1: [1200_000], 2: [1000_000]})
         (table,) = change_tables(of(tmp_path, "aaaa", "bbbb"), only_changed=True)
         assert [row[0] for row in table.texts] == ["64B"]
-        assert [row[-1] for row in table.rows] == [Cell("better", "better")]
+        assert [row[4] for row in table.rows] == [
+            Cell("+20.00 % better [+18.81 … +21.20 %]", "better")
+        ]
 
 
 def test_names_that_each_deployment_has_anew_are_no_difference() -> None:
@@ -474,6 +476,13 @@ def test_a_headline_says_the_verdict_and_the_size(tmp_path: Path) -> None:
     head = headline(of(tmp_path, "aaaa", "bbbb"))
     assert (head.word, head.tone) == ("WORSE", "bad")
     assert head.text.startswith("The most: 64B ndr -10.00 % [-10.90 … -9.10 %]. 2 of 2 numbers")
+
+
+def test_a_page_parts_no_interval_of_its_headline(tmp_path: Path) -> None:
+    run(tmp_path, "aaaa", {1: [1000_000]})
+    run(tmp_path, "bbbb", {1: [900_000]})
+    page = html_page(of(tmp_path, "aaaa", "bbbb"))
+    assert '-10.00 % <span class="whole">[-10.90 … -9.10 %]</span>. 1 of 1 numbers' in page
 
 
 def test_where_nothing_changed_it_says_how_far_it_can_have(tmp_path: Path) -> None:

@@ -128,8 +128,9 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
     ),
     "a model": (
         ("--testbed", "sim"),
-        "`testbed.simulated` and the method stream do not go together, so far",
+        "testbed sim is simulated, and the method stream has programs exchange data",
         "--testbed local",
+        "such as phy2phy_tput",
     ),
     "the host at both ends": (
         (*BRIDGE, "--set", "places.phy0.kind=host", "--set", "places.phy1.kind=host"),

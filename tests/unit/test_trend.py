@@ -15,6 +15,7 @@ from stored_runs import store
 
 from vsperf.analysis.segments import segments_of
 from vsperf.analysis.trend import Trend, trends
+from vsperf.cli.main import run_cli
 from vsperf.errors import UsageError
 from vsperf.output.table import Cell
 from vsperf.output.trend_text import changes, trend_data, trend_table
@@ -119,13 +120,19 @@ class TestSegments:
 def stored(results: Path, day: int, rates: list[int], **head: Any) -> None:
     """Store a run of one case with some repeats."""
     spec, met = head.pop("spec", {}), head.pop("met", None)
-    run = f"2026-11-{day:02}-phy2phy_tput-k7f3"
+    testcase = head.pop("testcase", "phy2phy_tput")
+    run = f"2026-11-{day:02}-{testcase}-k7f3"
     cases, lines = [], list[Line]()
     for repeat, rate in enumerate(rates, start=1):
         case = planned(1, repeat=repeat)
-        ident = f"{case.id}{''.join(spec)}"
+        ident = f"{testcase}-64B-00000001{''.join(spec)}"
         key = ident if repeat == 1 else f"{ident}.{repeat}"
-        changed = {"key": key, "id": ident, "spec": {**case.spec, **spec}}
+        changed = {
+            "key": key,
+            "id": ident,
+            "label": f"{testcase}-64B",
+            "spec": {**case.spec, "name": testcase, **spec},
+        }
         cases.append(case.model_copy(update=changed))
         goal = GoalResult(
             goal="ndr",
@@ -278,3 +285,37 @@ def test_it_is_told_as_a_table_and_as_data(tmp_path: Path) -> None:
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     assert data["changes"][0]["first_run"].startswith("2026-11-07")
     assert len(data["runs"]) == 12
+
+
+def test_several_series_are_a_line_each_which_says_whether_when_and_by_how_much(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for day in range(1, 13):
+        stored(tmp_path, day, [1000_000 if day < 7 else 800_000])
+        stored(tmp_path, day, [2000_000], testcase="phy2phy_cont")
+    stored(tmp_path, 13, [3000_000], testcase="phy2phy_loss")
+    assert run_cli(["trend", "phy2phy_*", "--results", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert "1 of 2 numbers changed" in printed
+    (changed,) = (line for line in printed.splitlines() if line.startswith("phy2phy_tput-64B"))
+    assert "-20.00 %, worse, from 2026-11-07 k7f3" in changed
+    (same,) = (line for line in printed.splitlines() if line.startswith("phy2phy_cont-64B"))
+    assert "no change" in same
+    assert "2026-11-07-phy2phy_tput-k7f3: 1 number changed; nothing that was recorded" in printed
+    assert "run by run: vsperf trend phy2phy_tput-64B --metric ndr" in printed
+    assert "nothing to compare yet: phy2phy_loss-64B ndr" in printed
+    assert len(printed.splitlines()) < 12, "each run is told of one series only"
+
+
+def test_of_a_single_run_it_says_so_and_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored(tmp_path, 1, [1000_000], argv=("run", "phy2phy_tput", "--preset", "quick"))
+    assert run_cli(["trend", "phy2phy_tput", "--results", str(tmp_path)]) == 0
+    first, shown, again = capsys.readouterr().out.splitlines()
+    assert first == "of a single run, so there is nothing to compare yet: phy2phy_tput-64B ndr"
+    assert shown == "what it found: vsperf show k7f3"
+    assert again.endswith(": vsperf run phy2phy_tput --preset quick")
+    stored(tmp_path, 1, [1000_000], argv=("run", "--resume", "k7f3"))
+    assert run_cli(["trend", "phy2phy_tput", "--results", str(tmp_path)]) == 0
+    assert ": vsperf run phy2phy_tput --testbed " in capsys.readouterr().out

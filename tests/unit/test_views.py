@@ -22,7 +22,7 @@ from stored_runs import refreshed, store, store_finished
 from viewed_runs import store_what_has_no_frames
 
 from vsperf.cli.commands import doctor
-from vsperf.cli.commands.list import print_entries
+from vsperf.cli.commands.list import print_entries, print_groups
 from vsperf.cli.commands.results import _cases, _runs
 from vsperf.cli.main import run_cli
 from vsperf.cli.selection import library
@@ -66,6 +66,15 @@ def test_no_view_parts_a_figure_from_its_unit() -> None:
         for number, (line, after) in enumerate(itertools.pairwise(lines), start=1):
             if line.rstrip()[-1:].isdigit() and UNIT.match(after.strip()):
                 parted.append(f"{view.name}:{number}: {line.strip()[-20:]} / {after.strip()[:20]}")
+    none_wrong(parted)
+
+
+def test_no_view_parts_the_ends_of_an_interval() -> None:
+    parted = []
+    for view in sorted(VIEWS.glob("*.txt")):
+        for number, line in enumerate(view.read_text().splitlines(), start=1):
+            if re.search(r"\d[^\s;]*(?: [^\s;]+)? …$|(?:^|  )… ", line.rstrip()):
+                parted.append(f"{view.name}:{number}: {line.strip()}")
     none_wrong(parted)
 
 
@@ -205,6 +214,21 @@ def test_where_there_is_room_tags_and_files_are_told(monkeypatch: pytest.MonkeyP
     assert "testcases/phy2phy/phy2phy_tput.yaml" in row
 
 
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_all_names_are_on_one_screen_by_the_folder_that_they_are_in(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = PlainConsole(stderr=False, width=width)
+    monkeypatch.setattr(out, "file", file := io.StringIO())
+    found = library().testcases()
+    print_groups(out, list(found.values()))
+    lines = file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    assert len(lines) < 50
+    assert {name for line in lines if line.startswith(" ") for name in line.split()} == set(found)
+    assert any(re.match(r"vm  .*VNFs", line) for line in lines), "what a folder has is told"
+
+
 def test_tags_are_named_below_where_there_is_no_room_beside(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -222,9 +246,13 @@ def test_tags_are_named_below_where_there_is_no_room_beside(
         (["phy2phy_tput", "v2v_tput", "--names"], ["phy2phy_tput", "v2v_tput"]),
         (["testbeds", "s*", "--names"], ["sim"]),
         (["pvp_*", "--tag", "pvp", "--tag", "soak", "--names"], ["pvp_soak"]),
+        (["vm", "SOAK", "--names"], ["pvp_soak", "pvvp_soak"]),
+        (["load balancer", "flood", "--names"], ["lb_cps_flood"]),
+        (["pvp_t*put", "pvpv_tput", "side by side", "--names"], ["pvpv_tput"]),
+        (["rfc6201", "--names"], ["phy2phy_reset", "pvp_reset"]),
     ],
 )
-def test_names_patterns_and_all_tags_narrow_a_list_down(
+def test_names_patterns_words_and_all_tags_narrow_a_list_down(
     words: list[str], names: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_cli(["list", *words]) == 0
@@ -245,8 +273,9 @@ def test_a_name_that_somebody_gave_a_file_is_one_line_and_steers_no_terminal(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["pvp"], "'*pvp*'"),
-        (["places"], "'*places*'"),
+        (["pvpp_tput"], "did you mean `pvp_tput`?"),
+        (["quicksand"], "a word is a name, or a part of a name, a title or a tag"),
+        (["vm", "quicksand"], "no testcases fit 'quicksand' together with the words before it"),
         (["testcase"], "did you mean `testcases`?"),
         (["--tag", "throughputt"], "did you mean `throughput`?"),
         (["testbeds", "--tag", "vm"], "known tags: none"),

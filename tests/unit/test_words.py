@@ -6,6 +6,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,10 @@ from click.testing import CliRunner
 
 from vsperf.analysis.difference import Means
 from vsperf.analysis.why import Verdict
+from vsperf.cli.commands import explain
 from vsperf.cli.commands.explain import find
 from vsperf.cli.connections_view import CLIENT, REQUESTS, SEGMENTS, _words
-from vsperf.cli.main import cli, run_cli
+from vsperf.cli.main import COMMANDS, cli, run_cli
 from vsperf.config.loader import Request, load
 from vsperf.config.lookup import Library
 from vsperf.errors import ExitCode, UsageError
@@ -46,6 +48,11 @@ CURVES = re.compile(r'(?:Curve\(\s*|Axis\()name="(\w+)"')
 BOLD_IN_A_LIST = re.compile(r"^- (?=\*\*)(.*?)(?:$|[:,.] )", re.MULTILINE)
 LEANED_ON = re.compile(r"(?<![*\w])\*(\w+)\*(?!\*)")
 FIGURES_IN_TEXT = re.compile(r"`((?:p50|p99) \w+(?: \w+)?)`")
+IN_CODE = re.compile(r"`([A-Za-z][\w.-]*(?: [\w.]+){0,3})`")
+PROGRAMS = ("vsperf", "make", "sudo", *COMMANDS)
+SET = re.compile(r"--set ([\w.]+)=([a-z][\w-]*)")
+DOUBT = re.compile(r"^\s*! ([a-z]+(?:-[a-z]+)+):", re.MULTILINE)
+LIMIT_SAID = re.compile(r"limit: [a-z]+")
 BOLD = re.compile(r"\*\*(.+?)\*\*")
 AMBIGUOUS = "machine"
 """A host, a VM or a VNF: a name that holds it does not say which."""
@@ -158,6 +165,51 @@ def test_every_word_that_the_tutorial_of_services_leans_on_is_explained() -> Non
     words = {*LEANED_ON.findall(text), *FIGURES_IN_TEXT.findall(text)}
     assert {"places", "arrived", "p99 from due", "p50 difference"} <= words
     none_wrong(f"{word} is not explained" for word in words if not explained(word))
+
+
+def used_in(page: Path) -> set[str]:
+    """Return the words of a page, or of a view, that somebody may look up."""
+    text = page.read_text()
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    said = {code for code in IN_CODE.findall(prose) if code.split()[0] not in PROGRAMS}
+    set_ = {word for pair in SET.findall(text) for word in pair}
+    doubts = {*DOUBT.findall(text), *LIMIT_SAID.findall(text)}
+    return (said | set_ | doubts) - {"true", "false"}
+
+
+@pytest.mark.parametrize("where", ["docs/tutorial*.md", "tests/golden/views/*.txt"])
+def test_each_word_in_code_each_value_and_each_doubt_is_explained(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explain, "library", cache(explain.library))
+    pages = sorted(REPOSITORY.glob(where))
+    words = {word: page.name for page in pages for word in used_in(page)}
+    assert len(words) > 5
+    none_wrong(
+        f"{page}: {word} is not explained"
+        for word, page in words.items()
+        if meaning(word) is None and not explained(word)
+    )
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("soft-knee", "of sim: Realistic: loss begins gently"),
+        ("early-counters", "It reads its counters while the last frames are on their way"),
+        ("l3", "of ovs, ovs-dpdk: Rules: one per port"),
+        ("traffic", "A section with the settings"),
+    ],
+)
+def test_a_word_that_a_setting_is_chosen_by_is_explained(word: str, said: str) -> None:
+    (told,) = find(word).values()
+    assert said in " ".join(told.values())
+
+
+def test_a_mistyped_one_is_answered_with_what_was_meant() -> None:
+    with pytest.raises(UsageError) as refused:
+        find("soft-kne")
+    assert str(refused.value.problems[0].fix).startswith("did you mean soft-knee")
 
 
 def test_each_name_that_stands_in_a_table_is_explained() -> None:

@@ -163,7 +163,7 @@ def _stacked(table: Table, width: int) -> Table:
 
 def _fitting(table: Table, width: int) -> list[int]:
     """Return which columns fit: those of the highest rank are left out first."""
-    widths, left = _widths(table, wide=True), list(range(len(table.columns)))
+    widths, left = _widths(table), list(range(len(table.columns)))
     while sum(widths[place] for place in left) - GAP > width:
         last = max(left, key=lambda place: table.columns[place].rank)
         if table.columns[last].rank == 0:
@@ -172,20 +172,18 @@ def _fitting(table: Table, width: int) -> list[int]:
     return left
 
 
-def _widths(table: Table, *, wide: bool = False) -> list[int]:
-    """Return how many places each column takes, with the gap behind it; `wide` if it may."""
+def _widths(table: Table) -> list[int]:
+    """Return how many places each column takes at least, with the gap behind it."""
     columns = zip(table.columns, *table.texts, strict=True)
-    return [
-        _width(column, [printable(cell) for cell in cells], wide=wide) for column, *cells in columns
-    ]
+    return [_width(column, [printable(cell) for cell in cells]) for column, *cells in columns]
 
 
-def _width(column: Column[Any], cells: Sequence[str], *, wide: bool) -> int:
+def _width(column: Column[Any], cells: Sequence[str]) -> int:
     lines = [column.name, *(line for cell in cells for line in cell.splitlines())]
     whole = max(1, *map(cell_len, lines))  # Rich gives 1 to what needs 0
     if not column.breaks:
         return whole + GAP
-    word = max((cell_len(word) for line in lines for word in words_of(line, wide=wide)), default=0)
+    word = max((cell_len(word) for line in lines for word in words_of(line)), default=0)
     return max(word, min(whole, column.least)) + GAP
 
 

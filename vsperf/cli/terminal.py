@@ -14,11 +14,11 @@ from rich.text import Text
 from vsperf.trust.printable import printable
 
 UNIT = r"(?: (?:%|[nµm]?s|min|h|[kMG]?(?:fps|bit/s|B/s|B|Hz)|[KMG]iB|frames?)(?![\w/])\S*)?"
-FIGURE = rf"(?:[≥≤<>±] )?\S*\d\S*{UNIT}"
-WORD = re.compile(rf"\s*(?:{FIGURE}|\S+)\s?")
-"""What lines are broken between: a figure stays with its unit."""
-WIDE_WORD = re.compile(rf"\s*(?:{FIGURE}(?: … {FIGURE})?|\S+)\s?")
-"""The same where there is room: a bound stays with the other one, too."""
+FIGURE = rf"(?:[≥≤<>±~] )?\S*\d\S*{UNIT}"
+WORD = re.compile(rf"\s*(?:{FIGURE}(?: … {FIGURE})?|\S+)\s?")
+"""What lines are broken between: a figure stays with its unit, a bound with the other one."""
+PART = re.compile(rf"\s*(?:{FIGURE}|\S+)\s?")
+"""The same on a line that is too short for both bounds."""
 INDENT = "  "
 
 
@@ -47,9 +47,9 @@ class PlainConsole(Console):
                 yield segment._replace(text=printable(segment.text))
 
 
-def words_of(line: str, *, wide: bool = False) -> list[str]:
+def words_of(line: str) -> list[str]:
     """Return what stays whole where a line is broken."""
-    return [word.strip() for word in (WIDE_WORD if wide else WORD).findall(line)]
+    return [word.strip() for word in WORD.findall(line)]
 
 
 def fitting(text: Text, out: Console, indent: str) -> Text:
@@ -65,8 +65,8 @@ def between_words(text: Text, width: int, indent: str = INDENT) -> Text:
     found = Text()
     for number, line in enumerate(text.split(allow_blank=True)):
         breaks, used = [], 0
-        longest = max(map(cell_len, words_of(line.plain, wide=True)), default=0)
-        pattern = WIDE_WORD if longest + len(indent) <= width else WORD
+        longest = max(map(cell_len, words_of(line.plain)), default=0)
+        pattern = WORD if longest + len(indent) <= width else PART
         for word in pattern.finditer(line.plain):
             length = cell_len(word[0])
             if used + cell_len(word[0].rstrip()) > width and used > len(indent):

@@ -71,6 +71,11 @@ class Ability(enum.StrEnum):
     ANSWERED_WHEN = "answered-when", "tell when connections were answered"
 
 
+OF_MODELS = (
+    "here run what sends frames, as most in the groups phy2phy and vm of `vsperf list` do, such as "
+    "phy2phy_tput; or this on a testbed that is real: --testbed local"
+)
+"""What to do where a simulated testbed is asked for more than frames."""
 CONNECTING = frozenset({Ability.CONNECTIONS, Ability.UDP_FLOWS})
 """Of these a method that opens connections needs one; what else it asks for says more of them."""
 OF_CONNECTIONS = CONNECTING | {

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from vsperf.config.abilities import CONNECTING, OF_CONNECTIONS, Ability, Capabilities
+from vsperf.config.abilities import (
+    CONNECTING,
+    OF_CONNECTIONS,
+    OF_MODELS,
+    Ability,
+    Capabilities,
+)
 from vsperf.config.case import CaseSpec
 from vsperf.errors import Problem
 
@@ -144,7 +150,7 @@ def _of_connections(case: CaseSpec, ability: Ability) -> Demand:
     """Return what it takes to open connections; a model of a generator has none to offer."""
     fix = "--generator tgen, on the host itself (--set generator.place=host)"
     if case.testbed.simulated:
-        fix = "a testbed that is real, such as --testbed local"
+        fix = OF_MODELS
     return Demand(ability, f"search.kind={case.search.kind}", fix)
 
 

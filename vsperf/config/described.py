@@ -105,6 +105,48 @@ def described(schema: Schema, section: str) -> tuple[Row, ...]:
     return tuple(_merged(list(_rows(schema, section, schema["properties"][section]))))
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A word that a setting can be."""
+
+    word: str
+    path: str
+    kind: str
+    """The kind of a section that has the setting; empty where there are no kinds."""
+    meaning: str
+    """What it means, or what the setting does where nobody says that of the word."""
+
+
+def choices_of(schema: Schema, section: str) -> tuple[Choice, ...]:
+    """Return all words that settings of a section can be chosen by."""
+    return tuple(dict.fromkeys(_words(schema, section, schema["properties"][section])))
+
+
+def _words(schema: Schema, path: str, part: Schema, kind: str = "") -> Iterator[Choice]:
+    part = resolved(schema, part)
+    if path in WHOLE:
+        return
+    for choice in _choices(schema, part):
+        words = choice.get("enum", [])
+        said = choice.get("enumDescriptions") or [part.get("description", "")] * len(words)
+        for word, meaning in zip(words, said, strict=True):
+            if isinstance(word, str):
+                yield Choice(word, path, kind, meaning)
+        own = _kind_of(choice)
+        if own:
+            yield Choice(own, f"{path}.kind", kind, choice.get("description", ""))
+        for name, inner in choice.get("properties", {}).items():
+            yield from _words(schema, f"{path}.{name}", inner, own or kind)
+        for inner in _named_by_user(choice):
+            yield from _words(schema, f"{path}.NAME", inner, kind)
+        if choice.get("items"):
+            yield from _words(schema, path, {**choice["items"], **_described(part)}, kind)
+
+
+def _described(part: Schema) -> Schema:
+    return {"description": part["description"]} if "description" in part else {}
+
+
 def _merged(rows: list[Row]) -> Iterator[Row]:
     merged: dict[Row, list[str]] = {}
     values: dict[str, list[str]] = {}
@@ -179,8 +221,7 @@ def _rows(schema: Schema, path: str, part: Schema, kind: str = "") -> Iterator[R
         for name, inner in below.items():
             yield from _rows(schema, f"{path}.{name}", inner, own)
         for inner in named:
-            said = {"description": part["description"]} if "description" in part else {}
-            yield from _rows(schema, f"{path}.NAME", said | inner, own)
+            yield from _rows(schema, f"{path}.NAME", _described(part) | inner, own)
     for choice in plain:
         items = resolved(schema, choice.get("items") or {})
         if items.get("type") == "object":

@@ -21,6 +21,9 @@ SUFFIXES = (".yaml", ".yml")
 BUILT_IN = "built-in"
 ALLOW = "--allow-foreign"
 """The option that lets files of other users decide."""
+README = "README.md"
+LONGEST_SUBJECT = 400
+"""Bytes of a README that are read for its first line."""
 LARGEST_FILE = 1_000_000
 """Bytes; a specification of this size is something else by mistake."""
 
@@ -323,6 +326,19 @@ class Library:
         if isinstance(suite, SpecError):
             raise suite
         return suite.testcase(found.name)
+
+
+def subject_of(folder: Path) -> str:
+    """Return what testcases in a folder are about, the first line of its README.md; "" without.
+
+    It is shown and decides nothing.
+    """
+    try:
+        with opened_file(folder / README) as file:
+            first = file.read(LONGEST_SUBJECT).decode(errors="replace").partition("\n")[0]
+    except (OSError, ValueError):
+        return ""
+    return first.removeprefix("# ").strip() if first.startswith("# ") else ""
 
 
 def _files_below(folder: Path, kind: str) -> Iterator[Path]:

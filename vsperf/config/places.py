@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vsperf.config.abilities import OF_MODELS
 from vsperf.config.case import CaseSpec
 from vsperf.config.flows import BENCHMARKS, link_ip, link_mac
 from vsperf.config.traffic import TrafficProfile
@@ -66,6 +67,8 @@ def place_refusals(spec: CaseSpec) -> list[Problem]:
     Both are often chosen on the command line, for testcases of all kinds: so it is a plan that is
     refused, and no testcase that is wrong.
     """
+    if spec.testbed.simulated:
+        return [_no_model(spec)]
     return [
         *_switch(spec),
         *_guests(spec),
@@ -272,20 +275,26 @@ def _switch(spec: CaseSpec) -> Iterator[Problem]:
             )
 
 
+def _no_model(spec: CaseSpec) -> Problem:
+    """Return why a model is of no use, which makes all else that it lacks beside the point."""
+    return Problem(
+        f"testbed {spec.testbed.name} is simulated, and the method {spec.search.kind} has programs "
+        "exchange data",
+        None,
+        "its models forward frames; programs are run, and there is no model of one",
+        OF_MODELS,
+    )
+
+
 def _not_so_far(spec: CaseSpec) -> Iterator[Problem]:
     """Yield what is not there for places yet, rather than leave it out in silence."""
-    asked = {
-        "cache": (bool(spec.cache), "--set cache=null"),
-        "testbed.simulated": (spec.testbed.simulated, "a testbed that is real: --testbed local"),
-    }
-    for path, (there, fix) in asked.items():
-        if there:
-            yield Problem(
-                f"`{path}` and the method {spec.search.kind} do not go together, so far",
-                None,
-                None,
-                fix,
-            )
+    if spec.cache:
+        yield Problem(
+            f"`cache` and the method {spec.search.kind} do not go together, so far",
+            None,
+            None,
+            "--set cache=null",
+        )
 
 
 def _place(document: Section, path: str) -> Location | None:

@@ -148,21 +148,23 @@ def change_tables(found: Comparison, *, only_changed: bool) -> Iterator[Table]:
                     heading(row.name),
                     value_text(base),
                     value_text(other),
-                    change_text(one),
+                    Cell(change_text(one, mark := mark_of(row, number)), mark),
                     _means(one),
                     f"{base.count if base else 0}:{other.count if other else 0}",
-                    Cell(mark := mark_of(row, number), mark),
                 )
             )
-        head = ("case", "number", "A", letter, f"A → {letter}", "by", "repeats", "")
+        head = ("case", "number", "A", letter, f"A → {letter}", "by", "repeats")
         named = _columns(*head, right=(2, 3))
         heads = tuple(replace(one, rank=RANKS.get(one.name, 0)) for one in named)
         title = f"A → {letter}" + (f", cases of {prefix.rstrip('-')}" if prefix else "")
         yield Table(title, heads, tuple(rows), "changes", keys=2)
 
 
-def change_text(one: Difference | None) -> str:
-    """Write a change, or that there is none, and the interval in which it lies."""
+def change_text(one: Difference | None, mark: str = "") -> str:
+    """Write a change, or that there is none, and the interval in which it lies.
+
+    The mark, `worse` or `better`, goes before the interval: where a line is short, it breaks there.
+    """
     if one is None:
         return "–"
     if one.means is Means.NOTHING:
@@ -170,9 +172,8 @@ def change_text(one: Difference | None) -> str:
     between = between_text(one.least, one.most)
     if not one.significant:
         return f"{NO_CHANGE} {between}".rstrip()
-    if one.share is None:
-        return f"{one.change.value} {between}".rstrip()
-    return f"{percent_text(one.share)} {between}".rstrip()
+    size = one.change.value if one.share is None else percent_text(one.share)
+    return " ".join(part for part in (size, mark, between) if part)
 
 
 def mark_of(row: Row, number: int) -> str:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from vsperf.analysis.environment import Contrast
 from vsperf.analysis.trend import Step, Trend
-from vsperf.output.compare_text import value_text
+from vsperf.output.compare_text import common_prefix, first_of, value_text
 from vsperf.output.table import Cell, Column, Table
+from vsperf.quantities.human import counted, human_share
+from vsperf.records.files.view import CaseView
 from vsperf.records.result import amount, heading
 
 SHOWN = 6
 """Differences that are told of a change."""
+LAST = 2
+"""Changes of a series that stand in a table of several, the last ones."""
 
 
 def trend_table(trend: Trend, limit: int) -> Table:
@@ -39,6 +44,77 @@ def trend_table(trend: Trend, limit: int) -> Table:
         Column("change", breaks=True),
     )
     return Table(title(trend), heads, tuple(rows), "changes")
+
+
+def overview_table(found: Sequence[Trend]) -> Table:
+    """Return a row for each series: whether it changed, by how much, and from which run on."""
+    prefix = common_prefix([trend.label for trend in found])
+    testbeds = list(dict.fromkeys(trend.testbed for trend in found))
+    heads: tuple[Column[Trend], ...] = (
+        Column("case", of=lambda one: one.label.removeprefix(prefix) or one.label),
+        Column("number", of=lambda one: heading(one.name)),
+        Column("testbed", of=lambda one: one.testbed),
+        Column("runs", of=lambda one: str(len(one.points)), align="right"),
+        Column("latest", of=lambda one: value_text(one.points[-1].sample), align="right"),
+        Column("change", of=_change, breaks=True),
+    )
+    kept = [head for head in heads if head.name != "testbed" or len(testbeds) > 1]
+    cases = f"cases of {prefix.rstrip('-')}" if prefix else "cases"
+    where = f", testbed {testbeds[0]}" if len(testbeds) == 1 else ""
+    return replace(Table.made(f"{cases}{where}", kept, found), keys=2)
+
+
+def _change(trend: Trend) -> Cell:
+    """Say by how much a series changed and with which run, as of its last changes."""
+    steps = trend.steps[-LAST:]
+    if trend.by_regime:
+        return Cell("see near, and far")
+    if not steps:
+        medians = [point.sample.median for point in trend.points]
+        share = max(medians) / min(medians) - 1 if min(medians) > 0 else 0
+        return Cell(f"no change, within {human_share(share)}" if share else "no change")
+    texts = [f"and {len(trend.steps) - LAST} before"] if len(trend.steps) > LAST else []
+    for step in steps:
+        point = trend.points[step.place]
+        when = f"{point.case.header.started_at[:10]} {_letters(point.run)}"
+        texts.append(f"cut at {when}" if step.cut else f"{step_text(trend, step)}, from {when}")
+    return Cell("\n".join(texts), _mark(trend, steps[-1]))
+
+
+def _letters(run: str) -> str:
+    return run.rpartition("-")[2]
+
+
+def of_changes(found: Sequence[Trend]) -> Iterator[str]:
+    """Yield what differed where numbers changed, once for all that changed with the same run."""
+    alike: dict[tuple[str, str], list[Step]] = {}
+    for trend in found:
+        for step in trend.steps:
+            about = trend.points[step.place].run, differing(step.contrasts)
+            alike.setdefault(about, []).append(step)
+    for (run, differs), steps in alike.items():
+        cuts = sum(step.cut for step in steps)
+        told = [f"{counted(len(steps) - cuts, 'number')} changed"] if cuts < len(steps) else []
+        told += [f"{cuts} cut by other settings or another host"] if cuts else []
+        yield f"{run}: {', '.join(told)}; {differs}"
+
+
+def of_one_run(found: Sequence[Trend]) -> Iterator[str]:
+    """Yield of which series there is a single run, where it is shown, and how to come to more."""
+    cases = [trend.points[-1].case for trend in found]
+    last = max(cases, key=lambda case: case.header.started_at)
+    names = [f"{trend.label} {heading(trend.name)}" for trend in found]
+    yield f"of a single run, so there is nothing to compare yet: {first_of(names)}"
+    yield f"what it found: vsperf show {_letters(last.run)}"
+    yield f"a trend begins with the next run of the same: {_again(last)}"
+
+
+def _again(case: CaseView) -> str:
+    """Return the command that measures the same again; what resumed a run is none."""
+    header = case.header
+    if header.argv and "--resume" not in header.argv:
+        return header.command_line
+    return f"vsperf run {case.testcase} --testbed {header.testbed}"
 
 
 def _mark(trend: Trend, step: Step) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final, Literal
 
@@ -266,6 +267,12 @@ class RunHeader(Record):
     environment: dict[str, Any]
     """Facts on the machine and the software, as found before the run."""
     cases: tuple[PlannedCase, ...]
+
+    @property
+    def command_line(self) -> str:
+        """The command that began it, as a shell takes it."""
+        words = self.argv if self.argv[:1] == ("vsperf",) else ("vsperf", *self.argv)
+        return shlex.join(words)
 
 
 class CaseStart(Record):

@@ -189,6 +189,9 @@ RUNS: Mapping[str, str] = MappingProxyType(
 )
 TABLES: Mapping[str, str] = MappingProxyType(
     {
+        "latest": "What the last of several runs found; for RUN, the last run.",
+        "curve": "Numbers of a result by another one, such as the loss at each load; `vsperf plot` "
+        "draws it.",
         "number": "What a row is about, such as the NDR or a figure of the method.",
         "figure": "A number that a method found beside or in place of a rate, such as a burst.",
         "value": "The figure itself.",
@@ -469,6 +472,10 @@ ALSO = MappingProxyType(
         "stolen": "steal",
         "numa": "memory node",
         "places": "place",
+        "regimes": "regime",
+        "cpus": "CPU",
+        "p999": "p99.9",
+        "curves": "curve",
         "ranks": "by",
         "intervals": "by",
         "nothing": "by",

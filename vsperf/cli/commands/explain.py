@@ -6,6 +6,8 @@ import difflib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
 
 import click
 from rich.console import Console
@@ -14,8 +16,8 @@ from rich.text import Text
 from vsperf.cli.selection import library
 from vsperf.cli.tables import console
 from vsperf.cli.terminal import between_words
-from vsperf.config.described import Row, described
-from vsperf.config.document import document_schema
+from vsperf.config.described import Choice, Row, choices_of, described
+from vsperf.config.document import BY_KIND, document_schema
 from vsperf.errors import ExitCode, UsageError
 from vsperf.plugins import Plugin, Plugins
 from vsperf.records.flags import Flag
@@ -175,12 +177,13 @@ def find(topic: str | None) -> dict[str, dict[str, str]]:
             found[name] = _told(meant)
         if any(found.values()):
             return {subject: terms for subject, terms in found.items() if terms}
-    if told := _in_files(topic) or _of_settings(topic):
+    if told := _in_files(topic) or _of_settings(topic) or _of_choices(topic):
         return told
     subjects = [*everything, *offered]
     terms = (term for terms in everything.values() for term in terms)
     kinds = (one.kind for plugins in offered.values() for one in plugins)
-    names = dict.fromkeys([*subjects, *kinds, *terms])
+    words = (one.word for section in _schema()["properties"] for one in _choices(section))
+    names = dict.fromkeys([*subjects, *kinds, *terms, *words])
     close = difflib.get_close_matches(topic, names, n=3, cutoff=0.5)
     if (setting := setting_meant(topic)) is not None:
         close = [setting]
@@ -222,11 +225,46 @@ def _of_settings(topic: str) -> dict[str, dict[str, str]]:
         default = f" By default {row.default}." if row.default else ""
         text = MARKUP.sub(r"\1\2", f"{meaning}Value: {row.value}.{default}")
         found[name] = " ".join(text.split())
+    if not found and topic in _schema()["properties"]:
+        found[topic] = _of_section(topic)
     return {"settings": found} if found else {}
 
 
+def _of_section(section: str) -> str:
+    """Say what can be set in a section, of whatever kind it is."""
+    paths = (row.path for row in described(_schema(), section) if not row.kind)
+    names = (path.removeprefix(f"{section}.").partition(".")[0] for path in paths)
+    inside = dict.fromkeys(name.removesuffix("[]") for name in names)
+    return f"A section with the settings {', '.join(inside)}."
+
+
+def _of_choices(topic: str) -> dict[str, dict[str, str]]:
+    """Return what a word means that settings can be chosen by, such as a model of a switch."""
+    told: dict[tuple[str, str], dict[str, None]] = {}
+    for section in _schema()["properties"]:
+        for one in _choices(section):
+            if one.word == topic:
+                told.setdefault((one.path, one.meaning), {})[one.kind] = None
+    texts: dict[str, str] = {}
+    for (path, meaning), kinds in told.items():
+        having = f"of {', '.join(kinds)}: " if any(kinds) else ""
+        text = " ".join(MARKUP.sub(r"\1\2", f"{having}{meaning}").split())
+        texts[path] = f"{texts[path]} {text}" if path in texts else text
+    return {"choices": texts} if texts else {}
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    return document_schema(Plugins.load().specs())
+
+
+@cache
+def _choices(section: str) -> tuple[Choice, ...]:
+    return () if section in BY_KIND else choices_of(_schema(), section)
+
+
 def _settings() -> Iterator[Row]:
-    schema = document_schema(Plugins.load().specs())
+    schema = _schema()
     return (row for section in schema["properties"] for row in described(schema, section))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import fnmatch
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, zip_longest
+from pathlib import Path
 
 import click
 from rich.console import Console
@@ -16,13 +17,20 @@ from vsperf.cli.problems import print_problems
 from vsperf.cli.selection import hidden_text, library
 from vsperf.cli.stored import json_option
 from vsperf.cli.tables import GAP, STYLES, WIDE, console, print_table
-from vsperf.cli.terminal import between_words
-from vsperf.config.lookup import Entry, Library
+from vsperf.cli.terminal import INDENT, between_words, fitting
+from vsperf.config.lookup import Entry, Library, subject_of
 from vsperf.config.suggest import did_you_mean
 from vsperf.errors import ExitCode, UsageError
 from vsperf.output.table import Cell, Table, columns
 
 KINDS = ("testcases", "testbeds", "presets", "topologies")
+
+
+ASKS = (
+    "with titles: vsperf list WORD, as latency or vm; all of them: vsperf list --long",
+    "all on one: vsperf show NAME; measure it: vsperf run NAME",
+)
+"""What to do with a name, below all of them."""
 
 
 def complete_word(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -31,11 +39,13 @@ def complete_word(ctx: click.Context, param: click.Parameter, incomplete: str) -
 
 
 @click.command(
-    epilog="Examples:\n\n\b\n  vsperf list\n  vsperf list --names\n  vsperf list testbeds\n"
-    "  vsperf list 'pvp_*'\n  vsperf list --tag rfc2544 --json\n"
+    epilog="Examples:\n\n\b\n  vsperf list                  # all names, by groups\n"
+    "  vsperf list latency          # what has this in its name, title or tags\n"
+    "  vsperf list vm               # a group, with titles\n"
+    "  vsperf list 'pvp_*' --names\n  vsperf list --tag rfc2544 --json\n  vsperf list testbeds\n"
 )
 @click.argument(
-    "words", nargs=-1, metavar=f"[{'|'.join(KINDS)}] [NAME...]", shell_complete=complete_word
+    "words", nargs=-1, metavar=f"[{'|'.join(KINDS)}] [WORD...]", shell_complete=complete_word
 )
 @click.option(
     "--tag",
@@ -44,11 +54,15 @@ def complete_word(ctx: click.Context, param: click.Parameter, incomplete: str) -
     help="Only testcases with this tag; repeatable, and then with each of them.",
 )
 @click.option("--names", is_flag=True, help="Print names alone, one a line.")
+@click.option("--long", "titles", is_flag=True, help="Print titles of all testcases, too.")
 @json_option
-def command(words: tuple[str, ...], tags: tuple[str, ...], names: bool, as_json: bool) -> int:
+def command(
+    words: tuple[str, ...], tags: tuple[str, ...], names: bool, titles: bool, as_json: bool
+) -> int:
     """List testcases (or testbeds, presets, topologies) and the folders they come from.
 
-    NAME... narrows them down: names, or patterns such as 'pvp_*'.
+    WORD... narrows them down: names, or patterns such as 'pvp_*'; or a group, or what is a part of
+    a name, a title or a tag, each of which has to fit then.
 
     Folders are searched in this order, and the first that has a name wins: those of $VSPERF_PATH,
     the current directory, ~/.config/vsperf, and what was installed with vsperf. Each may hold
@@ -79,7 +93,10 @@ def command(words: tuple[str, ...], tags: tuple[str, ...], names: bool, as_json:
             say(entry.name.replace("\n", "\\n"))  # a name of others is one line
         return ExitCode.OK
     out = console()
-    print_entries(out, places, entries)
+    if out.is_terminal and kind == KINDS[0] and not (patterns or tags or titles):
+        print_groups(out, entries)
+    else:
+        print_entries(out, places, entries)
     if (line := hidden_text(places.hidden(kind))) is not None:
         out.print(line, style="yellow")
     for folder in places.folders:
@@ -89,16 +106,27 @@ def command(words: tuple[str, ...], tags: tuple[str, ...], names: bool, as_json:
 
 
 def chosen(
-    found: Mapping[str, Entry], kind: str, patterns: Sequence[str], tags: Sequence[str]
+    found: Mapping[str, Entry], kind: str, words: Sequence[str], tags: Sequence[str]
 ) -> list[Entry]:
-    """Return those of a kind that a name or pattern fits, and that carry all tags."""
-    for pattern in patterns:
-        if not fnmatch.filter(found, pattern):
-            otherwise = f"a part of a name is written like '*{pattern}*'"
-            part = any(pattern in name for name in found)
+    """Return those of a kind that a name or pattern and all other words fit, and all tags."""
+    patterns = [word for word in words if fnmatch.filter(found, word)]
+    parts = [word for word in words if word not in patterns]
+    left = [
+        entry
+        for name, entry in found.items()
+        if not patterns or any(fnmatch.fnmatchcase(name, one) for one in patterns)
+    ]
+    for part in parts:
+        left = [entry for entry in left if _has(entry, part.casefold())]
+        if not left:
+            beside = " together with the words before it" if len(words) > 1 else ""
             raise UsageError(
-                f"no {kind} fit {pattern!r}",
-                fix=otherwise if part else did_you_mean(pattern, [*KINDS, *found], otherwise),
+                f"no {kind} fit {part!r}{beside}",
+                fix=did_you_mean(
+                    part,
+                    [*KINDS, *found],
+                    "a word is a name, or a part of a name, a title or a tag",
+                ),
             )
     known = _tags(found.values())
     for tag in tags:
@@ -107,16 +135,50 @@ def chosen(
                 f"no {kind} have the tag {tag!r}",
                 fix=did_you_mean(tag, known, f"known tags: {', '.join(known) or 'none'}"),
             )
-    return [
-        entry
-        for name, entry in found.items()
-        if set(tags) <= set(entry.tags)
-        and (not patterns or any(fnmatch.fnmatchcase(name, one) for one in patterns))
-    ]
+    return [entry for entry in left if set(tags) <= set(entry.tags)]
+
+
+def _has(entry: Entry, part: str) -> bool:
+    """Tell whether something of what is known of an entry has this part."""
+    if part == _folder(entry).casefold():
+        return True
+    return any(part in text.casefold() for text in (entry.name, entry.title, *entry.tags))
 
 
 def _tags(entries: Iterable[Entry]) -> list[str]:
     return sorted({tag for entry in entries for tag in entry.tags})
+
+
+def print_groups(out: Console, entries: Sequence[Entry]) -> None:
+    """Print names alone, by folder, so that all of them can be looked over."""
+    for folder, members in groupby(sorted(entries, key=_place), key=_place):
+        some = list(members)
+        subject = subject_of(folder)
+        head = Text(folder.name, "bold").append(f"  {subject}" if subject else "", "not bold")
+        out.print(fitting(head, out, INDENT))
+        columns_of_names = _columns(some, out.width)
+        widths = [max(len(entry.name) for entry in column) for column in columns_of_names]
+        for row in zip_longest(*columns_of_names):
+            line = Text(INDENT)
+            for entry, width in zip(row, widths, strict=True):
+                if entry is not None:
+                    style = "FAIL" if entry.problems else "name"
+                    line.append(f"{_cells(entry)[0].text:<{width + GAP}}", STYLES[style])
+            line.rstrip()
+            out.print(line)
+    out.print()
+    for ask in ASKS:
+        out.print(fitting(Text(ask), out, INDENT))
+
+
+def _columns(entries: Sequence[Entry], width: int) -> list[Sequence[Entry]]:
+    """Return them in as many columns, each read downwards, as lines of this width have room for."""
+    for down in range(1, len(entries)):
+        found = [entries[first : first + down] for first in range(0, len(entries), down)]
+        widths = (max(len(entry.name) for entry in column) + GAP for column in found)
+        if len(INDENT) + sum(widths) - GAP <= width:
+            return found
+    return [entries]
 
 
 def print_entries(out: Console, places: Library, entries: Sequence[Entry]) -> None:
@@ -148,8 +210,12 @@ def _cells(entry: Entry) -> tuple[Cell, Cell]:
     return Cell(entry.name, "name"), title
 
 
+def _place(entry: Entry) -> Path:
+    return entry.path.parent
+
+
 def _folder(entry: Entry) -> str:
-    return entry.path.parent.name
+    return _place(entry).name
 
 
 def _origin(places: Library, entry: Entry) -> str:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from rich.console import Console
 
-from vsperf.analysis.trend import trends
+from vsperf.analysis.trend import Trend, trends
 from vsperf.cli.output import say
 from vsperf.cli.selection import complete_testcase
 from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import console, print_label, print_table
 from vsperf.errors import ExitCode
-from vsperf.output.trend_text import changes, trend_data, trend_table
+from vsperf.output.trend_text import (
+    changes,
+    of_changes,
+    of_one_run,
+    overview_table,
+    trend_data,
+    trend_table,
+)
 from vsperf.quantities.human import counted
 from vsperf.records.files.query import Filter
 from vsperf.records.run import parse_labels
@@ -79,21 +88,44 @@ def command(
         return ExitCode.OK
     out = console()
     print_label(out, simulated=found.found[0].simulated)
-    for trend in found.found:
-        table = trend_table(trend, limit)
-        out.print(table.title, style="bold")
-        print_table(out, table)
-        if len(trend.points) > limit:
-            before = counted(len(trend.points) - limit, "run")
-            out.print(f"and {before} before; --limit shows more")
-        for line in changes(trend):
-            out.print(f"! {line}")
-        if trend.by_regime:
-            out.print("how long CPUs were near each other decides it: see it near, and far")
-        elif not trend.steps:
-            out.print("no change" if len(trend.points) > 1 else "a single run: nothing to compare")
-        out.print()
+    followed = [trend for trend in found.found if len(trend.points) > 1]
+    if len(followed) > 1:
+        _print_overview(out, followed)
+    for trend in followed if len(followed) == 1 else ():
+        _print_runs(out, trend, limit)
+    if singles := [trend for trend in found.found if len(trend.points) == 1]:
+        for line in of_one_run(singles):
+            out.print(line)
     if found.left_out:
         left_out = counted(found.left_out, "simulated run")
         say(f"! left out: {left_out}; --simulated shows what models did")
     return ExitCode.OK
+
+
+def _print_overview(out: Console, found: Sequence[Trend]) -> None:
+    """Print a line of each of several series; the runs of one stand there if it is asked for."""
+    table = overview_table(found)
+    changed = sum(any(not step.cut for step in trend.steps) for trend in found)
+    out.print(f"{changed} of {len(found)} numbers changed")
+    out.print(table.title, style="bold")
+    print_table(out, table)
+    for line in of_changes(found):
+        out.print(f"! {line}")
+    first = next((trend for trend in found if trend.steps), found[0])
+    out.print(f"run by run: vsperf trend {first.label} --metric {first.name}", style="dim")
+
+
+def _print_runs(out: Console, trend: Trend, limit: int) -> None:
+    """Print what each run found, and where that changed."""
+    table = trend_table(trend, limit)
+    out.print(table.title, style="bold")
+    print_table(out, table)
+    if len(trend.points) > limit:
+        before = counted(len(trend.points) - limit, "run")
+        out.print(f"and {before} before; --limit shows more")
+    for line in changes(trend):
+        out.print(f"! {line}")
+    if trend.by_regime:
+        out.print("how long CPUs were near each other decides it: see it near, and far")
+    elif not trend.steps:
+        out.print("no change")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -165,12 +164,7 @@ def _facts_of(run: RunView) -> tuple[Fact, ...]:
         *([Fact("exit code", str(run.end.exit_code))] if run.end else []),
         *(Fact("resumed", moment(one.resumed_at)) for one in run.resumes),
         *(Fact(f"label {name}", value) for name, value in run.labels.items()),
-        Fact("command", _command(header.argv)),
+        Fact("command", header.command_line),
         Fact("vsperf", header.vsperf_version),
         Fact("records", f"{run.folder.name}/records.jsonl, version {run.header.schema_version}"),
     )
-
-
-def _command(argv: Sequence[str]) -> str:
-    words = argv if argv[:1] == ("vsperf",) else ("vsperf", *argv)
-    return shlex.join(words)

@@ -478,7 +478,7 @@ def _standing(runs: Sequence[RunView], simulated: bool) -> tuple[Concern, ...]:
     found = []
     if simulated:
         text = "Every number comes from a model of a switch, and says nothing of a real one."
-        doubt = Doubt(0, "simulated", "SIMULATED: these numbers come from a model", text)
+        doubt = Doubt(0, "simulated", "These numbers come from a model", text)
         found.append(Concern(doubt, ""))
     for run in runs:
         if run.state is RunState.INTERRUPTED:

@@ -12,6 +12,7 @@ from vsperf.output.table import Table, escape_markdown, html_table, markdown_tab
 from vsperf.trust.printable import printable
 
 CODE = re.compile(r"`([^`\n]+)`")
+INTERVAL = re.compile(r"(\[[^][<>]*\])")
 UNSAFE_IN_CODE = frozenset("<>&@|")
 
 
@@ -26,6 +27,7 @@ def html() -> Environment:
     made = _environment(autoescape=True)
     made.finalize = _shown
     made.filters["prose"] = _prose
+    made.filters["whole"] = _whole
     made.filters["table"] = _table
     return made
 
@@ -62,6 +64,11 @@ def _shown(value: Any) -> Any:
 def _prose(text: str) -> Markup:
     """Return a sentence whose words between backticks are code."""
     return Markup(CODE.sub(r"<code>\1</code>", str(escape(printable(text)))))  # noqa: S704 - escaped
+
+
+def _whole(markup: Markup) -> Markup:
+    """Return a sentence no interval of which is parted at the end of a line."""
+    return Markup(INTERVAL.sub(r'<span class="whole">\1</span>', str(markup)))  # noqa: S704 - escaped
 
 
 def _table(table: Table) -> Markup:
