@@ -22,6 +22,8 @@ from vsperf.trust.printable import printable
 
 LONGEST_WORDS = 200
 """Of a program, that are quoted."""
+LOOKED_AT = 4 * LONGEST_WORDS
+"""Letters among which these are looked for."""
 NOT_ENDED = "had not ended"
 """How a program ended that was made to."""
 DATA_PORTS = 1_000
@@ -31,6 +33,14 @@ MOST_APART = 100
 MOST_UNTOLD = 10
 """One part in so many of what arrived may be in no interval: the last one may be left out."""
 S = TypeVar("S", bound=DriverSpec)
+
+
+def quotable(text: str) -> str:
+    """Return the first words of a program, fit to be shown: all of them may be megabytes.
+
+    They are cut before they are written out, as that takes a hundred times their memory.
+    """
+    return printable(text[:LONGEST_WORDS])[:LONGEST_WORDS]
 
 
 def round_trips(counted: Iterable[tuple[int, int]], unit_ns: int = 1) -> RoundTrips | None:
@@ -109,7 +119,7 @@ class Said:
     @property
     def quoted(self) -> str:
         """How it ended, with the first of its words."""
-        words = printable(" ".join(self.text.split())[:LONGEST_WORDS])
+        words = quotable(" ".join(self.text[:LOOKED_AT].split()))
         return f"{self.ending}{f', and said: {words}' if words else ''}"
 
 

@@ -36,6 +36,7 @@ from vsperf.records.switch import (
     PortCounters,
     SwitchCounters,
 )
+from vsperf.trust.plain_json import MOST_COUNTED
 from vsperf.trust.printable import printable
 from vsperf.waits import sleep
 
@@ -173,7 +174,8 @@ class RunningDpvs:
             return Kept()
         entries, size = entries_in(self.talk.say(TABLE)), entry_bytes_in(self.talk.say(POOLS))
         taken = None if entries is None or size is None else entries * size
-        return Kept(entries=entries, memory_bytes=taken)
+        believed = taken is not None and taken <= MOST_COUNTED
+        return Kept(entries=entries, memory_bytes=taken if believed else None)
 
     def facts(self) -> dict[str, Any]:
         fill, design = self.workspace.fill, self.design
