@@ -277,7 +277,7 @@ class StatefulTrexServer(TrexServer):
     profile: Json = field(default_factory=dict)
     started: Json = field(default_factory=dict)
     left: int = 0
-    missed: int = 0
+    missed: int = 7
 
     def _result(self, method: str, given: Json) -> Any:
         free = ("get_version", "api_sync_v2")

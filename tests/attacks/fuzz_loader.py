@@ -24,7 +24,11 @@ CHECKOUT = Path(__file__).parents[2]
 MOST_TAKEN = 4
 FILES = ("fuzz.yaml", "fuzz.suite.yaml")
 """The same text, as a testcase and as a suite of them."""
-NAMES = ("phy2phy_tput", "pvp_tput", "pvpv_tput", "phy2phy_burst", "pvp_vhost_reconnect")
+NAMES = (
+    *("phy2phy_tput", "pvp_tput", "pvpv_tput", "phy2phy_burst", "pvp_vhost_reconnect"),
+    *("places_tcp_stream", "places_http_open", "places_latency_under_load", "places_vm_to_vm_rr"),
+    *("phy2phy_cps", "lb_cps", "nat_goodput", "phy2phy_paired"),
+)
 
 
 class Loading(Fuzzer):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import random
 import shutil
+import sys
 from collections.abc import Callable
 from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +35,14 @@ from vsperf.records.packets import Packets
 from vsperf.records.run import LINE, ConnectionsLine, ExchangeLine, Line, RoundLine
 from vsperf.records.turn_columns import TurnColumns
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "records"
-SERIES = Path(__file__).parents[1] / "golden" / "series"
+TESTS = Path(__file__).parents[1]
+GOLDEN = TESTS / "golden" / "records"
+SERIES = TESTS / "golden" / "series"
+FORMULAS = {"=", "+", "@"}
+"""What a cell begins with that a spreadsheet computes; a number may begin with `-`."""
 DAMAGED = "2026-01-01-damaged-aaaa"
 WHOLE = "2026-01-02-whole-bbbb"
-PLOTS = (
-    *("throughput", "search", "latency", "loss", "cycles", "intervals", "stalls", "seconds"),
-    *("percentiles", "latency-load", "repeats", "curves", "trend", "topology", "series"),
-)
+PLOTS = tuple(sorted(one.name for one in entry_points(group="vsperf.figures")))
 TURNS = 40
 SELECTION = ("phy2phy_tput", "--testbed=sim", "--set=traffic.frame_size=64", "--preset=quick")
 OUTPUTS = (
@@ -46,8 +50,12 @@ OUTPUTS = (
     *(("show", "{run}", "{case}"), ("show", "{run}", "{case}", "--json")),
     *(("show", "{run}", "{case}", "--why"), ("results", "{run}"), ("results", "--cases")),
     *(("report", "{run}", "-o", "-"), ("report", "{run}", "--format", "md", "-o", "-")),
+    ("report", "{run}", "{whole}", "--format", "html", "-o", "-"),
     *(("compare", "{whole}", "{run}"), ("compare", "{run}", "{whole}", "--json")),
-    *(("trend", "phy2phy_tput"), ("trend", "phy2phy_tput", "--json"), ("baseline", "list")),
+    *(("trend", "phy2phy_tput"), ("trend", "*", "--json"), ("baseline", "list")),
+    *(("show", "{run}", "{case}", "--seconds"), ("show", "{run}", "{case}", "--why", "--json")),
+    *(("compare", "{run}", "{whole}", "--latency", "--format", form) for form in ("md", "html")),
+    *(("compare", "{run}", "--by", by) for by in ("vswitch", "generator", "program", "noise")),
     *(
         ("export", kind, "{run}")
         for kind in ("influx", "junit", "json", "openmetrics", "prometheus")
@@ -72,7 +80,8 @@ class Damage(Fuzzer):
         (run,) = (path for path in self.results.glob("*-*") if path.is_dir())
         own = (run / RECORDS).read_bytes()
         old = [path.read_bytes() for path in sorted(GOLDEN.rglob("*.jsonl"))]
-        self.samples = [own, _with_others(own)] * len(old) + old
+        others = _of_other_kinds(folder / "others")
+        self.samples = [own, _with_others(own), *others] * len(old) + old
         (series,) = SERIES.rglob("*.jsonl")
         self.series = series.read_bytes()
         (self.results / "latest").unlink()
@@ -133,12 +142,31 @@ class Damage(Fuzzer):
         arguments = tuple(word.format(**self._names()) for word in chance.choice(OUTPUTS))
         shown = vsperf(*arguments, folder=self.folder)
         allowed = {int(ExitCode.OK), int(ExitCode.BAD_INPUT)}
-        found = [f"{problem}, after {' '.join(arguments)}" for problem in shown.problems(allowed)]
+        problems = shown.problems(allowed) + _obeyed(arguments, shown.out)
+        found = [f"{problem}, after {' '.join(arguments)}" for problem in problems]
         ended = vsperf("results", "--json", folder=self.folder)
         found += ended.problems({int(ExitCode.OK)})
         if not found and WHOLE not in {row["run"] for row in json.loads(ended.out)}:
             found.append("the run that is not damaged is not listed")
         return found
+
+
+def _obeyed(arguments: tuple[str, ...], out: str) -> list[str]:
+    """Return what a browser or a spreadsheet would carry out of what was shown."""
+    found = []
+    if "html" in arguments or (arguments[0] == "report" and "md" not in arguments):
+        found += ["a page has a script of others"] if "<script>" in out else []
+    if arguments[:2] == ("export", "csv"):
+        cells = (cell for row in csv.reader(io.StringIO(out)) for cell in row)
+        found += [f"a cell is a formula: {one[:80]!r}" for one in cells if one[:1] in FORMULAS]
+    return found
+
+
+def _of_other_kinds(folder: Path) -> list[bytes]:
+    """Return runs of connections, of programs and of switches in turns, as models make them."""
+    sys.path += [str(TESTS / "unit"), str(TESTS.parent / "tools" / "bench")]
+    import_module("viewed_runs").store_what_has_no_frames(folder)
+    return [path.read_bytes() for path in sorted(folder.rglob(RECORDS))]
 
 
 def _with_others(content: bytes) -> bytes:

@@ -16,7 +16,10 @@ from pathlib import Path
 
 from attacks.apart import preload
 
-FUZZERS = ("loader", "cli", "records", "index", "journal", "control", "agent", "otg")
+FUZZERS = (
+    *("loader", "cli", "records", "index", "journal", "control", "agent", "otg"),
+    "programs",
+)
 """Modules of this package: each has a function `fuzzer` that returns one for a folder."""
 
 

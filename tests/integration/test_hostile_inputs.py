@@ -1,4 +1,4 @@
-"""300,000 hostile inputs of five kinds: no traceback, no bug told, nothing that hangs.
+"""320,000 hostile inputs of six kinds: no traceback, no bug told, nothing that hangs.
 
 They are given to what reads them in children of one process, in a sandbox; no program is started
 for them.
@@ -10,16 +10,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from attacks import fuzz_agent
+from attacks import fuzz_agent, fuzz_programs
 from attacks.campaigns import Fuzz
 
-INPUTS = {"loader": 60_000, "cli": 40_000, "records": 10_000, "agent": 100_000, "otg": 90_000}
-OF_A_ROUND = {"agent": fuzz_agent.BATCH}
+INPUTS = {
+    **{"loader": 60_000, "cli": 40_000, "records": 10_000, "agent": 100_000, "otg": 90_000},
+    "programs": 20_000,
+}
+OF_A_ROUND = {"agent": fuzz_agent.BATCH, "programs": fuzz_programs.BATCH}
 TESTS = 10
 """Of each kind."""
 MOST_FOUND = 20
 """With these a test is over: what breaks with each input would take hours to say so."""
-LEAST_TAKEN = {"loader": 0.03, "cli": 0.05, "records": 0.15, "agent": 0.15, "otg": 0.5}
+LEAST_TAKEN = {
+    **{"loader": 0.03, "cli": 0.05, "records": 0.15, "agent": 0.15, "otg": 0.5},
+    "programs": 0.15,
+}
 """Shares of inputs that nobody refuses; an input of `otg` is several requests."""
 
 pytestmark = [pytest.mark.thorough, pytest.mark.divided]

@@ -29,7 +29,10 @@ pytestmark = pytest.mark.scaffolding(
 SEED = 1
 SOAK = REPOSITORY / "tools" / "soak"
 MOST_ROUNDS = 20
-INPUTS = {"loader": 25, "cli": 25, "records": 12, "index": 12, "journal": 20, "agent": 4}
+INPUTS = {
+    **{"loader": 25, "cli": 25, "records": 12, "index": 12, "journal": 20, "agent": 4},
+    "programs": 4,
+}
 
 
 def soak(*arguments: str) -> subprocess.Popen[str]:

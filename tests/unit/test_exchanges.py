@@ -311,7 +311,7 @@ def test_what_was_not_read_to_its_end_is_no_answer_whatever_it_says() -> None:
     """Sums at the beginning of what a program writes may be followed by others."""
     ended, many = Said(0, "ended with exit code 0", "sums"), "ended, and wrote more than is read"
     program: Any = SimpleNamespace(told=lambda *_: Told(transactions=1_000), SERVER_ENDS=True)
-    asked: Any = None
+    asked = ExchangeAsked("tcp-rr", 1, SECOND)
     assert told_by(program, asked, ended, ended) == Told(transactions=1_000)
     too_long = Said(0, many, "sums", whole=False)
     assert told_by(program, asked, too_long, ended) == Told(problem=f"its client {many}")

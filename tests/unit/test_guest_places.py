@@ -43,7 +43,8 @@ from vsperf.engine.conditions import flags_around
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.offloads import COMMANDS
 from vsperf.methods.exchanges import ExchangeAsked
-from vsperf.qemu.agent import Agent, AgentRefused
+from vsperf.qemu.agent import MOST_WORDS, Agent, AgentRefused
+from vsperf.qemu.answers import Joined, understood
 from vsperf.qemu.programs import MOST_PROGRAMS, clock_of, counted, run
 from vsperf.qemu.vm import RunningVm
 from vsperf.records.exchange import CLIENTS, SERVERS
@@ -54,6 +55,8 @@ from vsperf.records.run import Placement, Plan, shown
 VM = {"kind": "vm"}
 BOTH, ONE = {"phy0": VM, "phy1": VM}, {"phy0": VM}
 MEGABYTE = 1 << 20
+JOINED = {"device": "eth0", "send_bytes": 1, "receive_bytes": 2, "forgets_paths": True}
+"""What an agent says of its device, beside its offloads."""
 PLACED = Placement(cpus={CLIENTS: (2,), SERVERS: (3, 4), "pmd": (1,), "switch main": (0,)})
 
 
@@ -589,6 +592,39 @@ def test_a_guest_that_says_more_than_it_wrote_is_heard_up_to_a_limit(
         with Played("x" * length).agent() as agent, run(agent, ["/bin/true"]) as program:
             text, told = program.written()
             assert (len(text), told) == (10_000, whole)
+
+
+def test_what_a_guest_says_of_what_went_wrong_is_told_in_few_words() -> None:
+    """A message may have a megabyte, and what goes wrong is recorded, and shown on a terminal."""
+    flood = "x" * 500_000
+    with Played().agent() as agent:
+        agent._take_note({"event": "ended", "app": flood, "how": flood, "log": flood})
+        assert agent.ended is not None and len(agent.ended) < 4 * MOST_WORDS
+    refused = AgentRefused("vm1", "run", flood, f"{flood}\n{flood}")
+    assert len(refused.text) == MOST_WORDS
+    assert len(refused.with_why) < 3 * MOST_WORDS
+    with pytest.raises(ComponentError, match="makes no sense: offloads") as caught:
+        understood("vm1", {**JOINED, "offloads": {flood: "x"}}, Joined)
+    assert len(caught.value.with_why) < MOST_WORDS
+
+
+def test_of_a_guests_device_nothing_is_recorded_that_nobody_asks_for() -> None:
+    told = {**JOINED, "offloads": {**dict.fromkeys(COMMANDS, False), "\x1b[2J": True}}
+    joined = understood("vm1", told, Joined)
+    vm: Any = SimpleNamespace(
+        boot=lambda _: None,
+        pin=lambda: None,
+        agent=None,
+        vm=SimpleNamespace(spec=SimpleNamespace(boot_timeout=SimpleNamespace(seconds=1))),
+    )
+    guest = Guest("phy0", "198.18.0.1", vm, "clients")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("vsperf.deploy.guests.programs.join", lambda *_, **__: joined)
+        patched.setattr(Guest, "agent", None)
+        patched.setattr(Guest, "read_clock", lambda _: None)
+        patched.setattr("vsperf.deploy.guests._asked", lambda *_: {})
+        case: Any = None
+        assert set(guest.join(case, {}, offloads=False).offloads) == set(COMMANDS)
 
 
 def test_a_guest_that_hangs_is_asked_once_to_end_what_it_runs(

@@ -27,6 +27,7 @@ from stored_runs import TESTCASES, interrupted_run, write_run
 
 from vsperf.errors import NotReadyError, RecordingError, StoreError, UsageError
 from vsperf.records.base import SCHEMA_VERSION
+from vsperf.records.files import lines
 from vsperf.records.files.folders import RECORDS
 from vsperf.records.files.reader import RunState
 from vsperf.records.files.view import open_run
@@ -124,6 +125,20 @@ def test_a_number_that_no_reader_takes_is_not_written(tmp_path: Path) -> None:
         with pytest.raises(RecordingError, match="cannot be written") as caught:
             writer.append(lie)
     assert "a part of the run said what cannot be" in str(caught.value.problems[0].why)
+    assert open_run(writer.folder).state is RunState.INTERRUPTED
+
+
+def test_a_line_that_no_reader_takes_for_its_length_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = header().cases[0].key
+    with RunWriter.create(tmp_path, TESTCASES, making()) as writer:
+        writer.append(case_start(key))
+        monkeypatch.setattr(lines, "MOST_BYTES", 50)
+        with pytest.raises(RecordingError, match="cannot be written") as caught:
+            writer.append(run_end())
+    assert "than the 0 MB that a line may have" in str(caught.value.problems[0].why)
+    monkeypatch.undo()
     assert open_run(writer.folder).state is RunState.INTERRUPTED
 
 

@@ -62,6 +62,8 @@ AFTER_S = 3.0
 """Patience with a server whose client has ended."""
 MOST_LONGER = 20
 """One part in so many of the time that a client ran may be what it says to have sent for beyond."""
+MOST_INTERVALS, LEAST_INTERVAL_NS = 100, 100_000_000
+"""So many are believed, and one more for each so many nanoseconds: programs tell four a second."""
 ENDED_EARLY = "its client or its server ended long before its time, and tells of no failure"
 
 
@@ -342,10 +344,14 @@ def exchanged(
 def told_by(program: Program, asked: ExchangeAsked, client: Said, server: Said) -> Told:
     """Return what a pair told, which is nothing where one of them wrote more than is read.
 
-    Clients write at length when their server is dead: it is that which went wrong.
+    Clients write at length when their server is dead: it is that which went wrong. Nor does one
+    tell anything that lists more intervals than there can be: they would fill the records.
     """
     if client.whole and server.whole:
-        return program.told(asked, client, server)
+        told = program.told(asked, client, server)
+        if (count := len(told.intervals)) <= MOST_INTERVALS + asked.sending_ns // LEAST_INTERVAL_NS:
+            return told
+        return Told(problem=f"it tells of {count:,} intervals in {human_ns(asked.sending_ns)}")
     at_client = "" if client.whole else f"its client {client.ending}"
     at_server = "" if server.whole else f"its server {server.ending}"
     if not program.SERVER_ENDS:

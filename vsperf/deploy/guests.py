@@ -290,7 +290,7 @@ class Guest:
                 fix=BUILD_COMMAND,
             )
         self.read_clock()
-        return Device(self.told.offloads, None)
+        return Device({name: self.told.offloads[name] for name in COMMANDS}, None)
 
     def read_clock(self) -> None:
         """Look how its clocks stand to ours."""

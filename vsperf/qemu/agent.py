@@ -29,6 +29,8 @@ LOOK_S = 0.1
 MOST_NOTICED = 1000
 """Messages that an agent may have said unasked between two looks; it says one when it must."""
 CHUNK = 1 << 16
+MOST_WORDS = 1000
+"""Letters of a guest that are told again in an error; a message may have a megabyte of them."""
 
 Alive = Callable[[], None]
 """Raises `ComponentError` when the VM has ended."""
@@ -38,10 +40,10 @@ class AgentRefused(ComponentError):
     """The agent could not do what it was asked; `log` is what the application wrote."""
 
     def __init__(self, vm: str, verb: str, text: str, log: str | None) -> None:
-        self.text = text
+        self.text = text[:MOST_WORDS]
         self.log = log
         why = f"it wrote: {last_lines(log)}" if log else None
-        super().__init__(f"{vm}: the guest could not {verb}: {text}", why=why)
+        super().__init__(f"{vm}: the guest could not {verb}: {self.text}", why=why)
 
 
 class AgentSilent(ComponentError):
@@ -189,7 +191,7 @@ class Agent:
         elif message.get("event") == "ended":
             told = understood(self.vm, message, Ended)
             words = f"; its last words: {last_lines(told.log)}" if told.log else ""
-            self.ended = f"{told.app} ended: {told.how}{words}"
+            self.ended = f"{told.app[:MOST_WORDS]} ended: {told.how[:MOST_WORDS]}{words}"
         elif message.get("event") == "exited":
             exited = understood(self.vm, message, Exited)
             if exited.program in self.programs:  # one that nobody started is nobody's news
@@ -197,9 +199,9 @@ class Agent:
 
 
 def last_lines(log: str, number: int = 5) -> str:
-    """Return the end of what a program wrote, as one line."""
+    """Return the end of what a program wrote, as one line, which is no longer than people read."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
-    return " | ".join(lines[-number:])
+    return " | ".join(lines[-number:])[-MOST_WORDS:]
 
 
 def _text(error: OSError) -> str:

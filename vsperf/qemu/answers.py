@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from vsperf.errors import ComponentError
 from vsperf.trust.plain_json import MOST_COUNTED
 
+LONGEST_PLACE = 100
+"""Letters of where in a message something is wrong: names in it are the guest's."""
 Message = dict[str, Any]
 Count = Annotated[int, Field(ge=0, le=MOST_COUNTED)]
 Moment = Annotated[int, Field(ge=0, le=4 * MOST_COUNTED)]
@@ -148,7 +150,7 @@ def understood(vm: str, message: Message, kind: type[AnyAnswer]) -> AnyAnswer:
         return kind.model_validate(message)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
+        place = ".".join(str(part) for part in first["loc"])[:LONGEST_PLACE]
         raise ComponentError(
             f"{vm}: what its agent says makes no sense: {place}: {first['msg']}",
             why="it is another agent than this vsperf's, or something in the guest speaks for it",

@@ -30,13 +30,21 @@ def loads(text: bytes | str, object_of: Callable[[Pairs], Any] = dict) -> Any:
 
     Also raises `RecursionError`, as `json.loads` does of one that is too deep.
     """
-    return json.loads(
-        text,
-        object_pairs_hook=object_of,
-        parse_int=_whole,
-        parse_float=_finite,
-        parse_constant=_refused,
-    )
+    return json.loads(text, **_strictly(object_of))
+
+
+def first(text: str) -> Any:
+    """Return what the document says that a text begins with, whatever stands behind it."""
+    return json.JSONDecoder(**_strictly(dict)).raw_decode(text)[0]
+
+
+def _strictly(object_of: Callable[[Pairs], Any]) -> dict[str, Any]:
+    return {
+        "object_pairs_hook": object_of,
+        "parse_int": _whole,
+        "parse_float": _finite,
+        "parse_constant": _refused,
+    }
 
 
 def refuse_wild_numbers(text: bytes) -> None:
@@ -44,6 +52,17 @@ def refuse_wild_numbers(text: bytes) -> None:
     shape = text.translate(SHAPES)
     if any(one in shape for one in SUSPECT):
         loads(text)
+
+
+def count_of(text: str) -> int:
+    """Return a count that a program wrote; `ValueError` where it is none that is believed.
+
+    Python itself takes digits of other scripts, and refuses thousands of them as it refuses words.
+    """
+    plain = text.isascii() and text.isdecimal() and len(text) <= DIGITS
+    if not plain or (number := int(text)) > MOST_COUNTED:
+        raise ValueError(f"{text[:DIGITS]!r} is no count that is believed")
+    return number
 
 
 def _whole(text: str) -> int:

@@ -23,6 +23,8 @@ from vsperf.trust.printable import printable
 
 LONGEST_WORDS = 200
 """Of a program, that are quoted."""
+LOOKED_AT = 4 * LONGEST_WORDS
+"""Letters among which these are looked for."""
 NOT_ENDED = "had not ended"
 """How a program ended that was made to."""
 DATA_PORTS = 1_000
@@ -34,6 +36,14 @@ MOST_UNTOLD = 10
 VERSION = re.compile(r"\d{1,9}(?:\.\d{1,9})*")
 """The begin of what a program says of its own."""
 S = TypeVar("S", bound=DriverSpec)
+
+
+def quotable(text: str) -> str:
+    """Return the first words of a program, fit to be shown: all of them may be megabytes.
+
+    They are cut before they are written out, as that takes a hundred times their memory.
+    """
+    return printable(text[:LONGEST_WORDS])[:LONGEST_WORDS]
 
 
 def round_trips(counted: Iterable[tuple[int, int]], unit_ns: int = 1) -> RoundTrips | None:
@@ -145,7 +155,7 @@ class Said:
     @property
     def quoted(self) -> str:
         """How it ended, with the first of its words."""
-        words = printable(" ".join(self.text.split())[:LONGEST_WORDS])
+        words = quotable(" ".join(self.text[:LOOKED_AT].split()))
         return f"{self.ending}{f', and said: {words}' if words else ''}"
 
 

@@ -8,12 +8,15 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from vsperf.drivers.programs.base import LONGEST_WORDS, InstalledProgram, KnownFault, ProgramSpec, S
+from vsperf.drivers.programs.base import InstalledProgram, KnownFault, ProgramSpec, S, quotable
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
 from vsperf.host.software import ANSWER_S
 from vsperf.trust.programs import FOLDERS_OF_ROOT, whole
 from vsperf.waits import run
+
+LONGEST_VERSION = 40
+"""Letters: a number of thousands of digits is none, and stood in the head of all that is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +56,8 @@ class PackagedProgram:
     def version_of(self, text: str, path: str) -> str:
         """Return the version in what it says of itself; `NotReadyError` where there is none."""
         found = re.match(self.version, text)
-        if found is None:
-            first = text.partition("\n")[0][:LONGEST_WORDS]
+        if found is None or len(found[1]) > LONGEST_VERSION:
+            first = quotable(text.partition("\n")[0])
             raise NotReadyError(
                 f"{path} is no {self.name}",
                 why=f"asked for its version it says {first!r}",

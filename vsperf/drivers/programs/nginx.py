@@ -17,7 +17,6 @@ from typing import ClassVar, Literal
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs import user_space
 from vsperf.drivers.programs.base import (
-    LONGEST_WORDS,
     InstalledProgram,
     ProgramSpec,
     Rendezvous,
@@ -25,11 +24,11 @@ from vsperf.drivers.programs.base import (
     Told,
     ended_early,
     problem_of,
+    quotable,
     settings_of,
 )
 from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.methods.exchanges import ExchangeAsked
-from vsperf.trust.printable import printable
 
 PROGRAM = "nginx"
 USE = "for requests of HTTP between places"
@@ -148,7 +147,7 @@ def url(meet: Rendezvous) -> str:
 def wrong_with(server: Said) -> str:
     """Return what is wrong with it: it goes on until it is ended; empty where nothing is."""
     worst = DIED.search(server.text)
-    words = f": {printable(worst[0])[:LONGEST_WORDS]}" if worst else ""
+    words = f": {quotable(worst[0])}" if worst else ""
     if early := ended_early(server):
         return f"{early}{words}"
     return f"its server says{words}" if worst else ""

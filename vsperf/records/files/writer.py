@@ -162,6 +162,9 @@ def _encode(line: Line) -> bytes:
 
 def _require_readable(content: bytes) -> None:
     """Refuse a line that no reader would take, and the whole file with it: a part has lied."""
+    if len(content) > lines.MOST_BYTES:
+        most = f"more than the {lines.MOST_BYTES >> 20} MB that a line may have"
+        raise OSError(errno.EFBIG, f"a part of the run said {most}")
     try:
         refuse_wild_numbers(content)
     except ValueError as error:

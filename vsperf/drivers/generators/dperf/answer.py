@@ -21,11 +21,14 @@ from vsperf.records.connections import (
     ServerAccounts,
     parted,
 )
+from vsperf.trust.plain_json import count_of
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 """Of what is an error and not 0."""
-COUNTER = re.compile(r"([A-Za-z][A-Za-z0-9]*) +(\d[\d,]*)(?![\d.])")
-SECOND = re.compile(r"^seconds +(\d+) +cpuUsage((?: +\d+)*)")
+COUNTER = re.compile(r"\b([A-Za-z][A-Za-z0-9]{0,15}) +(\d[\d,]{0,30})(?![\w.,])")
+"""A name or a number that is longer is none: a line of letters alone would be looked at for hours.
+"""
+SECOND = re.compile(r"^seconds +(\d{1,9}) +cpuUsage((?: +\d{1,4})*)")
 TOTALS = "Total Numbers:"
 LAST = "imissed"
 """With the line that has it a block ends."""
@@ -78,12 +81,19 @@ def blocks_in(text: str) -> tuple[Block, ...]:
         elif line.strip() == TOTALS:
             begun, counts = (None, ()), {}
         elif begun is not None:
-            told = {name: int(count.replace(",", "")) for name, count in COUNTER.findall(line)}
-            counts |= told
+            told = dict(COUNTER.findall(line))
+            counts |= {name: _count(name, count) for name, count in told.items()}
             if LAST in told:
                 found.append(Block(*begun, counts))
                 begun = None
     return tuple(found)
+
+
+def _count(name: str, text: str) -> int:
+    try:
+        return count_of(text.replace(",", ""))
+    except ValueError as error:
+        raise ComponentError(f"dperf's {name} cannot be read", why=str(error)) from error
 
 
 def totals_of(blocks: Sequence[Block]) -> Block | None:

@@ -13,13 +13,15 @@ import json
 import secrets
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.software import to_install_extra
 from vsperf.trust.answers import LONGEST
+from vsperf.trust.plain_json import MOST_COUNTED, loads
 from vsperf.waits import sleep, wait_for
 
 if TYPE_CHECKING:
@@ -112,13 +114,13 @@ class Client:
 
     def _result(self, method: str, text: bytes) -> Answer:
         try:
-            answer = json.loads(text)
+            answer = loads(text)
         except (ValueError, RecursionError) as error:
             raise self._gone(f"what it answered to {method} is no JSON") from error
         if not isinstance(answer, dict) or answer.get("id") != self.number:
             raise self._gone(f"its answer to {method} is one to another question")
         if "error" in answer:
-            refused, words = answer["error"], _reason(answer["error"])
+            refused, words = answer["error"], reason_of(answer["error"])
             if isinstance(refused, dict) and refused.get("code") == WORKING and words.isdecimal():
                 return _Ticket(int(words))
             raise ComponentError(f"TRex refused {method}", why=words)
@@ -151,7 +153,8 @@ def load_zmq() -> Any:
     return zmq
 
 
-def _reason(error: Any) -> str:
+def reason_of(error: Any) -> str:
+    """Return the first words of a reason that a server gives."""
     if isinstance(error, dict):
         error = error.get("specific_err") or error.get("message") or error
     return str(error)[:MOST_WORDS]
@@ -224,7 +227,8 @@ class Server(ABC):
             ) from error
         self.client.handler = str(mapping(answer, "api_sync_v2").get("api_h"))
         self.system = mapping(self.client.ask("get_system_info"), "get_system_info")
-        known = {int(port["index"]): port for port in self.system.get("ports", ())}
+        with reading("get_system_info"):
+            known = {int(port["index"]): dict(port) for port in self.system.get("ports", ())}
         for port in self.ports:
             if port not in known:
                 raise NotReadyError(
@@ -232,7 +236,8 @@ class Server(ABC):
                     why=f"it has {', '.join(map(str, sorted(known)))}",
                     fix="see testbed.links",
                 )
-        self._look_at(known)
+        with reading("get_system_info"):
+            self._look_at(known)
 
     @abstractmethod
     def acquire(self, *, force: bool) -> None:
@@ -265,7 +270,8 @@ class Server(ABC):
         """Return what happened since this was asked last."""
         asked = {"session_id": self.session, "user": self.user}
         answer = mapping(self.client.ask("get_async_events", **asked), "get_async_events")
-        return tuple(answer.get("data") or ())
+        with reading("get_async_events"):
+            return tuple(dict(one) for one in answer.get("data") or ())
 
     def read_ports(self) -> dict[int, dict[str, int]]:
         found = {}
@@ -320,7 +326,8 @@ class StatelessServer(Server):
 
     def now(self) -> float:
         """Return the server's time [s]."""
-        return float(mapping(self.client.ask("ping"), "ping")["ts"])
+        with reading("ping"):
+            return float(mapping(self.client.ask("ping"), "ping")["ts"])
 
     def start(self, ports: Sequence[int], at_s: float | None = None) -> None:
         """Have ports send, from one moment of the server's time on if that is given."""
@@ -339,10 +346,11 @@ class StatelessServer(Server):
         """Return the ports that have sent all since this was asked last."""
         found = set()
         for event in self.events():
-            data = event.get("data") or {}
-            if event.get("type") == FINISHED:
-                found.add(int(data["port_id"]))
-            taken = event.get("type") == ACQUIRED and int(data["port_id"]) in self.ports
+            with reading("get_async_events"):
+                data = dict(event.get("data") or {})
+                if event.get("type") == FINISHED:
+                    found.add(int(data["port_id"]))
+                taken = event.get("type") == ACQUIRED and int(data["port_id"]) in self.ports
             if taken and data.get("session_id") != self.session:
                 raise ComponentError(
                     f"port {data['port_id']} of TRex was taken by {data.get('who')} "
@@ -364,19 +372,21 @@ class StatelessServer(Server):
                     f"TRex counts nothing of stream {number}",
                     why="it was started anew, or somebody removed the stream",
                 )
-            found[number] = Group(
-                {port: count_in(one["tp"], str(port)) for port in self.ports},
-                {port: count_in(one["rp"], str(port)) for port in self.ports},
-            )
+            with reading("get_pgid_stats"):
+                found[number] = Group(
+                    {port: count_in(one["tp"], str(port)) for port in self.ports},
+                    {port: count_in(one["rp"], str(port)) for port in self.ports},
+                )
         return Counted(ports, found)
 
     def histogram(self, group: int) -> str | None:
         """Return the latencies of a stream [µs] as an HdrHistogram; None if it has none."""
         told = mapping(self.client.ask("get_pgid_stats", pgids=[group]), "get_pgid_stats")
-        stream = (told.get("latency") or {}).get(str(group))
-        if not stream or not stream.get("lat"):
-            return None
-        found = stream["lat"].get("hdrh")
+        with reading("get_pgid_stats"):
+            stream = (told.get("latency") or {}).get(str(group))
+            if not stream or not stream.get("lat"):
+                return None
+            found = stream["lat"].get("hdrh")
         if found is None:
             raise ComponentError(
                 "TRex keeps no fine histogram of latencies",
@@ -397,8 +407,12 @@ class StatelessServer(Server):
 def mapping(answer: Any, method: str) -> dict[str, Any]:
     """Return an answer that has names; raises `ComponentError` where it has none."""
     if not isinstance(answer, dict):
-        raise ComponentError(f"TRex answers {method} as another version of it would")
+        raise _unlike(method)
     return answer
+
+
+def _unlike(method: str) -> ComponentError:
+    return ComponentError(f"TRex answers {method} as another version of it would")
 
 
 def count_in(counters: Mapping[str, Any], name: str) -> int:
@@ -406,4 +420,15 @@ def count_in(counters: Mapping[str, Any], name: str) -> int:
     value = counters.get(name)
     if not isinstance(value, int) or isinstance(value, bool):
         raise ComponentError(f"TRex does not tell the counter {name}")
+    if not 0 <= value <= MOST_COUNTED:
+        raise ComponentError(f"the counter {name} of TRex is none that is believed: {value}")
     return value
+
+
+@contextmanager
+def reading(method: str) -> Iterator[None]:
+    """Raise `ComponentError` where an answer has other parts than are looked for in it."""
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise _unlike(method) from error

@@ -33,7 +33,7 @@ from vsperf.drivers.generators.trex.profile import (
     segments,
     server_accounts,
 )
-from vsperf.drivers.generators.trex.server import Server, count_in, mapping
+from vsperf.drivers.generators.trex.server import Server, count_in, mapping, reading, reason_of
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.methods.connections import ConnectionsAsked
 from vsperf.quantities.units import NANOSECONDS
@@ -50,6 +50,8 @@ CLIENT, SERVER = "client", "server"
 PAIR = 2
 """Ports; the first one of each has an even number."""
 PPM_OF_PERCENT = 10_000
+MOST_PERCENT = 100_000
+"""Of one CPU, by a thousand threads."""
 LOOK_S = 0.2
 FIRST_S, SEEN_S = 0.11, 0.05
 """From when it is said to send to its first connection, and how late that may be seen."""
@@ -88,7 +90,8 @@ class StatefulServer(Server):
         answer = mapping(self.client.ask("acquire", **asked), "acquire")
         self.context = str(answer.get("handler"))
         handlers = mapping(answer.get("ports"), "acquire")
-        self.handlers = {int(port): str(handler) for port, handler in handlers.items()}
+        with reading("acquire"):
+            self.handlers = {int(port): str(handler) for port, handler in handlers.items()}
         self.halt()
         for port in self.ports:
             self._promiscuous(port)
@@ -157,16 +160,18 @@ class StatefulServer(Server):
         answer = mapping(self.client.ask("sync", profile_id="sync"), "sync")
         state = count_in(mapping(answer.get("state_profile"), "sync"), PROFILE)
         for event in self.events():  # asked for last: whatever led to this state is told by now
-            error = (event.get("data") or {}).get("error")
+            with reading("get_async_events"):
+                error = (event.get("data") or {}).get("error")
             if error:
-                raise ComponentError("TRex does not run the profile", why=str(error))
+                raise ComponentError("TRex does not run the profile", why=reason_of(error))
         return state
 
     def counted(self) -> dict[str, Counts]:
         """Return what each end has counted since the profile was started; it leaves zeros out."""
         if not self.numbers:
             told = mapping(self._of_profile("get_counter_desc"), "get_counter_desc")
-            self.numbers = {str(one["name"]): int(one["id"]) for one in told.get("data", ())}
+            with reading("get_counter_desc"):
+                self.numbers = {str(one["name"]): int(one["id"]) for one in told.get("data", ())}
             if missing := sorted(WANTED - self.numbers.keys()):
                 raise ComponentError(f"TRex does not tell the counter {', '.join(missing)}")
         told = mapping(self._of_profile("get_counter_values"), "get_counter_values")
@@ -176,7 +181,7 @@ class StatefulServer(Server):
         """Return how busy its threads are, which poll on one CPU."""
         told = mapping(self.client.ask("get_global_stats"), "get_global_stats")
         percent = told.get("m_cpu_util")
-        if not isinstance(percent, int | float):
+        if not isinstance(percent, int | float) or not 0 <= percent <= MOST_PERCENT:
             raise ComponentError("TRex does not tell m_cpu_util, how busy it is")
         return round(percent * PPM_OF_PERCENT)
 

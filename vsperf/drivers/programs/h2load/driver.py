@@ -53,11 +53,11 @@ FAULTS = (
 LINE = re.compile(r"^(\d{1,17})\t(-1|\d{3})\t(\d{1,12})$", re.MULTILINE)
 FINISHED = re.compile(r"^finished in (\d{1,9}(?:\.\d{1,6})?)(us|ms|s), ", re.MULTILINE)
 REQUESTS = re.compile(
-    r"^requests: (\d+) total, (\d+) started, (\d+) done, (\d+) succeeded, (\d+) failed, "
-    r"(\d+) errored, (\d+) timeout$",
+    r"^requests: {0} total, {0} started, {0} done, {0} succeeded, {0} failed, {0} errored, "
+    r"{0} timeout$".format(r"(\d{1,20})"),
     re.MULTILINE,
 )
-STATUSES = re.compile(r"^status codes: (\d+) 2xx, ", re.MULTILINE)
+STATUSES = re.compile(r"^status codes: (\d{1,20}) 2xx, ", re.MULTILINE)
 MICROSECOND = 1_000
 UNITS = {"us": MICROSECOND, "ms": 1_000_000, "s": NANOSECONDS}
 STEP_NS = 250_000_000

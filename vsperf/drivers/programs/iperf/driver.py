@@ -17,7 +17,6 @@ from typing import ClassVar, Literal
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import (
-    LONGEST_WORDS,
     NOT_ENDED,
     InstalledProgram,
     KnownFault,
@@ -26,6 +25,7 @@ from vsperf.drivers.programs.base import (
     Said,
     Told,
     both_problems,
+    quotable,
     settings_of,
     too_small,
     untold,
@@ -37,7 +37,6 @@ from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import Interval, Traffic
 from vsperf.trust.plain_json import MOST_COUNTED
-from vsperf.trust.printable import printable
 
 INSTALL = "apt-get install iperf"
 IPERF = PackagedProgram("iperf", INSTALL, "--version", r"iperf version (2\.\d+(?:\.\d+)*)")
@@ -102,7 +101,7 @@ def _wrong(end: str, said: Said) -> str:
     goes_on = end == "server" and (said.exit_code, said.ending) == (None, NOT_ENDED)
     failed = FAILED.search(said.text)
     wrong = [] if said.exit_code == 0 or goes_on else [said.ending]
-    wrong += [] if failed is None else [f"says: {printable(failed[0])[:LONGEST_WORDS]}"]
+    wrong += [] if failed is None else [f"says: {quotable(failed[0])}"]
     if not wrong and not ROW.search(said.text):
         wrong = [f"told no end: it {said.quoted}"]
     return f"its {end} {', and '.join(wrong)}" if wrong else ""
@@ -136,7 +135,7 @@ def _told(asked: ExchangeAsked, client: str, server: str) -> Told:
     again = REPEATED.match(sent.rest)
     return replace(
         found,
-        congestion=None if congestion is None else printable(congestion[1])[:LONGEST_WORDS],
+        congestion=None if congestion is None else quotable(congestion[1]),
         repeated_segments=None if again is None else _counted(again[1]),
     )
 
@@ -278,7 +277,7 @@ class Iperf:
         try:
             return _told(asked, own, server.text)
         except ValueError as error:
-            return Told(problem=f"its answers cannot be read: {printable(str(error))}")
+            return Told(problem=f"its answers cannot be read: {quotable(str(error))}")
 
 
 def _common(asked: ExchangeAsked) -> tuple[str, ...]:

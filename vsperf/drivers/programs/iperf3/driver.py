@@ -8,7 +8,6 @@ is longer than the largest segment of TCP.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
@@ -24,6 +23,7 @@ from vsperf.drivers.programs.base import (
     Said,
     Told,
     both_problems,
+    quotable,
     settings_of,
     untold,
 )
@@ -33,8 +33,7 @@ from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import Interval, Traffic
-from vsperf.trust.plain_json import MOST_COUNTED, loads
-from vsperf.trust.printable import printable
+from vsperf.trust.plain_json import MOST_COUNTED, first
 
 IPERF3 = PackagedProgram(
     "iperf3", "apt-get install iperf3", "--version", r"iperf (3\.\d+(?:\.\d+)?)"
@@ -76,12 +75,12 @@ def _read(said: Said) -> tuple[Document, str]:
     begin = BEGIN.search(said.text)
     text = said.text[begin.start() :] if begin else ""
     try:
-        _, end = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode(text)
-        document = loads(text[:end])
+        document = first(text)
     except (ValueError, RecursionError):
         return {}, said.quoted
     if error := document.get("error"):
-        return {}, f"says: {printable(str(error))[:LONGEST_WORDS]}"
+        words = quotable(error) if isinstance(error, str) else "an error without words"
+        return {}, f"says: {words}"
     if said.exit_code != 0:
         return {}, said.ending
     if not document.get("end"):
@@ -108,7 +107,7 @@ def _told(asked: ExchangeAsked, client: Document, server: Document) -> Told:
     return Told(
         elapsed_ns=_ns(sent["end"]),
         write_bytes=_count(client["start"]["test_start"]["blksize"]),
-        congestion=None if congestion is None else printable(str(congestion))[:LONGEST_WORDS],
+        congestion=None if congestion is None else _words(congestion),
         sent_bytes=_count(sent["bytes"]),
         received_bytes=received_bytes,
         sent_packets=sent_packets,
@@ -146,6 +145,12 @@ def _ns(seconds: object) -> int:
     if not 0 <= seconds < MOST_COUNTED / NANOSECONDS:
         raise ValueError(f"{seconds!r} is no time")
     return round(seconds * NANOSECONDS)
+
+
+def _words(text: object) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"{text!r:.{LONGEST_WORDS}} are no words")
+    return quotable(text)
 
 
 def _count(number: object) -> int:

@@ -24,6 +24,7 @@ from vsperf.drivers.programs.base import (
     Told,
     ended_early,
     problem_of,
+    quotable,
     settings_of,
 )
 from vsperf.drivers.programs.find import PackagedProgram
@@ -32,7 +33,6 @@ from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.records.exchange import Interval, Traffic
 from vsperf.records.packets import Packets
 from vsperf.trust.plain_json import MOST_COUNTED, loads
-from vsperf.trust.printable import printable
 
 IRTT = PackagedProgram(
     "irtt", "apt-get install irtt", "version", r"irtt version: (\d+(?:\.\d+)+)", "probe.path"
@@ -223,4 +223,4 @@ class Irtt:
         except (KeyError, TypeError, IndexError) as error:
             return Told(problem=f"its answers cannot be read: {type(error).__name__} {error}")
         except ValueError as error:
-            return Told(problem=printable(str(error)))
+            return Told(problem=quotable(str(error)))

@@ -21,7 +21,6 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import (
     DATA_PORTS,
-    LONGEST_WORDS,
     InstalledProgram,
     KnownFault,
     ProgramSpec,
@@ -30,6 +29,7 @@ from vsperf.drivers.programs.base import (
     Told,
     ended_early,
     problem_of,
+    quotable,
     settings_of,
     too_small,
 )
@@ -40,7 +40,6 @@ from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import Interval, RoundTrips, Traffic, is_stream
 from vsperf.trust.plain_json import MOST_COUNTED
-from vsperf.trust.printable import printable
 
 NETPERF = PackagedProgram(
     "netperf", "apt-get install netperf", "-V", r"Netperf version (\d+(?:\.\d+)*)"
@@ -134,7 +133,7 @@ def _told(
     found = Told(
         elapsed_ns=_counted(whole * NANOSECONDS),
         ended_at_ns=None if sums_alone else _ended_at_ns(lines),
-        congestion=printable(congestion)[:LONGEST_WORDS] or None,
+        congestion=quotable(congestion) or None,
         repeated_segments=_count(number("LOCAL_TRANSPORT_RETRANS")),
     )
     weights = [rate * length for rate, length in parts]
@@ -228,7 +227,7 @@ def _round_trips(lines: Mapping[tuple[str, int | None], str]) -> RoundTrips | No
 
 def _number(text: str) -> float:
     if NUMBER.fullmatch(text.strip()) is None:
-        raise ValueError(f"{printable(text)[:LONGEST_WORDS]!r} is no number")
+        raise ValueError(f"{quotable(text)!r} is no number")
     return float(text)
 
 

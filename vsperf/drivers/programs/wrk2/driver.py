@@ -55,6 +55,8 @@ STEP_NS = 5_000_000
 """Between the begins of two connections, of each of which the clock begins then."""
 PATIENCE_S = 60
 """More than its own time: it gives up on nothing, as whoever waits is counted by the clock."""
+LONGER_NS = 10 * NANOSECONDS
+"""Beside twice the time that it was asked for: nobody waits longer for it."""
 PART = "Latency Distribution (HdrHistogram - "
 DUE, SENT = "Recorded", "Uncorrected"
 """How a part begins that has the times from when requests were due, or from when they were sent."""
@@ -73,6 +75,9 @@ def forgotten_ns(asked: ExchangeAsked) -> int:
 
 
 def _told(asked: ExchangeAsked, found: lua.Counted, text: str) -> Told:
+    if found.elapsed_ns > 2 * asked.sending_ns + LONGER_NS:  # all that was due in it is looked at
+        ran, sent = human_ns(found.elapsed_ns), human_ns(asked.sending_ns)
+        raise ValueError(f"its client says that it ran for {ran}, and was asked for {sent}")
     if asked.sending_ns > forgotten_ns(asked) and FORGOT.search(text) is None:
         raise ValueError("its client had no answer in its first ten seconds")
     due, sent = _times(text, DUE), _times(text, SENT)

@@ -53,6 +53,7 @@ from vsperf.records.switch import (
     PortCounters,
     SwitchCounters,
 )
+from vsperf.trust.plain_json import MOST_COUNTED
 from vsperf.trust.printable import printable
 from vsperf.waits import run, sleep
 
@@ -151,7 +152,10 @@ class Talk:
 HEAD = re.compile(r"^\d+: (?P<name>\w+): socket ")
 """Begins what is said of a port, or of a thread, which is called cpu0, cpu1, and so on."""
 MAC = re.compile(r"^\s+addr (?P<mac>(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2})\b")
-MISSED = re.compile(r"\bsa_miss (\d+)")
+COUNT = re.compile(r"[0-9]{1,18}")
+"""A word that is a count: with one digit more it is none that is believed, and said not to be told.
+"""
+MISSED = re.compile(rf"\bsa_miss ({COUNT.pattern})(?!\S)")
 CONNECTIONS = re.compile(r"dp_vs_conn_\d+")
 """Pools that entries of its table come from, one on each memory node."""
 ARROW = "->"
@@ -178,7 +182,7 @@ def blocks_in(text: str) -> dict[str, dict[str, int]]:
             found[name] = {}
             continue
         words = line.split()
-        numbers = bool(words) and all(word.isdigit() for word in words)
+        numbers = bool(words) and all(map(COUNT.fullmatch, words))
         if name is not None and numbers and len(words) == len(titles):
             found[name] |= {title: int(word) for title, word in zip(titles, words, strict=True)}
         titles = words
@@ -200,7 +204,7 @@ def macs_in(text: str) -> dict[str, str]:
 def served_in(text: str) -> Served:
     """Return the sums over all servers, of `ipvsadm -ln --stats --exact`."""
     rows = [line.split()[2:5] for line in text.splitlines() if line.split()[:1] == [ARROW]]
-    counts = [row for row in rows if all(word.isdigit() for word in row) and len(row) == 3]
+    counts = [row for row in rows if all(map(COUNT.fullmatch, row)) and len(row) == 3]
     if not counts:
         raise ComponentError("DPVS tells of no server", why=f"it says {text[:200]!r}")
     return Served(*(sum(map(int, column)) for column in zip(*counts, strict=True)))
@@ -214,7 +218,7 @@ def missed_in(text: str) -> int:
 def entries_in(text: str) -> int | None:
     """Return the entries of its table, of `ipvsadm -ln`; None where it tells of no server."""
     rows = [line.split()[4:6] for line in text.splitlines() if line.split()[:1] == [ARROW]]
-    counts = [row for row in rows if len(row) == 2 and all(word.isdigit() for word in row)]
+    counts = [row for row in rows if len(row) == 2 and all(map(COUNT.fullmatch, row))]
     return sum(int(word) for row in counts for word in row) if counts else None
 
 
@@ -227,7 +231,7 @@ def entry_bytes_in(text: str) -> int | None:
     pools = [dict(zip(heading, row, strict=False)) for row in rows]
     own = next((one for one in pools if CONNECTIONS.fullmatch(one.get("pool_name", ""))), {})
     parts = [own.get(name, "") for name in ("elt_size", "header_size", "trailer_size")]
-    return sum(map(int, parts)) if all(part.isdigit() for part in parts) else None
+    return sum(map(int, parts)) if all(map(COUNT.fullmatch, parts)) else None
 
 
 POLL_S = 0.02
@@ -363,7 +367,8 @@ class RunningDpvs:
             return Kept()
         entries, size = entries_in(self.talk.say(TABLE)), entry_bytes_in(self.talk.say(POOLS))
         taken = None if entries is None or size is None else entries * size
-        return Kept(entries=entries, memory_bytes=taken)
+        believed = taken is not None and taken <= MOST_COUNTED
+        return Kept(entries=entries, memory_bytes=taken if believed else None)
 
     def facts(self) -> dict[str, Any]:
         fill, design = self.workspace.fill, self.design

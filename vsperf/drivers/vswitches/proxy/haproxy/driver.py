@@ -25,6 +25,7 @@ from vsperf.drivers.vswitches.proxy.running import InstalledProxy, Told
 from vsperf.errors import ComponentError
 from vsperf.host.doctor.finding import Check
 from vsperf.records.run import Placeholder
+from vsperf.trust.plain_json import count_of
 from vsperf.waits import received, sent
 
 NAME = "haproxy"
@@ -79,6 +80,13 @@ def _pieces(talk: socket.socket) -> Iterator[bytes]:
 
 def told_in(statistics: str, activity: str) -> Told:
     """Return what is counted, out of the answers to `show stat` and `show activity`."""
+    try:
+        return _told(statistics, activity)
+    except (csv.Error, ValueError) as error:
+        raise ComponentError("what haproxy counts cannot be read", why=str(error)) from error
+
+
+def _told(statistics: str, activity: str) -> Told:
     rows = [*csv.DictReader(statistics.removeprefix("# ").splitlines())]
     clients = [row for row in rows if row.get("svname") == FRONTEND]
     servers = [row for row in rows if row.get("svname") not in (None, FRONTEND, BACKEND)]
@@ -101,13 +109,13 @@ def told_in(statistics: str, activity: str) -> Told:
 def _sum(rows: Sequence[Mapping[str, str]], name: str) -> int | None:
     """Return the sum of a column; None where this version has none of that name."""
     found = [row[name] for row in rows if row.get(name)]
-    return sum(map(int, found)) if found else None
+    return sum(map(count_of, found)) if found else None
 
 
 def _by_thread(activity: str) -> dict[str, int]:
     found = CALLS.search(activity)
     counts = found["threads"].split() if found is not None else ()
-    return {THREAD.format(number): int(count) for number, count in enumerate(counts, start=1)}
+    return {THREAD.format(number): count_of(count) for number, count in enumerate(counts, start=1)}
 
 
 class HaproxySpec(ProxySpec):
