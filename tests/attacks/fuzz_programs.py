@@ -25,7 +25,7 @@ from attacks.damage import damaged_bytes, damaged_tree, with_wild_numbers
 from attacks.worker import Fuzzer
 from vsperf.deploy.exchanging import Pair, _instance, believed, told_by
 from vsperf.drivers.generators.dperf import answer as dperf
-from vsperf.drivers.generators.trex import accounts
+from vsperf.drivers.generators.trex import profile as accounts
 from vsperf.drivers.generators.trex.server import Client, StatelessServer
 from vsperf.drivers.generators.trex.stateful import StatefulServer
 from vsperf.drivers.programs import lua
@@ -119,14 +119,19 @@ def recorded(name: str) -> str:
     return (GOLDEN / "programs" / f"{name}.txt").read_text() if name else ""
 
 
+def with_lies(tree: Any, chance: random.Random, one_in: int) -> Any:
+    """Return a tree of which the numbers are none that can be, or of which parts are others."""
+    if chance.random() < 0.5:
+        return with_wild_numbers(tree, chance)
+    return damaged_tree(tree, chance, one_in=one_in)
+
+
 def damaged(text: str, chance: random.Random) -> str:
     """Return what a program might say that lies, floods, or ends in the midst."""
     if text.lstrip().startswith("{") and chance.random() < 0.7:
         tree = json.loads(text)
         for _ in range(chance.choice([1, 1, 2])):
-            tree = chance.choice([with_wild_numbers, partial(damaged_tree, one_in=60)])(
-                tree, chance
-            )
+            tree = with_lies(tree, chance, one_in=60)
         text = json.dumps(tree)
     match chance.randrange(6):
         case 0:
@@ -276,9 +281,8 @@ def _lie(answer: bytes, chance: random.Random) -> bytes:
     if chance.random() < 0.2:
         return damaged_bytes(answer, chance)
     tree = json.loads(answer)
-    change = chance.choice([with_wild_numbers, partial(damaged_tree, one_in=12)])
     name = "result" if "result" in tree else "error"
-    tree[name] = change(tree[name], chance)
+    tree[name] = with_lies(tree[name], chance, one_in=12)
     return json.dumps(tree).encode()
 
 

@@ -26,7 +26,7 @@ from vsperf.drivers.programs.base import LONGEST_WORDS, NOT_ENDED, Said, Told
 from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.drivers.programs.iperf.driver import Iperf
 from vsperf.drivers.programs.iperf3.driver import Iperf3
-from vsperf.drivers.vswitches.dpvs import reading as dpvs
+from vsperf.drivers.vswitches.dpvs import driver as dpvs
 from vsperf.drivers.vswitches.proxy.haproxy.driver import told_in
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.methods.exchanges import ExchangeAsked
@@ -190,8 +190,14 @@ def use(server: Server) -> None:
 EACH = {str(number): "1" for number in range(200)}
 """By number, each counter as what is none."""
 PORT = {"index": 0, "rx": {"caps": ["flow_stats", "latency"]}}
+PORTS: tuple[Any, ...] = (5, ["x"], [{}], [PORT])
+EVENTS: tuple[Any, ...] = (["x"], [{"data": [1]}])
+COUNTERS: tuple[Any, ...] = ([{}], 5, [{"name": 1}])
 OTHER_ANSWERS: tuple[tuple[type[Server], str, Any], ...] = (
-    *((StatelessServer, "get_system_info", {"ports": ports}) for ports in (5, ["x"], [{}], [PORT])),
+    *(
+        (StatelessServer, "get_system_info", {"ports": ports})
+        for ports in _any(5, ["x"], [{}], [PORT])
+    ),
     (StatelessServer, "get_system_info", {"ports": [PORT, {"index": 1, "rx": {"caps": [{}]}}]}),
     (StatelessServer, "get_system_info", {"ports": [PORT, {"index": 1, "rx": None}]}),
     *((StatelessServer, "get_async_events", {"data": data}) for data in (5, ["x"], {"a": 1})),
@@ -203,8 +209,14 @@ OTHER_ANSWERS: tuple[tuple[type[Server], str, Any], ...] = (
         for one in (5, {}, {"tp": 5, "rp": 5}, {"tp": {"0": -1}, "rp": {}})
     ),
     *((StatefulServer, "acquire", {"ports": ports}) for ports in ({"x": "a"}, 5)),
-    *((StatefulServer, "get_async_events", {"data": data}) for data in (["x"], [{"data": [1]}])),
-    *((StatefulServer, "get_counter_desc", {"data": data}) for data in ([{}], 5, [{"name": 1}])),
+    *(
+        (StatefulServer, "get_async_events", {"data": data})
+        for data in _any(["x"], [{"data": [1]}])
+    ),
+    *(
+        (StatefulServer, "get_counter_desc", {"data": data})
+        for data in _any([{}], 5, [{"name": 1}])
+    ),
     *((StatefulServer, "get_counter_values", {"client": EACH | one}) for one in ({"1": -1}, {})),
     *((StatefulServer, "get_global_stats", {"m_cpu_util": busy}) for busy in (-1, 1e300, "5")),
 )
