@@ -175,7 +175,8 @@ def used_in(page: Path) -> set[str]:
     said = {code for code in IN_CODE.findall(prose) if code.split()[0] not in PROGRAMS}
     set_ = {word for pair in SET.findall(text) for word in pair}
     doubts = {*DOUBT.findall(text), *LIMIT_SAID.findall(text)}
-    return (said | set_ | doubts) - {"true", "false"}
+    refused = set(re.findall(r"'(\S+)' is not", text))
+    return (said | set_ | doubts) - {"true", "false"} - refused
 
 
 @pytest.mark.parametrize("where", ["docs/tutorial*.md", "tests/golden/views/*.txt"])

@@ -452,7 +452,8 @@ class DperfGenerator(Unmeasured):
             session = DperfSession(case, program, client, server, workspace, stack)
             session.rings = Rings() if sockets else None
             session.hold()
-            yield stack.enter_context(until_left(session))
+            with until_left(session):  # not by its stack, which is emptied to let go of the ports
+                yield session
 
 
 def _require_running(one: Running) -> None:
