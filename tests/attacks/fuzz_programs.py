@@ -58,6 +58,11 @@ WILD = (
     *("9" * 12, "9" * 15),
     *(str(1 << 60), str((1 << 63) - 1), str(1 << 64), "9" * 19, "9" * 30, "9" * 4000, "9" * 6000),
 )
+CHANGES: tuple[Callable[[Any, random.Random], Any], ...] = (
+    with_wild_numbers,
+    partial(damaged_tree, one_in=60),
+    partial(damaged_tree, one_in=12),
+)
 FLOOD = 20_000
 """Lines that are said again, or letters of one that has no end."""
 STANDS = Said(None, NOT_ENDED, "")
@@ -124,9 +129,7 @@ def damaged(text: str, chance: random.Random) -> str:
     if text.lstrip().startswith("{") and chance.random() < 0.7:
         tree = json.loads(text)
         for _ in range(chance.choice([1, 1, 2])):
-            tree = chance.choice([with_wild_numbers, partial(damaged_tree, one_in=60)])(
-                tree, chance
-            )
+            tree = chance.choice(CHANGES)(tree, chance)
         text = json.dumps(tree)
     match chance.randrange(6):
         case 0:
@@ -276,9 +279,8 @@ def _lie(answer: bytes, chance: random.Random) -> bytes:
     if chance.random() < 0.2:
         return damaged_bytes(answer, chance)
     tree = json.loads(answer)
-    change = chance.choice([with_wild_numbers, partial(damaged_tree, one_in=12)])
     name = "result" if "result" in tree else "error"
-    tree[name] = change(tree[name], chance)
+    tree[name] = chance.choice(CHANGES)(tree[name], chance)
     return json.dumps(tree).encode()
 
 

@@ -389,6 +389,7 @@ def test_a_pipe_in_the_place_of_matplotlibs_settings_is_not_waited_for(
     assert Path("search.svg").is_file()
 
 
+@pytest.mark.everyday("fonts are looked for anew, as on a machine that was never used")
 def test_fonts_in_another_users_home_are_neither_waited_for_nor_taken(
     vsperf: Shell, here_of_root: Town
 ) -> None:

@@ -74,8 +74,8 @@ def forgotten_ns(asked: ExchangeAsked) -> int:
 
 def _told(asked: ExchangeAsked, found: lua.Counted, text: str) -> Told:
     if found.elapsed_ns > 2 * asked.sending_ns + LONGER_NS:  # all that was due in it is looked at
-        ran, sent = human_ns(found.elapsed_ns), human_ns(asked.sending_ns)
-        raise ValueError(f"its client says that it ran for {ran}, and was asked for {sent}")
+        ran, wanted = human_ns(found.elapsed_ns), human_ns(asked.sending_ns)
+        raise ValueError(f"its client says that it ran for {ran}, and was asked for {wanted}")
     if asked.sending_ns > forgotten_ns(asked) and FORGOT.search(text) is None:
         raise ValueError("its client had no answer in its first ten seconds")
     due, sent = _times(text, DUE), _times(text, SENT)
