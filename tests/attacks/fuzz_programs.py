@@ -58,6 +58,11 @@ WILD = (
     *("9" * 12, "9" * 15),
     *(str(1 << 60), str((1 << 63) - 1), str(1 << 64), "9" * 19, "9" * 30, "9" * 4000, "9" * 6000),
 )
+CHANGES: tuple[Callable[[Any, random.Random], Any], ...] = (
+    with_wild_numbers,
+    partial(damaged_tree, one_in=60),
+    partial(damaged_tree, one_in=12),
+)
 FLOOD = 20_000
 """Lines that are said again, or letters of one that has no end."""
 STANDS = Said(None, NOT_ENDED, "")
@@ -119,19 +124,12 @@ def recorded(name: str) -> str:
     return (GOLDEN / "programs" / f"{name}.txt").read_text() if name else ""
 
 
-def with_lies(tree: Any, chance: random.Random, one_in: int) -> Any:
-    """Return a tree of which the numbers are none that can be, or of which parts are others."""
-    if chance.random() < 0.5:
-        return with_wild_numbers(tree, chance)
-    return damaged_tree(tree, chance, one_in=one_in)
-
-
 def damaged(text: str, chance: random.Random) -> str:
     """Return what a program might say that lies, floods, or ends in the midst."""
     if text.lstrip().startswith("{") and chance.random() < 0.7:
         tree = json.loads(text)
         for _ in range(chance.choice([1, 1, 2])):
-            tree = with_lies(tree, chance, one_in=60)
+            tree = chance.choice(CHANGES)(tree, chance)
         text = json.dumps(tree)
     match chance.randrange(6):
         case 0:
@@ -282,7 +280,7 @@ def _lie(answer: bytes, chance: random.Random) -> bytes:
         return damaged_bytes(answer, chance)
     tree = json.loads(answer)
     name = "result" if "result" in tree else "error"
-    tree[name] = with_lies(tree[name], chance, one_in=12)
+    tree[name] = chance.choice(CHANGES)(tree[name], chance)
     return json.dumps(tree).encode()
 
 

@@ -389,6 +389,28 @@ def test_a_pipe_in_the_place_of_matplotlibs_settings_is_not_waited_for(
     assert Path("search.svg").is_file()
 
 
+@pytest.mark.everyday("fonts are looked for anew, as on a machine that was never used")
+def test_fonts_in_another_users_home_are_neither_waited_for_nor_taken(
+    vsperf: Shell, here_of_root: Town
+) -> None:
+    from matplotlib.font_manager import FontManager
+
+    home = here_of_root.tmp / "home"
+
+    def plant() -> None:
+        (home / ".cache" / "matplotlib").mkdir(parents=True)
+        (home / ".fonts").mkdir()
+        os.mkfifo(home / ".cache" / "matplotlib" / f"fontlist-v{FontManager.__version__}.json")
+        os.mkfifo(home / ".fonts" / "evil.ttf")
+
+    as_nobody(plant)
+    argv = own_python.module("vsperf", *words(here_of_root, "plot"))
+    there = {**os.environ, "HOME": str(home)}
+    done = subprocess.run(argv, stdout=subprocess.DEVNULL, timeout=120, check=False, env=there)
+    assert done.returncode == ExitCode.OK
+    assert Path("search.svg").is_file()
+
+
 def test_clean_removes_nothing_behind_a_link_of_another_user(
     vsperf: Shell, here_of_root: Town
 ) -> None:

@@ -190,11 +190,10 @@ def use(server: Server) -> None:
 EACH = {str(number): "1" for number in range(200)}
 """By number, each counter as what is none."""
 PORT = {"index": 0, "rx": {"caps": ["flow_stats", "latency"]}}
-PORTS: tuple[Any, ...] = (5, ["x"], [{}], [PORT])
-EVENTS: tuple[Any, ...] = (["x"], [{"data": [1]}])
-COUNTERS: tuple[Any, ...] = ([{}], 5, [{"name": 1}])
+NO_PORTS: tuple[Any, ...] = (5, ["x"], [{}], [PORT])
+NO_COUNTERS: tuple[Any, ...] = ([{}], 5, [{"name": 1}])
 OTHER_ANSWERS: tuple[tuple[type[Server], str, Any], ...] = (
-    *((StatelessServer, "get_system_info", {"ports": ports}) for ports in PORTS),
+    *((StatelessServer, "get_system_info", {"ports": ports}) for ports in NO_PORTS),
     (StatelessServer, "get_system_info", {"ports": [PORT, {"index": 1, "rx": {"caps": [{}]}}]}),
     (StatelessServer, "get_system_info", {"ports": [PORT, {"index": 1, "rx": None}]}),
     *((StatelessServer, "get_async_events", {"data": data}) for data in (5, ["x"], {"a": 1})),
@@ -206,8 +205,8 @@ OTHER_ANSWERS: tuple[tuple[type[Server], str, Any], ...] = (
         for one in (5, {}, {"tp": 5, "rp": 5}, {"tp": {"0": -1}, "rp": {}})
     ),
     *((StatefulServer, "acquire", {"ports": ports}) for ports in ({"x": "a"}, 5)),
-    *((StatefulServer, "get_async_events", {"data": data}) for data in EVENTS),
-    *((StatefulServer, "get_counter_desc", {"data": data}) for data in COUNTERS),
+    *((StatefulServer, "get_async_events", {"data": data}) for data in (["x"], [{"data": [1]}])),
+    *((StatefulServer, "get_counter_desc", {"data": data}) for data in NO_COUNTERS),
     *((StatefulServer, "get_counter_values", {"client": EACH | one}) for one in ({"1": -1}, {})),
     *((StatefulServer, "get_global_stats", {"m_cpu_util": busy}) for busy in (-1, 1e300, "5")),
 )

@@ -505,6 +505,26 @@ def test_a_pdf_is_printed_where_users_can_make_no_sandbox(
     assert (tmp_path / "asked").read_text() == "guarded\nunguarded\n"
 
 
+@pytest.mark.needs("root")
+def test_who_prints_a_pdf_is_told_of_no_home_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser, home = tmp_path / "chromium", tmp_path / "home"
+    browser.write_text(SETTLED)
+    browser.chmod(0o700)
+    home.mkdir()
+    home.chmod(0o777)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("HOME", str(home))
+    printed = BytesIO()
+    target.print_pdf(lambda page: None, printed)
+    assert printed.getvalue().strip() not in (b"", str(home).encode())
+
+
+SETTLED = """#!/bin/sh
+for word; do case "$word" in --print-to-pdf=*) echo "$HOME" >"${word#*=}" ;; esac; done
+"""
+"""A browser that prints where it keeps its settings."""
 SANDBOXED = """#!/bin/sh
 case "$*" in
     *--no-sandbox*) echo unguarded >>"${0%/*}/asked" ;;

@@ -11,7 +11,8 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -282,6 +283,32 @@ def test_files_that_do_not_stay_are_made_where_nobody_can_exchange_them(
     as_nobody(theirs.mkdir)
     monkeypatch.setattr(tempfile, "tempdir", str(theirs))
     assert trusted.temporary_folder() in ("/tmp", "/var/tmp")
+
+
+def test_a_home_that_is_not_ones_own_alone_is_an_empty_one(
+    here: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in trusted.HOMES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(here.run))
+    with trusted.own_home() as homes:
+        assert homes == {}
+    theirs = here.tmp / "theirs"
+    as_nobody(theirs.mkdir)
+    for name in trusted.HOMES:
+        with monkeypatch.context() as patched, trusted_home(patched, name, theirs) as homes:
+            assert set(homes) == set(trusted.HOMES)
+            (empty,) = set(homes.values())
+            assert os.listdir(empty) == []  # noqa: PTH208 - a path in words
+            assert trusted.root_may_use(Path(empty))
+        assert not Path(empty).exists()
+
+
+@contextmanager
+def trusted_home(patched: pytest.MonkeyPatch, name: str, home: Path) -> Iterator[Mapping[str, str]]:
+    patched.setenv(name, str(home))
+    with trusted.own_home() as homes:
+        yield homes
 
 
 def test_a_folder_of_anybody_is_reached_but_through_no_link_of_others(here: Town) -> None:

@@ -24,6 +24,8 @@ from typing import BinaryIO
 MOST_BYTES = 16 << 20
 """Of a file that is read; one of vsperf's own has some kilobytes."""
 MOST_LINKS = 40
+HOMES = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "MPLCONFIGDIR")
+"""By which programs are told where somebody keeps caches, settings and fonts."""
 OTHERS_WRITE = 0o022
 WAY = os.O_PATH | os.O_CLOEXEC
 SAFELY = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -330,6 +332,21 @@ def temporary_folder() -> str:
             return place
         reasons.append(reason)
     raise DistrustedError("; ".join(dict.fromkeys(reasons)))
+
+
+@contextmanager
+def own_home() -> Iterator[dict[str, str]]:
+    """Give what is to be said of homes to a program that believes what is in them.
+
+    That is nothing where they are this user's alone; else all of them are an empty folder, which is
+    removed afterwards.
+    """
+    named = (os.environ.get(name, "") for name in HOMES)
+    if all(root_may_use(Path(one)) for one in named if one):
+        yield {}
+        return
+    with tempfile.TemporaryDirectory(prefix="vsperf-home-", dir=temporary_folder()) as empty:
+        yield dict.fromkeys(HOMES, empty)
 
 
 def without_waiting(path: str, flags: int) -> int:

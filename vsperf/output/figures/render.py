@@ -6,7 +6,8 @@ names are unique, and readers aloud have words.
 
 While matplotlib is imported it reads the first file `matplotlibrc` that it finds: in the working
 directory before all others, where a stranger's would decide, or a pipe of that name would be waited
-for. So it is loaded elsewhere.
+for. So it is loaded elsewhere. Its list of fonts, and fonts themselves, it has from the home that it
+is told of; where that is not this user's alone, it gets an empty one in its place.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import io
 import os
 import re
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,6 +30,7 @@ from vsperf.output.figures import theme
 from vsperf.output.figures.drawing import Drawing
 from vsperf.output.figures.layout import compose
 from vsperf.output.figures.text import any_letters, plain
+from vsperf.trust import trusted
 from vsperf.trust.named_files import written
 
 SVG = "http://www.w3.org/2000/svg"
@@ -97,6 +101,8 @@ def _recolor(one: ElementTree.Element, *, plainly: bool) -> None:
 
 
 NAME = "matplotlib"
+FONTS = "matplotlib.font_manager"
+"""What looks for them as soon as it is imported."""
 VARIABLE = "MATPLOTLIBRC"
 
 
@@ -104,18 +110,31 @@ def matplotlib() -> ModuleType:
     """Return the library, with its own defaults; to be called before any part of it is imported."""
     if NAME in sys.modules:
         return sys.modules[NAME]
-    here, named = os.open(".", os.O_PATH | os.O_CLOEXEC), os.environ.get(VARIABLE)
+    here = os.open(".", os.O_PATH | os.O_CLOEXEC)
     try:
         os.chdir("/")
-        os.environ[VARIABLE] = os.devnull
-        return importlib.import_module(NAME)
+        with trusted.own_home() as homes, _environment({VARIABLE: os.devnull, **homes}):
+            library = importlib.import_module(NAME)
+            importlib.import_module(FONTS)
+            return library
     finally:
-        if named is None:
-            del os.environ[VARIABLE]
-        else:
-            os.environ[VARIABLE] = named
         os.fchdir(here)
         os.close(here)
+
+
+@contextmanager
+def _environment(wanted: Mapping[str, str]) -> Iterator[None]:
+    """Have variables of the environment be others for a while."""
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ |= wanted
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 FORMATS = ("svg", "png", "pdf")

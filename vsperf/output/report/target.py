@@ -84,7 +84,8 @@ def _options(folder: Path) -> list[str]:
 
 def _run(argv: list[str]) -> subprocess.CompletedProcess[str]:
     try:
-        return run(argv, PATIENCE_S)
+        with trusted.own_home() as homes:  # it reads and writes settings there, too
+            return run(argv, PATIENCE_S, environment={**os.environ, **homes})
     except KilledError as error:
         return error.done
     except subprocess.TimeoutExpired as error:

@@ -22,7 +22,6 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs import lua, nginx
 from vsperf.drivers.programs.base import (
     InstalledProgram,
-    KnownFault,
     Rendezvous,
     Said,
     Told,
@@ -44,10 +43,9 @@ WRK2 = PackagedProgram(
     # It calls itself wrk, with whichever version it was built from, and has a setting of its own.
     r"(?s)wrk (?:[a-z]+/)? ?(\S+) .*--rate",
 )
-FAULTS = (
-    KnownFault("it exits with 0 when its server died, so its counts are looked at"),
-    KnownFault("it forgets the times of its first ten seconds"),
-    KnownFault("it counts no request that waits in the end: these are counted by the clock"),
+KNOWN = (
+    "it exits with 0 when its server died, forgets the times of its first ten seconds, and counts "
+    "no request that waits in the end: these are counted by the clock"
 )
 FORGOTTEN_NS = 10 * NANOSECONDS
 """Times are forgotten once, so long after the begin, and later by a step for each connection."""
@@ -76,8 +74,8 @@ def forgotten_ns(asked: ExchangeAsked) -> int:
 
 def _told(asked: ExchangeAsked, found: lua.Counted, text: str) -> Told:
     if found.elapsed_ns > 2 * asked.sending_ns + LONGER_NS:  # all that was due in it is looked at
-        ran, asked_for = human_ns(found.elapsed_ns), human_ns(asked.sending_ns)
-        raise ValueError(f"its client says that it ran for {ran}, and was asked for {asked_for}")
+        ran, wanted = human_ns(found.elapsed_ns), human_ns(asked.sending_ns)
+        raise ValueError(f"its client says that it ran for {ran}, and was asked for {wanted}")
     if asked.sending_ns > forgotten_ns(asked) and FORGOT.search(text) is None:
         raise ValueError("its client had no answer in its first ten seconds")
     due, sent = _times(text, DUE), _times(text, SENT)
@@ -137,9 +135,8 @@ class Wrk2(nginx.Client):
     summary: ClassVar[str] = "wrk2 against nginx: requests of HTTP by a clock"
     Spec: ClassVar[type[DriverSpec]] = Wrk2Spec
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"http-open"})
-    FAULTS: ClassVar[tuple[KnownFault, ...]] = FAULTS
     checks: ClassVar[tuple[Check, ...]] = (
-        WRK2.check(Wrk2Spec, partial(nginx.find, WRK2), nginx.USE, FAULTS),
+        WRK2.check(Wrk2Spec, partial(nginx.find, WRK2), nginx.USE, lambda _: KNOWN),
     )
 
     def find(self, case: CaseSpec) -> InstalledProgram:
