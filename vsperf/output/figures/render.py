@@ -6,8 +6,8 @@ names are unique, and readers aloud have words.
 
 While matplotlib is imported it reads the first file `matplotlibrc` that it finds: in the working
 directory before all others, where a stranger's would decide, or a pipe of that name would be waited
-for. So it is loaded elsewhere. Its list of fonts, and fonts themselves, it has from the home that it
-is told of; where that is not this user's alone, it gets an empty one in its place.
+for. So it is loaded elsewhere. Its list of fonts, and fonts themselves, it has from the home that
+it is told of; where that is not this user's alone, it gets an empty one in its place.
 """
 
 from __future__ import annotations

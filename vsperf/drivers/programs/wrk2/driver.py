@@ -22,6 +22,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs import lua, nginx
 from vsperf.drivers.programs.base import (
     InstalledProgram,
+    KnownFault,
     Rendezvous,
     Said,
     Told,
@@ -43,9 +44,10 @@ WRK2 = PackagedProgram(
     # It calls itself wrk, with whichever version it was built from, and has a setting of its own.
     r"(?s)wrk (?:[a-z]+/)? ?(\S+) .*--rate",
 )
-KNOWN = (
-    "it exits with 0 when its server died, forgets the times of its first ten seconds, and counts "
-    "no request that waits in the end: these are counted by the clock"
+FAULTS = (
+    KnownFault("it exits with 0 when its server died, so its counts are looked at"),
+    KnownFault("it forgets the times of its first ten seconds"),
+    KnownFault("it counts no request that waits in the end: these are counted by the clock"),
 )
 FORGOTTEN_NS = 10 * NANOSECONDS
 """Times are forgotten once, so long after the begin, and later by a step for each connection."""
@@ -74,8 +76,8 @@ def forgotten_ns(asked: ExchangeAsked) -> int:
 
 def _told(asked: ExchangeAsked, found: lua.Counted, text: str) -> Told:
     if found.elapsed_ns > 2 * asked.sending_ns + LONGER_NS:  # all that was due in it is looked at
-        ran, wanted = human_ns(found.elapsed_ns), human_ns(asked.sending_ns)
-        raise ValueError(f"its client says that it ran for {ran}, and was asked for {wanted}")
+        ran, asked_for = human_ns(found.elapsed_ns), human_ns(asked.sending_ns)
+        raise ValueError(f"its client says that it ran for {ran}, and was asked for {asked_for}")
     if asked.sending_ns > forgotten_ns(asked) and FORGOT.search(text) is None:
         raise ValueError("its client had no answer in its first ten seconds")
     due, sent = _times(text, DUE), _times(text, SENT)
@@ -135,8 +137,9 @@ class Wrk2(nginx.Client):
     summary: ClassVar[str] = "wrk2 against nginx: requests of HTTP by a clock"
     Spec: ClassVar[type[DriverSpec]] = Wrk2Spec
     EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"http-open"})
+    FAULTS: ClassVar[tuple[KnownFault, ...]] = FAULTS
     checks: ClassVar[tuple[Check, ...]] = (
-        WRK2.check(Wrk2Spec, partial(nginx.find, WRK2), nginx.USE, lambda _: KNOWN),
+        WRK2.check(Wrk2Spec, partial(nginx.find, WRK2), nginx.USE, FAULTS),
     )
 
     def find(self, case: CaseSpec) -> InstalledProgram:
