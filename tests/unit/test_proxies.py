@@ -380,7 +380,7 @@ def test_whatever_is_gone_of_a_proxy_is_named() -> None:
     nobody = Instance(program, (1 << 23,), 0)
     assert "a worker of haproxy has ended" in str(running(instance=nobody).failure())
     assert running(ask=silent).failure() == "haproxy does not answer: timed out"
-    assert running(stopped=True).failure() == "the switch was stopped"
+    assert running(ended=True).failure() == "the switch was stopped"
 
 
 def test_sockets_at_which_workers_are_called_are_no_connections(

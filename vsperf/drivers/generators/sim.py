@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -11,6 +10,7 @@ from vsperf.config.abilities import OF_CONNECTIONS, Ability, Capabilities
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.wiring import load_share
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.generators.base import (
     OnSample,
     TrialRequest,
@@ -47,10 +47,10 @@ class SimulatedSession:
     """A generator that is connected to a simulated path."""
 
     path: SimulatedPath
-    closed: bool = False
+    ended: bool = False
 
     def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
-        if self.closed:
+        if self.ended:
             raise ComponentError("the simulated generator is no longer connected")
         if any(min(step.load_fps, step.duration_ns) <= 0 for step in request.parts):
             raise ComponentError(
@@ -70,7 +70,7 @@ class SimulatedSession:
         )
 
     def failure(self) -> str | None:
-        return "the simulated generator is no longer connected" if self.closed else None
+        return "the simulated generator is no longer connected" if self.ended else None
 
     def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
         return None if self.path.host is None else self.path.host.round_trip_ns()
@@ -87,10 +87,10 @@ class SimulatedTurnsSession:
     """A generator that is connected to several simulated switches."""
 
     model: SimulatedTurns
-    closed: bool = False
+    ended: bool = False
 
     def take_turns(self, request: TurnsRequest) -> Turns:
-        if self.closed:
+        if self.ended:
             raise ComponentError("the simulated generator is no longer connected")
         asked = (request.order, request.load_fps, request.turn_ns, request.guard_ns)
         turns = self.model.run(*asked, request.latency)
@@ -105,7 +105,7 @@ class SimulatedTurnsSession:
         )
 
     def failure(self) -> str | None:
-        return "the simulated generator is no longer connected" if self.closed else None
+        return "the simulated generator is no longer connected" if self.ended else None
 
     def facts(self) -> dict[str, Any]:
         return {}
@@ -139,7 +139,6 @@ class SimulatedGenerator(Unmeasured):
             action += f" and the fault `{spec.fault}`"
         return (Step(component="generator", action=action),)
 
-    @contextmanager
     def start(
         self,
         case: CaseSpec,
@@ -147,7 +146,7 @@ class SimulatedGenerator(Unmeasured):
         directions: tuple[tuple[str, str], ...],
         placement: Placement,
         workspace: Workspace,
-    ) -> Iterator[SimulatedSession]:
+    ) -> AbstractContextManager[SimulatedSession]:
         spec = _spec_of(case)
         path = SimulatedPath(
             switch=_switch_behind(endpoints),
@@ -157,11 +156,7 @@ class SimulatedGenerator(Unmeasured):
             overhead_ns=case.trial.overhead_ns,
             host=RestlessHost(spec.host, spec.seed) if spec.host is not None else None,
         )
-        session = SimulatedSession(path)
-        try:
-            yield session
-        finally:
-            session.closed = True
+        return until_left(SimulatedSession(path))
 
     def plan_turns(
         self, case: CaseSpec, sides: tuple[tuple[Endpoint, ...], ...], placement: Placement
@@ -172,7 +167,6 @@ class SimulatedGenerator(Unmeasured):
         action = f"simulate a generator with seed {spec.seed}, for {len(sides)} switches in turns"
         return (Step(component="generator", action=action),)
 
-    @contextmanager
     def start_turns(
         self,
         case: CaseSpec,
@@ -180,7 +174,7 @@ class SimulatedGenerator(Unmeasured):
         directions: tuple[tuple[str, str], ...],
         placement: Placement,
         workspace: Workspace,
-    ) -> Iterator[SimulatedTurnsSession]:
+    ) -> AbstractContextManager[SimulatedTurnsSession]:
         spec = _spec_of(case)
         size, link = case.traffic.frame_size, case.slowest_link
         line_fps = int(link.frames_per_second(size))
@@ -194,10 +188,7 @@ class SimulatedGenerator(Unmeasured):
                 host=RestlessHost(spec.host or Restless(), spec.seed),
             )
         )
-        try:
-            yield session
-        finally:
-            session.closed = True
+        return until_left(session)
 
 
 def _spec_of(case: CaseSpec) -> SimulatedGeneratorSpec:

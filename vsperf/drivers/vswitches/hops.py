@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import NETWORK_BITS, End, clients_of, servers_of
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.vswitches.base import await_ports
 from vsperf.drivers.vswitches.kernel_ports import (
     MTU,
@@ -291,7 +292,7 @@ class RunningHop:
     who: str
     """It, for people."""
     workspace: Workspace
-    stopped: bool = False
+    ended: bool = False
 
     @property
     def network(self) -> str:
@@ -300,7 +301,7 @@ class RunningHop:
 
     def failure(self) -> str | None:
         """Return why it no longer works, as far as that is known here."""
-        return "the switch was stopped" if self.stopped else self.hop.failure()
+        return "the switch was stopped" if self.ended else self.hop.failure()
 
     def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
         """Wait until somebody holds the other ends of these links."""
@@ -323,9 +324,5 @@ def running_hop(
     design: HopDesign, workspace: Workspace, begin: Callable[[Hop], Running]
 ) -> Iterator[Running]:
     """Make both ports, have the device begin, and yield it; it is over when the context is left."""
-    with made_hop(design.ports, design.cpus, workspace) as hop:
-        running = begin(hop)
-        try:
-            yield running
-        finally:
-            running.stopped = True
+    with made_hop(design.ports, design.cpus, workspace) as hop, until_left(begin(hop)) as running:
+        yield running

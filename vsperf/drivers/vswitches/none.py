@@ -7,8 +7,7 @@ and nothing is counted there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -18,6 +17,7 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.counted import PowerOfTwo
 from vsperf.config.method import GIVEN_OTHER_RULES, RESTARTED
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import DeploysNothing, NothingRuns, SwitchPlan
 from vsperf.drivers.vswitches.forwarding import partners
@@ -50,10 +50,10 @@ class RunningNone(NothingRuns):
     """Nothing runs; it is over when the deployment is."""
 
     joined: str
-    stopped: bool = False
+    ended: bool = False
 
     def failure(self) -> str | None:
-        return "the deployment has ended" if self.stopped else None
+        return "the deployment has ended" if self.ended else None
 
     def facts(self) -> dict[str, Any]:
         return {"joined_by": self.joined}
@@ -94,15 +94,10 @@ class NoSwitch(DeploysNothing):
     def require(self, case: CaseSpec) -> None:
         require_short((SOCKET,))
 
-    @contextmanager
     def start(
         self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
-    ) -> Iterator[RunningNone]:
-        running = RunningNone("memif")
-        try:
-            yield running
-        finally:
-            running.stopped = True
+    ) -> AbstractContextManager[RunningNone]:
+        return until_left(RunningNone("memif"))
 
 
 def _check(case: CaseSpec) -> None:

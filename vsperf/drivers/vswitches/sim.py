@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -12,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.counted import Counted
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import DeploysNothing, Filters, NothingRuns, Rules, SwitchPlan
 from vsperf.errors import UsageError
@@ -80,7 +80,7 @@ class RunningModel(NothingRuns):
     spec: SimulatedSwitchSpec = field(default_factory=lambda: SimulatedSwitchSpec(kind="sim"))
     addresses_each: int = 1
     """Addresses that the frames of one direction come from."""
-    stopped: bool = False
+    ended: bool = False
     table: AddressTable | None = field(init=False)
     _lost: int = 0
 
@@ -88,7 +88,7 @@ class RunningModel(NothingRuns):
         self.table = self.spec.table
 
     def failure(self) -> str | None:
-        return "the simulated switch was stopped" if self.stopped else None
+        return "the simulated switch was stopped" if self.ended else None
 
     def counters(self) -> SwitchCounters | None:
         if self.table is None:
@@ -164,16 +164,11 @@ class SimulatedSwitch(DeploysNothing):
         endpoints = [Endpoint(link=link, kind=ENDPOINT_KIND, address=address) for link in links]
         return SwitchPlan((step,), tuple(endpoints))
 
-    @contextmanager
     def start(
         self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
-    ) -> Iterator[RunningModel]:
+    ) -> AbstractContextManager[RunningModel]:
         apart = case.traffic.vary == "mac"
-        running = RunningModel(_spec_of(case), int(case.traffic.flows) if apart else 1)
-        try:
-            yield running
-        finally:
-            running.stopped = True
+        return until_left(RunningModel(_spec_of(case), int(case.traffic.flows) if apart else 1))
 
 
 def _spec_of(case: CaseSpec) -> SimulatedSwitchSpec:

@@ -14,6 +14,7 @@ from vsperf.config.abilities import Ability, Capabilities
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import FIRST_PORT
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.generators.base import (
     ConnectionEnds,
     ConnectionsRequest,
@@ -254,7 +255,7 @@ class DperfSession:
     """Of clients: with which the next trial begins."""
     rings: Rings | None = None
     """Those of packet sockets, of which the kernel is asked; None where there are none."""
-    closed: bool = False
+    ended: bool = False
 
     def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
         _no_frames()
@@ -299,7 +300,7 @@ class DperfSession:
         )
 
     def failure(self) -> str | None:
-        if self.closed:
+        if self.ended:
             return "dperf is no longer connected"
         ways = ((one.program.name, one.program.failure()) for one in self.running)
         return next((f"{name} {how}" for name, how in ways if how is not None), None)
@@ -350,7 +351,7 @@ class DperfSession:
 
         Nothing is started then that nobody would end, and its client is ended by the thread.
         """
-        if self.closed:
+        if self.ended:
             raise ComponentError("dperf is no longer connected")
 
     def _look(self, client: Running, server: Running) -> None:
@@ -451,10 +452,7 @@ class DperfGenerator(Unmeasured):
             session = DperfSession(case, program, client, server, workspace, stack)
             session.rings = Rings() if sockets else None
             session.hold()
-            try:
-                yield session
-            finally:
-                session.closed = True
+            yield stack.enter_context(until_left(session))
 
 
 def _require_running(one: Running) -> None:

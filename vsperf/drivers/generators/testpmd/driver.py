@@ -22,6 +22,7 @@ from vsperf.dpdk.command import MEGABYTE
 from vsperf.dpdk.console import Console, Forwarded
 from vsperf.dpdk.mirror import UNDER_WAY, method, mirror
 from vsperf.dpdk.running import Patience, RunningTestpmd, find_testpmd
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.generators.base import GeneratorSession, OnSample, TrialRequest, Unmeasured
 from vsperf.drivers.generators.directions import check_directions
 from vsperf.drivers.generators.testpmd.plan import (
@@ -95,12 +96,12 @@ class TestpmdSession:
     size: int
     """Of a frame with FCS."""
     burst: int
-    closed: bool = False
+    ended: bool = False
     receiving: bool = field(default=False, init=False)
     """Whether those that only receive do so by now."""
 
     def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
-        if self.closed:
+        if self.ended:
             raise ComponentError("testpmd is no longer connected")
         _check(request)
         began = time.monotonic_ns()
@@ -124,7 +125,7 @@ class TestpmdSession:
         )
 
     def failure(self) -> str | None:
-        if self.closed:
+        if self.ended:
             return "testpmd is no longer connected"
         found = (one.testpmd.failure() or one.testpmd.silence() for one in self.running)
         return next((why for why in found if why is not None), None)
@@ -356,10 +357,7 @@ class TestpmdGenerator(Unmeasured):
                 _await_links(one, workspace)
             size = case.traffic.frame_size.bytes
             session = TestpmdSession(running, directions, case.trial, spec.mode, size, spec.burst)
-            try:
-                yield session
-            finally:
-                session.closed = True
+            yield stack.enter_context(until_left(session))
 
 
 def _start(design: Design, part: Part, workspace: Workspace, stack: ExitStack) -> Running:

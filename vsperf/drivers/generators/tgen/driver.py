@@ -20,6 +20,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.connections import FIRST_PORT
 from vsperf.config.traffic import Bursts, TrafficProfile, TrialPolicy
 from vsperf.config.wiring import directions_of, outer_nics
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.generators.base import (
     ConnectionsRequest,
     HostJitter,
@@ -189,14 +190,14 @@ class TgenSession:
     """Those of tgen's packet sockets, of which the kernel is asked; None where there are none."""
     begin_port: int = FIRST_PORT
     """Of clients: with which the next trial of connections begins."""
-    closed: bool = False
+    ended: bool = False
     tsc: Tsc = field(init=False)
 
     def __post_init__(self) -> None:
         self.tsc = Tsc.of(self.tgen.hello)
 
     def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
-        if self.closed:
+        if self.ended:
             raise ComponentError("tgen is no longer connected")
         request.require_frames()
         began = time.monotonic_ns()
@@ -227,7 +228,7 @@ class TgenSession:
         return found if look is None else look.added_to(found)
 
     def connect(self, request: ConnectionsRequest) -> ConnectionCounts:
-        if self.closed:
+        if self.ended:
             raise ComponentError("tgen is no longer connected")
         began = time.monotonic_ns()
         asked = request.asked
@@ -245,7 +246,7 @@ class TgenSession:
         return made.model_copy(update={"elapsed_ns": elapsed_ns, "missed_frames": missed})
 
     def failure(self) -> str | None:
-        if self.closed:
+        if self.ended:
             return "tgen is no longer connected"
         return None if self.tgen.alive() else str(self.tgen.obituary("between two trials"))
 
@@ -393,10 +394,8 @@ class TgenGenerator:
                 numbers,
                 rings,
             )
-            try:
+            with until_left(session):
                 yield session
-            finally:
-                session.closed = True
 
     def plan_turns(
         self, case: CaseSpec, sides: tuple[tuple[Endpoint, ...], ...], placement: Placement

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from vsperf.config.case import CaseSpec
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.generators.base import TurnSide, TurnsRequest
 from vsperf.drivers.generators.directions import check_directions
 from vsperf.drivers.generators.dpdk_ports import Port
@@ -206,14 +207,14 @@ class TgenTurnsSession:
     """In which frames wait for this tgen; None where it knows none of that size."""
     of_the_kernel: bool = False
     """Whether a port is a device of the kernel, so that its own work takes longer than gaps do."""
-    closed: bool = False
+    ended: bool = False
     tsc: Tsc = field(init=False)
 
     def __post_init__(self) -> None:
         self.tsc = Tsc.of(self.tgen.hello)
 
     def take_turns(self, request: TurnsRequest) -> Turns:
-        if self.closed:
+        if self.ended:
             raise ComponentError("tgen is no longer connected")
         policy = self.case.trial
         if policy.learning:  # while all of them run
@@ -239,7 +240,7 @@ class TgenTurnsSession:
         return found.model_copy(update={"ring_frames": self.ring_frames})
 
     def failure(self) -> str | None:
-        if self.closed:
+        if self.ended:
             return "tgen is no longer connected"
         return None if self.tgen.alive() else str(self.tgen.obituary("between two rounds"))
 
@@ -320,10 +321,8 @@ def turns_by(
         ring = options.ring if kinds <= set(ONE_RING) else None
         slow = any(_is_of_the_kernel(one) for side in sides for one in side.endpoints)
         session = TgenTurnsSession(tgen, spec, case, found, shares, ring, slow)
-        try:
+        with until_left(session):
             yield session
-        finally:
-            session.closed = True
 
 
 def _is_of_the_kernel(one: Endpoint) -> bool:

@@ -17,6 +17,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.connections import clients_of, servers_of
 from vsperf.config.counted import Counted
 from vsperf.config.flows import link_mac
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.generators.base import Unmeasured
 from vsperf.drivers.generators.directions import check_directions
 from vsperf.drivers.generators.dpdk_ports import Port, device_port
@@ -383,10 +384,8 @@ def connected(
         with _taken(server, case):
             ways = traffic_directions(case, directions, numbers)
             session = TrexSession(server, case, ways, spec_of(case).latency_fps)
-            try:
+            with until_left(session):
                 yield session
-            finally:
-                session.closed = True
 
 
 @contextmanager
@@ -397,12 +396,8 @@ def connected_stateful(
     with _asked_at(case) as client:
         ends = (clients_of(case), servers_of(case))
         server = StatefulServer(client, tuple(numbers[end.link] for end in ends), user)
-        with _taken(server, case):
-            session = StatefulSession(server, case)
-            try:
-                yield session
-            finally:
-                session.closed = True
+        with _taken(server, case), until_left(StatefulSession(server, case)) as session:
+            yield session
 
 
 def _asked_at(case: CaseSpec) -> closing[Client]:

@@ -64,12 +64,12 @@ class TrexSession:
     ways: tuple[TrafficDirection, ...]
     latency_fps: int
     group: int = FIRST_GROUP
-    closed: bool = False
+    ended: bool = False
     longest_ns: int = 0
     """No frame of the trial can have been on its way for longer."""
 
     def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
-        if self.closed:
+        if self.ended:
             raise ComponentError("TRex is no longer connected", why="the session has ended")
         self._check(request)
         began = time.monotonic_ns()
@@ -105,7 +105,7 @@ class TrexSession:
         )
 
     def failure(self) -> str | None:
-        return "the session has ended" if self.closed else self.server.client.broken
+        return "the session has ended" if self.ended else self.server.client.broken
 
     def facts(self) -> dict[str, Any]:
         known = {int(port["index"]): port for port in self.server.system.get("ports", ())}

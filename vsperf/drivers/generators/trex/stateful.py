@@ -218,13 +218,13 @@ class StatefulSession:
     case: CaseSpec
     next_hop: str = ""
     """Whom clients were told to send to."""
-    closed: bool = False
+    ended: bool = False
 
     def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
         _no_frames()
 
     def connect(self, request: ConnectionsRequest) -> ConnectionCounts:
-        if self.closed:
+        if self.ended:
             raise ComponentError("TRex is no longer connected", why="the session has ended")
         asked, began = request.asked, time.monotonic_ns()
         self._point_at(request.ends)
@@ -267,7 +267,7 @@ class StatefulSession:
         )
 
     def failure(self) -> str | None:
-        return "the session has ended" if self.closed else self.server.client.broken
+        return "the session has ended" if self.ended else self.server.client.broken
 
     def facts(self) -> dict[str, Any]:
         return {

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.dpdk.command import MEGABYTE
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan, require_root
@@ -267,12 +268,12 @@ class RunningDpvs:
     """Ends it, kindly or by SIGKILL, and starts another one."""
     answers: bool = False
     """Whether it has been told what to do."""
-    stopped: bool = False
+    ended: bool = False
     macs: Mapping[str, str] = field(default_factory=dict)
     """Of its ports, by what it calls them."""
 
     def failure(self) -> str | None:
-        if self.stopped:
+        if self.ended:
             return "the switch was stopped"
         if (reason := self.daemon.failure()) is not None:
             return f"{NAME} {reason}"
@@ -511,10 +512,7 @@ class Dpvs:
                 daemon=made.started(),
                 start_again=made.start_again,
             )
-            try:
-                yield running
-            finally:
-                running.stopped = True
+            yield stack.enter_context(until_left(running))
 
 
 def _make_taps(design: Design, workspace: Workspace, stack: ExitStack) -> None:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan, await_ports, require_root
 from vsperf.drivers.vswitches.kernel_ports import MTU, NOBODY, await_held, counted, needs_of
@@ -145,10 +146,10 @@ class RunningBridge:
     """Raises when another part of the deployment has ended."""
     idle: int = 0
     """Addresses that were added and that no frame is for."""
-    stopped: bool = False
+    ended: bool = False
 
     def failure(self) -> str | None:
-        if self.stopped:
+        if self.ended:
             return "the switch was stopped"
         try:
             found = self.netlink.devices()
@@ -282,10 +283,7 @@ class LinuxBridge:
         self.require(case)
         with ExitStack() as stack:
             running = _made(design, workspace, stack)
-            try:
-                yield running
-            finally:
-                running.stopped = True
+            yield stack.enter_context(until_left(running))
 
 
 def _made(design: Design, workspace: Workspace, stack: ExitStack) -> RunningBridge:

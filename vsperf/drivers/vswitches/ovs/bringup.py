@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.vswitches.base import SwitchPlan, require_root
 from vsperf.drivers.vswitches.kernel_ports import await_held
 from vsperf.drivers.vswitches.ovs import layout
@@ -453,11 +454,8 @@ def deployed(design: Design, workspace: Workspace) -> Iterator[RunningOvs]:
     spec = design.spec
     programs = find_programs(spec.install, Tree.of(spec), dpdk=design.dpdk)
     check(design, workspace)
-    with instance(design, programs, workspace) as running:
-        try:
-            yield running
-        finally:
-            running.stopped = True
+    with instance(design, programs, workspace) as running, until_left(running):
+        yield running
 
 
 def check(design: Design, workspace: Workspace, user: int | None = None) -> None:

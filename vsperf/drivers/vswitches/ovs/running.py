@@ -389,7 +389,7 @@ class RunningOvs:
     """Versions and settings as the database has them."""
     patience_s: float = ANSWER_S
     """With a daemon that is asked; one that needs longer is taken for dead."""
-    stopped: bool = False
+    ended: bool = False
     _joined: frozenset[str] = frozenset()
     """Interfaces of vhost-user ports that forwarded before."""
     _read: int = 0
@@ -397,7 +397,7 @@ class RunningOvs:
     _problem: str | None = None
 
     def failure(self) -> str | None:
-        if self.stopped:
+        if self.ended:
             return "the switch was stopped"
         for name, daemon in self.daemons.items():
             if (found := daemon.failure()) is not None:

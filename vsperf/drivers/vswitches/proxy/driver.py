@@ -16,6 +16,7 @@ from typing import ClassVar
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import SERVICE_PORT
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan, require_root
 from vsperf.drivers.vswitches.hops import WANTS, Hop, asked_in, made_hop
@@ -163,10 +164,7 @@ class ProxySwitch(ABC):
                 ask=lambda: self.ask(workspace.folder),
                 commands=self.commands(workspace.folder),
             )
-            try:
-                yield running
-            finally:
-                running.stopped = True
+            yield stack.enter_context(until_left(running))
 
     def _spec_of(self, case: CaseSpec) -> ProxySpec:
         assert issubclass(self.Spec, ProxySpec)

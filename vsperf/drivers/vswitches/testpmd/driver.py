@@ -13,6 +13,7 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.dpdk.command import MEGABYTE
 from vsperf.dpdk.running import Look, Patience, RunningTestpmd, find_testpmd
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.ports import Place
@@ -61,10 +62,10 @@ class RunningSwitch:
     """Of its forwarding threads."""
     look: Look = lambda: None
     """Raises when another part of the deployment has ended."""
-    stopped: bool = False
+    ended: bool = False
 
     def failure(self) -> str | None:
-        if self.stopped:
+        if self.ended:
             return "the switch was stopped"
         return self.testpmd.failure() or self.testpmd.silence()
 
@@ -225,10 +226,7 @@ class TestpmdSwitch:
                 placement.of(PMD_ROLE),
                 made.look,
             )
-            try:
-                yield running
-            finally:
-                running.stopped = True
+            yield stack.enter_context(until_left(running))
 
 
 @dataclass

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
+from vsperf.drivers.ending import until_left
 from vsperf.drivers.settings import own_settings
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.vpp import layout
@@ -323,11 +324,8 @@ def _started(design: Design, workspace: Workspace) -> Iterator[RunningVpp]:
     programs = find_programs(design.spec.install, Tree.of(design.spec))
     check(design, workspace)
     check_hugepages(design)
-    with instance(design, programs, workspace) as running:
-        try:
-            yield running
-        finally:
-            running.stopped = True
+    with instance(design, programs, workspace) as running, until_left(running):
+        yield running
 
 
 def check(design: Design, workspace: Workspace, user: int | None = None) -> None:

@@ -290,7 +290,7 @@ class RunningVpp:
     """Asks the kernel how many frames were dropped because a tap was full, by port."""
     look: Callable[[], None] = lambda: None
     """Raises when a part of the deployment has ended."""
-    stopped: bool = False
+    ended: bool = False
     _woken: float = 0.0
     """When it was last told to call."""
     _changed: int = 0
@@ -301,7 +301,7 @@ class RunningVpp:
         return self.design.ports
 
     def failure(self) -> str | None:
-        if self.stopped:
+        if self.ended:
             return "the switch was stopped"
         if (found := self.daemon.failure()) is not None:
             return f"{SWITCH} {found}"
@@ -382,7 +382,7 @@ class RunningVpp:
         Done whenever another part is waited for: the generator opens one port after the other, and
         each only when it was called at the one before.
         """
-        if self.stopped or time.monotonic() < self._woken + WAKE_S:
+        if self.ended or time.monotonic() < self._woken + WAKE_S:
             return
         self._woken = time.monotonic()
         with suppress(ApiError):  # a VPP that has ended is noticed by others
