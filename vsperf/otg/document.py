@@ -85,7 +85,6 @@ class Node:
         return not _nothing(self._content.get(key))
 
     def get(self, key: str) -> Any:
-        """Return whatever is said under a key."""
         self._read.add(key)
         found = self._content.get(key)
         return None if _nothing(found) else found
@@ -150,7 +149,6 @@ class Node:
             self.refuse(f"{found!r} is not supported, only {known}{why and '; ' + why}", key)
 
     def one_of(self, key: str, known: Sequence[str], default: str | None = None) -> str:
-        """Return a word out of several."""
         found = self.text(key, default)
         if found not in known:
             if found:

@@ -198,7 +198,6 @@ class Course:
         return before
 
     def _left_ns(self, frame: int) -> int:
-        """Return when a frame leaves."""
         for step, began in zip(self.conditions, self.begins_ns, strict=False):
             if frame < step.sent_frames:
                 return began + step.leaves_ns(frame)

@@ -93,7 +93,6 @@ class Design:
 
     @cached_property
     def ports(self) -> tuple[BridgePort, ...]:
-        """All ports, those of links first."""
         topology = self.case.topology
         bridge_of = {port: name for name, group in self.bridges.items() for port in group}
         return tuple(
