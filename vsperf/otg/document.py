@@ -103,8 +103,10 @@ class Node:
             self.refuse("must not be empty", key)
         return str(found)
 
-    def texts(self, key: str) -> list[str]:
-        """Return a list of texts, empty where nothing is said."""
+    def texts(self, key: str, most: int | None = None) -> list[str]:
+        """Return a list of texts, empty where nothing is said; refuse a longer one at once."""
+        if most is not None:
+            self.at_most(key, most)
         found = self._list(key)
         if not all(isinstance(one, str) for one in found):
             self.refuse("must be a list of texts", key)
