@@ -19,7 +19,7 @@ from vsperf.drivers.generators.base import (
     Unmeasured,
 )
 from vsperf.drivers.generators.directions import check_directions
-from vsperf.drivers.settings import own_settings
+from vsperf.drivers.settings import reading
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
@@ -191,10 +191,7 @@ class SimulatedGenerator(Unmeasured):
         return until_left(session)
 
 
-def _spec_of(case: CaseSpec) -> SimulatedGeneratorSpec:
-    return own_settings(
-        case.generator, SimulatedGeneratorSpec, "the simulated generator", "generator.kind=sim"
-    )
+_spec_of = reading("generator.kind=sim", SimulatedGeneratorSpec, "the simulated generator")
 
 
 def _switch_behind(endpoints: tuple[Endpoint, ...]) -> SwitchModel:

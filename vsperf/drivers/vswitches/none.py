@@ -18,7 +18,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.counted import PowerOfTwo
 from vsperf.config.method import GIVEN_OTHER_RULES, RESTARTED
 from vsperf.drivers.ending import until_left
-from vsperf.drivers.settings import own_settings
+from vsperf.drivers.settings import reading
 from vsperf.drivers.vswitches.base import DeploysNothing, NothingRuns, SwitchPlan
 from vsperf.drivers.vswitches.forwarding import partners
 from vsperf.errors import UsageError
@@ -142,5 +142,4 @@ def _endpoints(case: CaseSpec, spec: NoSwitchSpec) -> tuple[Endpoint, ...]:
     return tuple(Endpoint(link=link, kind="vdev", address=devices[link]) for link in links)
 
 
-def _spec_of(case: CaseSpec) -> NoSwitchSpec:
-    return own_settings(case.vswitch, NoSwitchSpec, "a case without a switch", "vswitch.kind=none")
+_spec_of = reading("vswitch.kind=none", NoSwitchSpec, "a case without a switch")

@@ -12,7 +12,7 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.counted import Counted
 from vsperf.drivers.ending import until_left
-from vsperf.drivers.settings import own_settings
+from vsperf.drivers.settings import reading
 from vsperf.drivers.vswitches.base import DeploysNothing, Filters, NothingRuns, Rules, SwitchPlan
 from vsperf.errors import UsageError
 from vsperf.host.workspace import Workspace
@@ -171,7 +171,4 @@ class SimulatedSwitch(DeploysNothing):
         return until_left(RunningModel(_spec_of(case), int(case.traffic.flows) if apart else 1))
 
 
-def _spec_of(case: CaseSpec) -> SimulatedSwitchSpec:
-    return own_settings(
-        case.vswitch, SimulatedSwitchSpec, "the simulated switch", "vswitch.kind=sim"
-    )
+_spec_of = reading("vswitch.kind=sim", SimulatedSwitchSpec, "the simulated switch")

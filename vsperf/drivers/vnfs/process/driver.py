@@ -24,7 +24,7 @@ from vsperf.config.counted import PowerOfTwo
 from vsperf.config.wiring import nics
 from vsperf.dpdk.command import MEGABYTE, PROGRAM, Rings, Testpmd
 from vsperf.dpdk.running import Patience, RunningTestpmd, drops_of, find_testpmd
-from vsperf.drivers.settings import own_settings
+from vsperf.drivers.settings import reading
 from vsperf.drivers.vnfs.group import Group
 from vsperf.drivers.vnfs.settings import VnfsSpec, by_vnf, deal_out, require_ways_told_apart
 from vsperf.errors import UsageError
@@ -299,6 +299,7 @@ def _counters(stats: dict[str, int]) -> NicCounters:
     )
 
 
+_spec_of = reading("vnf.kind=process", ProcessSpec, "VNFs that are processes")
 PURPOSE = "it forwards in place of a guest"
 Start = Callable[[PlannedVnf, ExitStack], RunningVnf]
 """Starts a VNF, and lets a stack end it."""
@@ -391,7 +392,3 @@ def _step(vnf: PlannedVnf) -> Step:
         f"CPU {cpus}",
         argv=command_line(PROGRAM, vnf),
     )
-
-
-def _spec_of(case: CaseSpec) -> ProcessSpec:
-    return own_settings(case.vnf, ProcessSpec, "VNFs that are processes", "vnf.kind=process")

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import SERVICE_PORT, protocol_of
-from vsperf.drivers.settings import WholeSeconds, own_settings
+from vsperf.drivers.settings import WholeSeconds, reading
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.hops import (
     WANTS,
@@ -70,6 +70,7 @@ class IpvsSpec(DriverSpec):
         return self.mode == "dr"
 
 
+_spec_of = reading("vswitch.kind=ipvs", IpvsSpec, "IPVS")
 HOST_BITS = 32
 FORWARDING = "ipv4/ip_forward"
 PROTOCOLS = {"tcp": "-t", "udp": "-u"}
@@ -363,7 +364,3 @@ def _told(design: Design, workspace: Workspace, hop: Hop) -> RunningIpvs:
     )
     running.tell()
     return running
-
-
-def _spec_of(case: CaseSpec) -> IpvsSpec:
-    return own_settings(case.vswitch, IpvsSpec, "IPVS", "vswitch.kind=ipvs")

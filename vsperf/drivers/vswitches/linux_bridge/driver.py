@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.ending import until_left
-from vsperf.drivers.settings import own_settings
+from vsperf.drivers.settings import reading
 from vsperf.drivers.vswitches.base import SwitchPlan, await_ports, require_root
 from vsperf.drivers.vswitches.kernel_ports import MTU, NOBODY, await_held, counted, needs_of
 from vsperf.drivers.vswitches.linux_bridge.layout import (
@@ -36,6 +36,7 @@ from vsperf.host.workspace import Workspace
 from vsperf.records.run import Placement
 from vsperf.records.switch import SwitchCounters
 
+_spec_of = reading("vswitch.kind=linux-bridge", LinuxBridgeSpec, "the kernel's bridge")
 FORWARDING = 3
 """State of a bridge's port that neither listens nor learns any more, and is not switched off."""
 HUNDREDTHS = 10_000_000
@@ -342,9 +343,3 @@ class _Instance:
         for name in self.design.bridges:
             self.netlink.remove(name)
         self.make()
-
-
-def _spec_of(case: CaseSpec) -> LinuxBridgeSpec:
-    return own_settings(
-        case.vswitch, LinuxBridgeSpec, "the kernel's bridge", "vswitch.kind=linux-bridge"
-    )
