@@ -20,7 +20,7 @@ from vsperf.config.topology import Topology
 from vsperf.config.traffic import TrafficProfile
 from vsperf.dpdk.command import PROGRAM, Rings, Testpmd
 from vsperf.drivers.settings import require_as_many
-from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.base import SwitchPlan, step
 from vsperf.drivers.vswitches.forwarding import partners
 from vsperf.drivers.vswitches.ports import (
     PCI_ADDRESS,
@@ -36,7 +36,7 @@ from vsperf.drivers.vswitches.ports import (
 from vsperf.errors import UsageError
 from vsperf.host.tree import Tree
 from vsperf.quantities.units import CpuSet
-from vsperf.records.run import Endpoint, Placeholder, Placement, Step
+from vsperf.records.run import Endpoint, Placeholder, Placement
 
 VHOST_MAC = "56:48:4f:53:54:{:02x}"
 """Address that DPDK gives to its vhost-user port of a number: VHOST in ASCII, and the number."""
@@ -288,9 +288,8 @@ def switch_plan(design: Design) -> SwitchPlan:
         f"{one.name} and {other.name}" for one, other in zip(places[::2], places[1::2], strict=True)
     )
     memory = "" if spec.hugepages else "; WITHOUT HUGEPAGES, so it is slower than it can be"
-    step = Step(
-        component="vswitch",
-        action=f"start testpmd, which forwards in mode {spec.forward} between {pairs}, on CPU "
+    start = step(
+        f"start testpmd, which forwards in mode {spec.forward} between {pairs}, on CPU "
         f"{cpus}{memory}",
         argv=design.command(PROGRAM),
     )
@@ -298,7 +297,7 @@ def switch_plan(design: Design) -> SwitchPlan:
     wires = tuple(
         vhost_wire(place.nic, place, spec.ports) for place in places if place.nic is not None
     )
-    return SwitchPlan((step,), endpoints, wires)
+    return SwitchPlan((start,), endpoints, wires)
 
 
 def check(design: Design) -> None:

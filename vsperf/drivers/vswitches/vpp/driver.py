@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -314,19 +314,16 @@ class Vpp:
         spec = _spec_of(case)
         find_programs(spec.install, Tree.of(spec))
 
+    @contextmanager
     def start(
         self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
-    ) -> AbstractContextManager[RunningVpp]:
-        return _started(Design(case, _spec_of(case), placement), workspace)
-
-
-@contextmanager
-def _started(design: Design, workspace: Workspace) -> Iterator[RunningVpp]:
-    programs = find_programs(design.spec.install, Tree.of(design.spec))
-    check(design, workspace)
-    check_hugepages(design)
-    with instance(design, programs, workspace) as running, until_left(running):
-        yield running
+    ) -> Iterator[RunningVpp]:
+        design = Design(case, _spec_of(case), placement)
+        programs = find_programs(design.spec.install, Tree.of(design.spec))
+        check(design, workspace)
+        check_hugepages(design)
+        with instance(design, programs, workspace) as running, until_left(running):
+            yield running
 
 
 def check(design: Design, workspace: Workspace, user: int | None = None) -> None:
