@@ -130,7 +130,6 @@ class RoundsBench:
 
     @property
     def sides(self) -> tuple[Named, ...]:
-        """Who takes turns."""
         return tuple(
             Named(letter=one.side.letter, name=one.side.name) for one in self.run.plan.sides
         )

@@ -119,7 +119,6 @@ class FixedLoad(Method):
         )
 
     def search(self, loads: Loads) -> FixedLoads:
-        """Return the measurement, ready to run."""
         durations = {load: self.duration_ns(load) for load in loads.fixed}
         return FixedLoads(loads, durations, self.repeats, self.loss_ratio.value)
 

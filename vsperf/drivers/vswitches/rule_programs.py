@@ -73,7 +73,6 @@ class RuleProgram:
         return ok(f"{program.path} {program.version()}; kernel {platform.release()} {cls.DO}")
 
     def version(self) -> str:
-        """Return what it says of its version."""
         return version_text((self.path, "--version"), self.path)
 
     def require_kernel(self) -> None:

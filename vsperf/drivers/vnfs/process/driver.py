@@ -90,7 +90,6 @@ class ProcessSpec(VnfsSpec):
 
     @property
     def vcpu_count(self) -> int:
-        """Number of forwarding threads."""
         return self.queues if self.vcpus is None else self.vcpus
 
 
@@ -233,7 +232,6 @@ class RunningVnf:
 
     @property
     def name(self) -> str:
-        """The VNF's name, such as vm1."""
         return self.vnf.name
 
     def await_forwarding(self, deadline: float) -> None:

@@ -556,7 +556,6 @@ class _Maker:
         )
 
     def start_again(self, before: Managed, kill: bool) -> Managed:
-        """End it, and start another one in its place."""
         if kill:
             before.process.kill()
             before.await_end(END_S)

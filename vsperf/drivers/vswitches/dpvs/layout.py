@@ -265,7 +265,6 @@ class Design:
 
     @property
     def memory_mb(self) -> int:
-        """Memory on each memory node."""
         if self.spec.memory is not None:
             return self.spec.memory
         taken = self.buffers * BUFFER_BYTES + self.spec.connections * CONNECTION_BYTES

@@ -139,7 +139,6 @@ class Design(ABC):
 
     @property
     def datapath(self) -> str:
-        """Type of the bridge's datapath."""
         return "netdev" if self.userspace else "system"
 
     @property

@@ -263,7 +263,6 @@ class _Instance:
         return running
 
     def start_again(self, kill: bool) -> RunningTestpmd:
-        """End it, and start another one in its place."""
         if self.process is not None:
             if kill:
                 self.process.process.kill()

@@ -160,7 +160,6 @@ class TestpmdSpec(RootedSpec):
 
     @property
     def pmd_count(self) -> int:
-        """Number of forwarding threads."""
         return self.pmds if self.pmd_cpus is None else len(self.pmd_cpus)
 
     @property
@@ -195,7 +194,6 @@ class Design:
 
     @property
     def tree(self) -> Tree:
-        """Where the program comes from."""
         return Tree.of(self.spec)
 
     def command(self, program: str) -> tuple[str, ...]:
@@ -246,7 +244,6 @@ class Design:
         )
 
     def device(self, number: int) -> str:
-        """Return DPDK's device of a port."""
         place = self.places[number]
         if (given := self.given(place)) is not None:
             return given
@@ -272,7 +269,6 @@ class Design:
         )
 
     def endpoint(self, link: str) -> Endpoint:
-        """Return where the generator finds a link."""
         place = Place(link)
         if self.given(place) is not None:
             return device_endpoint(self.case, link)

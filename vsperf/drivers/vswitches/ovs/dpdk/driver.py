@@ -109,7 +109,6 @@ class OvsDpdkSpec(OvsSettings):
 
     @property
     def pmd_count(self) -> int:
-        """Number of polling threads."""
         return self.pmds if self.pmd_cpus is None else len(self.pmd_cpus)
 
 
