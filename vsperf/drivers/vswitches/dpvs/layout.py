@@ -29,13 +29,7 @@ from vsperf.dpdk.command import MEGABYTE, lcores
 from vsperf.drivers.settings import WholeSeconds, require_as_many
 from vsperf.drivers.vswitches.base import SwitchPlan, step
 from vsperf.drivers.vswitches.hops import check_two_ends
-from vsperf.drivers.vswitches.kernel_ports import (
-    MTU,
-    NETWORK,
-    OF_CONNECTIONS,
-    PMD_ROLE,
-    steps_of,
-)
+from vsperf.drivers.vswitches.kernel_ports import MTU, NETWORK, OF_CONNECTIONS, PMD_ROLE, steps_of
 from vsperf.drivers.vswitches.ports import (
     PCI_ADDRESS,
     VIRTUAL_DEVICE,
