@@ -13,7 +13,7 @@ from switch_cases import all_arrived, deployed, real_case, started
 
 from vsperf.analysis.collected import digest
 from vsperf.drivers.generators.base import TrialRequest
-from vsperf.drivers.vswitches.linux_bridge.driver import connected
+from vsperf.drivers.vswitches.linux_bridge.driver import Netlink
 from vsperf.errors import ComponentError
 from vsperf.host.dead import dead_deployments
 from vsperf.host.netns import FOLDER, apart, within
@@ -96,7 +96,7 @@ def known(network: str) -> str:
 @pytest.mark.everyday
 def test_a_bridge_that_somebody_removes_is_named() -> None:
     with started(real_case("linux-bridge")) as (running, place):
-        with connected(place.name) as netlink:
+        with Netlink.connected(place.name) as netlink:
             netlink.remove("br0")
         assert running.failure() == "the bridge br0 is gone"
 
@@ -132,7 +132,7 @@ def test_the_network_of_a_killed_run_is_removed_by_cleaning(tmp_path: Path) -> N
 
 
 def devices() -> list[str]:
-    with connected() as netlink:
+    with Netlink.connected() as netlink:
         return sorted(netlink.devices())
 
 

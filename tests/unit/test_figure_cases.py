@@ -194,6 +194,15 @@ def test_intervals_are_open_where_no_load_failed() -> None:
     assert layers(found, Intervals)["pdr"][0] == Point(64, 1001, 1001, None)
 
 
+def test_intervals_are_of_all_cases_that_are_drawn_whichever_goal_each_answers() -> None:
+    answers = (goal(1000, 1010), goal(900, 910), goal(800, 810, "pdr", loss_ratio="1/200"))
+    made = [
+        throughput_case(size, 1000, result=SearchResult(goals=(one,)))
+        for size, one in zip(("64B", "128B", "256B"), answers, strict=True)
+    ]
+    assert drawn("intervals", *made).caption.startswith("n = 3 cases, ")
+
+
 def test_flows_have_an_axis_where_they_differ() -> None:
     few, many = (
         throughput_case("64B", fps, spec=with_flows(n)) for n, fps in (("1", 9), ("1M", 5))

@@ -81,7 +81,6 @@ class ModelTurns:
 
     @property
     def sides(self) -> tuple[Named, ...]:
-        """Who takes turns."""
         return tuple(Named(letter=letter, name=letter) for letter in self.letters)
 
     def round(self, asked: TurnsAsked) -> Round:

@@ -45,7 +45,6 @@ class Verdict:
 
     @classmethod
     def of(cls, found: Compared | None, *, doubted: bool) -> Verdict:
-        """Return what a comparison comes to."""
         if found is None or not found.bounded:
             return cls("", "?")
         if found.of_the_load:

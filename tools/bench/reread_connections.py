@@ -11,15 +11,7 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 from reread_figures import curves_differ, figures_differ
-from reread_goals import (
-    Bounds,
-    Weighed,
-    as_it_is,
-    bounds,
-    in_clean_time,
-    share_of,
-    silent_too,
-)
+from reread_goals import Bounds, Weighed, as_it_is, bounds, in_clean_time, share_of, silent_too
 from reread_trials import SECOND, Own, by_distance, stands
 
 from vsperf.quantities.units import Duration

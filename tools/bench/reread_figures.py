@@ -363,7 +363,6 @@ class Spread:
 
     @property
     def least(self) -> int:
-        """The lowest latency."""
         return self._ranges[0][0]
 
     @property

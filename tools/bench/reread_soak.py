@@ -10,16 +10,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reread_trials import (
-    SECOND,
-    Measured,
-    Own,
-    kept_ns,
-    missing_of,
-    refers,
-    share_lost,
-    worst_of,
-)
+from reread_trials import SECOND, Measured, Own, kept_ns, missing_of, refers, share_lost, worst_of
 
 from vsperf.records.trial import Purpose, Second, Trial
 

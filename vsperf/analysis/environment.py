@@ -54,7 +54,6 @@ class Contrast:
     """Labels of the cases that it is a fact on; empty for one on whole runs."""
 
     def text(self, side: int) -> str:
-        """Return the values of a side for people."""
         values = ("–" if value is None else human_digests(value) for value in self.values[side])
         text = " | ".join(values) or "–"
         return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

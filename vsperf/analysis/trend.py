@@ -91,7 +91,6 @@ class Trend:
 
     @property
     def simulated(self) -> bool:
-        """Whether its numbers come from a model."""
         return self.points[0].case.simulated
 
     def worse(self, step: Step) -> bool:

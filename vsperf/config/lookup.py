@@ -133,7 +133,6 @@ class Entry:
 
     @property
     def path(self) -> Path:
-        """The file that holds it."""
         return self.found.path
 
 

@@ -253,7 +253,6 @@ def _plan_of_sides(
 def _plan_of_places(
     spec: CaseSpec, drivers: Drivers, programs: Programs, topology: CpuTopology
 ) -> CasePlan:
-    """Return the plan of a case in which programs exchange data."""
     if refused := place_refusals(spec):
         raise SpecError(refused)
     for collector in drivers.collectors.values():

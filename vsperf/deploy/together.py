@@ -61,7 +61,6 @@ class Together:
 
     @property
     def access(self) -> tuple[str, ...]:
-        """The commands by which a person looks at what runs."""
         return tuple(
             one
             for side in self.sides

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator
 
 from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
 from vsperf.errors import UsageError
 from vsperf.quantities.units import NANOSECONDS, Duration
 
@@ -32,6 +34,16 @@ def own_settings(given: DriverSpec | None, wanted: type[S], who: str, chosen_by:
         return given
     kind = None if given is None else given.kind
     raise UsageError(f"settings of kind {kind!r} are not those of {who}", fix=f"--set {chosen_by}")
+
+
+def reading(chosen_by: str, wanted: type[S], who: str) -> Callable[[CaseSpec], S]:
+    """Return what returns a driver's own settings of a case, and refuses those of another."""
+    section = chosen_by.partition(".")[0]
+
+    def spec_of(case: CaseSpec) -> S:
+        return own_settings(getattr(case, section), wanted, who, chosen_by)
+
+    return spec_of
 
 
 def require_as_many(spec: DriverSpec, threads: str, cpus: str) -> None:

@@ -143,7 +143,6 @@ class MeasuredConnections:
 
     @property
     def overhead_ns(self) -> int:
-        """What the policy of trials asks for around each."""
         return self.run.case.seeded_spec.trial.overhead_ns
 
     @property

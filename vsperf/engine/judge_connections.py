@@ -7,12 +7,7 @@ from collections.abc import Iterator
 from vsperf.config.traffic import TrialPolicy
 from vsperf.engine.judge import MOST_PAUSES, in_order
 from vsperf.quantities.units import NANOSECONDS
-from vsperf.records.connections import (
-    Asking,
-    ClientAccounts,
-    ConnectionCounts,
-    ConnectionTrial,
-)
+from vsperf.records.connections import Asking, ClientAccounts, ConnectionCounts, ConnectionTrial
 from vsperf.records.flags import Flag
 
 LEAST_FLOOD = 0.9

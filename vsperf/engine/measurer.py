@@ -277,7 +277,6 @@ class MeasuredBench:
 
     @property
     def overhead_ns(self) -> int:
-        """What the policy of trials asks for around each."""
         return self.measurer.policy.overhead_ns
 
     def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:

@@ -22,13 +22,7 @@ from vsperf.engine.closing import close_case
 from vsperf.engine.conditions import clipped, uneven
 from vsperf.engine.criteria import check_all
 from vsperf.engine.draws import drawn_anew
-from vsperf.errors import (
-    ComponentError,
-    DiedError,
-    InvalidTrialError,
-    PathError,
-    PathLostError,
-)
+from vsperf.errors import ComponentError, DiedError, InvalidTrialError, PathError, PathLostError
 from vsperf.host.workspace import LeftBehindError, Workspace, nothing_left_of
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.turns import Compares, TurnsAsked
@@ -130,7 +124,6 @@ class RoundsBench:
 
     @property
     def sides(self) -> tuple[Named, ...]:
-        """Who takes turns."""
         return tuple(
             Named(letter=one.side.letter, name=one.side.name) for one in self.run.plan.sides
         )

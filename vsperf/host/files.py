@@ -24,7 +24,6 @@ class Roots:
 
     @property
     def sys(self) -> Path:
-        """Devices and drivers."""
         return self.root / "sys"
 
     @property
@@ -44,12 +43,10 @@ class Roots:
 
     @property
     def pci(self) -> Path:
-        """Devices and drivers of the PCI bus."""
         return self.sys / "bus" / "pci"
 
     @property
     def dev(self) -> Path:
-        """Device files."""
         return self.root / "dev"
 
 

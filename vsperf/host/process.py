@@ -18,14 +18,7 @@ from pathlib import Path
 
 from vsperf.errors import ComponentError, NotReadyError, VsperfError
 from vsperf.host.files import Roots
-from vsperf.host.procfs import (
-    MARK,
-    POLL_S,
-    end_all,
-    is_stopped,
-    left_in_session,
-    start_ticks,
-)
+from vsperf.host.procfs import MARK, POLL_S, end_all, is_stopped, left_in_session, start_ticks
 from vsperf.host.threads import Polling, waited_for_cpu_ns
 from vsperf.host.undo import EndMarked, KillProcess
 from vsperf.host.workspace import Workspace

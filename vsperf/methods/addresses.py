@@ -145,7 +145,6 @@ class Wanted:
     """Words for the reason why not even the lowest number passed; empty where that is 0."""
 
     def none(self, reason: str, limit: Limit = Limit.UNKNOWN) -> Figure:
-        """Return that there is no such number."""
         return Figure(
             name=self.name,
             unit=self.unit,

@@ -14,13 +14,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.counted import Counted
 from vsperf.config.traffic import FULL
 from vsperf.methods.base import Bench, burst_ns, one_rhythm, probe_on, refused, repeated, spread_of
-from vsperf.methods.compliance import (
-    FULL_NS,
-    NOT_ITS_OWN,
-    Findings,
-    fewer_sizes,
-    too_short,
-)
+from vsperf.methods.compliance import FULL_NS, NOT_ITS_OWN, Findings, fewer_sizes, too_short
 from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
 from vsperf.quantities.human import End, human_count, human_fps, human_share

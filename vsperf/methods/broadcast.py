@@ -9,14 +9,7 @@ from pydantic import Field
 
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
-from vsperf.methods.base import (
-    Bench,
-    TrialOptions,
-    median_of,
-    probe_on,
-    refused,
-    repeated,
-)
+from vsperf.methods.base import Bench, TrialOptions, median_of, probe_on, refused, repeated
 from vsperf.methods.compliance import Findings, fewer_sizes, unnumbered
 from vsperf.methods.prerequisite import (
     ABOVE,

@@ -136,16 +136,20 @@ class ConnectionSearch(ConnectionMethod):
         return self
 
     @property
+    def several(self) -> int:
+        """How many requests are asked on each connection, one after the other."""
+        return int(getattr(self, "requests", 1))
+
+    @property
     def made_by(self) -> Protocol:
         return self.protocol
 
     @property
     def asks_generator(self) -> frozenset[Ability]:
         """Return that it is asked for connections of a kind, and for a flood beside them."""
-        several: int = getattr(self, "requests", 1)
         asked = {
             Ability.SYN_FLOOD: self.syn_flood is not None,
-            Ability.SEVERAL_REQUESTS: several > 1,
+            Ability.SEVERAL_REQUESTS: self.several > 1,
         }
         return super().asks_generator | {ability for ability, wanted in asked.items() if wanted}
 
@@ -169,18 +173,19 @@ class ConnectionSearch(ConnectionMethod):
         """For how long a search takes one of its trials to last."""
 
     @property
-    @abstractmethod
     def range(self) -> tuple[int, int]:
         """The loads between which it searches."""
+        lowest, highest = (getattr(self, name) for name in self.ends)
+        return lowest, highest
 
     @property
     def searched_range(self) -> tuple[int, int]:
         """Of these, what it can offer."""
         return self.range
 
-    @abstractmethod
     def lasting_ns(self, load: int) -> int:
         """For how long a trial at a load goes on, if no connection fails."""
+        return self.trial_at(load).lasting_ns
 
     @abstractmethod
     def trial_at(self, load: int) -> ConnectionsAsked:
@@ -339,9 +344,10 @@ class ConnectionSearch(ConnectionMethod):
             flood = f"; beside {human_count(self.syn_flood)} {kind} a second"
         return f"{self.exchanged()}; {self.between}{flood}"
 
-    @abstractmethod
     def exchanged(self) -> str:
         """Return what is asked on each connection."""
+        each = "a request" if self.several == 1 else f"{self.several} requests"
+        return f"{each} of {self.request} B and {self.response} B of response on each"
 
     def _said(self, load: int) -> str:
         return amount(load, self.searched)
@@ -412,10 +418,6 @@ class ConnectionRate(ConnectionSearch):
         return self.duration.ns
 
     @property
-    def range(self) -> tuple[int, int]:
-        return self.min_rate, self.max_rate
-
-    @property
     def searched_range(self) -> tuple[int, int]:
         """Of UDP no more flows than there are ports: a device still knows one that asked before."""
         if self.protocol == "tcp":
@@ -436,10 +438,6 @@ class ConnectionRate(ConnectionSearch):
                 f"{PORTS_EACH:,}",
                 f"--set search.clients={needed}, or a lower search.min_rate",
             )
-
-    def exchanged(self) -> str:
-        """Return how many requests of which size, and of what size responses."""
-        return asked_on_each(self.requests, self.request, self.response)
 
     def lasting_ns(self, load: int) -> int:
         """As long at any rate."""
@@ -492,19 +490,6 @@ class ConcurrentConnections(ConnectionSearch):
     def duration_ns(self) -> int:
         """The shortest of its trials counts as a whole one: each asks the same question."""
         return self.min_connections * NANOSECONDS // self.rate
-
-    @property
-    def range(self) -> tuple[int, int]:
-        """Of connections at a time."""
-        return self.min_connections, self.max_connections
-
-    def exchanged(self) -> str:
-        """Return how many requests of which size, and of what size responses."""
-        return asked_on_each(self.requests, self.request, self.response)
-
-    def lasting_ns(self, load: int) -> int:
-        """Until the last has been opened, and held as long as the first was."""
-        return self.trial_at(load).lasting_ns
 
     def trial_at(self, load: int) -> ConnectionsAsked:
         """Return so many connections, each of which is held until the last has been opened."""
@@ -566,12 +551,6 @@ def _arrived(floods: Sequence[Flood], at: str) -> Figure:
         at=at,
         reason=f"{human_count(arrived)} of {human_count(sent)} SYNs of the flood came through",
     )
-
-
-def asked_on_each(requests: int, request: int, response: int) -> str:
-    """Say what is asked on each connection."""
-    each = "a request" if requests == 1 else f"{requests} requests"
-    return f"{each} of {request} B and {response} B of response on each"
 
 
 def _worst(there: Sequence[ConnectionTrial]) -> float | None:

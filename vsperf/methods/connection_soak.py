@@ -30,14 +30,7 @@ from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Duration
 from vsperf.records.connections import ConnectionTrial
 from vsperf.records.flags import Flag
-from vsperf.records.result import (
-    Axis,
-    Curve,
-    Figure,
-    Limit,
-    SearchResult,
-    amount,
-)
+from vsperf.records.result import Axis, Curve, Figure, Limit, SearchResult, amount
 from vsperf.search.base import Loads
 
 LEAST_PARTS = 4

@@ -158,7 +158,6 @@ class ConnectionsAsked:
 
     @property
     def duration_ns(self) -> int:
-        """For how long they are to begin."""
         return self.connections * NANOSECONDS // self.rate_cps
 
     @property
@@ -248,7 +247,6 @@ class ConnectionMethod(Method):
 
     @property
     def asks_generator(self) -> frozenset[Ability]:
-        """Return that it is asked for connections, and for no frames."""
         by_udp = self.made_by == "udp"
         return self.ASKS_BESIDES | {Ability.UDP_FLOWS if by_udp else Ability.CONNECTIONS}
 

@@ -12,14 +12,7 @@ from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
 from vsperf.config.method import RESTARTED, Contradiction
 from vsperf.config.topology import Topology
-from vsperf.methods.base import (
-    Bench,
-    Method,
-    TrialOptions,
-    burst_ns,
-    probe_on,
-    refused,
-)
+from vsperf.methods.base import Bench, Method, TrialOptions, burst_ns, probe_on, refused
 from vsperf.methods.compliance import Findings, another_method, evidence, verifies_no_loss
 from vsperf.methods.events import EventName, without_vnfs
 from vsperf.methods.range import TrialDuration
@@ -119,7 +112,6 @@ class FixedLoad(Method):
         )
 
     def search(self, loads: Loads) -> FixedLoads:
-        """Return the measurement, ready to run."""
         durations = {load: self.duration_ns(load) for load in loads.fixed}
         return FixedLoads(loads, durations, self.repeats, self.loss_ratio.value)
 

@@ -10,14 +10,7 @@ from pydantic import Field, model_validator
 
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
-from vsperf.methods.base import (
-    Bench,
-    TrialOptions,
-    mean_of,
-    median_of,
-    probe_on,
-    repeated,
-)
+from vsperf.methods.base import Bench, TrialOptions, mean_of, median_of, probe_on, repeated
 from vsperf.methods.compliance import Findings, evidence, fewer_sizes, too_short, unnumbered
 from vsperf.methods.prerequisite import (
     ABOVE,

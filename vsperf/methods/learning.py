@@ -10,13 +10,7 @@ from pydantic import Field
 
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
-from vsperf.methods.addresses import (
-    AddressMethod,
-    AddressTrials,
-    Wanted,
-    addresses_of,
-    answer,
-)
+from vsperf.methods.addresses import AddressMethod, AddressTrials, Wanted, addresses_of, answer
 from vsperf.methods.base import Bench
 from vsperf.methods.range import Rates, Width, WithinRange
 from vsperf.quantities.unit import Unit

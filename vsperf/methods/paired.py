@@ -247,7 +247,6 @@ class PairedTurns(Method):
         return self.rounds
 
     def guard_ns(self, flows: int) -> int:
-        """Return the guard for so many flows per direction."""
         if self.guard is not None:
             return self.guard.ns
         return GUARDS_NS[(flows >= MANY_FLOWS) + (flows >= VERY_MANY_FLOWS)]
@@ -277,7 +276,6 @@ class PairedTurns(Method):
         return TurnsAsked(role, load_fps, order, turn_ns, guard_ns, anew, warm, latency)
 
     def run(self, bench: Bench) -> SearchResult:
-        """Compare, on a bench that can have switches take turns."""
         assert isinstance(bench, TurnsBench)  # whoever deploys for a method that compares
         return self.play(bench)
 

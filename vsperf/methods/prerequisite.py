@@ -53,7 +53,6 @@ class Reference:
 
     @property
     def text(self) -> str:
-        """Where it is from, for people."""
         return "the throughput" if self.goal is not None else "the throughput given"
 
     @property

@@ -63,10 +63,6 @@ class RequestMethod(ConnectionSearch):
     def duration_ns(self) -> int:
         return self.duration.ns
 
-    @property
-    def range(self) -> tuple[int, int]:
-        return self.min_rate, self.max_rate
-
     def contradictions(self, size: FrameSize, link: LinkSpeed) -> Iterator[Contradiction]:
         """Yield that connections ask too seldom, or cannot all be open."""
         yield from super().contradictions(size, link)
@@ -94,10 +90,6 @@ class RequestMethod(ConnectionSearch):
         """Return on how many connections, and how much."""
         some = "1 connection" if self.connections == 1 else f"{self.connections:,} connections"
         return f"{some}; requests of {self.request} B and {self.response} B of response"
-
-    def lasting_ns(self, load: int) -> int:
-        """Until the last connection is closed."""
-        return self.trial_at(load).lasting_ns
 
     def trial_at(self, load: int) -> ConnectionsAsked:
         """Return requests at a rate, on all connections."""

@@ -14,14 +14,7 @@ from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
 from vsperf.config.method import RESTARTED, Contradiction
 from vsperf.config.topology import Topology
-from vsperf.methods.base import (
-    SHARE_BEFORE,
-    Bench,
-    TrialOptions,
-    mean_of,
-    probe_on,
-    repeated,
-)
+from vsperf.methods.base import SHARE_BEFORE, Bench, TrialOptions, mean_of, probe_on, repeated
 from vsperf.methods.compliance import NOT_ITS_OWN, Findings, unnumbered
 from vsperf.methods.events import RESETS, EventName, without_vnfs, word_of
 from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not

@@ -70,7 +70,6 @@ class Throughput(WithinRange):
         return Confirmed(search, search.questions, search.duration_ns)
 
     def run(self, bench: Bench) -> SearchResult:
-        """Search, and ask what was found once more."""
         return self.confirmed(bench.loads).run(probe_on(bench))
 
     def reconsidered(

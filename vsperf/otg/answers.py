@@ -82,8 +82,7 @@ def set_state(generator: Generator, content: object) -> Answer:
     traffic = root.node("traffic")
     traffic.choice(("flow_transmit",), "flow_transmit")
     transmit = traffic.node("flow_transmit")
-    transmit.at_most("flow_names", MOST_FLOWS)
-    names = transmit.texts("flow_names")
+    names = transmit.texts("flow_names", MOST_FLOWS)
     state = transmit.one_of("state", ("start", "stop"))
     document.finish()
     if state == "start":
@@ -95,8 +94,7 @@ def set_state(generator: Generator, content: object) -> Answer:
 def _set_port_state(generator: Generator, port: Node, document: Document) -> Answer:
     port.choice(("capture",), "capture")
     capture = port.node("capture")
-    capture.at_most("port_names", MOST_PORTS)
-    names = capture.texts("port_names")
+    names = capture.texts("port_names", MOST_PORTS)
     state = capture.one_of("state", ("start", "stop"))
     document.finish()
     if state == "start":
@@ -126,10 +124,8 @@ def metrics(generator: Generator, content: object) -> Answer:
 
 
 def _flow_metrics(generator: Generator, asked: Node, document: Document) -> list[Answer]:
-    asked.at_most("flow_names", MOST_FLOWS)
-    asked.at_most("metric_names", MOST_COLUMNS)
-    names = asked.texts("flow_names")
-    columns = asked.texts("metric_names")
+    names = asked.texts("flow_names", MOST_FLOWS)
+    columns = asked.texts("metric_names", MOST_COLUMNS)
     refuse_unknown(asked, "metric_names", columns, FLOW_METRICS)
     counted = [flow for flow in generator.config.flows if flow.metrics]
     refuse_unknown(asked, "flow_names", names, [flow.name for flow in counted])
@@ -164,10 +160,8 @@ def _flow(flow: Flow, counts: FlowCounts) -> Answer:
 
 
 def _port_metrics(generator: Generator, asked: Node, document: Document) -> list[Answer]:
-    asked.at_most("port_names", MOST_PORTS)
-    asked.at_most("column_names", MOST_COLUMNS)
-    names = asked.texts("port_names")
-    columns = asked.texts("column_names")
+    names = asked.texts("port_names", MOST_PORTS)
+    columns = asked.texts("column_names", MOST_COLUMNS)
     refuse_unknown(asked, "column_names", columns, PORT_METRICS)
     refuse_unknown(asked, "port_names", names, list(generator.config.ports))
     document.finish()

@@ -45,8 +45,7 @@ def read_captures(root: Node, ports: Mapping[str, object]) -> dict[str, Capture]
         if name in called:
             root.refuse(f"there are several called {name!r}", "captures")
         called.add(name)
-        node.at_most("port_names", len(ports))
-        names = node.texts("port_names")
+        names = node.texts("port_names", len(ports))
         if not names:
             node.refuse("is needed", "port_names")
         node.one_of("format", ("pcap",), "pcap")

@@ -83,9 +83,8 @@ def merged(config: Config, document: Document) -> dict[str, Any]:
     """Return a configuration with other rates and sizes of some of its flows."""
     document.root.only("choice", "flows")
     changes = document.root.node("flows")
-    changes.at_most("property_names", len(UPDATED))
+    names = changes.texts("property_names", len(UPDATED))
     changes.at_most("flows", len(config.flows))
-    names = changes.texts("property_names")
     if not names:
         changes.refuse("is needed", "property_names")
     for name in names:
@@ -144,8 +143,7 @@ def _speeds(root: Node, ports: Mapping[str, str], warnings: list[str]) -> dict[s
     found: dict[str, int] = {}
     for layer in root.nodes("layer1"):
         layer.text("name")
-        layer.at_most("port_names", len(ports))
-        names = layer.texts("port_names")
+        names = layer.texts("port_names", len(ports))
         for name in names:
             if name not in ports:
                 layer.refuse(f"there is no port {name!r}", "port_names")

@@ -85,7 +85,6 @@ class Node:
         return not _nothing(self._content.get(key))
 
     def get(self, key: str) -> Any:
-        """Return whatever is said under a key."""
         self._read.add(key)
         found = self._content.get(key)
         return None if _nothing(found) else found
@@ -104,8 +103,10 @@ class Node:
             self.refuse("must not be empty", key)
         return str(found)
 
-    def texts(self, key: str) -> list[str]:
-        """Return a list of texts, empty where nothing is said."""
+    def texts(self, key: str, most: int | None = None) -> list[str]:
+        """Return a list of texts, empty where nothing is said; refuse a longer one at once."""
+        if most is not None:
+            self.at_most(key, most)
         found = self._list(key)
         if not all(isinstance(one, str) for one in found):
             self.refuse("must be a list of texts", key)
@@ -150,7 +151,6 @@ class Node:
             self.refuse(f"{found!r} is not supported, only {known}{why and '; ' + why}", key)
 
     def one_of(self, key: str, known: Sequence[str], default: str | None = None) -> str:
-        """Return a word out of several."""
         found = self.text(key, default)
         if found not in known:
             if found:

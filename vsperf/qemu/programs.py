@@ -15,14 +15,7 @@ from typing import Any
 
 from vsperf.errors import ComponentError
 from vsperf.qemu.agent import Agent, AgentRefused, AgentSilent
-from vsperf.qemu.answers import (
-    Clocks,
-    CountedDevice,
-    Joined,
-    Listening,
-    Piece,
-    understood,
-)
+from vsperf.qemu.answers import Clocks, CountedDevice, Joined, Listening, Piece, understood
 from vsperf.qemu.image import BUILD_COMMAND
 from vsperf.waits import wait_for
 

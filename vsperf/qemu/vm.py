@@ -56,7 +56,6 @@ class RunningVm:
 
     @property
     def name(self) -> str:
-        """Its name, such as vm1."""
         return self.vm.name
 
     def follow_console(self) -> None:

@@ -50,7 +50,6 @@ class Asked:
         return self.section(*parts).get(name)
 
     def text(self, *path: str) -> str | None:
-        """Return a text that stands at a place."""
         found = self.value(*path)
         return found if isinstance(found, str) else None
 

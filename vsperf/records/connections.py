@@ -426,7 +426,6 @@ class ConnectionTrial(Record):
 
     @property
     def duration_ns(self) -> int:
-        """For how long they were to begin."""
         return self.due * NANOSECONDS // max(1, self.rate)
 
     @property

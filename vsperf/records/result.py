@@ -353,7 +353,6 @@ class LoadResult(Record):
 
     @property
     def believed(self) -> bool:
-        """Whether its numbers may be used."""
         return worst(self.flags) is not Severity.INVALID
 
 

@@ -15,15 +15,7 @@ from vsperf.quantities.human import human_ns, human_share
 from vsperf.quantities.units import Duration
 from vsperf.records.signed_ranks import middle_of
 from vsperf.records.turn_columns import Turn
-from vsperf.records.turns import (
-    HALF_A_FRAME,
-    Named,
-    Round,
-    Terms,
-    answering,
-    carried,
-    turns_of,
-)
+from vsperf.records.turns import HALF_A_FRAME, Named, Round, Terms, answering, carried, turns_of
 
 ALIKE = 0.01
 """What is slower by less than this share is as fast as the rest of a turn."""

@@ -24,13 +24,7 @@ from vsperf.errors import InvalidTrialError
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag
 from vsperf.records.regime import boundary_of
-from vsperf.records.result import (
-    CleanResult,
-    GoalResult,
-    Limit,
-    PartialResult,
-    SearchResult,
-)
+from vsperf.records.result import CleanResult, GoalResult, Limit, PartialResult, SearchResult
 from vsperf.records.trial import Trial
 from vsperf.search.base import Budget, BudgetExhausted, Probe, Search
 from vsperf.search.classify import Bound, Bounds, DurationRule, Rule, failed

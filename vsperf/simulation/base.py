@@ -157,7 +157,6 @@ class Conditions:
 
     @property
     def bursts(self) -> int:
-        """How many are begun."""
         return max(1, -(-self.sent_frames // self.burst_frames)) if self.burst_frames else 1
 
     @property
@@ -186,7 +185,6 @@ class Conditions:
 
     @property
     def offered_fps(self) -> Fraction:
-        """Rate at which the frames were really sent."""
         return Fraction(self.sent_frames * NANOSECONDS, max(1, self.sending_ns))
 
     @property

@@ -54,7 +54,6 @@ class AddressTable:
 
     @property
     def counts(self) -> AddressCounts:
-        """The counters, as a switch says them."""
         return AddressCounts(
             known=len(self._known),
             most=self.most,
@@ -79,7 +78,6 @@ class AddressTable:
             self._known[link, number] = None
 
     def flush(self) -> None:
-        """Forget all addresses."""
         self._known.clear()
 
 

@@ -15,14 +15,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from vsperf.config.flows import (
-    DESTINATION_PORT,
-    SOURCE_PORT,
-    TTL,
-    group_mac,
-    link_ip,
-    link_mac,
-)
+from vsperf.config.flows import DESTINATION_PORT, SOURCE_PORT, TTL, group_mac, link_ip, link_mac
 from vsperf.config.modify import Modify
 from vsperf.config.traffic import TrafficProfile
 from vsperf.errors import ComponentError
@@ -198,7 +191,6 @@ class Course:
         return before
 
     def _left_ns(self, frame: int) -> int:
-        """Return when a frame leaves."""
         for step, began in zip(self.conditions, self.begins_ns, strict=False):
             if frame < step.sent_frames:
                 return began + step.leaves_ns(frame)

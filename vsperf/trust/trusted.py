@@ -138,7 +138,6 @@ class Folder:
             raise
 
     def read(self, name: str) -> bytes:
-        """Return what a file in it holds."""
         descriptor = self.open(name)
         with os.fdopen(descriptor, "rb") as file:
             content = file.read(MOST_BYTES + 1)

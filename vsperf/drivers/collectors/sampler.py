@@ -56,7 +56,6 @@ class Kernel:
         return b"".join(pieces).decode(errors="replace")
 
     def close(self) -> None:
-        """Let go of all files."""
         for descriptor in self._open.values():
             os.close(descriptor)
         self._open = {}

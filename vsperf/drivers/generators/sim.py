@@ -19,7 +19,7 @@ from vsperf.drivers.generators.base import (
     Unmeasured,
 )
 from vsperf.drivers.generators.directions import check_directions
-from vsperf.drivers.settings import own_settings
+from vsperf.drivers.settings import reading
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
@@ -42,16 +42,31 @@ class SimulatedGeneratorSpec(GeneratorSettings, DriverSpec):
     kind: Literal["sim"]
 
 
+@dataclass(kw_only=True)
+class _Session:
+    """What is connected until its context is left."""
+
+    ended: bool = False
+
+    def require_connected(self) -> None:
+        if (why := self.failure()) is not None:
+            raise ComponentError(why)
+
+    def failure(self) -> str | None:
+        return "the simulated generator is no longer connected" if self.ended else None
+
+    def facts(self) -> dict[str, Any]:
+        return {}
+
+
 @dataclass
-class SimulatedSession:
+class SimulatedSession(_Session):
     """A generator that is connected to a simulated path."""
 
     path: SimulatedPath
-    ended: bool = False
 
     def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
-        if self.ended:
-            raise ComponentError("the simulated generator is no longer connected")
+        self.require_connected()
         if any(min(step.load_fps, step.duration_ns) <= 0 for step in request.parts):
             raise ComponentError(
                 f"a trial of {request.load_fps} fps for {request.duration_ns} ns cannot be made",
@@ -69,29 +84,21 @@ class SimulatedSession:
             )
         )
 
-    def failure(self) -> str | None:
-        return "the simulated generator is no longer connected" if self.ended else None
-
     def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
         return None if self.path.host is None else self.path.host.round_trip_ns()
 
     def let_pass(self, ns: int) -> None:
         self.path.let_pass(ns)
 
-    def facts(self) -> dict[str, Any]:
-        return {}
-
 
 @dataclass
-class SimulatedTurnsSession:
+class SimulatedTurnsSession(_Session):
     """A generator that is connected to several simulated switches."""
 
     model: SimulatedTurns
-    ended: bool = False
 
     def take_turns(self, request: TurnsRequest) -> Turns:
-        if self.ended:
-            raise ComponentError("the simulated generator is no longer connected")
+        self.require_connected()
         asked = (request.order, request.load_fps, request.turn_ns, request.guard_ns)
         turns = self.model.run(*asked, request.latency)
         return Turns(
@@ -103,12 +110,6 @@ class SimulatedTurnsSession:
             columns=TurnColumns.of(turns),
             sides=(),
         )
-
-    def failure(self) -> str | None:
-        return "the simulated generator is no longer connected" if self.ended else None
-
-    def facts(self) -> dict[str, Any]:
-        return {}
 
 
 class SimulatedGenerator(Unmeasured):
@@ -191,10 +192,7 @@ class SimulatedGenerator(Unmeasured):
         return until_left(session)
 
 
-def _spec_of(case: CaseSpec) -> SimulatedGeneratorSpec:
-    return own_settings(
-        case.generator, SimulatedGeneratorSpec, "the simulated generator", "generator.kind=sim"
-    )
+_spec_of = reading("generator.kind=sim", SimulatedGeneratorSpec, "the simulated generator")
 
 
 def _switch_behind(endpoints: tuple[Endpoint, ...]) -> SwitchModel:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.settings import own_settings
+from vsperf.drivers.settings import reading
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.quantities.units import Duration
@@ -92,5 +92,4 @@ class SimulatedVnf:
         yield SimulatedVnfs(_spec_of(case))
 
 
-def _spec_of(case: CaseSpec) -> SimulatedVnfSpec:
-    return own_settings(case.vnf, SimulatedVnfSpec, "simulated VNFs", "vnf.kind=sim")
+_spec_of = reading("vnf.kind=sim", SimulatedVnfSpec, "simulated VNFs")

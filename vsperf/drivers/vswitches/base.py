@@ -44,6 +44,11 @@ class SwitchPlan:
     """What the NICs of VNFs are plugged into."""
 
 
+def step(action: str, *lines: str, argv: tuple[str, ...] | None = None) -> Step:
+    """Return a step of the switch: what it runs, if it does, and what is written."""
+    return Step(component="vswitch", action=action, argv=argv, lines=lines)
+
+
 def wire_of(nic: Nic, kind: str, address: str) -> Wire:
     """Return what a NIC is plugged into, by what is spoken there and where."""
     return Wire(

@@ -16,12 +16,12 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.method import GIVEN_OTHER_RULES, MADE_TO_FORGET, RESTARTED
 from vsperf.config.modify import Modify
-from vsperf.drivers.vswitches.base import DeploysNothing, Filters, NothingRuns, SwitchPlan
+from vsperf.drivers.vswitches.base import DeploysNothing, Filters, NothingRuns, SwitchPlan, step
 from vsperf.drivers.vswitches.ports import CHASSIS, VIRTUAL_DEVICE, chassis_endpoint
 from vsperf.errors import UsageError
 from vsperf.host.binding import pci_addresses
 from vsperf.host.workspace import Workspace
-from vsperf.records.run import Endpoint, Placement, Step
+from vsperf.records.run import Endpoint, Placement
 
 
 class ExternalSpec(DriverSpec):
@@ -90,7 +90,7 @@ class ExternalSwitch(DeploysNothing):
         endpoints = tuple(_endpoint(case, link) for link in case.topology.links)
         ends = ", ".join(f"{endpoint.link} ({endpoint.address})" for endpoint in endpoints)
         action = f"deploy nothing: what is tested lies between {ends}"
-        return SwitchPlan((Step(component="vswitch", action=action),), endpoints)
+        return SwitchPlan((step(action),), endpoints)
 
     @contextmanager
     def start(

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vsperf.config.case import CaseSpec
-from vsperf.config.connections import NETWORK_BITS, End, clients_of, servers_of
+from vsperf.config.connections import NETWORK_BITS, SERVICE_PORT, End, clients_of, servers_of
 from vsperf.drivers.ending import until_left
-from vsperf.drivers.vswitches.base import await_ports
+from vsperf.drivers.vswitches.base import await_ports, step
 from vsperf.drivers.vswitches.kernel_ports import (
     MTU,
     NETWORK,
@@ -24,7 +24,6 @@ from vsperf.drivers.vswitches.kernel_ports import (
     PMD_ROLE,
     check_ports,
     counted,
-    step,
     steps_of,
 )
 from vsperf.drivers.vswitches.ports import Place, link_endpoint, tap_of
@@ -89,6 +88,11 @@ class HopDesign:
         return ports_of(self.case)
 
     @property
+    def servers(self) -> tuple[str, ...]:
+        """Whom a device that shares out passes connections on to, each with its port."""
+        return tuple(f"{ip}:{SERVICE_PORT}" for ip in self.ports[1].end.ips)
+
+    @property
     def cpus(self) -> tuple[int, ...]:
         """Where the kernel forwards, and the workers are where there are some."""
         return self.placement.of(PMD_ROLE)
@@ -145,10 +149,6 @@ def _addresses(port: HopPort) -> tuple[str, ...]:
 
 class Addresses(Devices):
     """A conversation with the kernel about devices that have addresses."""
-
-    def bring_up(self, name: str) -> None:
-        with told(f"to bring {name} up"):
-            self._routes.link("set", index=self._index(name), state="up")
 
     def give(self, name: str, address: str, bits: int) -> None:
         """Give a device an address; the first one is what it sends from unless told otherwise."""

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from vsperf.config.case import CaseSpec
+from vsperf.drivers.vswitches.base import step
 from vsperf.drivers.vswitches.ports import Place
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
@@ -58,11 +59,6 @@ def check_ports(case: CaseSpec, cpus: tuple[int, ...], who: str) -> None:
                 why="it is in a network of its own, and its ports are taps that are made there",
                 fix=f"leave testbed.links.{link}.switch out",
             )
-
-
-def step(action: str, *lines: str) -> Step:
-    """Return a step of the switch that runs no program."""
-    return Step(component="vswitch", action=action, lines=lines)
 
 
 def steps_of(

@@ -18,12 +18,12 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.counted import PowerOfTwo
 from vsperf.config.method import GIVEN_OTHER_RULES, RESTARTED
 from vsperf.drivers.ending import until_left
-from vsperf.drivers.settings import own_settings
-from vsperf.drivers.vswitches.base import DeploysNothing, NothingRuns, SwitchPlan
+from vsperf.drivers.settings import reading
+from vsperf.drivers.vswitches.base import DeploysNothing, NothingRuns, SwitchPlan, step
 from vsperf.drivers.vswitches.forwarding import partners
 from vsperf.errors import UsageError
 from vsperf.host.workspace import Workspace, require_short
-from vsperf.records.run import Endpoint, Placeholder, Placement, Step
+from vsperf.records.run import Endpoint, Placeholder, Placement
 
 SOCKET = "none.sock"
 USUAL_BUFFER = 2048
@@ -89,7 +89,7 @@ class NoSwitch(DeploysNothing):
         endpoints = _endpoints(case, spec)
         pairs = ", ".join(f"{first} and {second}" for first, second in _pairs(case))
         action = f"deploy nothing: {pairs} are joined by memory that both have (memif)"
-        return SwitchPlan((Step(component="vswitch", action=action),), endpoints)
+        return SwitchPlan((step(action),), endpoints)
 
     def require(self, case: CaseSpec) -> None:
         require_short((SOCKET,))
@@ -142,5 +142,4 @@ def _endpoints(case: CaseSpec, spec: NoSwitchSpec) -> tuple[Endpoint, ...]:
     return tuple(Endpoint(link=link, kind="vdev", address=devices[link]) for link in links)
 
 
-def _spec_of(case: CaseSpec) -> NoSwitchSpec:
-    return own_settings(case.vswitch, NoSwitchSpec, "a case without a switch", "vswitch.kind=none")
+_spec_of = reading("vswitch.kind=none", NoSwitchSpec, "a case without a switch")

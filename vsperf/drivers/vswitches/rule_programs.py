@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 
 from vsperf.drivers.vswitches.base import require_root
 from vsperf.errors import ComponentError, NotReadyError
-from vsperf.host.doctor.finding import AS_ROOT, Answer, Host, absent, ok
+from vsperf.host.doctor.finding import AS_ROOT, Answer, Host, absent, missing, ok
 from vsperf.host.netns import entering
 from vsperf.host.software import version_text
 from vsperf.trust.programs import FOLDERS_OF_ROOT, program_path
@@ -69,12 +69,10 @@ class RuleProgram:
                 return absent(f"only root can try; for {cls.DRIVER}", AS_ROOT)
             program.require_kernel()
         except NotReadyError as error:
-            problem = error.problems[0]
-            return absent(f"{problem.what}: {problem.why}", problem.fix)
+            return missing(error.problems[0], wanted=False)
         return ok(f"{program.path} {program.version()}; kernel {platform.release()} {cls.DO}")
 
     def version(self) -> str:
-        """Return what it says of its version."""
         return version_text((self.path, "--version"), self.path)
 
     def require_kernel(self) -> None:

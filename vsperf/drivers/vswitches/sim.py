@@ -12,12 +12,19 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.counted import Counted
 from vsperf.drivers.ending import until_left
-from vsperf.drivers.settings import own_settings
-from vsperf.drivers.vswitches.base import DeploysNothing, Filters, NothingRuns, Rules, SwitchPlan
+from vsperf.drivers.settings import reading
+from vsperf.drivers.vswitches.base import (
+    DeploysNothing,
+    Filters,
+    NothingRuns,
+    Rules,
+    SwitchPlan,
+    step,
+)
 from vsperf.errors import UsageError
 from vsperf.host.workspace import Workspace
 from vsperf.quantities.units import FrameSize, LinkSpeed, Rate
-from vsperf.records.run import Endpoint, Placement, Step
+from vsperf.records.run import Endpoint, Placement
 from vsperf.records.switch import SwitchCounters
 from vsperf.records.trial import TrialCounts
 from vsperf.simulation.models import AddressTable
@@ -159,10 +166,10 @@ class SimulatedSwitch(DeploysNothing):
         )
         kind = spec.behaviour.kind
         done = f", and modifies frames: {case.modify}" if case.modify.anything else ""
-        step = Step(component="vswitch", action=f"simulate a switch that behaves as `{kind}`{done}")
+        simulate = step(f"simulate a switch that behaves as `{kind}`{done}")
         address = model.address()
         endpoints = [Endpoint(link=link, kind=ENDPOINT_KIND, address=address) for link in links]
-        return SwitchPlan((step,), tuple(endpoints))
+        return SwitchPlan((simulate,), tuple(endpoints))
 
     def start(
         self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
@@ -171,7 +178,4 @@ class SimulatedSwitch(DeploysNothing):
         return until_left(RunningModel(_spec_of(case), int(case.traffic.flows) if apart else 1))
 
 
-def _spec_of(case: CaseSpec) -> SimulatedSwitchSpec:
-    return own_settings(
-        case.vswitch, SimulatedSwitchSpec, "the simulated switch", "vswitch.kind=sim"
-    )
+_spec_of = reading("vswitch.kind=sim", SimulatedSwitchSpec, "the simulated switch")

@@ -6,15 +6,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from vsperf.host.doctor.finding import (
-    Answer,
-    Check,
-    Group,
-    Host,
-    ok,
-    unknown,
-    warning,
-)
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, ok, unknown, warning
 from vsperf.host.doctor.wants import Want
 from vsperf.host.files import field, text
 

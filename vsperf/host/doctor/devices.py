@@ -8,16 +8,7 @@ import platform
 from contextlib import suppress
 from pathlib import Path
 
-from vsperf.host.doctor.finding import (
-    Answer,
-    Check,
-    Group,
-    Host,
-    absent,
-    failure,
-    ok,
-    warning,
-)
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, failure, ok, warning
 from vsperf.host.doctor.wants import Want
 from vsperf.host.files import numbered
 from vsperf.host.network import Network

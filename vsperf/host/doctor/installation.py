@@ -11,15 +11,7 @@ from collections import Counter
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
-from vsperf.host.doctor.finding import (
-    Answer,
-    Check,
-    Group,
-    Host,
-    failure,
-    ok,
-    warning,
-)
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, failure, ok, warning
 from vsperf.host.facts import free_bytes, os_name
 
 GIGABYTE = 10**9

@@ -9,16 +9,7 @@ from collections.abc import Iterator
 from vsperf.errors import NotReadyError
 from vsperf.host.activity import Activity, competitors, stolen_ppm, ticks_per_second
 from vsperf.host.dead import dead_deployments
-from vsperf.host.doctor.finding import (
-    Answer,
-    Check,
-    Group,
-    Host,
-    failure,
-    ok,
-    unknown,
-    warning,
-)
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, failure, ok, unknown, warning
 from vsperf.host.doctor.wants import Want
 from vsperf.host.files import Roots, text
 from vsperf.host.procfs import MARK

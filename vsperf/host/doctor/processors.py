@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vsperf.host.doctor.finding import (
-    Answer,
-    Check,
-    Group,
-    Host,
-    listed,
-    ok,
-    unknown,
-    warning,
-)
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, listed, ok, unknown, warning
 from vsperf.host.doctor.wants import Want
 from vsperf.host.facts import hypervisor, turbo
 from vsperf.host.files import cpu_list, field, integer, numbered, text

@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from vsperf.host.doctor.finding import (
-    Answer,
-    Check,
-    Group,
-    Host,
-    failure,
-    ok,
-    unknown,
-    warning,
-)
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, failure, ok, unknown, warning
 from vsperf.host.doctor.wants import Want
 from vsperf.host.files import field
 from vsperf.host.open_files import FIX, lacking

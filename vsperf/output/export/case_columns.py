@@ -13,14 +13,7 @@ from typing import Final
 from vsperf.analysis.summary import CaseRow
 from vsperf.analysis.why import Measured
 from vsperf.errors import StoreError
-from vsperf.output.export.columns import (
-    as_specified,
-    joined,
-    latency_columns,
-    share,
-    slug,
-    unique,
-)
+from vsperf.output.export.columns import as_specified, joined, latency_columns, share, slug, unique
 from vsperf.output.table import Column, Kind, Moment, Value
 from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.flags import Severity, worst

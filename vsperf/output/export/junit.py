@@ -64,7 +64,6 @@ class _Names:
         self._taken: set[tuple[str, str]] = set()
 
     def of(self, view: CaseView) -> tuple[str, str]:
-        """Return the class and the name of a case."""
         kind = printable(f"{view.header.testbed}.{view.testcase}")
         name = f"{view.label} #{view.planned.repeat}" if view.planned.repeat > 1 else view.label
         if (kind, printable(name)) in self._taken:

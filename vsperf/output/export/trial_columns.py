@@ -9,12 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 
-from vsperf.output.export.columns import (
-    TrialData,
-    joined,
-    latency_columns,
-    share,
-)
+from vsperf.output.export.columns import TrialData, joined, latency_columns, share
 from vsperf.output.table import Column, Kind, Moment, Value
 from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.trial import Direction, Trial

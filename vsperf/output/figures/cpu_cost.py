@@ -5,25 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vsperf.output.figures.drawing import (
-    STACKED,
-    Axis,
-    Bars,
-    Drawing,
-    Panel,
-    Point,
-    Scale,
-    Tick,
-)
+from vsperf.output.figures.drawing import STACKED, Axis, Bars, Drawing, Panel, Point, Scale, Tick
 from vsperf.output.figures.facts import Facts
-from vsperf.output.figures.groups import (
-    Evidence,
-    Traits,
-    drawn,
-    evidence_of,
-    not_drawn,
-    traits_of,
-)
+from vsperf.output.figures.groups import Evidence, Traits, drawn, evidence_of, not_drawn, traits_of
 from vsperf.output.figures.plot import Options, Plot
 from vsperf.records.files.view import CaseView
 

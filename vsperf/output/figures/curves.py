@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from vsperf.output.figures.drawing import (
-    Axis,
-    Drawing,
-    Line,
-    Panel,
-    Point,
-    Scale,
-    stretches,
-)
+from vsperf.output.figures.drawing import Axis, Drawing, Line, Panel, Point, Scale, stretches
 from vsperf.output.figures.groups import Evidence, drawn, evidence_of, not_drawn
 from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.quantities.unit import Unit

@@ -9,15 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vsperf.output.figures import legend, theme
-from vsperf.output.figures.drawing import (
-    Bars,
-    Boxes,
-    Drawing,
-    Intervals,
-    Panel,
-    Points,
-    Scale,
-)
+from vsperf.output.figures.drawing import Bars, Boxes, Drawing, Intervals, Panel, Points, Scale
 from vsperf.output.figures.layout import LEFT, LONGEST_TICK, MARK, RIGHT
 from vsperf.output.figures.paint import (
     color_of,

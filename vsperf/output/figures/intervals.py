@@ -39,6 +39,7 @@ def gather(view: CaseView) -> tuple[GoalInterval, ...]:
     facts = Facts(view)
     if facts.size is None or not facts.believed or view.result is None:
         return ()
+    evidence = evidence_of(view)  # the same for all its goals
     return tuple(
         GoalInterval(
             traits_of(view, measure=goal.goal),
@@ -46,7 +47,7 @@ def gather(view: CaseView) -> tuple[GoalInterval, ...]:
             facts.size_name,
             goal.lower_fps,
             goal.upper_fps,
-            evidence_of(view),
+            evidence,
         )
         for goal in view.result.goals
         if goal.lower_fps is not None and trusted(goal.flags)
@@ -94,10 +95,11 @@ def draw(samples: Sequence[GoalInterval], options: Options) -> Drawing | None:
 
 
 def _each_case_once(samples: Sequence[GoalInterval]) -> list[Evidence]:
-    """Return the evidence of each case once, though it answers several goals."""
-    goals = {dict(one.traits)["measure"] for one in samples}
-    most = max(goals, key=lambda goal: sum(("measure", goal) in one.traits for one in samples))
-    return [one.evidence for one in samples if ("measure", most) in one.traits]
+    """Return the evidence of each case once, though it answers several goals.
+
+    Cases are told apart by whose it is: what it says may be the same of two.
+    """
+    return list({id(one.evidence): one.evidence for one in samples}.values())
 
 
 PLOT = Plot(

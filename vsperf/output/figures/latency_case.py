@@ -19,14 +19,7 @@ from vsperf.output.figures.drawing import (
     stretches,
 )
 from vsperf.output.figures.facts import TARGET, Facts, LatencyTarget
-from vsperf.output.figures.groups import (
-    MOST,
-    Evidence,
-    Traits,
-    drawn,
-    not_drawn,
-    traits_of,
-)
+from vsperf.output.figures.groups import MOST, Evidence, Traits, drawn, not_drawn, traits_of
 from vsperf.output.figures.plot import Options, Plot, Scope
 from vsperf.quantities.human import human_count, human_fps
 from vsperf.records.files.view import CaseView

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from vsperf.output.figures.drawing import (
-    Axis,
-    Drawing,
-    Layer,
-    Line,
-    Look,
-    Panel,
-    Point,
-    Points,
-)
+from vsperf.output.figures.drawing import Axis, Drawing, Layer, Line, Look, Panel, Point, Points
 from vsperf.output.figures.facts import TARGET
 from vsperf.output.figures.groups import (
     REPEATED,
@@ -28,14 +19,7 @@ from vsperf.output.figures.groups import (
     not_drawn,
     size_axis,
 )
-from vsperf.output.figures.latency_case import (
-    TOLD,
-    Case,
-    Latency,
-    gather,
-    latency_axis,
-    share_name,
-)
+from vsperf.output.figures.latency_case import TOLD, Case, Latency, gather, latency_axis, share_name
 from vsperf.output.figures.plot import Options, Plot
 
 MOST_PANELS = 4

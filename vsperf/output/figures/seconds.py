@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from vsperf.output.figures.drawing import (
-    Axis,
-    Drawing,
-    Layer,
-    Line,
-    Panel,
-    Point,
-    Scale,
-    stretches,
-)
+from vsperf.output.figures.drawing import Axis, Drawing, Layer, Line, Panel, Point, Scale, stretches
 from vsperf.output.figures.groups import Evidence, drawn
 from vsperf.output.figures.latency_case import latency_axis
 from vsperf.output.figures.plot import Options, Plot, Scope

@@ -14,13 +14,7 @@ from vsperf.errors import Location, StoreError
 from vsperf.records.base import SCHEMA_VERSION
 from vsperf.records.files import lines
 from vsperf.records.files.folders import RECORDS
-from vsperf.records.run import (
-    LINE,
-    Line,
-    RunEnd,
-    RunHeader,
-    RunResume,
-)
+from vsperf.records.run import LINE, Line, RunEnd, RunHeader, RunResume
 from vsperf.trust.plain_json import refuse_wild_numbers
 
 

@@ -44,7 +44,6 @@ class Client:
         return self._ask("GET", path)
 
     def attributes(self, path: str) -> dict[str, Any]:
-        """Return an object's attributes."""
         found = self.get(path)
         if not isinstance(found, dict):
             raise self._other_version(f"GET {path}", found)
@@ -140,7 +139,6 @@ def _path(link: str) -> str:
 
 
 def _reason(text: bytes) -> str:
-    """Return what an error's body says."""
     try:
         return "; ".join(str(one["detail"]) for one in json.loads(text)["errors"])[:SHOWN]
     except (ValueError, RecursionError, KeyError, TypeError):

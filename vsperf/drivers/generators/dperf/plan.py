@@ -29,7 +29,7 @@ from vsperf.config.connections import (
 from vsperf.dpdk.console import LINE_BY_LINE
 from vsperf.drivers.generators.base import ConnectionEnd, ConnectionEnds
 from vsperf.drivers.generators.dpdk_ports import Port, entering, reaching
-from vsperf.drivers.settings import own_settings
+from vsperf.drivers.settings import reading
 from vsperf.errors import UsageError
 from vsperf.host.pages_apart import END, ENTER
 from vsperf.methods.connections import ConnectionsAsked
@@ -61,6 +61,7 @@ class DperfSpec(DriverSpec):
 
 
 WHO = "dperf"
+spec_of = reading("generator.kind=dperf", DperfSpec, WHO)
 ROLE = "generator"
 CLIENT, SERVER = "dperf-client", "dperf-server"
 """Names of the programs."""
@@ -121,11 +122,6 @@ class Process:
         apart = own_python.script(ENTER, PAGES, END)
         network = entering((self.port,), WHO)
         return (*network, *apart, *LINE_BY_LINE, program, "-c", self.file)
-
-
-def spec_of(case: CaseSpec) -> DperfSpec:
-    """Return the settings; refuse those of another driver."""
-    return own_settings(case.generator, DperfSpec, WHO, "generator.kind=dperf")
 
 
 def processes_of(

@@ -38,7 +38,7 @@ from vsperf.drivers.generators.otg.accounts import (
 )
 from vsperf.drivers.generators.otg.client import INSTALL, Client
 from vsperf.drivers.generators.otg.traffic import TrafficDirection, config, most_flows, packet
-from vsperf.drivers.settings import own_settings
+from vsperf.drivers.settings import reading
 from vsperf.errors import ComponentError, DiedError, NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.dead import dead_deployments
@@ -82,6 +82,7 @@ class OtgSpec(DriverSpec):
     """The CPU that a private server sends from."""
 
 
+_spec_of = reading("generator.kind=otg", OtgSpec, "the OTG driver")
 GONE = "the OTG server is no longer connected"
 POLL_S = 0.02
 LEAST_QUIET_S = 0.05
@@ -465,10 +466,6 @@ class OtgGenerator(Unmeasured):
             )
             with session.measuring():
                 yield session
-
-
-def _spec_of(case: CaseSpec) -> OtgSpec:
-    return own_settings(case.generator, OtgSpec, "the OTG driver", "generator.kind=otg")
 
 
 def _locations(case: CaseSpec, spec: OtgSpec, endpoints: tuple[Endpoint, ...]) -> dict[str, str]:

@@ -34,7 +34,7 @@ from vsperf.drivers.generators.testpmd.plan import (
     TestpmdGeneratorSpec,
     check,
 )
-from vsperf.drivers.settings import own_settings
+from vsperf.drivers.settings import reading
 from vsperf.errors import ComponentError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
@@ -50,6 +50,7 @@ from vsperf.records.run import Endpoint, Placement, Step
 from vsperf.records.trial import Direction, TrialCounts
 from vsperf.waits import sleep
 
+_spec_of = reading("generator.kind=testpmd", TestpmdGeneratorSpec, "testpmd")
 HANDFUL = 512
 """Frames that it sends at once, in one burst, and not more; testpmd takes no longer one."""
 REST_S = 0.02
@@ -388,10 +389,6 @@ def _await_links(one: Running, workspace: Workspace) -> None:
         Patience(LINKS_S, time.monotonic() + LINKS_S, fix),
         lambda: workspace.attend(f"while {one.part.name} started", but=one.part.name),
     )
-
-
-def _spec_of(case: CaseSpec) -> TestpmdGeneratorSpec:
-    return own_settings(case.generator, TestpmdGeneratorSpec, "testpmd", "generator.kind=testpmd")
 
 
 FLAT_OUT = TrialRequest(load_fps=10_000_000, duration_ns=500_000_000)

@@ -61,7 +61,7 @@ from vsperf.drivers.generators.tgen.turns_session import (
     planned_for,
     turns_by,
 )
-from vsperf.drivers.settings import own_settings
+from vsperf.drivers.settings import reading
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, failure, ok, warning
@@ -76,6 +76,7 @@ from vsperf.records.run import Endpoint, Placement, Step
 from vsperf.records.trial import TrialCounts
 from vsperf.waits import KilledError, how_it_ended, run, sleep
 
+_spec_of = reading("generator.kind=tgen", TgenSpec, "tgen")
 QUESTION = '{"id":1,"verb":"hello"}\n'
 ANSWER_S = 5.0
 AGAIN = "try again; where it happens again, see what else goes on here: journalctl --dmesg"
@@ -450,10 +451,6 @@ def _started(
     check_directions("tgen", ports, directions)
     with running(ports.values(), options, workspace) as tgen:
         yield tgen, ports
-
-
-def _spec_of(case: CaseSpec) -> TgenSpec:
-    return own_settings(case.generator, TgenSpec, "tgen", "generator.kind=tgen")
 
 
 def _options(case: CaseSpec, spec: TgenSpec, placement: Placement) -> Options:

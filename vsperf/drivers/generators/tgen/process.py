@@ -277,7 +277,6 @@ class _Conversation:
         return self.client is not None
 
     def quit(self, patience_s: float) -> None:
-        """Ask it to quit, and hang up."""
         if self.client is not None:
             try:
                 self.client.ask("quit", patience_s)

@@ -25,7 +25,7 @@ from vsperf.drivers.generators.trex.server import Client, Server, StatelessServe
 from vsperf.drivers.generators.trex.session import TrexSession
 from vsperf.drivers.generators.trex.stateful import StatefulServer, StatefulSession
 from vsperf.drivers.generators.trex.streams import check_flows, traffic_directions
-from vsperf.drivers.settings import own_settings
+from vsperf.drivers.settings import reading
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
@@ -75,6 +75,7 @@ class TrexSpec(DriverSpec):
         return self.server == START
 
 
+spec_of = reading("generator.kind=trex", TrexSpec, "TRex")
 NAME = "trex"
 PROGRAM = "_t-rex-64"
 """The program itself; the script beside it, without the line below, sets drivers of NICs up."""
@@ -163,11 +164,6 @@ def configuration(case: CaseSpec, endpoints: tuple[Endpoint, ...], cpu: int) -> 
             f'      dest_mac: "{link_mac(own ^ 1)}"',
         ]
     return tuple(lines)
-
-
-def spec_of(case: CaseSpec) -> TrexSpec:
-    """Return the settings; refuse those of another driver."""
-    return own_settings(case.generator, TrexSpec, "TRex", "generator.kind=trex")
 
 
 def command(case: CaseSpec) -> tuple[str, ...]:

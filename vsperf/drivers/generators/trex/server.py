@@ -107,7 +107,6 @@ class Client:
         return True
 
     def close(self) -> None:
-        """Let go of the connection."""
         self.broken = self.broken or "the session has ended"
         self.socket.close()
         self.context.term()
@@ -338,7 +337,6 @@ class StatelessServer(Server):
             self._own("start_traffic", port, **moment, **asked)
 
     def stop(self, ports: Sequence[int]) -> None:
-        """Send no more."""
         for port in ports:
             self._own("stop_traffic", port)
 

@@ -292,7 +292,6 @@ class StatefulSession:
             self.next_hop = ends.client.next_hop
 
     def _begin_ns(self, asked: ConnectionsAsked) -> int:
-        """Return for how long connections may begin."""
         allowed_ns = asked.duration_ns + self.case.trial.allowed_late_ns(asked.duration_ns)
         return OPENING_TIMES * allowed_ns + OPENING_NS if asked.is_of_open_ones else allowed_ns
 

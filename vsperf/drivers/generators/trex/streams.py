@@ -172,7 +172,6 @@ def announcement_of(case: CaseSpec, link: str) -> dict[str, Any]:
 
 
 def _burst(packet: bytes, frames: int, fps: Fraction, after_us: float) -> dict[str, Any]:
-    """Return what streams of any kind have."""
     rate = {"type": "pps", "value": float(fps)}
     return {
         "enabled": True,

@@ -24,7 +24,7 @@ from vsperf.config.counted import PowerOfTwo
 from vsperf.config.wiring import nics
 from vsperf.dpdk.command import MEGABYTE, PROGRAM, Rings, Testpmd
 from vsperf.dpdk.running import Patience, RunningTestpmd, drops_of, find_testpmd
-from vsperf.drivers.settings import own_settings
+from vsperf.drivers.settings import reading
 from vsperf.drivers.vnfs.group import Group
 from vsperf.drivers.vnfs.settings import VnfsSpec, by_vnf, deal_out, require_ways_told_apart
 from vsperf.errors import UsageError
@@ -90,7 +90,6 @@ class ProcessSpec(VnfsSpec):
 
     @property
     def vcpu_count(self) -> int:
-        """Number of forwarding threads."""
         return self.queues if self.vcpus is None else self.vcpus
 
 
@@ -233,7 +232,6 @@ class RunningVnf:
 
     @property
     def name(self) -> str:
-        """The VNF's name, such as vm1."""
         return self.vnf.name
 
     def await_forwarding(self, deadline: float) -> None:
@@ -299,6 +297,7 @@ def _counters(stats: dict[str, int]) -> NicCounters:
     )
 
 
+_spec_of = reading("vnf.kind=process", ProcessSpec, "VNFs that are processes")
 PURPOSE = "it forwards in place of a guest"
 Start = Callable[[PlannedVnf, ExitStack], RunningVnf]
 """Starts a VNF, and lets a stack end it."""
@@ -391,7 +390,3 @@ def _step(vnf: PlannedVnf) -> Step:
         f"CPU {cpus}",
         argv=command_line(PROGRAM, vnf),
     )
-
-
-def _spec_of(case: CaseSpec) -> ProcessSpec:
-    return own_settings(case.vnf, ProcessSpec, "VNFs that are processes", "vnf.kind=process")

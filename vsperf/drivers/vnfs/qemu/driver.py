@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.settings import own_settings
+from vsperf.drivers.settings import reading
 from vsperf.drivers.vnfs.group import Group
 from vsperf.drivers.vnfs.qemu.checks import CHECKS, check, require_no_devices
 from vsperf.drivers.vnfs.qemu.plan import (
@@ -33,6 +33,7 @@ from vsperf.qemu.launch import started
 from vsperf.qemu.vm import RunningVm
 from vsperf.records.run import Placement, Step, Wire
 
+_spec_of = reading("vnf.kind=qemu", QemuSpec, "QEMU")
 Deadlines = tuple[tuple[RunningVm, float], ...]
 """When each VNF is to forward, on the monotonic clock."""
 
@@ -148,7 +149,3 @@ class Qemu:
         self.require(case)
         vnfs = vnfs_of(case, spec, wires, placement, qemu_host(spec.tree))
         return all_started(vnfs, program_of(spec.tree), workspace)
-
-
-def _spec_of(case: CaseSpec) -> QemuSpec:
-    return own_settings(case.vnf, QemuSpec, "QEMU", "vnf.kind=qemu")

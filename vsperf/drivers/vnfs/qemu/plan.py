@@ -163,7 +163,6 @@ class QemuSpec(VnfsSpec, RootedSpec):
 
     @property
     def vcpu_count(self) -> int:
-        """Number of virtual CPUs."""
         return self.queues if self.vcpus is None else self.vcpus
 
     @property

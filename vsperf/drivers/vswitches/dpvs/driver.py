@@ -17,7 +17,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.dpdk.command import MEGABYTE
 from vsperf.drivers.ending import until_left
 from vsperf.drivers.programs.find import PackagedProgram
-from vsperf.drivers.settings import own_settings
+from vsperf.drivers.settings import reading
 from vsperf.drivers.vswitches.base import SwitchPlan, require_root
 from vsperf.drivers.vswitches.dpvs.layout import (
     CONFIGURATION,
@@ -57,6 +57,7 @@ from vsperf.trust.plain_json import MOST_COUNTED
 from vsperf.trust.printable import printable
 from vsperf.waits import run, sleep
 
+_spec_of = reading("vswitch.kind=dpvs", DpvsSpec, "DPVS")
 SETTING = "vswitch.install"
 HOW_TO = "docs/how-to/measure-dpvs.md"
 INSTALL = f"build it from its sources ({HOW_TO})"
@@ -560,13 +561,8 @@ class _Maker:
         )
 
     def start_again(self, before: Managed, kill: bool) -> Managed:
-        """End it, and start another one in its place."""
         if kill:
             before.process.kill()
             before.await_end(END_S)
         end(before, self.workspace)
         return self.started()
-
-
-def _spec_of(case: CaseSpec) -> DpvsSpec:
-    return own_settings(case.vswitch, DpvsSpec, "DPVS", "vswitch.kind=dpvs")

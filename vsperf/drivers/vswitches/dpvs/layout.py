@@ -27,16 +27,9 @@ from vsperf.config.connections import (
 from vsperf.config.counted import Counted
 from vsperf.dpdk.command import MEGABYTE, lcores
 from vsperf.drivers.settings import WholeSeconds, require_as_many
-from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.base import SwitchPlan, step
 from vsperf.drivers.vswitches.hops import check_two_ends
-from vsperf.drivers.vswitches.kernel_ports import (
-    MTU,
-    NETWORK,
-    OF_CONNECTIONS,
-    PMD_ROLE,
-    step,
-    steps_of,
-)
+from vsperf.drivers.vswitches.kernel_ports import MTU, NETWORK, OF_CONNECTIONS, PMD_ROLE, steps_of
 from vsperf.drivers.vswitches.ports import (
     PCI_ADDRESS,
     VIRTUAL_DEVICE,
@@ -49,7 +42,7 @@ from vsperf.drivers.vswitches.ports import (
 from vsperf.errors import UsageError
 from vsperf.host.netns import entering
 from vsperf.quantities.units import CpuSet, Duration
-from vsperf.records.run import Endpoint, Placeholder, Placement, Step
+from vsperf.records.run import Endpoint, Placeholder, Placement
 
 LEAST_CONNECTIONS = 131_072
 """DPVS has room for a power of two less one, takes 65,536 as the least, and what is below for a
@@ -266,7 +259,6 @@ class Design:
 
     @property
     def memory_mb(self) -> int:
-        """Memory on each memory node."""
         if self.spec.memory is not None:
             return self.spec.memory
         taken = self.buffers * BUFFER_BYTES + self.spec.connections * CONNECTION_BYTES
@@ -404,9 +396,8 @@ def switch_plan(design: Design, program: str) -> SwitchPlan:
     steps = (
         *(steps_of("tap", taps, taps, design.cpus) if taps else ()),
         step("write its configuration", *design.configuration()),
-        Step(
-            component="vswitch",
-            action=f"start DPVS, workers on CPU {cpus}, {_master(design)}{memory}",
+        step(
+            f"start DPVS, workers on CPU {cpus}, {_master(design)}{memory}",
             argv=design.command(program),
         ),
         step(

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Literal
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import SERVICE_PORT, protocol_of
-from vsperf.drivers.settings import WholeSeconds, own_settings
-from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.settings import WholeSeconds, reading
+from vsperf.drivers.vswitches.base import SwitchPlan, step
 from vsperf.drivers.vswitches.hops import (
     WANTS,
     Hop,
@@ -29,7 +29,7 @@ from vsperf.drivers.vswitches.hops import (
     running_hop,
     slab_memory,
 )
-from vsperf.drivers.vswitches.kernel_ports import NETWORK, OF_CONNECTIONS, needs_of, step
+from vsperf.drivers.vswitches.kernel_ports import NETWORK, OF_CONNECTIONS, needs_of
 from vsperf.drivers.vswitches.rule_programs import RuleProgram
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpus import Needs
@@ -38,7 +38,7 @@ from vsperf.host.doctor.wants import Want
 from vsperf.host.netns import entering
 from vsperf.host.workspace import Workspace
 from vsperf.quantities.units import CpuSet
-from vsperf.records.run import Placement, Step
+from vsperf.records.run import Placement
 from vsperf.records.switch import ConnectionCounters, Kept, SwitchCounters
 
 
@@ -70,6 +70,7 @@ class IpvsSpec(DriverSpec):
         return self.mode == "dr"
 
 
+_spec_of = reading("vswitch.kind=ipvs", IpvsSpec, "IPVS")
 HOST_BITS = 32
 FORWARDING = "ipv4/ip_forward"
 PROTOCOLS = {"tcp": "-t", "udp": "-u"}
@@ -113,11 +114,6 @@ class Design(HopDesign):
         """The same, with its port."""
         return f"{self.service_ip}:{SERVICE_PORT}"
 
-    @property
-    def servers(self) -> tuple[str, ...]:
-        """Whom it passes connections on to."""
-        return tuple(f"{ip}:{SERVICE_PORT}" for ip in self.ports[1].end.ips)
-
     def rules(self) -> str:
         """Return what it is told; it takes the place of what it was told before."""
         service, way = f"{PROTOCOLS[protocol_of(self.case)]} {self.service}", WAYS[self.spec.mode]
@@ -160,11 +156,10 @@ def switch_plan(design: Design) -> SwitchPlan:
             design.cpus,
             f"{clients.device} is {design.service_ip}/{HOST_BITS}, too: whom clients call",
         ),
-        Step(
-            component="vswitch",
-            action="tell IPVS whom clients call, and its servers",
+        step(
+            "tell IPVS whom clients call, and its servers",
+            *design.rules().splitlines(),
             argv=(*entering(NETWORK), *Ipvsadm.READING),
-            lines=tuple(design.rules().splitlines()),
         ),
         step(
             "have the kernel forward between them",
@@ -363,7 +358,3 @@ def _told(design: Design, workspace: Workspace, hop: Hop) -> RunningIpvs:
     )
     running.tell()
     return running
-
-
-def _spec_of(case: CaseSpec) -> IpvsSpec:
-    return own_settings(case.vswitch, IpvsSpec, "IPVS", "vswitch.kind=ipvs")

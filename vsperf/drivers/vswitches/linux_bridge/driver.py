@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.ending import until_left
-from vsperf.drivers.settings import own_settings
+from vsperf.drivers.settings import reading
 from vsperf.drivers.vswitches.base import SwitchPlan, await_ports, require_root
 from vsperf.drivers.vswitches.kernel_ports import MTU, NOBODY, await_held, counted, needs_of
 from vsperf.drivers.vswitches.linux_bridge.layout import (
@@ -26,7 +26,7 @@ from vsperf.drivers.vswitches.ports import far_end
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.cpus import Needs
 from vsperf.host.devices import Devices, told
-from vsperf.host.doctor.finding import AS_ROOT, Answer, Check, Group, Host, absent, ok
+from vsperf.host.doctor.finding import AS_ROOT, Answer, Check, Group, Host, absent, missing, ok
 from vsperf.host.doctor.wants import POLLING_SWITCH, Want
 from vsperf.host.netns import apart
 from vsperf.host.networks import hand_over, private_network
@@ -36,6 +36,7 @@ from vsperf.host.workspace import Workspace
 from vsperf.records.run import Placement
 from vsperf.records.switch import SwitchCounters
 
+_spec_of = reading("vswitch.kind=linux-bridge", LinuxBridgeSpec, "the kernel's bridge")
 FORWARDING = 3
 """State of a bridge's port that neither listens nor learns any more, and is not switched off."""
 HUNDREDTHS = 10_000_000
@@ -101,16 +102,11 @@ class Netlink(Devices):
                 )
 
 
-def connected(network: str | None = None) -> AbstractContextManager[Netlink]:
-    """Talk about the devices of a network; of the host's where none is named."""
-    return Netlink.connected(network)
-
-
 def require_bridges() -> None:
     """Raise `NotReadyError` where this kernel makes no bridges, or not for this user."""
 
     def try_one() -> None:
-        with connected() as netlink:
+        with Netlink.connected() as netlink:
             netlink.add_bridge("br0", ageing_ns=HUNDREDTHS, mtu=1500)
 
     try:
@@ -247,8 +243,7 @@ def _bridge(here: Host) -> Answer:
     try:
         require_bridges()
     except NotReadyError as error:
-        problem = error.problems[0]
-        return absent(f"{problem.what}: {problem.why}", problem.fix)
+        return missing(error.problems[0], wanted=False)
     return ok(f"kernel {platform.release()} makes one, in a network of its own")
 
 
@@ -302,7 +297,7 @@ def _made(design: Design, workspace: Workspace, stack: ExitStack) -> RunningBrid
         else:  # the VNF has made it, and finds it by its name in the host's network
             await_held(name, design.case.vnf_queues, workspace)
     hand_over(devices.values(), network, design.cpus)
-    instance = _Instance(design, devices, stack.enter_context(connected(network)))
+    instance = _Instance(design, devices, stack.enter_context(Netlink.connected(network)))
     instance.make()
     return RunningBridge(
         design=design,
@@ -342,9 +337,3 @@ class _Instance:
         for name in self.design.bridges:
             self.netlink.remove(name)
         self.make()
-
-
-def _spec_of(case: CaseSpec) -> LinuxBridgeSpec:
-    return own_settings(
-        case.vswitch, LinuxBridgeSpec, "the kernel's bridge", "vswitch.kind=linux-bridge"
-    )

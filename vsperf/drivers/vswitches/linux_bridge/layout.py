@@ -15,9 +15,9 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.flows import lane_mac
 from vsperf.config.wiring import Pass, passes
-from vsperf.drivers.vswitches.base import SwitchPlan, wire_of
+from vsperf.drivers.vswitches.base import SwitchPlan, step, wire_of
 from vsperf.drivers.vswitches.forwarding import groups
-from vsperf.drivers.vswitches.kernel_ports import NETWORK, PMD_ROLE, check_ports, step, steps_of
+from vsperf.drivers.vswitches.kernel_ports import NETWORK, PMD_ROLE, check_ports, steps_of
 from vsperf.drivers.vswitches.ports import Place, link_endpoint, places_of, tap_of
 from vsperf.errors import UsageError
 from vsperf.quantities.units import CpuSet, Duration
@@ -93,7 +93,6 @@ class Design:
 
     @cached_property
     def ports(self) -> tuple[BridgePort, ...]:
-        """All ports, those of links first."""
         topology = self.case.topology
         bridge_of = {port: name for name, group in self.bridges.items() for port in group}
         return tuple(

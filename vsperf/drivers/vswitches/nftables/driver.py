@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.settings import own_settings
+from vsperf.drivers.settings import reading
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.hops import (
     SYSCTL,
@@ -49,6 +49,7 @@ from vsperf.host.workspace import Workspace
 from vsperf.records.run import Placement
 from vsperf.records.switch import ConnectionCounters, Kept, SwitchCounters
 
+_spec_of = reading("vswitch.kind=nftables", NftablesSpec, "a router of nftables")
 NETFILTER = 12
 """Protocol of netlink."""
 CONNECTIONS, RULES = 1 << 8, 10 << 8
@@ -317,7 +318,3 @@ def _told(design: Design, workspace: Workspace, hop: Hop) -> RunningRouter:
     running.nft.read(hop.network, running.rules)
     running.settle()
     return running
-
-
-def _spec_of(case: CaseSpec) -> NftablesSpec:
-    return own_settings(case.vswitch, NftablesSpec, "a router of nftables", "vswitch.kind=nftables")

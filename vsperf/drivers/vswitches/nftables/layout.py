@@ -10,13 +10,13 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import SERVICE_PORT, protocol_of
 from vsperf.drivers.settings import WholeSeconds
-from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.base import SwitchPlan, step
 from vsperf.drivers.vswitches.hops import HopDesign, check_hop, hop_endpoints, hop_steps
-from vsperf.drivers.vswitches.kernel_ports import NETWORK, OF_CONNECTIONS, step
+from vsperf.drivers.vswitches.kernel_ports import NETWORK, OF_CONNECTIONS
 from vsperf.drivers.vswitches.rule_programs import RuleProgram
 from vsperf.host.netns import entering
 from vsperf.quantities.units import CpuSet, Duration
-from vsperf.records.run import Placement, Step
+from vsperf.records.run import Placement
 
 
 class NftablesSpec(DriverSpec):
@@ -209,11 +209,10 @@ def switch_plan(design: Design) -> SwitchPlan:
     )
     steps = (
         *hop_steps(design.ports, design.cpus),
-        Step(
-            component="vswitch",
-            action="tell the kernel which connections pass, and what becomes of their addresses",
+        step(
+            "tell the kernel which connections pass, and what becomes of their addresses",
+            *design.ruleset().splitlines(),
             argv=(*entering(NETWORK), *Nft.READING),
-            lines=tuple(design.ruleset().splitlines()),
         ),
         step(
             "have it forward between them",

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.base import SwitchPlan, step
 from vsperf.drivers.vswitches.ovs import layout
 from vsperf.drivers.vswitches.ovs.layout import SwitchPort
 from vsperf.drivers.vswitches.ovs.programs import Programs
@@ -139,7 +139,6 @@ class Design(ABC):
 
     @property
     def datapath(self) -> str:
-        """Type of the bridge's datapath."""
         return "netdev" if self.userspace else "system"
 
     @property
@@ -254,40 +253,37 @@ def switch_plan(design: Design, programs: Programs) -> SwitchPlan:
     kind = "pair of devices" if design.case.has_places else "tap"
     bridge = f"bridge {layout.BRIDGE} datapath_type={design.datapath} fail_mode=secure"
     steps: tuple[Step, ...] = (
-        *([_step(f"make the network namespace {Placeholder.NAME}")] if design.apart else []),
-        *(_step(f"make the {kind} {tap}{where}, silent and up") for tap in design.taps),
+        *([step(f"make the network namespace {Placeholder.NAME}")] if design.apart else []),
+        *(step(f"make the {kind} {tap}{where}, silent and up") for tap in design.taps),
         *(
-            _step(f"take the tap {port.device} of the guest at {port.link} into it")
+            step(f"take the tap {port.device} of the guest at {port.link} into it")
             for port in design.taken
         ),
-        _step("make a database of its own", design.create_database(programs)),
-        _step("serve it", design.serve_database(programs)),
-        _step("write the settings that are read at the start", lines=settings),
-        _step(f"start the switch, {design.about}", design.switch(programs)),
-        _step(
+        step("make a database of its own", argv=design.create_database(programs)),
+        step("serve it", argv=design.serve_database(programs)),
+        step("write the settings that are read at the start", *settings),
+        step(f"start the switch, {design.about}", argv=design.switch(programs)),
+        step(
             "add the bridge and its ports at once, and see that each was opened",
-            lines=(bridge, *(_port_line(port) for port in design.ports)),
+            bridge,
+            *map(_port_line, design.ports),
         ),
         *(
-            _step(f"give {port.interface}, whose other end it holds, to the place at {port.link}")
+            step(f"give {port.interface}, whose other end it holds, to the place at {port.link}")
             for port in design.ports
             if port.handed
         ),
-        _step(
+        step(
             f"put the rules in at once, in place of all others{_filters(design.spec)}, and count "
             "them",
-            design.install_rules(programs),
-            tuple(shown_rules(design.case, design.spec, design.ports)),
+            *shown_rules(design.case, design.spec, design.ports),
+            argv=design.install_rules(programs),
         ),
     )
     if design.spec.flows == "learn":
         flood = design.flood_to_links_only(programs)
-        steps += (_step("keep the bridge's own port from what goes to all ports", flood),)
+        steps += (step("keep the bridge's own port from what goes to all ports", argv=flood),)
     return SwitchPlan(steps, design.endpoints, design.wires)
-
-
-def _step(action: str, argv: tuple[str, ...] | None = None, lines: tuple[str, ...] = ()) -> Step:
-    return Step(component="vswitch", action=action, argv=argv, lines=lines)
 
 
 def _filters(spec: OvsSettings) -> str:

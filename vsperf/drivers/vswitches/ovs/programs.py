@@ -60,7 +60,6 @@ class Programs:
         return self.tree.command(argv, folders=(folder,), devices=devices)
 
     def version(self, program: Path) -> str:
-        """Return what one of them says of its version."""
         command = self.tree.command((str(program), "--version"))
         return version_text(command, f"{program}{self.tree.within}")
 

@@ -200,7 +200,6 @@ class _Maker:
         return Instance(program, self._workers(program), opened)
 
     def start_again(self, before: Instance, kill: bool) -> Instance:
-        """End it, and start another one in its place."""
         program = before.program
         if kill:
             for pid in in_session(program.pid):

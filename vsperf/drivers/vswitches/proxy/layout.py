@@ -10,16 +10,16 @@ from pydantic import AfterValidator, Field, model_validator
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
-from vsperf.config.connections import SERVICE_PORT, protocol_of
+from vsperf.config.connections import protocol_of
 from vsperf.config.counted import Counted
 from vsperf.drivers.settings import require_as_many
-from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.base import SwitchPlan, step
 from vsperf.drivers.vswitches.hops import HopDesign, check_hop, hop_endpoints, hop_steps
-from vsperf.drivers.vswitches.kernel_ports import NETWORK, OF_CONNECTIONS, step
+from vsperf.drivers.vswitches.kernel_ports import NETWORK, OF_CONNECTIONS
 from vsperf.errors import UsageError
 from vsperf.host.netns import entering
 from vsperf.quantities.units import CpuSet, Duration
-from vsperf.records.run import Placeholder, Placement, Step
+from vsperf.records.run import Placeholder, Placement
 
 FILES_EACH = 2
 """Sockets of a connection: one to its client, and one to its server."""
@@ -104,11 +104,6 @@ class Design(HopDesign):
         """The address that clients call."""
         return self.ports[0].end.service_ip
 
-    @property
-    def servers(self) -> tuple[str, ...]:
-        """Whom it calls in turns, each with its port."""
-        return tuple(f"{ip}:{SERVICE_PORT}" for ip in self.ports[1].end.ips)
-
     def settings(self) -> Mapping[str, str]:
         """Return what the kernel is told of the network, by its file below /proc/sys/net.
 
@@ -151,11 +146,10 @@ def switch_plan(
             "give it all ports, and long queues",
             *(f"{name.replace('/', '.')} = {value}" for name, value in design.settings().items()),
         ),
-        Step(
-            component="vswitch",
-            action="start the proxy in that network, with a worker on each of these CPUs",
+        step(
+            "start the proxy in that network, with a worker on each of these CPUs",
+            *configuration,
             argv=argv,
-            lines=configuration,
         ),
     )
     return SwitchPlan(steps, hop_endpoints(design.case, design.ports))

@@ -79,7 +79,6 @@ class Tcp:
 
     @property
     def drops(self) -> dict[str, int]:
-        """Frames that were dropped, by reason."""
         return {called: self.counts[name] for name, called in DROPS.items() if name in self.counts}
 
     @property

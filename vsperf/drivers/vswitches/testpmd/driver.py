@@ -14,7 +14,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.dpdk.command import MEGABYTE
 from vsperf.dpdk.running import Look, Patience, RunningTestpmd, find_testpmd
 from vsperf.drivers.ending import until_left
-from vsperf.drivers.settings import own_settings
+from vsperf.drivers.settings import reading
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.ports import Place
 from vsperf.drivers.vswitches.testpmd.plan import (
@@ -39,6 +39,7 @@ from vsperf.records import threads
 from vsperf.records.run import Placement
 from vsperf.records.switch import PmdCounters, PortCounters, SwitchCounters
 
+_spec_of = reading("vswitch.kind=testpmd", TestpmdSpec, "testpmd")
 START_S = 20.0
 LOST = {"imissed": "rx missed", "ierrors": "rx errors"}
 """DPDK's name of a counter → why frames were lost before testpmd had them."""
@@ -262,7 +263,6 @@ class _Instance:
         return running
 
     def start_again(self, kill: bool) -> RunningTestpmd:
-        """End it, and start another one in its place."""
         if self.process is not None:
             if kill:
                 self.process.process.kill()
@@ -279,7 +279,3 @@ class _Instance:
             environment={"RUNTIME_DIRECTORY": str(self.workspace.folder)},
             polling=Polling(threads.SWITCH, LCORES),
         )
-
-
-def _spec_of(case: CaseSpec) -> TestpmdSpec:
-    return own_settings(case.vswitch, TestpmdSpec, "testpmd", "vswitch.kind=testpmd")

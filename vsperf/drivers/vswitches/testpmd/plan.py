@@ -20,7 +20,7 @@ from vsperf.config.topology import Topology
 from vsperf.config.traffic import TrafficProfile
 from vsperf.dpdk.command import PROGRAM, Rings, Testpmd
 from vsperf.drivers.settings import require_as_many
-from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.base import SwitchPlan, step
 from vsperf.drivers.vswitches.forwarding import partners
 from vsperf.drivers.vswitches.ports import (
     PCI_ADDRESS,
@@ -36,7 +36,7 @@ from vsperf.drivers.vswitches.ports import (
 from vsperf.errors import UsageError
 from vsperf.host.tree import Tree
 from vsperf.quantities.units import CpuSet
-from vsperf.records.run import Endpoint, Placeholder, Placement, Step
+from vsperf.records.run import Endpoint, Placeholder, Placement
 
 VHOST_MAC = "56:48:4f:53:54:{:02x}"
 """Address that DPDK gives to its vhost-user port of a number: VHOST in ASCII, and the number."""
@@ -160,7 +160,6 @@ class TestpmdSpec(RootedSpec):
 
     @property
     def pmd_count(self) -> int:
-        """Number of forwarding threads."""
         return self.pmds if self.pmd_cpus is None else len(self.pmd_cpus)
 
     @property
@@ -195,7 +194,6 @@ class Design:
 
     @property
     def tree(self) -> Tree:
-        """Where the program comes from."""
         return Tree.of(self.spec)
 
     def command(self, program: str) -> tuple[str, ...]:
@@ -246,7 +244,6 @@ class Design:
         )
 
     def device(self, number: int) -> str:
-        """Return DPDK's device of a port."""
         place = self.places[number]
         if (given := self.given(place)) is not None:
             return given
@@ -272,7 +269,6 @@ class Design:
         )
 
     def endpoint(self, link: str) -> Endpoint:
-        """Return where the generator finds a link."""
         place = Place(link)
         if self.given(place) is not None:
             return device_endpoint(self.case, link)
@@ -288,9 +284,8 @@ def switch_plan(design: Design) -> SwitchPlan:
         f"{one.name} and {other.name}" for one, other in zip(places[::2], places[1::2], strict=True)
     )
     memory = "" if spec.hugepages else "; WITHOUT HUGEPAGES, so it is slower than it can be"
-    step = Step(
-        component="vswitch",
-        action=f"start testpmd, which forwards in mode {spec.forward} between {pairs}, on CPU "
+    start = step(
+        f"start testpmd, which forwards in mode {spec.forward} between {pairs}, on CPU "
         f"{cpus}{memory}",
         argv=design.command(PROGRAM),
     )
@@ -298,7 +293,7 @@ def switch_plan(design: Design) -> SwitchPlan:
     wires = tuple(
         vhost_wire(place.nic, place, spec.ports) for place in places if place.nic is not None
     )
-    return SwitchPlan((step,), endpoints, wires)
+    return SwitchPlan((start,), endpoints, wires)
 
 
 def check(design: Design) -> None:

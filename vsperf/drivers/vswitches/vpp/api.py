@@ -133,7 +133,6 @@ class Api:
         self.call(PING)
 
     def close(self) -> None:
-        """Let go of the connection."""
         with suppress(OSError):
             self._socket.close()
 

@@ -31,7 +31,6 @@ class Call:
         return f"{self.message} {words}{made}"
 
     def filled(self, fill: Callable[[str], str], interfaces: Mapping[str, int]) -> dict[str, Any]:
-        """Return the fields with paths and numbers of interfaces filled in."""
         return {name: _filled(value, fill, interfaces) for name, value in self.fields.items()}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -13,7 +13,7 @@ from typing import ClassVar
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.ending import until_left
-from vsperf.drivers.settings import own_settings
+from vsperf.drivers.settings import reading
 from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.drivers.vswitches.vpp import layout
 from vsperf.drivers.vswitches.vpp.api import DEFINITIONS, Api, Messages, call_many, connect
@@ -51,6 +51,7 @@ from vsperf.host.workspace import Workspace, require_fitting
 from vsperf.records import threads
 from vsperf.records.run import Placement
 
+_spec_of = reading("vswitch.kind=vpp", VppSpec, "VPP")
 DAEMON_S = 30.0
 """Patience with the start: it takes its memory, which is long for many gigabytes."""
 ANSWER_S = 5.0
@@ -313,19 +314,16 @@ class Vpp:
         spec = _spec_of(case)
         find_programs(spec.install, Tree.of(spec))
 
+    @contextmanager
     def start(
         self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
-    ) -> AbstractContextManager[RunningVpp]:
-        return _started(Design(case, _spec_of(case), placement), workspace)
-
-
-@contextmanager
-def _started(design: Design, workspace: Workspace) -> Iterator[RunningVpp]:
-    programs = find_programs(design.spec.install, Tree.of(design.spec))
-    check(design, workspace)
-    check_hugepages(design)
-    with instance(design, programs, workspace) as running, until_left(running):
-        yield running
+    ) -> Iterator[RunningVpp]:
+        design = Design(case, _spec_of(case), placement)
+        programs = find_programs(design.spec.install, Tree.of(design.spec))
+        check(design, workspace)
+        check_hugepages(design)
+        with instance(design, programs, workspace) as running, until_left(running):
+            yield running
 
 
 def check(design: Design, workspace: Workspace, user: int | None = None) -> None:
@@ -354,7 +352,3 @@ def check_hugepages(design: Design) -> None:
                 why=f"{needed >> 20} MB are needed, and {most >> 20} MB are free",
                 fix=MEMORY_FIX,
             )
-
-
-def _spec_of(case: CaseSpec) -> VppSpec:
-    return own_settings(case.vswitch, VppSpec, "VPP", "vswitch.kind=vpp")

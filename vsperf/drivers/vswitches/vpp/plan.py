@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.base import SwitchPlan, step
 from vsperf.drivers.vswitches.vpp import layout
 from vsperf.drivers.vswitches.vpp.calls import Call, InterfaceOf
 from vsperf.drivers.vswitches.vpp.forwarding import forwarding, idle
@@ -314,23 +314,19 @@ def switch_plan(design: Design, programs: Programs) -> SwitchPlan:
     learns = ", which learn addresses" if design.spec.learns else ""
     says = SAID[design.spec.nat or design.spec.forwarding]
     steps: tuple[Step, ...] = (
-        _step("write its start-up configuration", lines=design.configuration(programs)),
-        _step(f"start the switch, polling on CPU {workers}{memory}", design.switch(programs)),
-        _step("make the ports, over the API", lines=_lines(design.making)),
-        _step(f"{says}{learns}", lines=_lines(design.forwarding)),
+        step("write its start-up configuration", *design.configuration(programs)),
+        step(f"start the switch, polling on CPU {workers}{memory}", argv=design.switch(programs)),
+        step("make the ports, over the API", *_lines(design.making)),
+        step(f"{says}{learns}", *_lines(design.forwarding)),
     )
     if routes := design.spec.routes:
         first = _lines(islice(design.idle(design.standing, add=True), SHOWN))
         what = "addresses" if design.spec.forwarding == "bridge" else "routes"
         more = (f"… and so on, {routes} for each table",) if routes > SHOWN else ()
-        steps = (*steps, _step(f"add {routes} {what} that no frame is for", lines=(*first, *more)))
+        steps = (*steps, step(f"add {routes} {what} that no frame is for", *first, *more))
     endpoints = layout.endpoints_of(design.case, design.spec, design.ports)
     return SwitchPlan(steps, endpoints, layout.wires_of(design.ports))
 
 
 def _lines(calls: Iterable[Call]) -> tuple[str, ...]:
     return tuple(call.line for call in calls)
-
-
-def _step(action: str, argv: tuple[str, ...] | None = None, lines: tuple[str, ...] = ()) -> Step:
-    return Step(component="vswitch", action=action, argv=argv, lines=lines)

@@ -64,7 +64,6 @@ class Programs:
         return self.tree.command(inside, folders=folders, devices=DEVICES)
 
     def version(self) -> str:
-        """Return what it says of its version."""
         name = f"{self.daemon}{self.tree.within}"
         return version_text(self.command(str(self.daemon), "--version"), name, self.environment)
 

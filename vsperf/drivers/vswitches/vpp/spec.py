@@ -177,7 +177,6 @@ class VppSpec(RootedSpec):
 
     @property
     def worker_count(self) -> int:
-        """Number of polling threads."""
         return self.workers if self.worker_cpus is None else len(self.worker_cpus)
 
     @property

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.wiring import Nic
-from vsperf.drivers.settings import own_settings, require_as_many
+from vsperf.drivers.settings import reading, require_as_many
 from vsperf.drivers.vswitches.base import SwitchPlan, wire_of
 from vsperf.drivers.vswitches.ovs.bringup import deployed, planned, required
 from vsperf.drivers.vswitches.ovs.layout import (
@@ -109,10 +109,10 @@ class OvsDpdkSpec(OvsSettings):
 
     @property
     def pmd_count(self) -> int:
-        """Number of polling threads."""
         return self.pmds if self.pmd_cpus is None else len(self.pmd_cpus)
 
 
+_spec_of = reading("vswitch.kind=ovs-dpdk", OvsDpdkSpec, "OVS-DPDK")
 FOR_NICS = ("vfio", "infiniband")
 """Where the kernel lets programs have NICs; some are reached by RDMA."""
 MEGABYTE = 1 << 20
@@ -154,16 +154,6 @@ def ports_of(case: CaseSpec, spec: OvsDpdkSpec) -> tuple[SwitchPort, ...]:
             device = case.testbed.links[place.name].switch
             found.append(_link_port(place.name, number, device, spec, mtu))
     return tuple(found)
-
-
-def endpoints_of(case: CaseSpec, ports: tuple[SwitchPort, ...]) -> tuple[Endpoint, ...]:
-    """Return what is at the other end of each link: the generator, or a place."""
-    return tuple(_endpoint(case, port) for port in ports if port.link is not None)
-
-
-def wires_of(ports: tuple[SwitchPort, ...]) -> tuple[Wire, ...]:
-    """Return what each NIC of a VNF is plugged into."""
-    return tuple(_wire(port, port.nic) for port in ports if port.nic is not None)
 
 
 def needs_network(port: SwitchPort) -> bool:
@@ -341,11 +331,11 @@ class DpdkDesign(Design):
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
-        return endpoints_of(self.case, self.ports)
+        return tuple(_endpoint(self.case, port) for port in self.ports if port.link is not None)
 
     @property
     def wires(self) -> tuple[Wire, ...]:
-        return wires_of(self.ports)
+        return tuple(_wire(port, port.nic) for port in self.ports if port.nic is not None)
 
     @property
     def other_config(self) -> dict[str, str]:
@@ -479,7 +469,3 @@ class OvsDpdk:
         self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
     ) -> AbstractContextManager[RunningOvs]:
         return deployed(DpdkDesign(case, _spec_of(case), placement), workspace)
-
-
-def _spec_of(case: CaseSpec) -> OvsDpdkSpec:
-    return own_settings(case.vswitch, OvsDpdkSpec, "OVS-DPDK", "vswitch.kind=ovs-dpdk")

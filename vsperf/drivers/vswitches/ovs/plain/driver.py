@@ -135,33 +135,6 @@ def ports_of(case: CaseSpec, spec: OvsSpec) -> tuple[SwitchPort, ...]:
     return tuple(found)
 
 
-def endpoints_of(case: CaseSpec, ports: tuple[SwitchPort, ...]) -> tuple[Endpoint, ...]:
-    """Return where the generator finds each port.
-
-    By the kernel's queues, a frame that a full tap refuses is dropped at once, and the tap counts
-    it; around them it would be kept, and leave in the next trial.
-    """
-    found = []
-    for number, port in enumerate(port for port in ports if port.link is not None):
-        if case.has_places or (port.tap is not None and port.type != "tap"):
-            place = Place(str(port.link))
-            found.append(link_endpoint(case, place, port.interface, NETWORK))
-        elif port.type == "tap":
-            socket = f"net_af_packet{number},iface={port.device}"
-            address = f"{socket},qdisc_bypass=0,framecnt={RING_FRAMES}"
-            found.append(Endpoint(link=str(port.link), kind="vdev", address=address))
-        else:
-            found.append(device_endpoint(case, str(port.link)))
-    return tuple(found)
-
-
-def wires_of(ports: tuple[SwitchPort, ...]) -> tuple[Wire, ...]:
-    """Return what each NIC of a VNF is plugged into."""
-    return tuple(
-        wire_of(port.nic, "tap", port.tap) for port in ports if port.nic is not None and port.tap
-    )
-
-
 def _port_of(
     case: CaseSpec, link: str, number: int, tap: str, mtu: int | None, spec: OvsSpec
 ) -> SwitchPort:
@@ -251,11 +224,31 @@ class PlainDesign(Design):
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
-        return endpoints_of(self.case, self.ports)
+        """Where the generator finds the ports of links.
+
+        By the kernel's queues, a frame that a full tap refuses is dropped at once, and the tap
+        counts it; around them it would be kept, and leave in the next trial.
+        """
+        case, found = self.case, []
+        for number, port in enumerate(port for port in self.ports if port.link is not None):
+            if case.has_places or (port.tap is not None and port.type != "tap"):
+                place = Place(str(port.link))
+                found.append(link_endpoint(case, place, port.interface, NETWORK))
+            elif port.type == "tap":
+                socket = f"net_af_packet{number},iface={port.device}"
+                address = f"{socket},qdisc_bypass=0,framecnt={RING_FRAMES}"
+                found.append(Endpoint(link=str(port.link), kind="vdev", address=address))
+            else:
+                found.append(device_endpoint(case, str(port.link)))
+        return tuple(found)
 
     @property
     def wires(self) -> tuple[Wire, ...]:
-        return wires_of(self.ports)
+        return tuple(
+            wire_of(port.nic, "tap", port.tap)
+            for port in self.ports
+            if port.nic is not None and port.tap
+        )
 
     @property
     def host_ports(self) -> tuple[SwitchPort, ...]:
