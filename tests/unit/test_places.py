@@ -179,7 +179,8 @@ def test_the_testcases_of_places_need_no_option_on_the_default_testbed(
     assert len(planned) >= 8
     kinds = {(case["spec"]["name"], case["spec"]["vswitch"]["kind"]) for case in planned}
     others = {name for name, kind in kinds if kind != "ovs-dpdk"}
-    assert others == {"places_ovs_datapaths", "places_ovs_daemons"}, "which are about two switches"
+    about_two = {"places_ovs_datapaths", "places_ovs_daemons", "places_guests_datapaths"}
+    assert others == about_two, "which are about two switches"
 
 
 @pytest.mark.parametrize("switch", ["linux-bridge", "ovs", "ovs-dpdk"])
