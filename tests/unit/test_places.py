@@ -33,7 +33,7 @@ from vsperf.deploy.places import (
 )
 from vsperf.drivers.programs.wrk.driver import WrkSpec
 from vsperf.errors import NotReadyError
-from vsperf.host import veth, veths
+from vsperf.host import veth
 from vsperf.host.netns import path_of
 from vsperf.host.offloads import COMMANDS, HIGH, LOW, SETTINGS, against, speed_bps, speed_in
 from vsperf.host.places import short_name
@@ -128,9 +128,8 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
     ),
     "a model": (
         ("--testbed", "sim"),
-        "testbed sim is simulated, and the method stream has programs exchange data",
+        "`testbed.simulated` and the method stream do not go together, so far",
         "--testbed local",
-        "such as phy2phy_tput",
     ),
     "the host at both ends": (
         (*BRIDGE, "--set", "places.phy0.kind=host", "--set", "places.phy1.kind=host"),
@@ -180,8 +179,8 @@ def test_the_testcases_of_places_need_no_option_on_the_default_testbed(
     assert len(planned) >= 8
     kinds = {(case["spec"]["name"], case["spec"]["vswitch"]["kind"]) for case in planned}
     others = {name for name, kind in kinds if kind != "ovs-dpdk"}
-    of_two = {"places_guests_datapaths", "places_ovs_datapaths", "places_ovs_daemons"}
-    assert others == of_two, "which are about two switches"
+    about_two = {"places_ovs_datapaths", "places_ovs_daemons", "places_guests_datapaths"}
+    assert others == about_two, "which are about two switches"
 
 
 @pytest.mark.parametrize("switch", ["linux-bridge", "ovs", "ovs-dpdk"])
@@ -378,7 +377,7 @@ def test_a_device_is_given_away_and_named_in_one_request(monkeypatch: pytest.Mon
     """Named before, OVS would not see it leave; named afterwards, nobody would find it there."""
     asked: list[dict[str, Any]] = []
     talking = SimpleNamespace(link=lambda verb, **words: asked.append(words))
-    monkeypatch.setattr(veths, "routes", lambda: nullcontext(talking))
+    monkeypatch.setattr(veth, "routes", lambda: nullcontext(talking))
     monkeypatch.setattr(socket, "if_nametoindex", {"vsp-0-1": 7}.__getitem__)
     far = FarEnd("", "vsp-h-1", "02:00:00:00:00:01", 1500)
     handed("vsp-0-1", far=far)
