@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from figure_cases import case, goal
+from figure_cases import case
 from paired_models import PairedModel, method, session
-from record_samples import trial
+from record_samples import goal, trial
 
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView, views

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from connection_models import POLICY, Device, client, held, packets, rate, server
 from pydantic import ValidationError
+from record_samples import goal
 from reread_connections import answers_of_connections
 from search_models import case_of
 
@@ -30,7 +31,7 @@ from vsperf.records.connections import (
     Unbalanced,
 )
 from vsperf.records.flags import Flag
-from vsperf.records.result import Figure, GoalResult, Limit, SearchResult
+from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.switch import ConnectionCounters, PmdCounters, SwitchCounters
 from vsperf.records.trial import Purpose
 from vsperf.search.base import Budget, Loads
@@ -155,17 +156,8 @@ def test_a_limit_that_is_not_the_switch_says_what_makes_it_another(
     limit: Limit, flags: tuple[Flag, ...], said: str
 ) -> None:
     lossy = Device(rate=900).connect(ConnectionsAsked(rate_cps=1_000, connections=1_000))
-    goal = GoalResult(
-        goal="connections",
-        loss_ratio="0",
-        lower_fps=500,
-        upper_fps=1_000,
-        throughput_fps=500,
-        limit=limit,
-        reason="in words of frames",
-        flags=flags,
-    )
-    found, reason = limit_of(goal, [(1_000, lossy)], str)
+    answer = goal(500, 1_000, "connections", limit=limit, flags=flags)
+    found, reason = limit_of(answer, [(1_000, lossy)], str)
     assert found is limit
     assert reason.startswith("at 1000 100 of 1,000 connections failed")
     assert reason.endswith(said)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from record_samples import given_load, goal, lossy_load
 from search_models import LINE_RATE, METHODS, POLICY, case_of, search, spec_of, switch, trial, way
 from simulated_cases import simulated_case
 
@@ -25,10 +26,8 @@ from vsperf.records.meaning import ETHERNET_SIZES, STANDARDS
 from vsperf.records.result import (
     Compliance,
     Figure,
-    GoalResult,
     Level,
     Limit,
-    LoadResult,
     SearchResult,
     Standard,
 )
@@ -60,17 +59,7 @@ def spec(*criteria: dict[str, Any]) -> CaseSpec:
 def ndr(
     lower: int | None, upper: int | None, limit: Limit = Limit.DUT, *flags: Flag
 ) -> SearchResult:
-    goal = GoalResult(
-        goal="ndr",
-        loss_ratio="0",
-        lower_fps=lower,
-        upper_fps=upper,
-        throughput_fps=lower,
-        limit=limit,
-        reason="because",
-        flags=flags,
-    )
-    return SearchResult(goals=(goal,))
+    return SearchResult(goals=(goal(lower, upper, limit=limit, flags=flags),))
 
 
 AT_LEAST_5M = {"metric": "ndr", "min": "5Mfps"}
@@ -106,10 +95,7 @@ def test_a_share_of_the_line_rate_is_a_rate_too() -> None:
 
 def test_loss_of_a_fixed_load_is_judged_by_the_worst_trial() -> None:
     def result(ratio: str, limit: Limit) -> SearchResult:
-        load = LoadResult(
-            load_fps=1, trials=3, passed=2, worst_loss_ratio=ratio, throughput_fps=1, limit=limit,
-            reason="",
-        )  # fmt: skip
+        load = given_load(trials=3, passed=2, worst_loss_ratio=ratio, limit=limit)
         return SearchResult(loads=(load,))
 
     wanted = simulated_case(expect=[{"metric": "loss", "max_loss": "1%"}])
@@ -134,12 +120,8 @@ def test_what_misses_by_less_than_its_digits_show_is_told_with_all_of_them() -> 
         ("1%", "10001/1000000", "1.001%"),
         ("1%", "1/50", "2%"),
     ):
-        load = LoadResult(
-            load_fps=1, trials=1, passed=0, worst_loss_ratio=ratio, throughput_fps=1,
-            limit=Limit.DUT, reason="",
-        )  # fmt: skip
         wanted = simulated_case(expect=[{"metric": "loss", "max_loss": asked}])
-        (check,) = check_all(wanted, SearchResult(loads=(load,)), ())
+        (check,) = check_all(wanted, SearchResult(loads=(lossy_load(ratio),)), ())
         assert (check.met, check.found) == (False, found)
 
 
@@ -172,11 +154,8 @@ def test_a_switch_is_not_judged_by_what_the_generator_was_too_slow_for() -> None
     wanted = simulated_case(expect=[{"metric": "loss", "max_loss": "1%"}])
 
     def met(lost: str, short: str) -> bool | None:
-        load = LoadResult(
-            load_fps=1, trials=1, passed=0, worst_loss_ratio=lost, short_ratio=short,
-            throughput_fps=1, limit=Limit.DUT, reason="",
-        )  # fmt: skip
-        return check_all(wanted, SearchResult(loads=(load,)), ())[0].met
+        result = SearchResult(loads=(lossy_load(lost, short_ratio=short),))
+        return check_all(wanted, result, ())[0].met
 
     assert met("91/100", "90/100") is None
     assert met("92/100", "90/100") is False, "it lost more than that by itself"
@@ -186,10 +165,7 @@ def test_a_switch_is_not_judged_by_what_the_generator_was_too_slow_for() -> None
 def test_a_generator_too_slow_for_loads_that_were_given_is_said() -> None:
     """Above what a search found it is no matter: the switch failed at less."""
     short = trial(10, 10**9, [way(10, unsent=5)], Flag.SHORT_OFFER)
-    found = LoadResult(
-        load_fps=1, trials=1, passed=0, worst_loss_ratio="1", short_ratio="1/2",
-        throughput_fps=1, limit=Limit.DUT, reason="",
-    )  # fmt: skip
+    found = lossy_load("1", short_ratio="1/2")
     assert flags_of(SearchResult(loads=(found,)), [short]) == (Flag.SHORT_OFFER,)
     enough = found.model_copy(update={"short_ratio": "0"})
     assert flags_of(SearchResult(loads=(enough,)), [short]) == ()
@@ -222,11 +198,8 @@ def leaking(criterion: dict[str, Any]) -> CaseSpec:
 
 
 def test_a_method_says_by_which_word_the_loss_of_its_loads_is_judged() -> None:
-    load = LoadResult(
-        load_fps=1, trials=1, passed=0, worst_loss_ratio="1/50", throughput_fps=1, limit=Limit.DUT,
-        reason="",
-    )  # fmt: skip
-    (check,) = check_all(leaking(LEAK), SearchResult(loads=(load,)), ())
+    result = SearchResult(loads=(lossy_load("1/50"),))
+    (check,) = check_all(leaking(LEAK), result, ())
     assert (check.criterion, check.met) == ("leak ≤ 1%", False)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from all_wrong import none_wrong
+from record_samples import goal as answered
 from reread import answers
 from search_models import LINE_RATE, LOADS, spec_of, switch
 from slot_samples import in_slots
@@ -292,16 +293,7 @@ def test_an_answer_that_is_not_the_switchs_is_not_asked_again(limit: Limit) -> N
 
 
 def goal_with(*draws: Draw) -> GoalResult:
-    return GoalResult(
-        goal="ndr",
-        loss_ratio="0",
-        lower_fps=2_600_000,
-        upper_fps=2_630_000,
-        throughput_fps=2_600_000,
-        limit=Limit.DUT,
-        reason="",
-        draws=Draws(asked=3, view=View.NEAR, made=draws),
-    )
+    return answered(2_600_000, 2_630_000, draws=Draws(asked=3, view=View.NEAR, made=draws))
 
 
 def draw(number: int, lower: int, upper: int | None, limit: Limit | None = Limit.DUT) -> Draw:

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from connection_models import Device, packets, rate
-from figure_cases import case, goal
+from figure_cases import case
 from figure_world import SOAK, buffer_case, cost_case, throughput_case, timed, tried, way
+from record_samples import goal
 
 from vsperf.analysis.comparison import findings_in
 from vsperf.methods.connection_search import ConnectionSearch

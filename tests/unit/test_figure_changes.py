@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from figure_cases import goal
 from figure_world import turns_case
 from paired_models import PairedModel
-from record_samples import case_record, header, planned
+from record_samples import case_record, goal, header, planned
 
 from vsperf.output.figures import ratios, trend, turns
 from vsperf.output.figures.drawing import Drawing, Line, Look, Points, Spans

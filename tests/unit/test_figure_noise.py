@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from figure_cases import case, goal
+from figure_cases import case
+from record_samples import goal
 
 from vsperf.output.figures.drawing import Drawing, Line, Point
 from vsperf.output.figures.plot import Options, drawings

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from record_samples import case_record, goal_result, planned, view_of
+from record_samples import case_record, given_load, goal_result, planned, view_of
 from rich.console import Console
 from simulated_cases import simulated_case
 
@@ -28,7 +28,6 @@ from vsperf.records.result import (
     Draws,
     Figure,
     Limit,
-    LoadResult,
     RegimeResult,
     SearchResult,
     Spread,
@@ -200,10 +199,7 @@ def test_nothing_is_shown_as_a_number_of_which_all_is_in_doubt() -> None:
         ),
     )
     goal = goal_result().model_copy(update={"clean": none, "regimes": (near,), "draws": draws})
-    load = LoadResult(
-        load_fps=1000, trials=1, passed=1, worst_loss_ratio="0", throughput_fps=1000,
-        limit=Limit.SETTING, reason="",
-    )  # fmt: skip
+    load = given_load(1000, limit=Limit.SETTING)
     axis = Axis(name="load", unit=Unit.FPS)
     curve = Curve(name="loss", x=axis, columns=(), points=((1.0,),), at="1 s")
     result = SearchResult(goals=(goal,), loads=(load,), curves=(curve,))
@@ -224,10 +220,7 @@ def test_nothing_is_shown_as_a_number_of_which_all_is_in_doubt() -> None:
 
 
 def test_a_load_that_is_in_doubt_meets_no_criterion() -> None:
-    load = LoadResult(
-        load_fps=1, trials=1, passed=1, worst_loss_ratio="0", throughput_fps=1,
-        limit=Limit.SETTING, reason="",
-    )  # fmt: skip
+    load = given_load(limit=Limit.SETTING)
     wanted = simulated_case(expect=[{"metric": "loss", "max_loss": "1%"}])
     sure = SearchResult(loads=(load,))
     assert [

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 from compared_runs import curve
 from record_samples import case_record, planned, view_of
+from record_samples import goal as answered
 from search_models import trial, way
 
 from vsperf.analysis.repeats import (
@@ -39,16 +40,7 @@ from vsperf.records.trial import Event, Purpose
 
 
 def goal(lower_fps: int | None, *flags: Flag) -> GoalResult:
-    return GoalResult(
-        goal="ndr",
-        loss_ratio="0",
-        lower_fps=lower_fps,
-        upper_fps=9_000_000,
-        throughput_fps=lower_fps,
-        limit=Limit.DUT,
-        reason="",
-        flags=flags,
-    )
+    return answered(lower_fps, 9_000_000, flags=flags)
 
 
 def burst(value: float | None) -> Figure:
