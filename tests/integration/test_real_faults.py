@@ -12,15 +12,7 @@ from dataclasses import dataclass
 
 import pytest
 from attacks.announced import assert_recorded
-from real_runs import (
-    FIXED,
-    PATIENCE_S,
-    Place,
-    Run,
-    fixture_calibrations,
-    fixture_place,
-    wait_until,
-)
+from real_runs import FIXED, PATIENCE_S, Place, Run, fixture_calibrations, fixture_place, wait_until
 from vpp_cases import vpp_words
 
 from vsperf.drivers.generators.tgen.process import LINKS_S

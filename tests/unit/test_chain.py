@@ -199,37 +199,21 @@ def test_a_vnf_with_one_nic_shows_both_directions_as_their_sum() -> None:
     }
 
 
-def test_between_vnfs_the_generator_is_plugged_into_the_outer_nics() -> None:
-    made = trial(
-        [way("vm1 to vm2", 100, 70)],
-        [port("vm1_1", 95, 0), port("vm2_0", 0, 80, full=9)],
-        [vnf("vm1", (97, 0), (0, 95)), vnf("vm2", (80, 0), (0, 72))],
-    )
-    there, _ = stages(topology("vm1 vm2"), made)
-    assert there == {
-        "ring of vm1": 3,
-        "in vm1": 2,
-        "vm1 → vm2": 6,
-        "ring of vm2": 9,
-        "in vm2": 8,
-        "out of vm2": 2,
-    }
-
-
-def test_between_vnfs_that_do_not_count_the_ends_are_the_generators() -> None:
-    made = trial(
-        [way("vm1 to vm2", 100, 70)],
-        [port("vm1_1", 95, 0), port("vm2_0", 0, 80, full=9)],
-    )
-    there, _ = stages(topology("vm1 vm2"), made)
-    assert there == {
-        "ring of vm1": 5,
-        "in vm1": None,
-        "vm1 → vm2": 6,
-        "ring of vm2": 19,
-        "in vm2": None,
-        "out of vm2": None,
-    }
+@pytest.mark.parametrize(
+    ("vnfs", "ended"),
+    [
+        ([vnf("vm1", (97, 0), (0, 95)), vnf("vm2", (80, 0), (0, 72))], (3, 2, 6, 9, 8, 2)),
+        ([], (5, None, 6, 19, None, None)),
+    ],
+    ids=["plugged into the outer NICs", "in VNFs that do not count"],
+)
+def test_between_vnfs_the_generator_is_at_the_ends(
+    vnfs: list[VnfCounters], ended: tuple[int | None, ...]
+) -> None:
+    ports = [port("vm1_1", 95, 0), port("vm2_0", 0, 80, full=9)]
+    there, _ = stages(topology("vm1 vm2"), trial([way("vm1 to vm2", 100, 70)], ports, vnfs))
+    places = ("ring of vm1", "in vm1", "vm1 → vm2", "ring of vm2", "in vm2", "out of vm2")
+    assert there == dict(zip(places, ended, strict=True))
 
 
 def test_without_vnfs_or_without_counters_there_is_no_table() -> None:

@@ -161,20 +161,18 @@ def collecting(folder: Path, **collectors: Looks) -> Collecting:
     return Collecting(running)
 
 
-def test_each_looks_before_a_trial_and_after_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("purpose", "looks"),
+    [(Purpose.SEARCH, [("begin", 3), ("end", 3)]), (Purpose.PATH_CHECK, [])],
+)
+def test_each_looks_before_a_trial_and_after_it_and_at_no_path_check(
+    tmp_path: Path, purpose: Purpose, looks: list[tuple[str, int]]
+) -> None:
     one = Looks()
     found = collecting(tmp_path, proc=one)
-    found.begin(3, Purpose.SEARCH)
+    found.begin(3, purpose)
     found.end()
-    assert one.looks == [("begin", 3), ("end", 3)]
-
-
-def test_nobody_looks_at_a_path_check(tmp_path: Path) -> None:
-    one = Looks()
-    found = collecting(tmp_path, proc=one)
-    found.begin(1, Purpose.PATH_CHECK)
-    found.end()
-    assert one.looks == []
+    assert one.looks == looks
 
 
 def test_an_end_without_a_begin_is_nothing(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -130,33 +130,26 @@ def test_a_huge_input_is_refused_at_once(tmp_path: Path, name: str, text: str) -
     assert len(found) < 100
 
 
-def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").mkdir()
-    found = problems(library(tmp_path), Request(("./mine.yaml",), testbed="sim"))
-    assert [shown(problem) for problem in found] == [
-        "mine.yaml: this is a folder, not a file\n  fix: name a file inside it"
-    ]
-
-
-def test_a_pipe_is_refused_instead_of_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "mine.yaml")
-    found = problems(library(tmp_path), Request(("./mine.yaml",), testbed="sim"))
-    assert [problem.what for problem in found] == ["this is a device or a pipe, not a file"]
-
-
-def test_a_file_that_the_system_does_not_let_read_is_named_with_the_reason(tmp_path: Path) -> None:
-    # Unlike a file without permission, this one cannot be read by root either.
-    (tmp_path / "mine.yaml").symlink_to("/proc/self/mem")
-    found = problems(library(tmp_path), Request(("./mine.yaml",), testbed="sim"))
-    assert [(problem.what, problem.why) for problem in found] == [
-        ("the file cannot be read", "Input/output error")
-    ]
-
-
-def test_a_loop_of_links_is_an_unreadable_file(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").symlink_to(tmp_path / "mine.yaml")
-    found = problems(library(tmp_path), Request(("./mine.yaml",), testbed="sim"))
-    assert [problem.what for problem in found] == ["the file cannot be read"]
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (Path.mkdir, "this is a folder, not a file\n  fix: name a file inside it"),
+        (os.mkfifo, "this is a device or a pipe, not a file"),
+        # Unlike a file without permission, this one cannot be read by root either.
+        (
+            lambda path: path.symlink_to("/proc/self/mem"),
+            "the file cannot be read\n  why: Input/output error",
+        ),
+        (lambda path: path.symlink_to(path), "the file cannot be read"),
+    ],
+    ids=["folder", "pipe", "one that the system does not let read", "loop of links"],
+)
+def test_what_is_no_file_that_can_be_read_is_named_and_not_waited_for(
+    tmp_path: Path, make: Callable[[Path], None], said: str
+) -> None:
+    make(tmp_path / "mine.yaml")
+    (found,) = problems(library(tmp_path), Request(("./mine.yaml",), testbed="sim"))
+    assert shown(found).startswith(f"mine.yaml: {said}")
 
 
 def test_problems_of_all_files_are_told_at_once(tmp_path: Path) -> None:

@@ -24,14 +24,7 @@ from vsperf.records.files.folders import resolve
 from vsperf.records.files.view import open_run
 from vsperf.records.flags import Flag
 from vsperf.records.regime import Regime
-from vsperf.records.result import (
-    Draws,
-    GoalResult,
-    Limit,
-    RegimeResult,
-    SearchResult,
-    View,
-)
+from vsperf.records.result import Draws, GoalResult, Limit, RegimeResult, SearchResult, View
 from vsperf.records.run import Check
 from vsperf.records.trial import Purpose
 

@@ -129,18 +129,19 @@ def test_a_figure_that_something_else_limited_does_not_fail_the_switch() -> None
     assert found == "26,700 frames, limited by host: what the switch can do nobody can tell"
 
 
-@pytest.mark.parametrize(("most", "met"), [("30k", None), ("20k", False)])
-def test_a_figure_that_is_a_lower_bound_can_only_miss_a_maximum(
-    most: str, met: bool | None
+@pytest.mark.parametrize(
+    ("limit", "asked", "met"),
+    [
+        (Limit.GENERATOR, {"max": "30k"}, None),
+        (Limit.GENERATOR, {"max": "20k"}, False),
+        (Limit.SETTING, {"min": "20k"}, True),
+        (Limit.SETTING, {"min": "30k"}, None),
+    ],
+)
+def test_a_figure_that_is_a_lower_bound_can_only_miss_a_maximum_and_meet_a_minimum(
+    limit: Limit, asked: dict[str, str], met: bool | None
 ) -> None:
-    assert judged(burst(lower=26_700, limit=Limit.GENERATOR), max=most)[0] == met
-
-
-@pytest.mark.parametrize(("least", "met"), [("20k", True), ("30k", None)])
-def test_a_figure_that_is_a_lower_bound_can_only_meet_a_minimum(
-    least: str, met: bool | None
-) -> None:
-    assert judged(burst(lower=26_700, limit=Limit.SETTING), min=least)[0] == met
+    assert judged(burst(lower=26_700, limit=limit), **asked)[0] == met
 
 
 def test_an_interval_that_holds_the_criterion_is_too_wide_to_tell() -> None:

@@ -22,14 +22,7 @@ from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.signed_ranks import outermost
 from vsperf.records.turn_columns import TurnColumns
 from vsperf.records.turn_ratios import Compared, compared, in_round, lost_share
-from vsperf.records.turns import (
-    CONTROL,
-    Role,
-    Round,
-    Terms,
-    answering,
-    clean_passes,
-)
+from vsperf.records.turns import CONTROL, Role, Round, Terms, answering, clean_passes
 from vsperf.search.base import Budget
 
 QUIET = PairedModel("quiet")

@@ -23,13 +23,7 @@ from wires import wires_of
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.vnfs.qemu.driver import Qemu
-from vsperf.drivers.vnfs.qemu.plan import (
-    needs_of,
-    notes_of,
-    start_message,
-    steps_of,
-    vnfs_of,
-)
+from vsperf.drivers.vnfs.qemu.plan import needs_of, notes_of, start_message, steps_of, vnfs_of
 from vsperf.drivers.vnfs.qemu.spec import QemuSpec
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed

@@ -28,14 +28,7 @@ from vsperf.analysis.summary import CaseRow
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.files.view import views
 from vsperf.records.flags import Flag
-from vsperf.records.result import (
-    Compliance,
-    GoalResult,
-    Level,
-    Limit,
-    SearchResult,
-    Standard,
-)
+from vsperf.records.result import Compliance, GoalResult, Level, Limit, SearchResult, Standard
 from vsperf.records.run import Check, Outcome
 from vsperf.records.trial import Trial
 

@@ -9,14 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulated_cases import (
-    CAPACITY_FPS,
-    KINDS,
-    SECOND,
-    behaving,
-    session,
-    simulated_case,
-)
+from simulated_cases import CAPACITY_FPS, KINDS, SECOND, behaving, session, simulated_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import TrialRequest

@@ -10,9 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from record_samples import (
-    header,
-)
+from record_samples import header
 from stored_runs import TESTCASES, interrupted_run, write_run
 
 from vsperf.errors import UsageError

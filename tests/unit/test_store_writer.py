@@ -14,15 +14,7 @@ import pytest
 from full_disk import longest_file
 from hypothesis import given
 from hypothesis import strategies as st
-from record_samples import (
-    case_lines,
-    case_start,
-    header,
-    making,
-    run_end,
-    run_lines,
-    trial_line,
-)
+from record_samples import case_lines, case_start, header, making, run_end, run_lines, trial_line
 from stored_runs import TESTCASES, interrupted_run, write_run
 
 from vsperf.errors import NotReadyError, RecordingError, StoreError, UsageError
