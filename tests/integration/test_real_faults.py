@@ -118,11 +118,7 @@ SAID = {signal.SIGKILL: "was killed by SIGKILL", signal.SIGSTOP: "is stopped"}
 
 
 def struck_in_mid_trial(
-    place: Place,
-    name: str,
-    flag: Flag,
-    *settings: str,
-    number: signal.Signals = signal.SIGKILL,
+    place: Place, name: str, flag: Flag, *settings: str, number: signal.Signals = signal.SIGKILL
 ) -> None:
     """See that a run which loses a program is told so, and measures the case anew."""
     run = place.start(*STRIKABLE, *settings)

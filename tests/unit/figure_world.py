@@ -128,10 +128,7 @@ def all_cases(*, simulated: bool = False, name: str = "ovs-dpdk") -> list[CaseVi
     cases += [throughput_case("64B", 5_000_000, spec=many)]
     cases += [
         throughput_case(
-            size,
-            fps // slower,
-            simulated=simulated,
-            point={"frame_size": size, "noise": level},
+            size, fps // slower, simulated=simulated, point={"frame_size": size, "noise": level}
         )
         for slower, level in enumerate(("none", "level_0"), start=1)
         for size, fps in sizes

@@ -107,12 +107,7 @@ ASKING: dict[Ability, dict[str, Any]] = {
     Ability.PER_DIRECTION: {"traffic": {"direction": "both"}},
     Ability.EXACT: {"search": {"kind": "fixed", "loads": ["1kfps"], "frames": 100}},
     Ability.SILENCE: {
-        "search": {
-            "kind": "fixed",
-            "loads": ["1kfps"],
-            "duration": "5s",
-            "event": "restart-switch",
-        }
+        "search": {"kind": "fixed", "loads": ["1kfps"], "duration": "5s", "event": "restart-switch"}
     },
 }
 

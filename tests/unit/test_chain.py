@@ -44,9 +44,7 @@ def way(name: str, sent: int, received: int) -> Direction:
 
 
 def trial(
-    ways: Sequence[Direction],
-    ports: Sequence[PortCounters],
-    vnfs: Sequence[VnfCounters] = (),
+    ways: Sequence[Direction], ports: Sequence[PortCounters], vnfs: Sequence[VnfCounters] = ()
 ) -> Trial:
     return Trial(
         directions=tuple(ways),
@@ -85,8 +83,7 @@ PVP_WAYS = (way("phy0 to phy1", 1000, 949), way("phy1 to phy0", 500, 480))
 
 def test_one_vnf_has_four_places_where_frames_can_end_each_way() -> None:
     found = stages(
-        topology("phy0 vm1 phy1"),
-        trial(PVP_WAYS, PVP_PORTS, [vnf("vm1", (984, 498), (500, 955))]),
+        topology("phy0 vm1 phy1"), trial(PVP_WAYS, PVP_PORTS, [vnf("vm1", (984, 498), (500, 955))])
     )
     there, back = found
     assert there == {

@@ -162,8 +162,7 @@ def collecting(folder: Path, **collectors: Looks) -> Collecting:
 
 
 @pytest.mark.parametrize(
-    ("purpose", "looks"),
-    [(Purpose.SEARCH, [("begin", 3), ("end", 3)]), (Purpose.PATH_CHECK, [])],
+    ("purpose", "looks"), [(Purpose.SEARCH, [("begin", 3), ("end", 3)]), (Purpose.PATH_CHECK, [])]
 )
 def test_each_looks_before_a_trial_and_after_it_and_at_no_path_check(
     tmp_path: Path, purpose: Purpose, looks: list[tuple[str, int]]

@@ -447,11 +447,7 @@ def test_tags_narrow_down_to_what_carries_all_of_them(tmp_path: Path) -> None:
         (("tput",), "there is no testcase 'tput'", "did you mean one of p2p_tput, pvp_tput?"),
         (("thruput",), "there is no testcase 'thruput'", "did you mean one of p2p_tput, pvp_tput?"),
         (("cont",), "there is no testcase 'cont'", "did you mean `pvp_cont`?"),
-        (
-            ("x*",),
-            "no testcase matches 'x*'",
-            "testcases: p2p_tput, pvp_cont, pvp_tput",
-        ),
+        (("x*",), "no testcase matches 'x*'", "testcases: p2p_tput, pvp_cont, pvp_tput"),
         (("tag:rfc",), "no testcase carries the tag 'rfc'", "did you mean `rfc2544`?"),
         ((), "no testcase was named", "`vsperf list` shows them all: p2p_tput, pvp_cont, pvp_tput"),
     ],

@@ -139,7 +139,7 @@ def test_what_a_baseline_makes_a_bound_asks_for_no_more_than_it_means(
 
 def test_nearly_all_is_not_written_as_all_that_was_lost() -> None:
     assert [loss_text(one) for one in ("1", "999999/1000000", "0", "1/1000000")] == [
-        *("100%", "< 100%", "0", "0.0001%"),
+        *("100%", "< 100%", "0", "0.0001%")
     ]
 
 

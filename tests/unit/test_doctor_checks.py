@@ -34,8 +34,7 @@ def test_a_user_is_told_to_use_sudo(tree: MachineTree, here: Host) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bit", "name", "status"),
-    [(12, "NET_ADMIN", Status.FAILURE), (23, "SYS_NICE", Status.WARNING)],
+    ("bit", "name", "status"), [(12, "NET_ADMIN", Status.FAILURE), (23, "SYS_NICE", Status.WARNING)]
 )
 def test_root_in_a_container_is_told_which_right_it_lacks(
     tree: MachineTree, here: Host, bit: int, name: str, status: Status

@@ -104,9 +104,7 @@ def test_the_first_deployment_is_judged_as_if_there_was_no_other(tmp_path: Path)
     assert bare == list(alone.result.goals)
 
 
-def test_what_the_machine_did_on_other_deployments_is_no_doubt_of_the_first(
-    tmp_path: Path,
-) -> None:
+def test_what_the_machine_did_on_other_deployments_is_no_doubt_of_the_first(tmp_path: Path) -> None:
     """Each is near or far for good: a deployment in another regime than the first tells nothing."""
     moved = {"far": "75%", "near_lasts": "10h", "far_lasts": "10h"}
     given = [f"generator.host.{name}={text}" for name, text in moved.items()]

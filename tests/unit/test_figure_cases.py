@@ -62,9 +62,7 @@ def with_threads(count: int) -> dict[str, Any]:
 
 def test_cpu_time_of_programs_is_a_bar_for_each_case_with_a_part_for_each_role() -> None:
     found = drawn(
-        "cpu-cost",
-        cost_case("64B", clients=5, servers=6, switch=7),
-        cost_case("128B", clients=8),
+        "cpu-cost", cost_case("64B", clients=5, servers=6, switch=7), cost_case("128B", clients=8)
     )
     bars = layers(found, Bars)
     assert "2 parts of bars are not known, and left out." in found.caption

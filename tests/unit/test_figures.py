@@ -36,11 +36,7 @@ from vsperf.records.result import (
 )
 from vsperf.records.run import Outcome
 
-BACK2BACK = {
-    "kind": "back2back",
-    "throughput_duration": "1s",
-    "throughput_sum": "1s",
-}
+BACK2BACK = {"kind": "back2back", "throughput_duration": "1s", "throughput_sum": "1s"}
 
 
 def burst(value: float | None = 26_700, **changes: Any) -> Figure:

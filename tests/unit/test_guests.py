@@ -145,9 +145,7 @@ def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyP
     assert "package dpdk-dev" in caught.value.fix
 
 
-def test_tgen_is_taken_from_where_it_was_built_and_a_guest_does_without_it(
-    tmp_path: Path,
-) -> None:
+def test_tgen_is_taken_from_where_it_was_built_and_a_guest_does_without_it(tmp_path: Path) -> None:
     built = tmp_path / "build" / "tgen" / "tgen"
     assert programs.find_tgen({}, tmp_path) is None
     built.parent.mkdir(parents=True)

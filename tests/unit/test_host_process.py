@@ -592,9 +592,7 @@ def test_many_stay_as_they_are(tmp_path_factory: pytest.TempPathFactory) -> None
     assert limited(tmp_path_factory, f"{few} {few}")[0] == [few, few]
 
 
-def test_too_few_that_nobody_may_raise_are_named(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
+def test_too_few_that_nobody_may_raise_are_named(tmp_path_factory: pytest.TempPathFactory) -> None:
     found, why = limited(tmp_path_factory, "64 64")
     assert found == [64, 64]
     assert why is not None

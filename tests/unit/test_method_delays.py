@@ -374,10 +374,7 @@ def test_the_loss_curve_ends_with_two_loads_without_loss() -> None:
     )
 
 
-@given(
-    capacity=st.integers(LOADS.minimum, LOADS.maximum),
-    step=st.sampled_from([1, 5, 10, 20]),
-)
+@given(capacity=st.integers(LOADS.minimum, LOADS.maximum), step=st.sampled_from([1, 5, 10, 20]))
 def test_a_loss_curve_is_that_of_the_switch_whatever_it_can_do(capacity: int, step: int) -> None:
     result = method("loss", step=f"{step}%").run(FluidBench(capacity))
 

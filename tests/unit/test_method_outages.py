@@ -73,8 +73,7 @@ def test_both_methods_find_the_outage_of_each_event() -> None:
 
 
 @given(
-    outage_ns=st.integers(1_000_000, 40 * NANOSECONDS),
-    capacity=st.integers(100_000, LOADS.maximum),
+    outage_ns=st.integers(1_000_000, 40 * NANOSECONDS), capacity=st.integers(100_000, LOADS.maximum)
 )
 def test_whatever_the_outage_both_methods_find_it(outage_ns: int, capacity: int) -> None:
     loads = replace(LOADS, reference=capacity)

@@ -332,9 +332,6 @@ def test_a_soak_that_had_no_time_or_broke_complies_with_nothing() -> None:
 
     assert [(level, deviations[0]) for level, deviations in found] == [
         (Level.NOT, "the time ended before the trial did"),
-        (
-            Level.NOT,
-            "there is no loss to tell: the generator failed after 0 seconds: it hung up",
-        ),
+        (Level.NOT, "there is no loss to tell: the generator failed after 0 seconds: it hung up"),
         (Level.NOT, "the trial is invalid: rx-exceeds-tx"),
     ]

@@ -42,10 +42,7 @@ RUN = "2026-11-20-phy2phy_tput-aaaa"
 
 
 def levels(
-    results: Path,
-    rates: dict[str, int | None],
-    repeats: int = 5,
-    sizes: tuple[str, ...] = ("64B",),
+    results: Path, rates: dict[str, int | None], repeats: int = 5, sizes: tuple[str, ...] = ("64B",)
 ) -> Path:
     """Store a run with these levels in turns; a level without a rate came to no result."""
     cases, lines = [], list[Line]()
@@ -319,8 +316,7 @@ def test_instances_without_a_cpu_of_their_own_take_turns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("near", "said"),
-    [("sibling", "thread of the core"), ("other-socket", "another socket")],
+    ("near", "said"), [("sibling", "thread of the core"), ("other-socket", "another socket")]
 )
 def test_what_a_machine_does_not_have_is_refused(near: str, said: str) -> None:
     with pytest.raises(SpecError, match=said) as caught:

@@ -16,10 +16,7 @@ from vsperf.drivers.vswitches.ovs.rules import rule_count, rules, shown_rules
 from vsperf.errors import UsageError
 
 PVP: dict[str, Any] = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}
-PVPV: dict[str, Any] = {
-    "name": "pvpv",
-    "paths": [["phy0", "vm1", "phy1"], ["phy0", "vm2", "phy1"]],
-}
+PVPV: dict[str, Any] = {"name": "pvpv", "paths": [["phy0", "vm1", "phy1"], ["phy0", "vm2", "phy1"]]}
 
 
 def made(case: CaseSpec) -> list[str]:
@@ -281,8 +278,7 @@ def test_there_is_a_rule_per_flow_where_rules_look_at_what_flows_differ_by(
 
 
 @pytest.mark.parametrize(
-    ("destination", "mac"),
-    [("broadcast", "ff:ff:ff:ff:ff:ff"), ("multicast", "03:01:00:00:00:01")],
+    ("destination", "mac"), [("broadcast", "ff:ff:ff:ff:ff:ff"), ("multicast", "03:01:00:00:00:01")]
 )
 def test_frames_for_many_are_matched_as_such(destination: str, mac: str) -> None:
     found = made(ovs_case({"flows": "l2"}, traffic={"destination": destination}))

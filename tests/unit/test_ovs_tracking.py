@@ -89,10 +89,7 @@ REFUSED: dict[str, tuple[CaseSpec, str]] = {
     "frames": (switch_case("ovs-dpdk", {"nat": "none"}), "opens no connections"),
     "rules of another kind": (tracking_case(nat="none", flows="l4"), "vswitch.flows"),
     "filters": (tracking_case(nat="none", filters=3), "vswitch.filters"),
-    "what it changes in frames": (
-        tracking_case(nat="none", modify={"dscp": 3}),
-        "vswitch.modify",
-    ),
+    "what it changes in frames": (tracking_case(nat="none", modify={"dscp": 3}), "vswitch.modify"),
     "VNFs": (
         tracking_case(nat="none").model_copy(
             update={"topology": switch_case("ovs-dpdk", topology=PVP).topology}

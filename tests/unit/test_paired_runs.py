@@ -423,11 +423,7 @@ class TestFailures:
         ],
     )
     def test_who_stands_still_since_the_generator_was_killed_is_not_to_blame(
-        self,
-        generator: str | None,
-        first: str | None,
-        said: str,
-        monkeypatch: pytest.MonkeyPatch,
+        self, generator: str | None, first: str | None, said: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(together, "is_stopped", lambda pid: pid == ord("B"))
         assert parts(generator, first, "is stopped").failure() == said

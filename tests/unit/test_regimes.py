@@ -23,11 +23,7 @@ from vsperf.search.confirm import Confirmed
 NDR = {"ndr": {"loss_ratio": "0"}}
 NEAR_FPS, FAR_FPS = 4_000_000, 3_000_000
 NEAR_NS, FAR_NS = 100, 420
-SHORT = {
-    "mlr": {"duration_sum": "5s"},
-    "rfc2544": {"duration": "1s"},
-    "tst009": {"duration": "1s"},
-}
+SHORT = {"mlr": {"duration_sum": "5s"}, "rfc2544": {"duration": "1s"}, "tst009": {"duration": "1s"}}
 """Trials of a second: a machine that moves its CPUs leaves most of them alone."""
 
 
@@ -71,11 +67,7 @@ class Host:
         far = Regime.FAR in (there, self.regime(self.now_ns))
         made = switch(FAR_FPS if far else NEAR_FPS)(load_fps, duration_ns)
         held, self.held = self.held, None
-        news = {
-            "round_trips_ns": (before, self.look()),
-            "held": held,
-            "elapsed_ns": duration_ns,
-        }
+        news = {"round_trips_ns": (before, self.look()), "held": held, "elapsed_ns": duration_ns}
         return made.model_copy(update=news)
 
     def round_trip_ns(self) -> int | None:

@@ -49,11 +49,7 @@ class Bench:
         self.case = case_of(
             "mlr",
             vswitch=SimulatedSwitchSpec.model_validate(
-                {
-                    "kind": "sim",
-                    "capacity": f"{capacity_fps}fps",
-                    "behaviour": {"kind": behaviour},
-                }
+                {"kind": "sim", "capacity": f"{capacity_fps}fps", "behaviour": {"kind": behaviour}}
             ),
             generator=SimulatedGeneratorSpec(kind="sim", **generator),
         )
@@ -73,12 +69,7 @@ class Bench:
             started_generator(generator, self.case, plan.endpoints, WAYS) as session,
         ):
             measurer = Measurer(
-                session,
-                Watch(running, session),
-                POLICY,
-                self.budget,
-                len(WAYS),
-                trials=self.made,
+                session, Watch(running, session), POLICY, self.budget, len(WAYS), trials=self.made
             )
             if self.warm_up_ns:
                 request = TrialRequest(LOADS.maximum, self.warm_up_ns)

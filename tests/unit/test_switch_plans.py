@@ -68,14 +68,8 @@ def lines(case: CaseSpec) -> list[str]:
     [
         (None, {"br0": ("phy0", "phy1")}),
         (PVP, {"br0": ("phy0", "vm1_0"), "br1": ("vm1_1", "phy1")}),
-        (
-            PVVP,
-            {"br0": ("phy0", "vm1_0"), "br1": ("vm1_1", "vm2_0"), "br2": ("vm2_1", "phy1")},
-        ),
-        (
-            PVPV,
-            {"br0": ("phy0", "vm1_0", "vm2_0"), "br1": ("vm1_1", "phy1", "vm2_1")},
-        ),
+        (PVVP, {"br0": ("phy0", "vm1_0"), "br1": ("vm1_1", "vm2_0"), "br2": ("vm2_1", "phy1")}),
+        (PVPV, {"br0": ("phy0", "vm1_0", "vm2_0"), "br1": ("vm1_1", "phy1", "vm2_1")}),
     ],
 )
 def test_ports_that_frames_pass_between_share_a_bridge_and_no_others_do(

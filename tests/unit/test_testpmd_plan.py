@@ -106,11 +106,7 @@ def test_endpoints_and_wires_are_of_the_role_that_was_chosen(role: str) -> None:
         (PVP, None, ["phy0", "vm1_0", "phy1", "vm1_1"]),
         (PVVP, None, ["phy0", "vm1_0", "phy1", "vm2_1", "vm1_1", "vm2_0"]),
         (V2V, None, ["vm1_1", "vm2_0"]),
-        (
-            SPLIT,
-            FOUR_LINKS,
-            ["phy0", "vm1_0", "phy1", "vm1_1", "phy2", "vm2_0", "phy3", "vm2_1"],
-        ),
+        (SPLIT, FOUR_LINKS, ["phy0", "vm1_0", "phy1", "vm1_1", "phy2", "vm2_0", "phy3", "vm2_1"]),
     ],
 )
 def test_ports_stand_beside_the_ones_that_their_frames_go_to(

@@ -354,11 +354,7 @@ def activity(*ports: dict[str, Any], missed: int = 0) -> GeneratorActivity:
 
 @pytest.mark.parametrize(
     ("ports", "missed"),
-    [
-        (({"missed": 3}, {"missed": 4}), 7),
-        (({"missed": 3}, {}), 3),
-        (({}, {}), 0),
-    ],
+    [(({"missed": 3}, {"missed": 4}), 7), (({"missed": 3}, {}), 3), (({}, {}), 0)],
 )
 def test_of_what_was_missed_as_much_counts_as_devices_told(
     ports: tuple[dict[str, Any], ...], missed: int

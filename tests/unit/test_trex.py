@@ -265,9 +265,7 @@ def test_latencies_of_a_mix_are_refused_in_the_plan(trex: TrexServer) -> None:
         TrexGenerator().plan(case.model_copy(update=asked), ENDPOINTS, PLACEMENT)
 
 
-def test_it_asks_and_is_answered_as_in_a_conversation_with_a_real_server(
-    trex: TrexServer,
-) -> None:
+def test_it_asks_and_is_answered_as_in_a_conversation_with_a_real_server(trex: TrexServer) -> None:
     """Each question is one that TRex itself took, and no answer is of another form than its own."""
     kept = recorded()
     with listening() as conversation, joined(case_of(trex, TRAFFIC)) as session:

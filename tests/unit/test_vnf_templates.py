@@ -152,10 +152,7 @@ def test_a_process_whose_links_cannot_come_up_any_more(place: Workspace, program
     case = simulated_case(topology=topology, vnf=spec)
     (vnf,) = vnfs_of(case, spec, wires_of(case), Placement(cpus={"vm1": (0,)}))
     running = RunningProcess(
-        vnf,
-        program,
-        place.folder / "telemetry",
-        lambda: place.attend("while vm1 was waited for"),
+        vnf, program, place.folder / "telemetry", lambda: place.attend("while vm1 was waited for")
     )
     with pytest.raises(DiedError, match=LOST):
         running.await_forwarding(time.monotonic() + 60)

@@ -592,9 +592,7 @@ def test_one_that_was_chosen_is_looked_for_where_it_is(tmp_path: Path) -> None:
     assert str(tmp_path) in answer.evidence
 
 
-def test_a_missing_library_is_named_with_the_way_to_get_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_missing_library_is_named_with_the_way_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "PYTHON", "no_such_library")
     with pytest.raises(NotReadyError, match="no_such_library is not installed") as caught:
         programs.require_library()
