@@ -314,33 +314,17 @@ def test_every_listed_path_is_known_to_the_loader(tmp_path: Path) -> None:
 
     def check(path: str) -> None:
         setting = f"{path.replace('NAME', 'phy0' if 'links' in path else 'ndr')}=junk"
-        # A setting of another kind is known where that kind is chosen.
-        kinds = {
-            "burst": "generator.kind=tgen",
-            "workers": "generator.kind=tgen",
-            "cpus": "vswitch.kind=other",
-            "emc": "vswitch.kind=ovs",
-            "datapath": "vswitch.kind=ovs",
-            "forwarding": "vswitch.kind=vpp",
-            "probability": "vswitch.behaviour.kind=lossy",
-            "queues": "vnf.kind=loop",
-            "nat": "vswitch.kind=nftables",
-            "sessions": "vswitch.kind=vpp",
-            "mode": "vswitch.kind=ipvs",
-            "time_wait": "vswitch.kind=nftables",
-            "udp_timeout": "vswitch.kind=nftables",
-            "vswitch.workers": "vswitch.kind=haproxy",
-        }
         last = path.rsplit(".", 1)[-1]
-        of_a_driver = path.startswith(("vswitch", "generator", "vnf"))
-        kind = kinds.get(path, kinds.get(last))
-        sets = [kind] if of_a_driver and kind is not None else []
-        if path.startswith("search."):
-            setting_of = path.split(".")[1]
-            searches = [
-                kind for kind, one in DRIVERS["search"].items() if setting_of in one.model_fields
+        # A setting of another kind is known where that kind is chosen.
+        sets = ["vswitch.behaviour.kind=lossy"] if last == "probability" else []
+        section, _, inside = path.partition(".")
+        if section in ("vswitch", "generator", "vnf", "search") and not sets:
+            setting_of = inside.split(".")[0]
+            specs = DRIVERS[section].items()
+            sets = [
+                f"{section}.kind={kind}" for kind, one in specs if setting_of in one.model_fields
             ]
-            sets = [f"search.kind={searches[0]}"]
+            sets = sets[:1]
         request = Request(("mine",), testbed="sim", sets=(*sets, setting))
         told = [problem.what for problem in problems(library(tmp_path, tmp_path), request)]
         assert not [what for what in told if f"{last!r} is not known" in what]
