@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from doctor_machine import fixture_here, fixture_tree
+from doctor_machine import Machine, fixture_machine
 from machine_tree import MachineTree
 from rich.text import Text
 
@@ -190,7 +190,7 @@ def test_an_examination_ends_soon_enough_to_be_made_before_every_run(tmp_path: P
 
 # How an examination ends: what can be used, what cannot and why, with no contradiction.
 
-__all__ = ["fixture_here", "fixture_tree"]
+__all__ = ["fixture_machine"]
 
 
 def driver(*answers: Answer, wants: frozenset[Want] = frozenset()) -> type:
@@ -213,9 +213,9 @@ PLUGINS = Plugins(
 
 
 @pytest.fixture(name="found")
-def fixture_found(tree: MachineTree, here: Host) -> list[Finding]:
-    tree.user(1000, "0")
-    return list(examine(here, checks(PLUGINS)))
+def fixture_found(machine: Machine) -> list[Finding]:
+    machine.user(1000, "0")
+    return list(examine(machine.here, checks(PLUGINS)))
 
 
 def test_the_end_says_what_can_be_used_and_what_mends_the_rest_each_remedy_once(
@@ -321,12 +321,12 @@ def test_kvm_is_spoken_of_in_one_line(
     assert (finding.status, finding.proviso) == expected
 
 
-def test_without_kvm_guests_can_be_used_emulated(here: Host) -> None:
-    assert ask_kvm(here).status is Status.ABSENT
+def test_without_kvm_guests_can_be_used_emulated(machine: Machine) -> None:
+    assert ask_kvm(machine.here).status is Status.ABSENT
     plugins = Plugins((Plugin("vnf", "slow", lambda: type("D", (), {"checks": guests.CHECKS})),))
     well = [Finding(name, Group.PROGRAMS, Status.OK, "there") for name in ("qemu", "guest image")]
     (kvm,) = [one for one in guests.CHECKS if "kvm" in one.name]
-    answer = kvm.ask(here)
+    answer = kvm.ask(machine.here)
     found = Finding(kvm.name, kvm.group, answer.status, answer.evidence, None, answer.proviso)
     (judged,) = judge_drivers(plugins, [*well, found]).values()
     assert (judged.ready, judged.proviso) == (True, "emulated")
