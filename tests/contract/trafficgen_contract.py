@@ -23,9 +23,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import ClassVar
 from itertools import pairwise
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from audit import audited
