@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from assertions import known
 from search_models import case_of, trial, way
 from slot_samples import LOAD_FPS, RATE, WIDTH_NS, trial_of
 
@@ -120,8 +121,7 @@ def seen(first: tuple[int, int], second: tuple[int, int], **drops: int) -> Trial
 def test_the_diagnosis_says_how_far_frames_came(
     first: tuple[int, int], second: tuple[int, int], words: str
 ) -> None:
-    found = diagnosis(seen(first, second))
-    assert found is not None
+    found = known(diagnosis(seen(first, second)))
     assert found.startswith(words)
     assert found.endswith("dropped: nothing")
 
@@ -129,14 +129,12 @@ def test_the_diagnosis_says_how_far_frames_came(
 def test_the_diagnosis_is_silent_on_ways_whose_frames_arrive() -> None:
     lost = seen((100, 0), (100, 100))
     ways = (way(100), way(100, lost=100, name="phy1 to phy0"))
-    found = diagnosis(lost.model_copy(update={"directions": ways}))
-    assert found is not None
+    found = known(diagnosis(lost.model_copy(update={"directions": ways})))
     assert found.startswith("the switch took frames from phy1 and gave none to phy0; the switch")
 
 
 def test_the_diagnosis_names_what_dropped_frames_and_leaves_out_what_did_not() -> None:
-    found = diagnosis(seen((100, 0), (0, 0), datapath_drop_lock=3, datapath_drop_nsh=0))
-    assert found is not None
+    found = known(diagnosis(seen((100, 0), (0, 0), datapath_drop_lock=3, datapath_drop_nsh=0)))
     assert found.endswith("dropped: 3 datapath_drop_lock")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from assertions import known
 
 from vsperf.analysis.frame_paths import frame_paths
 from vsperf.config.topology import Topology
@@ -64,8 +65,7 @@ def trial(
 def stages(graph: Topology, made: Trial) -> list[dict[str, int | None]]:
     """Return what ended where: for each way that is counted apart, in the order of the way."""
     ways = frame_paths(graph)
-    gauges = gauges_of(made, ways)
-    assert gauges is not None
+    gauges = known(gauges_of(made, ways))
     return [
         {stage.name: stage.frames for stage in stages_of(group, gauges)}
         for group in joints_of(ways)
@@ -228,14 +228,12 @@ def test_trials_without_loss_take_no_line() -> None:
     )
     assert chain_tables([whole], topology("phy0 vm1 phy1")) == ()
     lossy = trial(PVP_WAYS, PVP_PORTS)
-    tables = chain_tables([whole, lossy, whole], topology("phy0 vm1 phy1"))
-    assert tables is not None
+    tables = known(chain_tables([whole, lossy, whole], topology("phy0 vm1 phy1")))
     assert [len(table.rows) for table in tables] == [1, 1]
 
 
 def test_the_ends_are_shown_where_frames_were_lost_at_them() -> None:
-    tables = chain_tables([trial(PVP_WAYS, PVP_PORTS)], topology("phy0 vm1 phy1"))
-    assert tables is not None
+    tables = known(chain_tables([trial(PVP_WAYS, PVP_PORTS)], topology("phy0 vm1 phy1")))
     there, back = tables
     assert list(there.names) == [
         "trial", "into phy0", "phy0 → vm1", "ring of vm1", "in vm1", "vm1 → phy1", "ring of phy1",

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from all_wrong import none_wrong
+from assertions import known
 from click.testing import Result
 from reread import of_runs
 from simulated_cases import LEFT, leaving
@@ -38,18 +39,15 @@ def run(results: Path, *more: str, draws: int = 3) -> Result:
 
 
 def drawn(results: Path, goal: str = "ndr") -> Draws:
-    record = stored(results).record
-    assert record is not None
+    record = known(stored(results).record)
     assert record.result is not None
-    found = next(one for one in record.result.goals if one.goal == goal).draws
-    assert found is not None
+    found = known(next(one for one in record.result.goals if one.goal == goal).draws)
     return found
 
 
 def truths(results: Path, deployments: int, seed: int = 1) -> list[int]:
     """Return the capacity of each deployment, as the model has it."""
-    start = stored(results).start
-    assert start is not None
+    start = known(stored(results).start)
     model = SwitchModel.at(start.plan.endpoints[0].address)
     offer = Offer(FrameSize(64))
     found = []
@@ -196,8 +194,7 @@ def test_a_deployment_that_fails_takes_nothing_back(
     monkeypatch.setattr(engine_draws, "deploy", fails_the_second_time)
     done = run(tmp_path)
     assert done.exit_code == 0, done.output
-    record = stored(tmp_path).record
-    assert record is not None
+    record = known(stored(tmp_path).record)
     assert "2 of 3 deployments were asked: the switch did not come up" in record.warnings
     assert len(drawn(tmp_path).made) == 2
 
@@ -216,8 +213,7 @@ def test_what_a_deployment_leaves_takes_nothing_back_and_none_is_made_beside_it(
     leaving(monkeypatch, whose)
     done = run(tmp_path)
     assert done.exit_code == 6, done.output
-    record = stored(tmp_path).record
-    assert record is not None
+    record = known(stored(tmp_path).record)
     assert record.result is not None
     assert {one.deployment for one in stored(tmp_path).trials} == set(range(1, asked + 1))
     assert (f"{asked} of 3 deployments were asked: {why}" in record.warnings) is (why != "")
@@ -236,8 +232,7 @@ def test_one_that_fails_and_leaves_something_takes_nothing_back_either(
     leaving(monkeypatch, 2)
     done = run(tmp_path)
     assert done.exit_code == 6, done.output
-    record = stored(tmp_path).record
-    assert record is not None
+    record = known(stored(tmp_path).record)
     assert record.result is not None
     assert "1 of 3 deployments were asked: something of a run is left" in record.warnings[-2]
     assert "and before that: the switch did not come up" in record.warnings[-1]
@@ -254,8 +249,7 @@ def test_where_the_answer_is_not_the_switchs_nothing_is_deployed_again(tmp_path:
 def test_a_time_that_ends_leaves_what_deployments_there_are(tmp_path: Path) -> None:
     done = run(tmp_path, "--budget", "60s", draws=20)
     assert done.exit_code == 0, done.output
-    record = stored(tmp_path).record
-    assert record is not None
+    record = known(stored(tmp_path).record)
     assert any("of 20 deployments were asked" in one for one in record.warnings)
     assert 1 < len(drawn(tmp_path).made) < 20
 

@@ -10,6 +10,7 @@ from itertools import count
 from random import Random
 
 import pytest
+from assertions import known
 from bench_models import ALL_SIZES, LOADS, FluidBench, counted, figures, method, word_on
 from search_models import LINE_RATE, case_of
 from simulated_cases import CAPACITY_FPS, behaving, session, simulated_case
@@ -90,8 +91,7 @@ def test_the_corrected_burst_is_the_buffer_of_the_simulated_switch_exactly(size:
     found = figures(asked.run(bench))
 
     assert found["burst"] == int(size / (1 - Fraction(CAPACITY_FPS, LINE_RATE)))
-    buffered = found["buffered"]
-    assert buffered is not None
+    buffered = known(found["buffered"])
     assert math.ceil(buffered) == size
 
 
@@ -230,8 +230,7 @@ def test_a_cap_is_not_said_to_pass_without_loss_where_a_trial_at_it_lost_frames(
 
     assert burst.value is None
     assert "without loss" not in burst.reason
-    said = re.search(r"nothing was lost in (\d+) of (\d+) trials", burst.reason)
-    assert said is not None
+    said = known(re.search(r"nothing was lost in (\d+) of (\d+) trials", burst.reason))
     at_top = [trial for trial in bench.made if trial.load_fps == 5_000_000]
     assert int(said[2]) == int(said[1]) + 1 == len(at_top)
     assert "up to 46" in burst.reason
