@@ -285,7 +285,7 @@ WAS_GIVEN = "the throughput was given, not measured here"
 
 
 def test_a_day_at_the_throughput_is_a_long_duration_of_tst_009() -> None:
-    minute = {"throughput_duration": "60s", "throughput_sum": "60s"}
+    minute: dict[str, Any] = {"throughput_duration": "60s", "throughput_sum": "60s"}
     assert under_tst009(FluidBench(2_000_000), **DAY, **minute) == (
         Level.CONDITIONAL,
         ("the throughput was looked for by a multiple loss ratio search, not by one of its own",),

@@ -268,7 +268,7 @@ def test_the_main_thread_shares_the_first_cpu() -> None:
 
 
 def test_each_kind_of_port_is_a_device_of_dpdk() -> None:
-    def made(kind: str, address: str, **options: int) -> Port:
+    def made(kind: str, address: str, **options: Any) -> Port:
         return port_of(endpoint(kind, address), 1, Options(**options))
 
     assert made("vdev", "net_memif0,role=client") == Port("net_memif0", "net_memif0,role=client")
